@@ -1,0 +1,33 @@
+/* aclnnAddcmul, aclnnInplaceAddcmul, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_ADDCMUL_H_
+#define MINDTORCH_ACLNNOP_ACLNN_ADDCMUL_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnAddcmulGetWorkspaceSize(
+    const aclTensor *self,
+    const aclTensor *tensor1,
+    const aclTensor *tensor2,
+    const aclScalar *value,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnAddcmul(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceAddcmulGetWorkspaceSize(
+    const aclTensor *selfRef,
+    const aclTensor *tensor1,
+    const aclTensor *tensor2,
+    const aclScalar *value,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceAddcmul(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

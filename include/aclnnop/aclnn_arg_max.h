@@ -1,0 +1,23 @@
+/* aclnnArgMax, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_ARG_MAX_H_
+#define MINDTORCH_ACLNNOP_ACLNN_ARG_MAX_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnArgMaxGetWorkspaceSize(
+    const aclTensor *self,
+    int64_t dim,
+    bool keepdim,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnArgMax(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,23 @@
+/* aclnnClamp, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_CLAMP_H_
+#define MINDTORCH_ACLNNOP_ACLNN_CLAMP_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnClampGetWorkspaceSize(
+    const aclTensor *self,
+    const aclScalar *clipValueMin,
+    const aclScalar *clipValueMax,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnClamp(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

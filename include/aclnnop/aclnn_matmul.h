@@ -1,0 +1,23 @@
+/* aclnnMatmul, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_MATMUL_H_
+#define MINDTORCH_ACLNNOP_ACLNN_MATMUL_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnMatmulGetWorkspaceSize(
+    const aclTensor *self,
+    const aclTensor *mat2,
+    aclTensor *out,
+    int8_t cubeMathType,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnMatmul(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

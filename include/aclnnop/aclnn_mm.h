@@ -1,0 +1,23 @@
+/* aclnnMm, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_MM_H_
+#define MINDTORCH_ACLNNOP_ACLNN_MM_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnMmGetWorkspaceSize(
+    const aclTensor *self,
+    const aclTensor *mat2,
+    aclTensor *out,
+    int8_t cubeMathType,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnMm(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

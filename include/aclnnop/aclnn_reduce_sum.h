@@ -1,0 +1,24 @@
+/* aclnnReduceSum, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_REDUCE_SUM_H_
+#define MINDTORCH_ACLNNOP_ACLNN_REDUCE_SUM_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnReduceSumGetWorkspaceSize(
+    const aclTensor *self,
+    const aclIntArray *dims,
+    bool keepDims,
+    aclDataType dtype,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnReduceSum(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,44 @@
+/* The struct of function pointers through which every CANN call of mindtorch goes.
+ *
+ * The types come from the declarations in include/, so a call whose arguments drift from them does not compile.
+ * The loader fills the struct once: runtime and descriptor symbols are required, operator symbols are optional and
+ * stay NULL where the toolkit has none. */
+#ifndef MINDTORCH_CANN_API_H_
+#define MINDTORCH_CANN_API_H_
+#include "acl/acl.h"
+#include "aclnn/acl_meta.h"
+#include "cann_ops.h" /* generated: the headers of the operators that rows call, and MINDTORCH_ACLNN_OPS(X) */
+
+/* clang-format off */
+#define MINDTORCH_ACL_FUNCTIONS(X) \
+  X(aclInit) X(aclFinalize) X(aclGetRecentErrMsg) X(aclrtGetSocName) \
+  X(aclrtGetDeviceCount) X(aclrtSetDevice) X(aclrtResetDevice) X(aclrtGetDevice) X(aclrtSynchronizeDevice) \
+  X(aclrtCreateContext) X(aclrtDestroyContext) X(aclrtSetCurrentContext) X(aclrtGetCurrentContext) \
+  X(aclrtCreateStreamWithConfig) X(aclrtDestroyStream) X(aclrtDestroyStreamForce) X(aclrtSynchronizeStream) \
+  X(aclrtSynchronizeStreamWithTimeout) X(aclrtStreamQuery) X(aclrtStreamWaitEvent) \
+  X(aclrtCreateEventExWithFlag) X(aclrtDestroyEvent) X(aclrtRecordEvent) X(aclrtQueryEventStatus) \
+  X(aclrtSynchronizeEvent) X(aclrtEventElapsedTime) \
+  X(aclrtMalloc) X(aclrtFree) X(aclrtMallocHost) X(aclrtFreeHost) X(aclrtGetMemInfo) \
+  X(aclrtMemcpy) X(aclrtMemcpyAsync) X(aclrtMemset) X(aclrtMemsetAsync) \
+  X(aclrtDeviceCanAccessPeer) X(aclrtDeviceEnablePeerAccess) X(aclrtDeviceDisablePeerAccess)
+
+#define MINDTORCH_NNOPBASE_FUNCTIONS(X) \
+  X(aclCreateTensor) X(aclDestroyTensor) X(aclCreateScalar) X(aclDestroyScalar) \
+  X(aclCreateIntArray) X(aclDestroyIntArray) X(aclCreateFloatArray) X(aclDestroyFloatArray) \
+  X(aclCreateBoolArray) X(aclDestroyBoolArray) X(aclCreateTensorList) X(aclDestroyTensorList) \
+  X(aclCreateScalarList) X(aclDestroyScalarList) X(aclDestroyAclOpExecutor)
+/* clang-format on */
+
+typedef struct CannApi {
+#define X(function) __typeof__(&function) function;
+  MINDTORCH_ACL_FUNCTIONS(X)
+  MINDTORCH_NNOPBASE_FUNCTIONS(X)
+#undef X
+#define X(function) \
+  __typeof__(&function##GetWorkspaceSize) function##GetWorkspaceSize; \
+  __typeof__(&function) function;
+  MINDTORCH_ACLNN_OPS(X)
+#undef X
+} CannApi;
+
+#endif
