@@ -1,8 +1,8 @@
-/* The struct of function pointers through which every CANN call of mindtorch goes.
+/* The structs of function pointers through which every CANN call of mindtorch goes.
  *
  * The types come from the declarations in include/, so a call whose arguments drift from them does not compile.
- * The loader fills the struct once: runtime and descriptor symbols are required, operator symbols are optional and
- * stay NULL where the toolkit has none. */
+ * The loader fills both once: CannApi (runtime and descriptors) is required whole, the operators of AclnnApi are
+ * optional and stay NULL where the toolkit has none. */
 #ifndef MINDTORCH_CANN_API_H_
 #define MINDTORCH_CANN_API_H_
 #include "acl/acl.h"
@@ -34,11 +34,14 @@ typedef struct CannApi {
   MINDTORCH_ACL_FUNCTIONS(X)
   MINDTORCH_NNOPBASE_FUNCTIONS(X)
 #undef X
+} CannApi;
+
+typedef struct AclnnApi {
 #define X(function) \
   __typeof__(&function##GetWorkspaceSize) function##GetWorkspaceSize; \
   __typeof__(&function) function;
   MINDTORCH_ACLNN_OPS(X)
 #undef X
-} CannApi;
+} AclnnApi;
 
 #endif

@@ -1,0 +1,27 @@
+"""torch.device, and the slots that a backend fills for what is no op: memory and copies."""
+from mindtorch._core.tensor cimport Storage, TensorBase
+
+
+cdef enum DeviceType:
+    CPU = 0
+    NPU = 1
+    DEVICE_TYPES = 2
+
+
+cdef class device:
+    cdef readonly int type_code               # DeviceType
+    cdef readonly int raw_index               # -1: none given ("npu"); then the current device is meant
+
+ctypedef struct Backend:
+    bint ready                                               # False until the backend has registered itself
+    Storage (*allocate)(size_t nbytes, int index)            # uninitialised bytes on device `index`
+    int (*current_index)() except -1                         # the calling thread's current device
+    # dst[...] = src, with broadcasting, casts and any strides; one side at least lives on this backend's device.
+    # The CPU backend serves CPU to CPU only. Asynchronous only where `non_blocking` and the host side is pinned.
+    int (*copy)(TensorBase dst, TensorBase src, bint non_blocking) except -1
+
+cdef Backend BACKENDS[DEVICE_TYPES]
+
+cdef int resolve(object device_or_none, int *type_code, int *index) except -1   # None: the default device; loads the backend
+cdef int require_backend(int type_code) except -1                               # imports it through mindtorch._backend
+cdef device device_of(TensorBase tensor)

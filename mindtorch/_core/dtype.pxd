@@ -1,0 +1,18 @@
+"""torch.dtype and the tables that go with it, indexed by ScalarType."""
+from mindtorch._core.scalar cimport SCALAR_TYPES, ScalarKind, ScalarType
+
+
+cdef class dtype:
+    cdef readonly ScalarType code
+    cdef readonly int itemsize
+    cdef readonly str name                    # "float32"
+    cdef readonly object numpy_dtype          # numpy.dtype; ml_dtypes' for bfloat16
+
+cdef int ITEMSIZE[SCALAR_TYPES]
+cdef ScalarKind KIND[SCALAR_TYPES]            # category for promotion and casts
+cdef object DTYPES                            # list: ScalarType -> dtype (None where there is none)
+
+cdef ScalarType promote_types(ScalarType a, ScalarType b) noexcept nogil
+cdef bint can_cast(ScalarType source, ScalarType target) noexcept nogil    # torch.can_cast: never to a lower category
+cdef ScalarType default_dtype() noexcept nogil                             # torch.get_default_dtype()
+cdef ScalarType dtype_code(object dtype_or_none, ScalarType otherwise) except *   # TypeError for what is no dtype

@@ -1,0 +1,41 @@
+"""What an op's result looks like before it is computed: devices, dtypes, shapes, outputs. Device-neutral.
+
+The names are those of the rules in op rows: shape = "broadcast(self, other)", dtype = "promote(self, other)".
+Every function raises torch's error (type and wording) when the rule cannot be met.
+"""
+from libc.stdint cimport int64_t
+
+from mindtorch._core.scalar cimport Scalar, ScalarType
+from mindtorch._core.tensor cimport Shape, TensorBase
+
+
+# Device of the result. A 0-d CPU tensor may stand beside tensors of another device, as in torch.
+cdef int common_device(TensorBase a, TensorBase b) except -1          # DeviceType; RuntimeError when they differ
+
+# dtypes
+cdef ScalarType promote(TensorBase a, TensorBase b) noexcept nogil                  # result_type of two tensors
+cdef ScalarType promote_scalar(TensorBase a, const Scalar *b) noexcept nogil        # tensor and wrapped number
+cdef ScalarType promote_list(list tensors) except *
+cdef ScalarType to_float(ScalarType dtype) noexcept nogil                           # integers and bool: the default dtype
+cdef ScalarType to_sum(ScalarType dtype) noexcept nogil                             # integers and bool: int64
+
+# shapes
+cdef int broadcast(Shape *shape, TensorBase a, TensorBase b) except -1
+cdef int broadcast3(Shape *shape, TensorBase a, TensorBase b, TensorBase c) except -1
+cdef int same(Shape *shape, TensorBase a) except -1
+cdef int reduce_dims(Shape *shape, TensorBase a, const Shape *dims, bint keepdim) except -1   # dims.ndim == 0: all
+cdef int matmul(Shape *shape, TensorBase a, TensorBase b) except -1
+cdef int mm(Shape *shape, TensorBase a, TensorBase b) except -1
+cdef int bmm(Shape *shape, TensorBase a, TensorBase b) except -1
+cdef int cat(Shape *shape, list tensors, int64_t dim) except -1
+cdef int stack(Shape *shape, list tensors, int64_t dim) except -1
+cdef int64_t wrap_dim(int64_t dim, int ndim) except? -1                # IndexError as torch; 0-d counts as one dim
+cdef int wrap_dims(Shape *dims, int ndim) except -1                    # in place; duplicates: RuntimeError
+
+# outputs
+# `out` checked and resized as torch does with out=, or a new tensor when it is None. When `out` has another dtype or
+# overlaps an input, a temporary comes back; write_back copies it over afterwards.
+cdef TensorBase output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type, int device_index)
+cdef TensorBase write_back(TensorBase result, TensorBase out)          # returns `out` when it was given, else result
+# In-place: shape must be self's, dtype must be castable to self's, self must not overlap itself (expanded).
+cdef TensorBase inplace_output(TensorBase self, const Shape *shape, ScalarType dtype)

@@ -1,0 +1,41 @@
+"""ScalarType: torch's numbering of dtypes. Scalar: a Python number on its way into an op, by value."""
+from libc.stdint cimport int64_t
+
+
+cpdef enum ScalarType:
+    Byte = 0
+    Char = 1
+    Short = 2
+    Int = 3
+    Long = 4
+    Half = 5
+    Float = 6
+    Double = 7
+    ComplexFloat = 9
+    ComplexDouble = 10
+    Bool = 11
+    BFloat16 = 15
+    Undefined = 16
+
+
+cdef enum:
+    SCALAR_TYPES = 17          # length of tables indexed by ScalarType
+
+
+cdef enum ScalarKind:          # the order is that of type promotion
+    BOOL_KIND = 0
+    INT_KIND = 1
+    FLOAT_KIND = 2
+    COMPLEX_KIND = 3
+
+
+cdef struct Scalar:
+    ScalarKind kind
+    int64_t integer            # BOOL_KIND and INT_KIND
+    double real                # always set, so that a reader of floats needs no branch
+    double imag                # COMPLEX_KIND
+
+
+cdef int scalar_from(object number, Scalar *scalar) except -1   # bool, int, float, complex and NumPy scalars; else TypeError
+cdef bint is_scalar(object number) noexcept                     # what scalar_from would take
+cdef object scalar_to(const Scalar *scalar)                     # back to a Python number

@@ -1,0 +1,85 @@
+"""TensorBase: a view (sizes, strides, offset) of a Storage. Views share the storage; nothing here copies data."""
+from libc.stdint cimport int64_t, uint32_t
+
+from mindtorch._core.scalar cimport ScalarType
+
+
+cdef enum:
+    INLINE_DIMS = 8        # what ACLNN takes; tensors of more dimensions keep them on the heap
+    MAX_DIMS = 64
+
+
+cdef struct Shape:         # a shape under construction, on the stack; only the first ndim entries are set
+    int ndim
+    int64_t sizes[MAX_DIMS]
+
+
+cdef class Storage:
+    # Backends subclass it and free `data` in __dealloc__.
+    cdef char *data                    # device address (NPU: not readable by the host); NULL when nbytes is 0
+    cdef size_t nbytes
+    cdef int device_type
+    cdef int device_index
+    cdef uint32_t version              # counts in-place writes through any view of it
+
+
+cdef class TensorBase:
+    cdef Storage storage
+    cdef int64_t *sizes                # inline_dims, or a heap block when ndim > INLINE_DIMS
+    cdef int64_t *strides              # in elements; follows sizes in the same block
+    cdef int64_t inline_dims[2 * INLINE_DIMS]
+    cdef int64_t offset                # storage_offset, in elements
+    cdef int64_t numel
+    cdef int ndim
+    cdef ScalarType dtype
+    cdef int device_type               # copies of the storage's, one load nearer
+    cdef int device_index
+    cdef bint contiguous
+
+    cdef inline char *data_ptr(self) noexcept
+
+
+# The class of every tensor handed to Python (mindtorch.Tensor), registered once by mindtorch._tensor.
+cdef type TENSOR_CLASS
+
+# A new tensor on `storage`. sizes and strides are copied; strides NULL means contiguous.
+cdef TensorBase make_tensor(Storage storage, ScalarType dtype, int ndim, const int64_t *sizes, const int64_t *strides,
+                            int64_t offset)
+cdef TensorBase make_view(TensorBase base, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset)
+# A new contiguous, uninitialised tensor.
+cdef TensorBase empty_tensor(const Shape *shape, ScalarType dtype, int device_type, int device_index)
+# torch's rule for results "like" another tensor: dense non-overlapping strides are kept, else contiguous.
+cdef TensorBase empty_like_tensor(TensorBase like, ScalarType dtype, int device_type, int device_index)
+
+# Number slots of TensorBase (`a + b`) call these; mindtorch._core._gen fills them, so no module imports in a circle.
+# Each takes the operands as Python gave them and may return NotImplemented.
+ctypedef struct Operators:
+    object (*add)(object a, object b)
+    object (*sub)(object a, object b)
+    object (*mul)(object a, object b)
+    object (*truediv)(object a, object b)
+    object (*floordiv)(object a, object b)
+    object (*mod)(object a, object b)
+    object (*matmul)(object a, object b)
+    object (*pow)(object a, object b)
+    object (*and_)(object a, object b)
+    object (*or_)(object a, object b)
+    object (*xor)(object a, object b)
+    object (*lt)(object a, object b)
+    object (*le)(object a, object b)
+    object (*eq)(object a, object b)
+    object (*ne)(object a, object b)
+    object (*gt)(object a, object b)
+    object (*ge)(object a, object b)
+    object (*neg)(object a)
+    object (*abs)(object a)
+    object (*invert)(object a)
+    object (*iadd)(object a, object b)
+    object (*isub)(object a, object b)
+    object (*imul)(object a, object b)
+    object (*itruediv)(object a, object b)
+    object (*ipow)(object a, object b)
+    object (*getitem)(object a, object index)
+    int (*setitem)(object a, object index, object value) except -1
+
+cdef Operators OPERATORS

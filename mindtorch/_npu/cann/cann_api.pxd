@@ -1,0 +1,67 @@
+"""include/mindtorch/cann_api.h: the runtime and descriptor functions, through pointers that the loader fills.
+
+The operators' pointers are declared by the generated mindtorch/_npu/_gen/aclnn_api.pxd.
+"""
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libcpp cimport bool as cbool
+
+from mindtorch._npu.cann.acl_base_rt cimport *
+from mindtorch._npu.cann.acl_meta cimport *
+from mindtorch._npu.cann.acl_rt cimport *
+
+
+cdef extern from "mindtorch/cann_api.h" nogil:
+    ctypedef struct CannApi:
+        aclError (*aclInit)(const char *configPath) noexcept nogil
+        aclError (*aclFinalize)() noexcept nogil
+        const char *(*aclGetRecentErrMsg)() noexcept nogil
+        const char *(*aclrtGetSocName)() noexcept nogil
+        aclError (*aclrtGetDeviceCount)(uint32_t *count) noexcept nogil
+        aclError (*aclrtSetDevice)(int32_t deviceId) noexcept nogil
+        aclError (*aclrtResetDevice)(int32_t deviceId) noexcept nogil
+        aclError (*aclrtGetDevice)(int32_t *deviceId) noexcept nogil
+        aclError (*aclrtSynchronizeDevice)() noexcept nogil
+        aclError (*aclrtCreateContext)(aclrtContext *context, int32_t deviceId) noexcept nogil
+        aclError (*aclrtDestroyContext)(aclrtContext context) noexcept nogil
+        aclError (*aclrtSetCurrentContext)(aclrtContext context) noexcept nogil
+        aclError (*aclrtGetCurrentContext)(aclrtContext *context) noexcept nogil
+        aclError (*aclrtCreateStreamWithConfig)(aclrtStream *stream, uint32_t priority, uint32_t flag) noexcept nogil
+        aclError (*aclrtDestroyStream)(aclrtStream stream) noexcept nogil
+        aclError (*aclrtDestroyStreamForce)(aclrtStream stream) noexcept nogil
+        aclError (*aclrtSynchronizeStream)(aclrtStream stream) noexcept nogil
+        aclError (*aclrtSynchronizeStreamWithTimeout)(aclrtStream stream, int32_t timeout) noexcept nogil
+        aclError (*aclrtStreamQuery)(aclrtStream stream, aclrtStreamStatus *status) noexcept nogil
+        aclError (*aclrtStreamWaitEvent)(aclrtStream stream, aclrtEvent event) noexcept nogil
+        aclError (*aclrtCreateEventExWithFlag)(aclrtEvent *event, uint32_t flag) noexcept nogil
+        aclError (*aclrtDestroyEvent)(aclrtEvent event) noexcept nogil
+        aclError (*aclrtRecordEvent)(aclrtEvent event, aclrtStream stream) noexcept nogil
+        aclError (*aclrtQueryEventStatus)(aclrtEvent event, aclrtEventRecordedStatus *status) noexcept nogil
+        aclError (*aclrtSynchronizeEvent)(aclrtEvent event) noexcept nogil
+        aclError (*aclrtEventElapsedTime)(float *ms, aclrtEvent startEvent, aclrtEvent endEvent) noexcept nogil
+        aclError (*aclrtMalloc)(void **devPtr, size_t size, aclrtMemMallocPolicy policy) noexcept nogil
+        aclError (*aclrtFree)(void *devPtr) noexcept nogil
+        aclError (*aclrtMallocHost)(void **hostPtr, size_t size) noexcept nogil
+        aclError (*aclrtFreeHost)(void *hostPtr) noexcept nogil
+        aclError (*aclrtGetMemInfo)(aclrtMemAttr attr, size_t *free, size_t *total) noexcept nogil
+        aclError (*aclrtMemcpy)(void *dst, size_t destMax, const void *src, size_t count, aclrtMemcpyKind kind) noexcept nogil
+        aclError (*aclrtMemcpyAsync)(void *dst, size_t destMax, const void *src, size_t count, aclrtMemcpyKind kind, aclrtStream stream) noexcept nogil
+        aclError (*aclrtMemset)(void *devPtr, size_t maxCount, int32_t value, size_t count) noexcept nogil
+        aclError (*aclrtMemsetAsync)(void *devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream) noexcept nogil
+        aclError (*aclrtDeviceCanAccessPeer)(int32_t *canAccessPeer, int32_t deviceId, int32_t peerDeviceId) noexcept nogil
+        aclError (*aclrtDeviceEnablePeerAccess)(int32_t peerDeviceId, uint32_t flags) noexcept nogil
+        aclError (*aclrtDeviceDisablePeerAccess)(int32_t peerDeviceId) noexcept nogil
+        aclTensor *(*aclCreateTensor)(const int64_t *viewDims, uint64_t viewDimsNum, aclDataType dataType, const int64_t *stride, int64_t offset, aclFormat format, const int64_t *storageDims, uint64_t storageDimsNum, void *tensorData) noexcept nogil
+        aclnnStatus (*aclDestroyTensor)(const aclTensor *tensor) noexcept nogil
+        aclScalar *(*aclCreateScalar)(void *value, aclDataType dataType) noexcept nogil
+        aclnnStatus (*aclDestroyScalar)(const aclScalar *scalar) noexcept nogil
+        aclIntArray *(*aclCreateIntArray)(const int64_t *value, uint64_t size) noexcept nogil
+        aclnnStatus (*aclDestroyIntArray)(const aclIntArray *array) noexcept nogil
+        aclFloatArray *(*aclCreateFloatArray)(const float *value, uint64_t size) noexcept nogil
+        aclnnStatus (*aclDestroyFloatArray)(const aclFloatArray *array) noexcept nogil
+        aclBoolArray *(*aclCreateBoolArray)(const cbool *value, uint64_t size) noexcept nogil
+        aclnnStatus (*aclDestroyBoolArray)(const aclBoolArray *array) noexcept nogil
+        aclTensorList *(*aclCreateTensorList)(const aclTensor **value, uint64_t size) noexcept nogil
+        aclnnStatus (*aclDestroyTensorList)(const aclTensorList *array) noexcept nogil
+        aclScalarList *(*aclCreateScalarList)(const aclScalar **value, uint64_t size) noexcept nogil
+        aclnnStatus (*aclDestroyScalarList)(const aclScalarList *array) noexcept nogil
+        aclnnStatus (*aclDestroyAclOpExecutor)(aclOpExecutor *executor) noexcept nogil

@@ -1,0 +1,45 @@
+"""One launch for all ops: the generated functions describe arguments into a Call, `launch` does the rest."""
+from libc.stdint cimport int64_t, uint64_t
+
+from mindtorch._core.scalar cimport Scalar, ScalarType
+from mindtorch._core.tensor cimport Shape, TensorBase
+from mindtorch._npu.cann.cann_api cimport (
+    aclBoolArray, aclFloatArray, aclIntArray, aclOpExecutor, aclrtStream, aclScalar, aclTensor, aclTensorList,
+    aclDataType, aclnnStatus)
+
+
+cdef enum:
+    MAX_ARGUMENTS = 24
+
+ctypedef aclnnStatus (*Phase2)(void *, uint64_t, aclOpExecutor *, aclrtStream) noexcept nogil
+
+cdef struct Call:                     # lives on the stack of one op
+    int device                        # index of the device the op runs on
+    aclrtStream stream                # the calling thread's current stream there
+    uint64_t workspace_size
+    aclOpExecutor *executor
+    int count                         # descriptors made so far: freed by launch, on every path
+    void *handles[MAX_ARGUMENTS]
+    unsigned char kinds[MAX_ARGUMENTS]
+
+# Makes the device of `out` current for this thread, finds its current stream, zeroes the counts.
+cdef int open_call(Call *call, TensorBase out) except -1
+
+# One marshaller per argument kind. Each adds to `call` what it made; on failure it raises, having freed all of `call`.
+cdef aclTensor *tensor_argument(Call *call, TensorBase tensor) except NULL
+cdef aclTensor *optional_tensor_argument(Call *call, TensorBase tensor) except? NULL     # None: NULL
+cdef aclTensorList *tensor_list_argument(Call *call, list tensors) except NULL
+cdef aclScalar *scalar_argument(Call *call, const Scalar *scalar) except NULL
+cdef aclIntArray *int_array_argument(Call *call, const Shape *values) except NULL
+cdef aclDataType acl_dtype(ScalarType dtype) noexcept nogil
+
+# `status`: what phase 1 returned. Workspace, phase 2 without the GIL, status check, descriptors freed; waits for the
+# stream when ACL_LAUNCH_BLOCKING=1. `name` is the operator's name ("aclnnAdd"), for errors.
+cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2) except -1
+
+# Slow paths of the generated functions.
+cdef int missing_symbol(const char *name, const char *since) except -1      # always raises NotImplementedError
+# A tensor whose dtype the operator does not document: cast to `wanted` where `mask` (bit = ScalarType) has that, else
+# NotImplementedError naming op, argument, dtype, device and CANN version.
+cdef TensorBase conform(TensorBase tensor, ScalarType wanted, unsigned int mask, const char *name, const char *argument)
+cdef TensorBase make_contiguous(TensorBase tensor)                          # for operators that take no strides
