@@ -1,0 +1,145 @@
+"""Build: generated op code, Cython modules, and the simulated CANN toolkit as plain shared libraries.
+
+Everything else about the package stands in pyproject.toml. MINDTORCH_BUILD_JOBS sets how many compilers run at once
+(default: the number of cores); MINDTORCH_WERROR=1 makes compiler warnings errors.
+"""
+import os
+import shutil
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy
+import scipy_openblas32
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+ROOT = Path(__file__).parent
+sys.path.insert(0, str(ROOT / "mindtorch" / "_ops"))   # the generator must not need the package that it builds
+
+import generator.__main__ as op_generator  # noqa: E402
+import generator.sim_exports as sim_exports  # noqa: E402
+
+INCLUDE = ["include", "mindtorch/_npu/_gen", numpy.get_include()]
+SIM = "mindtorch/_sim"
+TOOLKIT = "mindtorch._sim.toolkit"
+SIM_CANN_VERSION = "8.5.0"
+WARNINGS = ["-Wall", "-Wextra"] + (["-Werror"] if os.environ.get("MINDTORCH_WERROR") == "1" else [])
+# What Cython writes by design: parameters of unused slots, tables filled in part, comparisons of its own ints.
+CYTHON_WARNINGS = ["-Wno-unused-parameter", "-Wno-missing-field-initializers", "-Wno-unused-function",
+                   "-Wno-sign-compare", "-Wno-cast-function-type"]
+MACROS = [("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), ("CYTHON_CLINE_IN_TRACEBACK", "0")]
+
+
+class SharedLibrary(Extension):
+    """A plain C++ library of the simulated toolkit; there is no Python module in it."""
+
+    def __init__(self, library, folder, needs=(), **options):
+        sources = sorted(str(p) for p in Path(SIM, folder).rglob("*.cpp"))
+        super().__init__(f"{TOOLKIT}.lib64.{library}", sources, language="c++", **options)
+        self.library = library
+        self.needs = needs          # libraries of the toolkit that this one links
+
+
+# In the order of linking.
+LIBRARIES = [
+    SharedLibrary("ascendcl", "runtime"),
+    SharedLibrary("acl_op_compiler", "op_compiler", needs=["ascendcl"]),
+    SharedLibrary("hccl", "hccl", needs=["ascendcl"]),
+    SharedLibrary("nnopbase", "nnopbase", needs=["ascendcl"]),
+    SharedLibrary("opapi", "opapi", needs=["nnopbase", "ascendcl"], libraries=["scipy_openblas"],
+                  include_dirs=[scipy_openblas32.get_include_dir()], library_dirs=[scipy_openblas32.get_lib_dir()]),
+]
+
+
+def cython_modules():
+    for path in sorted(Path("mindtorch").rglob("*.pyx")):
+        yield Extension(".".join(path.with_suffix("").parts), [str(path)], include_dirs=INCLUDE, define_macros=MACROS,
+                        extra_compile_args=["-O2", "-g0", "-fvisibility=hidden", *WARNINGS, *CYTHON_WARNINGS])
+
+
+def newer(target, *sources):
+    """Whether `target` is up to date with every one of `sources`."""
+    return os.path.exists(target) and all(os.path.getmtime(s) <= os.path.getmtime(target) for s in sources)
+
+
+class Build(build_ext):
+    """build_ext that also knows SharedLibrary, and compiles in parallel."""
+
+    def get_ext_filename(self, name):
+        extension = self.ext_map.get(name)
+        if isinstance(extension, SharedLibrary):
+            return os.path.join(*TOOLKIT.split("."), "lib64", f"lib{extension.library}.so")
+        return super().get_ext_filename(name)
+
+    def get_export_symbols(self, extension):
+        return extension.export_symbols     # a plain library has no PyInit function
+
+    def build_extensions(self):
+        from Cython.Build import cythonize
+        from Cython.Compiler import Options
+        Options.warning_errors = True
+        jobs = int(os.environ.get("MINDTORCH_BUILD_JOBS", os.cpu_count() or 1))
+        modules = [e for e in self.extensions if not isinstance(e, SharedLibrary)]
+        cythonized = cythonize(modules, nthreads=jobs, quiet=True, language_level=3, compiler_directives={
+            "boundscheck": False, "wraparound": False, "initializedcheck": False, "cdivision": True, "binding": True})
+        for module, done in zip(modules, cythonized, strict=True):
+            module.sources = done.sources
+        with ThreadPoolExecutor(jobs) as pool:
+            work = [pool.submit(self._compile_library, lib) for lib in LIBRARIES]
+            work += [pool.submit(self.build_extension, module) for module in modules]
+            for done in work:
+                done.result()
+        for library in LIBRARIES:
+            self._link_library(library)
+
+    def run(self):
+        super().run()
+        for root in {Path(self.build_lib), ROOT if self.inplace or self.editable_mode else Path(self.build_lib)}:
+            self._complete_toolkit(root.joinpath(*TOOLKIT.split(".")))
+
+    def _objects(self, library):
+        return {s: os.path.join(self.build_temp, os.path.splitext(s)[0] + ".o") for s in library.sources}
+
+    def _compile_library(self, library):
+        generated = []
+        if library.library == "opapi":
+            generated = [os.path.join(self.build_temp, "sim_exports")]
+            sim_exports.main(generated)
+            library.sources += sorted(str(p) for p in Path(generated[0]).glob("*.cpp"))
+        headers = [p for folder in ("include", SIM, *generated) for p in Path(folder).rglob("*") if p.suffix in
+                   (".h", ".inc", ".def")]
+        for source, target in self._objects(library).items():
+            if self.force or not newer(target, source, *headers):
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                self.spawn([*self.compiler.compiler_so_cxx, "-c", source, "-o", target, "-std=c++17", "-O2", "-g1",
+                            "-fPIC", "-fvisibility=hidden", "-pthread", *WARNINGS,
+                            *(f"-I{d}" for d in ["include", SIM, *generated, *library.include_dirs])])
+
+    def _link_library(self, library):
+        target = self.get_ext_fullpath(library.name)
+        folder = os.path.dirname(target)
+        os.makedirs(folder, exist_ok=True)
+        objects = list(self._objects(library).values())
+        if self.force or not newer(target, *objects):
+            self.spawn([*self.compiler.linker_so_cxx, *objects, "-o", target, "-pthread", "-Wl,--no-undefined",
+                        f"-Wl,-soname,lib{library.library}.so", "-Wl,-rpath,$ORIGIN", f"-L{folder}",
+                        *(f"-L{d}" for d in library.library_dirs), "-Wl,--no-as-needed",
+                        *(f"-l{name}" for name in [*library.needs, *library.libraries])])
+
+    def _complete_toolkit(self, root):
+        """The files beside the libraries: the version that clients read, and the BLAS that libopapi.so links."""
+        for package in ("runtime", "opbase", "ops_math", "ops_nn"):
+            info = root / "share" / "info" / package
+            info.mkdir(parents=True, exist_ok=True)
+            (info / "version.info").write_text(f"Version={SIM_CANN_VERSION}\n", encoding="utf-8")
+        blas = Path(scipy_openblas32.get_lib_dir(), "libscipy_openblas.so")
+        copy = root / "lib64" / blas.name
+        if not newer(copy, blas):
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(blas, copy)
+
+
+os.chdir(ROOT)
+op_generator.main([])
+setup(ext_modules=[*cython_modules(), *LIBRARIES], cmdclass={"build_ext": Build})
