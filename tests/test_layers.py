@@ -90,9 +90,10 @@ def test_one_door_leads_to_the_npu():
 def test_c_declarations_stand_in_one_place():
     """CANN's headers are declared under _npu/cann only (and by the generator, for the operators that rows call)."""
     homes = (PACKAGE / "_npu" / "cann", PACKAGE / "_npu" / "_gen")
+    declaration = re.compile(r'^cdef extern from "(acl|aclnn|aclnnop|mindtorch)/', re.MULTILINE)
     wrong = [str(path.relative_to(ROOT)) for path in sources()
              if path.suffix != ".py" and path.parent not in homes
-             and re.search(r'^cdef extern from "(acl|aclnn|aclnnop|mindtorch)/', path.read_text(encoding="utf-8"), re.M)]
+             and declaration.search(path.read_text(encoding="utf-8"))]
     assert not wrong, "\n".join(wrong)
 
 

@@ -1,0 +1,92 @@
+# Every target sets up what it needs by itself, in $(VENV), from Python 3.11 or newer and a C++ compiler. What has been
+# set up is remembered in stamp files there, so a second run only does what a change has made necessary.
+PYTHON ?= python3
+VENV ?= .venv
+PYTEST_ARGS ?=
+RUN := $(VENV)/bin/python
+CLIENTS := .venv-clients
+
+SOURCES := pyproject.toml setup.py $(shell find include mindtorch -type f -not -path '*/_gen/*' -not -path '*/toolkit/*' \
+	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.toml' -o -name '*.jsonl' -o -name '*.h' -o -name '*.def' -o -name '*.inc' \
+	-o -path '*/_sim/*.cpp' -o -path '*/generator/*.py' \))
+# Prints one list of requirements of pyproject.toml: `build`, or an extra's.
+REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb")); \
+	t["project"]["optional-dependencies"]["build"] = t["build-system"]["requires"]; \
+	print(*t["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
+
+.PHONY: help demo test quick sanitizers lint format bench build wheel test-clients clean distclean
+.DELETE_ON_ERROR:
+
+help:            ## this list
+	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: $(VENV)/.package            ## classify handwritten digits on the NPU (simulated where there is none)
+	$(RUN) examples/digits.py
+
+test: $(VENV)/.package $(VENV)/.test            ## the whole test suite, the sanitizers' runs aside
+	$(RUN) -m pytest $(PYTEST_ARGS)
+
+quick: $(VENV)/.package $(VENV)/.test            ## a small subset, in seconds
+	$(RUN) -m pytest -m quick $(PYTEST_ARGS)
+
+sanitizers: $(VENV)/.package $(VENV)/.test            ## the simulator's own tests under ASan, UBSan and TSan
+	$(RUN) -m pytest -m sanitizers tests/sim $(PYTEST_ARGS)
+
+# libopenblas and generated code are not ours to format; the declarations in include/ keep the vendor's argument order
+# one to a line.
+NATIVE = $(shell find mindtorch/_sim tests/sim bench -name '*.h' -o -name '*.cpp' -o -name '*.c' | grep -v -e /toolkit/ -e /build/)
+
+lint: $(VENV)/.lint            ## ruff, cython-lint, clang-format, mypy
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/cython-lint $(shell find mindtorch bench \( -name '*.pyx' -o -name '*.pxd' \) -not -path '*/_gen/*')
+	$(VENV)/bin/clang-format --dry-run -Werror $(NATIVE)
+	$(VENV)/bin/mypy
+
+format: $(VENV)/.lint            ## lets ruff and clang-format mend what they can
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/clang-format -i $(NATIVE)
+
+bench: $(VENV)/.package $(VENV)/.test $(VENV)/.bench            ## host cost of ops, beside the C floor and torch
+	$(RUN) -m bench.report
+
+build: $(VENV)/.package            ## compile in place
+
+wheel: $(VENV)/.build            ## dist/mindtorch-*.whl
+	$(RUN) -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+
+test-clients: $(VENV)/.package            ## the published torch_npu wheel on the simulated toolkit
+	@if [ "$$(uname -m)" != x86_64 ] || ! $(RUN) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then \
+		echo "test-clients: left out, torch_npu is published for x86_64 and Python 3.11 only"; \
+	else \
+		$(MAKE) --no-print-directory $(CLIENTS)/.ready && \
+		$(CLIENTS)/bin/python tests/clients/run.py --toolkit "$$($(RUN) -m mindtorch.sim)" tests/clients/basic.py; \
+	fi
+
+clean:            ## take away all that a build makes
+	rm -rf build dist bench/build *.egg-info $(VENV)/.package mindtorch/_sim/toolkit
+	find mindtorch -name _gen -type d -prune -exec rm -rf {} +
+	find mindtorch \( -name '*.so' -o -name '*.pyx' \) | while read -r f; do \
+		case $$f in *.so) rm -f "$$f";; *) rm -f "$${f%.pyx}.c" "$${f%.pyx}.cpp";; esac; done
+	find . -name __pycache__ -type d -not -path './.venv*' -prune -exec rm -rf {} +
+
+distclean: clean            ## and the virtual environments
+	rm -rf $(VENV) $(CLIENTS) .pytest_cache .ruff_cache .mypy_cache .benchmarks
+
+$(VENV)/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit("mindtorch needs Python 3.11 or newer: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.build $(VENV)/.test $(VENV)/.lint $(VENV)/.bench: $(VENV)/.%: $(VENV)/pyvenv.cfg pyproject.toml
+	$(RUN) -c '$(REQUIREMENTS)' $* > $(VENV)/$*.txt
+	$(RUN) -m pip install --quiet -r $(VENV)/$*.txt
+	@touch $@
+
+$(VENV)/.package: $(SOURCES) | $(VENV)/.build
+	$(RUN) -m pip install --quiet --no-build-isolation -e .
+	@touch $@
+
+$(CLIENTS)/.ready:
+	$(RUN) -m venv $(CLIENTS)
+	$(CLIENTS)/bin/python -m pip install --quiet torch==2.13.0 numpy pyyaml
+	$(CLIENTS)/bin/python -m pip install --quiet --no-deps torch_npu==2.13.0
+	@touch $@

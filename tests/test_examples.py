@@ -1,0 +1,37 @@
+"""The examples run as a user runs them, and reach the figures they promise."""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+@pytest.mark.quick
+def test_digits(device):
+    run = subprocess.run([sys.executable, EXAMPLES / "digits.py", "--device", device], capture_output=True, text=True,
+                         check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert re.search(r"correct: +351 of 360", run.stdout)
+    assert float(re.search(r"logit difference: +(\S+)", run.stdout)[1]) < 1e-4
+    assert re.search(r"time: +[\d.]+ ms", run.stdout)
+    if device == "npu":
+        assert re.search(r"toolkit: +\S+", run.stdout)
+        assert int(re.search(r"peak device memory: +(\d+) KiB", run.stdout)[1]) > 0
+
+
+def test_digits_fails_when_the_figures_do_not_hold(tmp_path):
+    """A wrong weight must not go unnoticed."""
+    import numpy as np
+    (tmp_path / "data").mkdir()
+    (tmp_path / "digits.py").write_text((EXAMPLES / "digits.py").read_text(encoding="utf-8"), encoding="utf-8")
+    with np.load(EXAMPLES / "data" / "digits_mlp.npz") as data:
+        arrays = dict(data)
+    arrays["layer2.bias"] = arrays["layer2.bias"] + np.arange(10, dtype=np.float32)
+    np.savez(tmp_path / "data" / "digits_mlp.npz", **arrays)
+    run = subprocess.run([sys.executable, tmp_path / "digits.py", "--device", "cpu"], capture_output=True, text=True,
+                         check=False)
+    assert run.returncode == 1
+    assert "expected 351" in run.stderr
