@@ -66,6 +66,12 @@ def newer(target, *sources):
 class Build(build_ext):
     """build_ext that also knows SharedLibrary, and compiles in parallel."""
 
+    def finalize_options(self):
+        super().finalize_options()
+        if self.editable_mode:      # keep what is compiled, so that installing again compiles only what has changed
+            self.build_temp = os.path.join("build", "editable", "objects")
+            self.build_lib = os.path.join("build", "editable", "lib")
+
     def get_ext_filename(self, name):
         extension = self.ext_map.get(name)
         if isinstance(extension, SharedLibrary):

@@ -1,0 +1,116 @@
+"""What a user installs: the wheel is complete and runs by itself; the public C declarations stand by themselves."""
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+INCLUDE = ROOT / "include"
+GENERATED_INCLUDE = ROOT / "mindtorch" / "_npu" / "_gen"
+
+PROGRAM = """
+import mindtorch as torch
+x = torch.tensor([[1.0, -2.0], [3.0, 4.0]], device="npu")
+y = (x @ x.t() + 1).relu().sum()
+assert y.item() == 32.0, y
+print(torch.npu.get_device_name(), torch.__file__)
+"""
+
+
+def run(*command, **options):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A source archive, and the wheel built from that archive: (archive, wheel)."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT)
+    (archive,), (wheel,) = folder.glob("mindtorch-*.tar.gz"), folder.glob("mindtorch-*.whl")
+    return archive, wheel
+
+
+@pytest.mark.slow
+def test_source_archive_holds_no_build_products(built):
+    with tarfile.open(built[0]) as tar:
+        names = {name.partition("/")[2] for name in tar.getnames()}
+    assert {"LICENSE", "README.md", "Makefile", "include/acl/acl_rt.h", "mindtorch/_ops/aclnn_ops.jsonl"} <= names
+    products = [name for name in names if "/_gen/" in name or name.endswith((".so", ".o"))
+                or (name.startswith("mindtorch/") and name.endswith(".c"))]
+    assert not products
+
+
+@pytest.mark.slow
+def test_wheel_holds_what_runs_and_nothing_else(built):
+    with zipfile.ZipFile(built[1]) as archive:
+        names = archive.namelist()
+    for library in ("ascendcl", "nnopbase", "opapi", "acl_op_compiler", "hccl"):
+        assert f"mindtorch/_sim/toolkit/lib64/lib{library}.so" in names
+    assert any(name.startswith("mindtorch/_sim/toolkit/share/info/") for name in names)
+    for module in ROOT.joinpath("mindtorch").rglob("*.pyx"):
+        path = module.relative_to(ROOT).with_suffix("")
+        assert any(name.startswith(f"{path}.cpython-") for name in names), f"{path} is not in the wheel"
+    for module in ROOT.joinpath("mindtorch").rglob("*.py"):
+        if "_gen" not in module.parts:
+            assert str(module.relative_to(ROOT)) in names
+    assert {"mindtorch/py.typed", "mindtorch/_ops.pyi"} <= set(names)
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    leftovers = [name for name in names if name.endswith((".c", ".cpp", ".o", ".pyx"))
+                 or name.startswith(("tests/", "bench/", "examples/"))]
+    assert not leftovers
+
+
+@pytest.mark.slow
+def test_wheel_runs_in_an_empty_environment(built, tmp_path):
+    venv.create(tmp_path / "empty", with_pip=True)
+    python = tmp_path / "empty" / "bin" / "python"
+    run(python, "-m", "pip", "install", built[1])
+    output = run(python, "-c", PROGRAM, cwd=tmp_path, env={"PATH": "/usr/bin:/bin", "MINDTORCH_NPU": "sim"})
+    assert str(tmp_path) in output
+    installed = {line.partition("==")[0] for line in run(python, "-m", "pip", "freeze").splitlines()}
+    assert "torch" not in installed
+
+
+@pytest.mark.parametrize(("variable", "compiler", "language", "standard"),
+                         [("CC", "cc", "c", "c11"), ("CXX", "c++", "c++", "c++17")])
+def test_declarations_compile_alone(variable, compiler, language, standard):
+    """Each header by itself, as C and as C++, without a warning."""
+    headers = sorted(path.relative_to(INCLUDE) for folder in ("acl", "aclnn", "aclnnop")
+                     for path in INCLUDE.joinpath(folder).glob("*.h"))
+    command = [*shlex.split(os.environ.get(variable, compiler)), f"-std={standard}", "-Wall", "-Wextra", "-Werror",
+               "-fsyntax-only", f"-I{INCLUDE}", "-x", language, "-"]
+    for header in headers:
+        done = subprocess.run(command, input=f'#include "{header}"\n', capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{header}: {done.stderr}"
+
+
+@pytest.mark.parametrize(("variable", "compiler", "language", "standard"),
+                         [("CC", "cc", "c", "gnu11"), ("CXX", "c++", "c++", "gnu++17")])
+def test_api_structs_compile(variable, compiler, language, standard):
+    """cann_api.h, which takes the types of its function pointers from the declarations."""
+    command = [*shlex.split(os.environ.get(variable, compiler)), f"-std={standard}", "-Wall", "-Wextra", "-Werror",
+               "-fsyntax-only", f"-I{INCLUDE}", f"-I{GENERATED_INCLUDE}", "-x", language, "-"]
+    text = '#include "mindtorch/cann_api.h"\nextern CannApi api;\nextern AclnnApi aclnn;\n'
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.quick
+def test_declarations_are_what_the_generator_writes(tmp_path, monkeypatch):
+    """`python -m mindtorch._ops.generator.headers` changes nothing."""
+    from mindtorch._ops.generator import headers
+    before = {path.name: path.read_text(encoding="utf-8") for path in (INCLUDE / "aclnnop").glob("*.h")}
+    shutil.copytree(INCLUDE / "aclnnop", tmp_path / "aclnnop")
+    monkeypatch.setattr(headers, "FOLDER", tmp_path / "aclnnop")
+    headers.main([])
+    after = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "aclnnop").glob("*.h")}
+    assert after == before
