@@ -11,6 +11,8 @@ cdef enum DeviceType:
 cdef class device:
     cdef readonly int type_code               # DeviceType
     cdef readonly int raw_index               # -1: none given ("npu"); then the current device is meant
+    cdef int set_from(self, object value) except -1
+    cdef int set_pair(self, object name, object index) except -1
 
 ctypedef struct Backend:
     bint ready                                               # False until the backend has registered itself
@@ -25,3 +27,6 @@ cdef Backend BACKENDS[DEVICE_TYPES]
 cdef int resolve(object device_or_none, int *type_code, int *index) except -1   # None: the default device; loads the backend
 cdef int require_backend(int type_code) except -1                               # imports it through mindtorch._backend
 cdef device device_of(TensorBase tensor)
+cdef device make_device(int type_code, int index)          # index -1: none
+# dst[...] = src through the backend that serves the pair. Broadcasts and casts; does not count a new version.
+cdef int copy_data(TensorBase dst, TensorBase src, bint non_blocking) except -1

@@ -1,5 +1,7 @@
 """torch.dtype and the tables that go with it, indexed by ScalarType."""
-from mindtorch._core.scalar cimport SCALAR_TYPES, ScalarKind, ScalarType
+from mindtorch._core.scalar cimport (
+    BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double, Float, Half, Int, Long, Short, Undefined,
+    BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, INT_KIND, SCALAR_TYPES, ScalarKind, ScalarType)
 
 
 cdef class dtype:
@@ -10,9 +12,14 @@ cdef class dtype:
 
 cdef int ITEMSIZE[SCALAR_TYPES]
 cdef ScalarKind KIND[SCALAR_TYPES]            # category for promotion and casts
-cdef object DTYPES                            # list: ScalarType -> dtype (None where there is none)
+cdef list DTYPES                              # ScalarType -> dtype (None where there is none)
+cdef list CODE_NAMES                          # ScalarType -> the name in messages and legacy type strings ("Float")
+cdef dict NUMPY_CODES                         # numpy.dtype -> ScalarType
 
 cdef ScalarType promote_types(ScalarType a, ScalarType b) noexcept nogil
 cdef bint can_cast(ScalarType source, ScalarType target) noexcept nogil    # torch.can_cast: never to a lower category
 cdef ScalarType default_dtype() noexcept nogil                             # torch.get_default_dtype()
+cdef ScalarType default_complex() noexcept nogil                           # the complex dtype of the default dtype
 cdef ScalarType dtype_code(object dtype_or_none, ScalarType otherwise) except *   # TypeError for what is no dtype
+cdef ScalarType numpy_code(object numpy_dtype) except *                    # TypeError for what no tensor can hold
+cdef str code_name(ScalarType code)

@@ -12,6 +12,9 @@ from mindtorch._core.tensor cimport Shape, TensorBase
 # Device of the result. A 0-d CPU tensor may stand beside tensors of another device, as in torch.
 cdef int common_device(TensorBase a, TensorBase b) except -1          # DeviceType; RuntimeError when they differ
 
+cdef int common_index(TensorBase a, TensorBase b) noexcept nogil      # the device index that goes with it
+cdef int common_device_list(list tensors, int *index) except -1       # both, for any number of tensors
+
 # dtypes
 cdef ScalarType promote(TensorBase a, TensorBase b) noexcept nogil                  # result_type of two tensors
 cdef ScalarType promote_scalar(TensorBase a, const Scalar *b) noexcept nogil        # tensor and wrapped number
@@ -32,10 +35,13 @@ cdef int stack(Shape *shape, list tensors, int64_t dim) except -1
 cdef int64_t wrap_dim(int64_t dim, int ndim) except? -1                # IndexError as torch; 0-d counts as one dim
 cdef int wrap_dims(Shape *dims, int ndim) except -1                    # in place; duplicates: RuntimeError
 
+cdef int broadcast_shapes(Shape *shape, const Shape *other) except -1  # shape: broadcast with `other`, in place
+
 # outputs
-# `out` checked and resized as torch does with out=, or a new tensor when it is None. When `out` has another dtype or
-# overlaps an input, a temporary comes back; write_back copies it over afterwards.
+# `out` checked and resized as torch does with out=, or a new tensor when it is None. When `out` has another dtype, a
+# temporary comes back; write_back copies it over afterwards.
 cdef TensorBase output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type, int device_index)
+# The caller counts the new version of `out`.
 cdef TensorBase write_back(TensorBase result, TensorBase out)          # returns `out` when it was given, else result
 # In-place: shape must be self's, dtype must be castable to self's, self must not overlap itself (expanded).
 cdef TensorBase inplace_output(TensorBase self, const Shape *shape, ScalarType dtype)

@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t
 
 
-cpdef enum ScalarType:
+cdef enum ScalarType:
     Byte = 0
     Char = 1
     Short = 2

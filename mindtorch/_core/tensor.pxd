@@ -1,6 +1,8 @@
 """TensorBase: a view (sizes, strides, offset) of a Storage. Views share the storage; nothing here copies data."""
+cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
+from mindtorch._core.dtype cimport ITEMSIZE
 from mindtorch._core.scalar cimport ScalarType
 
 
@@ -36,8 +38,15 @@ cdef class TensorBase:
     cdef int device_index
     cdef bint contiguous
 
-    cdef inline char *data_ptr(self) noexcept
+    @cython.final
+    cdef inline char *data_ptr(self) noexcept:
+        return self.storage.data + self.offset * ITEMSIZE[<int>self.dtype]
 
+
+# torch.Size, a tuple. `make_size` builds one from C.
+cdef type SIZE_CLASS
+cdef object make_size(int ndim, const int64_t *sizes)
+cdef str shape_text(int ndim, const int64_t *sizes)                # "[2, 3]", as torch's messages print shapes
 
 # The class of every tensor handed to Python (mindtorch.Tensor), registered once by mindtorch._tensor.
 cdef type TENSOR_CLASS
@@ -46,10 +55,22 @@ cdef type TENSOR_CLASS
 cdef TensorBase make_tensor(Storage storage, ScalarType dtype, int ndim, const int64_t *sizes, const int64_t *strides,
                             int64_t offset)
 cdef TensorBase make_view(TensorBase base, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset)
+# A second tensor over the same elements, of the same shape.
+cdef TensorBase make_alias(TensorBase base)
 # A new contiguous, uninitialised tensor.
 cdef TensorBase empty_tensor(const Shape *shape, ScalarType dtype, int device_type, int device_index)
 # torch's rule for results "like" another tensor: dense non-overlapping strides are kept, else contiguous.
 cdef TensorBase empty_like_tensor(TensorBase like, ScalarType dtype, int device_type, int device_index)
+
+cdef Storage allocate(int64_t count, ScalarType dtype, int device_type, int device_index)     # room for `count` elements
+cdef int64_t count_elements(const Shape *shape) except -1       # RuntimeError for negative sizes and overflow
+cdef bint strides_are_contiguous(int ndim, const int64_t *sizes, const int64_t *strides) noexcept nogil
+cdef int contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides) noexcept nogil
+cdef int dense_strides(TensorBase like, int64_t *strides) noexcept nogil    # what empty_like_tensor gives
+cdef bint may_overlap_itself(TensorBase tensor) noexcept nogil  # elements that share memory: expanded tensors
+# Gives `self` another geometry, or another storage as well: `t.data = other`, resize_, in-place transposes.
+cdef int set_geometry(TensorBase self, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset) except -1
+cdef int set_storage(TensorBase self, Storage storage, ScalarType dtype) except -1
 
 # Number slots of TensorBase (`a + b`) call these; mindtorch._core._gen fills them, so no module imports in a circle.
 # Each takes the operands as Python gave them and may return NotImplemented.

@@ -1,0 +1,72 @@
+"""What the generated functions share: places, checks of arguments, outputs, errors. Device-neutral.
+
+`check_*` and the rules here are named by op rows, as those of infer.pxd are.
+"""
+from libc.stdint cimport int64_t
+
+from mindtorch._core.scalar cimport Scalar, ScalarKind, ScalarType
+from mindtorch._core.tensor cimport Shape, TensorBase
+
+
+cdef Scalar ONE
+
+# Device of an op's result. A 0-d CPU tensor joins any other device.
+cdef struct Place:
+    int type               # DeviceType
+    int index
+    bint loose             # only 0-d CPU tensors were seen so far
+
+cdef inline int place_of(Place *place, TensorBase tensor) except -1:
+    place.type = tensor.device_type
+    place.index = tensor.device_index
+    place.loose = tensor.ndim == 0 and tensor.device_type == 0
+    return 0
+
+cdef inline int join(Place *place, TensorBase tensor) except -1:
+    if tensor is not None and (tensor.device_type != place.type or tensor.device_index != place.index):
+        join_slowly(place, tensor)
+    return 0
+
+cdef int join_slowly(Place *place, TensorBase tensor) except -1      # RuntimeError where the devices differ
+cdef int place_of_list(Place *place, list tensors) except -1
+
+cdef int no_kernel(str op, int device_type, ScalarType dtype) except -1          # always raises NotImplementedError
+# What an op with out= returns: `out`, written back where a temporary stood in for it, its version counted.
+cdef TensorBase finish(TensorBase result, TensorBase out)
+
+# Shape rules beside infer.pxd's.
+cdef int dot(Shape *shape, TensorBase a, TensorBase b) except -1
+cdef int mv(Shape *shape, TensorBase a, TensorBase b) except -1
+cdef int addmm(Shape *shape, TensorBase self, TensorBase mat1, TensorBase mat2) except -1
+cdef int reduce_dim(Shape *shape, TensorBase a, int64_t dim, bint keepdim) except -1
+cdef int arange_shape(Shape *shape, const Scalar *start, const Scalar *end, const Scalar *step,
+                      ScalarType dtype) except -1
+cdef int broadcast_optional(Shape *shape, TensorBase a, TensorBase b, TensorBase c) except -1    # b, c may be None
+cdef int scalar_shape(Shape *shape) except -1
+
+# Dtype rules beside infer.pxd's.
+cdef ScalarType promote_optional(TensorBase a, TensorBase b, TensorBase c) except *
+cdef ScalarType promote_bounds(TensorBase a, const Scalar *low, const Scalar *high) except *      # NULL: no bound
+cdef ScalarType promote_numbers(const Scalar *a, const Scalar *b) except *
+cdef ScalarType number_dtype(const Scalar *a) except *          # what torch.full infers
+cdef ScalarType real_dtype(ScalarType dtype) except *           # complex64 -> float32; others unchanged
+cdef ScalarType opmath(ScalarType dtype) noexcept               # half and bfloat16 compute in float32
+
+# Checks: each raises torch's error or returns 0.
+cdef int check_alpha(ScalarType result_dtype, const Scalar *alpha) except -1
+cdef int check_subtract(TensorBase self, TensorBase other) except -1
+cdef int check_subtract_scalar(TensorBase self, const Scalar *other) except -1
+cdef int check_negative(TensorBase self) except -1
+cdef int check_floating(TensorBase self, ScalarType result_dtype) except -1      # mean
+cdef int check_no_bool(TensorBase self) except -1                                # relu
+cdef int check_ordered(TensorBase self, str op) except -1                        # no complex
+cdef int check_reducible(TensorBase self, const Shape *dim, str op) except -1    # empty input without a dim
+cdef int check_reduced_dim(TensorBase self, int64_t dim, str op) except -1
+cdef int check_condition(TensorBase condition) except -1
+cdef int check_bounds(bint low, bint high) except -1
+cdef int check_same_dtype(TensorBase a, TensorBase b) except -1                  # matrix products
+cdef int check_pow(TensorBase self, const Scalar *exponent) except -1
+cdef int check_rounding(object rounding_mode) except -1
+cdef int check_integral(TensorBase self, str op) except -1                       # bitwise operators
+cdef int check_fill_value(TensorBase value) except -1
+cdef int check_half_to_float(TensorBase self, bint half_to_float) except -1

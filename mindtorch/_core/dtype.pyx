@@ -1,0 +1,217 @@
+"""torch.dtype: the dtypes, their properties, and the rules of promotion and casting."""
+import ml_dtypes
+import numpy
+
+
+cdef class dtype:
+    """The element type of a tensor, as `torch.dtype`. The instances are the module's constants (`float32`, ...)."""
+
+    def __init__(self):
+        raise TypeError("cannot create 'torch.dtype' instances")
+
+    @property
+    def is_floating_point(self):
+        return KIND[<int>self.code] == FLOAT_KIND
+
+    @property
+    def is_complex(self):
+        return KIND[<int>self.code] == COMPLEX_KIND
+
+    @property
+    def is_signed(self):
+        return self.code != Byte and self.code != Bool
+
+    def to_real(self):
+        """The dtype of the real part: float32 for complex64, itself for what is not complex."""
+        return DTYPES[REAL_OF[<int>self.code]]
+
+    def to_complex(self):
+        """The complex dtype whose parts have (at least) this precision."""
+        if COMPLEX_OF[<int>self.code] == Undefined:
+            raise RuntimeError(f"Unknown Complex ScalarType for {CODE_NAMES[self.code]}")
+        return DTYPES[COMPLEX_OF[<int>self.code]]
+
+    def __repr__(self):
+        return f"torch.{self.name}"
+
+    def __reduce__(self):
+        return self.name
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+DTYPES = [None] * SCALAR_TYPES
+CODE_NAMES = [None] * SCALAR_TYPES         # the names that torch's messages and legacy type strings use: "Float"
+
+cdef ScalarType PROMOTED[SCALAR_TYPES][SCALAR_TYPES]
+cdef ScalarType REAL_OF[SCALAR_TYPES]
+cdef ScalarType COMPLEX_OF[SCALAR_TYPES]
+cdef ScalarType DEFAULT = Float
+
+
+def _define():
+    rows = (
+        (Byte, "Byte", "uint8", INT_KIND, numpy.uint8),
+        (Char, "Char", "int8", INT_KIND, numpy.int8),
+        (Short, "Short", "int16", INT_KIND, numpy.int16),
+        (Int, "Int", "int32", INT_KIND, numpy.int32),
+        (Long, "Long", "int64", INT_KIND, numpy.int64),
+        (Half, "Half", "float16", FLOAT_KIND, numpy.float16),
+        (Float, "Float", "float32", FLOAT_KIND, numpy.float32),
+        (Double, "Double", "float64", FLOAT_KIND, numpy.float64),
+        (ComplexFloat, "ComplexFloat", "complex64", COMPLEX_KIND, numpy.complex64),
+        (ComplexDouble, "ComplexDouble", "complex128", COMPLEX_KIND, numpy.complex128),
+        (Bool, "Bool", "bool", BOOL_KIND, numpy.bool_),
+        (BFloat16, "BFloat16", "bfloat16", FLOAT_KIND, ml_dtypes.bfloat16),
+    )
+    cdef dtype instance
+    cdef ScalarType code
+    for code, code_name, name, kind, numpy_type in rows:
+        instance = dtype.__new__(dtype)
+        instance.code = code
+        instance.name = name
+        instance.numpy_dtype = numpy.dtype(numpy_type)
+        instance.itemsize = instance.numpy_dtype.itemsize
+        ITEMSIZE[<int>code] = instance.itemsize
+        KIND[<int>code] = kind
+        DTYPES[code] = instance
+        CODE_NAMES[code] = code_name
+        REAL_OF[<int>code] = code
+        COMPLEX_OF[<int>code] = Undefined
+        globals()[name] = instance
+    REAL_OF[<int>ComplexFloat] = Float
+    REAL_OF[<int>ComplexDouble] = Double
+    for code in (ComplexFloat, Float, BFloat16):
+        COMPLEX_OF[<int>code] = ComplexFloat
+    for code in (ComplexDouble, Double):
+        COMPLEX_OF[<int>code] = ComplexDouble
+
+
+cdef ScalarType promote_pair(ScalarType a, ScalarType b) noexcept:
+    """The rule behind the table: the higher kind wins; inside a kind the wider, or the next that holds both."""
+    cdef ScalarType swap
+    if a == b:
+        return a
+    if KIND[<int>a] < KIND[<int>b]:
+        swap = a
+        a = b
+        b = swap
+    if KIND[<int>a] == COMPLEX_KIND:
+        return ComplexDouble if b == Double or b == ComplexDouble else a
+    if KIND[<int>b] < KIND[<int>a]:
+        return a
+    if KIND[<int>a] == FLOAT_KIND and ITEMSIZE[<int>a] == ITEMSIZE[<int>b]:
+        return Float                                   # float16 with bfloat16
+    if KIND[<int>a] == INT_KIND and ITEMSIZE[<int>a] == ITEMSIZE[<int>b]:
+        return Short                                   # uint8 with int8
+    return a if ITEMSIZE[<int>a] > ITEMSIZE[<int>b] else b
+
+
+def _fill_promotions():
+    cdef int a, b
+    for a in range(SCALAR_TYPES):
+        for b in range(SCALAR_TYPES):
+            if DTYPES[a] is None or DTYPES[b] is None:
+                PROMOTED[a][b] = Undefined
+            else:
+                PROMOTED[a][b] = promote_pair(<ScalarType>a, <ScalarType>b)
+
+
+_define()
+_fill_promotions()
+
+
+cdef ScalarType promote_types(ScalarType a, ScalarType b) noexcept nogil:
+    return PROMOTED[<int>a][<int>b]
+
+
+cdef bint can_cast(ScalarType source, ScalarType target) noexcept nogil:
+    # Between integer dtypes of any width, and from signed to unsigned, casting is allowed; only a kind may not drop.
+    return KIND[<int>source] <= KIND[<int>target]
+
+
+cdef ScalarType default_dtype() noexcept nogil:
+    return DEFAULT
+
+
+cdef ScalarType default_complex() noexcept nogil:
+    return COMPLEX_OF[<int>DEFAULT] if COMPLEX_OF[<int>DEFAULT] != Undefined else ComplexFloat
+
+
+cdef ScalarType dtype_code(object dtype_or_none, ScalarType otherwise) except *:
+    if dtype_or_none is None:
+        return otherwise
+    if isinstance(dtype_or_none, dtype):
+        return (<dtype>dtype_or_none).code
+    return python_type_code(dtype_or_none)
+
+
+cdef ScalarType python_type_code(object python_type) except *:
+    """torch takes Python's own number types for dtypes."""
+    if python_type is float:
+        return Double
+    if python_type is int:
+        return Long
+    if python_type is bool:
+        return Bool
+    if python_type is complex:
+        return ComplexDouble
+    raise TypeError(f"dtype must be torch.dtype, not {type(python_type).__name__}")
+
+
+cdef str code_name(ScalarType code):
+    return CODE_NAMES[code]
+
+
+cdef ScalarType numpy_code(object numpy_dtype) except *:
+    """The dtype of an array's elements. TypeError for those that tensors do not have."""
+    code = NUMPY_CODES.get(numpy_dtype)
+    if code is None:
+        raise TypeError(
+            f"can't convert np.ndarray of type {type_name(numpy_dtype.type)}. The only supported types are: float64, "
+            "float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool.")
+    return code
+
+
+cdef str type_name(object cls):
+    return f"{cls.__module__}.{cls.__name__}"
+
+
+NUMPY_CODES = {instance.numpy_dtype: instance.code for instance in DTYPES if instance is not None}
+
+
+# The functions of the torch namespace that are about dtypes.
+
+def set_default_dtype(d, /):
+    """Set the dtype of new floating-point tensors and of results of true divisions; float32 at first."""
+    global DEFAULT
+    if not isinstance(d, dtype):
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
+    if KIND[<int>(<dtype>d).code] != FLOAT_KIND:
+        raise TypeError("only floating-point types are supported as the default type")
+    DEFAULT = (<dtype>d).code
+
+
+def get_default_dtype():
+    """The dtype set by `set_default_dtype`."""
+    return DTYPES[DEFAULT]
+
+
+def _promote_types(type1, type2):
+    return DTYPES[promote_types(required(type1, "promote_types", "type1", 1),
+                                required(type2, "promote_types", "type2", 2))]
+
+
+def _can_cast(from_, to):
+    return can_cast(required(from_, "can_cast", "from_", 1), required(to, "can_cast", "to", 2))
+
+
+cdef ScalarType required(object value, str function, str argument, int position) except *:
+    if not isinstance(value, dtype):
+        raise TypeError(f"{function}(): argument '{argument}' (position {position}) must be torch.dtype, "
+                        f"not {type(value).__name__}")
+    return (<dtype>value).code

@@ -1,0 +1,81 @@
+"""Python numbers on their way into ops, and back."""
+from cpython.bool cimport PyBool_Check
+from cpython.complex cimport PyComplex_Check, PyComplex_ImagAsDouble, PyComplex_RealAsDouble
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_Check
+
+import numpy
+
+
+cdef type NUMPY_SCALAR = numpy.generic
+cdef type NUMPY_NUMBER = numpy.number
+cdef type NUMPY_BOOL = numpy.bool_
+cdef type NUMPY_INTEGER = numpy.integer
+cdef type NUMPY_COMPLEX = numpy.complexfloating
+
+
+cdef inline int set_integer(object number, Scalar *scalar, ScalarKind kind) except -1:
+    cdef int overflow = 0
+    cdef int64_t value = PyLong_AsLongLongAndOverflow(number, &overflow)
+    if overflow != 0:
+        raise OverflowError("int too big to convert")
+    if value == -1:
+        # Distinguishes the number -1 from an error inside the conversion.
+        value = <int64_t>number
+    scalar.kind = kind
+    scalar.integer = value
+    scalar.real = <double>value
+    scalar.imag = 0.0
+    return 0
+
+
+cdef inline void set_real(double value, Scalar *scalar) noexcept:
+    scalar.kind = FLOAT_KIND
+    scalar.integer = 0
+    scalar.real = value
+    scalar.imag = 0.0
+
+
+cdef int scalar_from(object number, Scalar *scalar) except -1:
+    if PyFloat_Check(number):
+        set_real(PyFloat_AS_DOUBLE(number), scalar)
+        return 0
+    if PyLong_Check(number):
+        return set_integer(number, scalar, BOOL_KIND if PyBool_Check(number) else INT_KIND)
+    if PyComplex_Check(number):
+        scalar.kind = COMPLEX_KIND
+        scalar.integer = 0
+        scalar.real = PyComplex_RealAsDouble(number)
+        scalar.imag = PyComplex_ImagAsDouble(number)
+        return 0
+    if isinstance(number, NUMPY_SCALAR):
+        return numpy_scalar(number, scalar)
+    raise TypeError(f"must be Number, not {type(number).__name__}")
+
+
+cdef int numpy_scalar(object number, Scalar *scalar) except -1:
+    if isinstance(number, NUMPY_BOOL):
+        return set_integer(int(number), scalar, BOOL_KIND)
+    if isinstance(number, NUMPY_INTEGER):
+        return set_integer(int(number), scalar, INT_KIND)
+    if isinstance(number, NUMPY_COMPLEX):
+        return scalar_from(complex(number), scalar)
+    if isinstance(number, NUMPY_NUMBER) or hasattr(number, "__float__"):
+        set_real(float(number), scalar)
+        return 0
+    raise TypeError(f"must be Number, not {type(number).__name__}")
+
+
+cdef bint is_scalar(object number) noexcept:
+    return (PyFloat_Check(number) or PyLong_Check(number) or PyComplex_Check(number)
+            or isinstance(number, (NUMPY_NUMBER, NUMPY_BOOL)))
+
+
+cdef object scalar_to(const Scalar *scalar):
+    if scalar.kind == BOOL_KIND:
+        return scalar.integer != 0
+    if scalar.kind == INT_KIND:
+        return scalar.integer
+    if scalar.kind == FLOAT_KIND:
+        return scalar.real
+    return complex(scalar.real, scalar.imag)

@@ -1,0 +1,458 @@
+# cython: c_api_binop_methods=True
+"""Storage and TensorBase: geometry, allocation, and the C slots of Python's operators.
+
+1. A tensor's geometry is set once, when it is made; only set_geometry and set_storage change it afterwards.
+2. Views hold the storage, never each other. A storage dies with its last view, and frees its bytes.
+3. No reference cycle passes through TensorBase or Storage, so neither is known to the cycle collector.
+"""
+from cpython.object cimport Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, PyObject, PyTypeObject
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_SET_ITEM
+cimport cython
+from libc.stdint cimport uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from mindtorch._core.device cimport BACKENDS, require_backend
+from mindtorch._core.scalar cimport Bool
+
+
+cdef extern from "Python.h":
+    # Cython's own declaration takes any object where C wants a type.
+    object PyType_GenericAlloc(PyTypeObject *cls, Py_ssize_t items)
+
+cdef tuple NO_ARGUMENTS = ()
+
+
+class Size(tuple):
+    """The shape of a tensor: a tuple of ints, as `torch.Size`."""
+
+    __slots__ = ()
+
+    def __new__(cls, iterable=()):
+        sizes = []
+        for position, item in enumerate(iterable):
+            if not hasattr(item, "__index__"):
+                raise TypeError(
+                    f"torch.Size() takes an iterable of 'int' (item {position} is '{type(item).__name__}')")
+            sizes.append(item.__index__())
+        return tuple.__new__(cls, sizes)
+
+    def numel(self):
+        """The number of elements of a tensor of this shape."""
+        count = 1
+        for size in self:
+            count *= size
+        return count
+
+    def __repr__(self):
+        return f"torch.Size({list(self)})"
+
+    def __add__(self, other):
+        return Size(tuple.__add__(self, other)) if isinstance(other, tuple) else NotImplemented
+
+    def __radd__(self, other):
+        return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, other):
+        return Size(tuple.__mul__(self, other))
+
+    __rmul__ = __mul__
+
+    def __getitem__(self, index):
+        item = tuple.__getitem__(self, index)
+        return Size(item) if isinstance(index, slice) else item
+
+    def __reduce__(self):
+        return Size, (tuple(self),)
+
+
+SIZE_CLASS = Size
+
+
+cdef object make_size(int ndim, const int64_t *sizes):
+    cdef object size = PyType_GenericAlloc(<PyTypeObject *>SIZE_CLASS, ndim)
+    cdef object item
+    cdef int i
+    for i in range(ndim):
+        item = sizes[i]
+        Py_INCREF(item)
+        PyTuple_SET_ITEM(size, i, item)
+    return size
+
+
+cdef str shape_text(int ndim, const int64_t *sizes):
+    return "[" + ", ".join([str(sizes[i]) for i in range(ndim)]) + "]"
+
+
+@cython.no_gc
+cdef class Storage:
+    """Bytes on a device, shared by the views of them."""
+
+    def __init__(self):
+        raise TypeError("storages are made by the functions that make tensors")
+
+
+@cython.no_gc
+cdef class TensorBase:
+    """What every tensor has in C. `mindtorch.Tensor` adds the methods."""
+
+    def __dealloc__(self):
+        if self.sizes != self.inline_dims:
+            free(self.sizes)
+
+    def __hash__(self):
+        return <Py_hash_t><size_t><void *>self
+
+    def __len__(self):
+        if self.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self.sizes[0]
+
+    def __getitem__(self, index):
+        return OPERATORS.getitem(self, index)
+
+    def __setitem__(self, index, value):
+        OPERATORS.setitem(self, index, value)
+
+    def __delitem__(self, index):
+        raise TypeError("Tensor does not support deleting items")
+
+    def __richcmp__(self, other, int op):
+        if op == Py_LT:
+            return OPERATORS.lt(self, other)
+        if op == Py_LE:
+            return OPERATORS.le(self, other)
+        if op == Py_EQ:
+            return OPERATORS.eq(self, other)
+        if op == Py_GT:
+            return OPERATORS.gt(self, other)
+        if op == Py_GE:
+            return OPERATORS.ge(self, other)
+        return OPERATORS.ne(self, other)
+
+    # With c_api_binop_methods the first operand is the left one, whichever of the two is the tensor.
+
+    def __add__(a, b):
+        return OPERATORS.add(a, b)
+
+    def __sub__(a, b):
+        return OPERATORS.sub(a, b)
+
+    def __mul__(a, b):
+        return OPERATORS.mul(a, b)
+
+    def __truediv__(a, b):
+        return OPERATORS.truediv(a, b)
+
+    def __floordiv__(a, b):
+        return OPERATORS.floordiv(a, b)
+
+    def __mod__(a, b):
+        return OPERATORS.mod(a, b)
+
+    def __matmul__(a, b):
+        return OPERATORS.matmul(a, b)
+
+    def __pow__(a, b, modulo):
+        if modulo is not None:
+            return NotImplemented
+        return OPERATORS.pow(a, b)
+
+    def __and__(a, b):
+        return OPERATORS.and_(a, b)
+
+    def __or__(a, b):
+        return OPERATORS.or_(a, b)
+
+    def __xor__(a, b):
+        return OPERATORS.xor(a, b)
+
+    def __neg__(self):
+        return OPERATORS.neg(self)
+
+    def __pos__(self):
+        if self.dtype == Bool:
+            raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+        return self
+
+    def __abs__(self):
+        return OPERATORS.abs(self)
+
+    def __invert__(self):
+        return OPERATORS.invert(self)
+
+    def __iadd__(self, other):
+        return OPERATORS.iadd(self, other)
+
+    def __isub__(self, other):
+        return OPERATORS.isub(self, other)
+
+    def __imul__(self, other):
+        return OPERATORS.imul(self, other)
+
+    def __itruediv__(self, other):
+        return OPERATORS.itruediv(self, other)
+
+    def __ipow__(self, other):
+        return OPERATORS.ipow(self, other)
+
+
+TENSOR_CLASS = TensorBase
+
+
+def register_tensor_class(cls):
+    """From now on every new tensor is a `cls`; called once, with mindtorch.Tensor."""
+    global TENSOR_CLASS
+    if not issubclass(cls, TensorBase):
+        raise TypeError("the tensor class must derive from TensorBase")
+    TENSOR_CLASS = cls
+
+
+# --- geometry ------------------------------------------------------------------------------------------------------
+
+cdef bint strides_are_contiguous(int ndim, const int64_t *sizes, const int64_t *strides) noexcept nogil:
+    cdef int64_t expected = 1
+    cdef int i
+    for i in range(ndim):
+        if sizes[i] == 0:
+            return True
+    for i in range(ndim - 1, -1, -1):
+        if sizes[i] != 1:
+            if strides[i] != expected:
+                return False
+            expected *= sizes[i]
+    return True
+
+
+cdef int contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides) noexcept nogil:
+    cdef int64_t stride = 1
+    cdef int i
+    for i in range(ndim - 1, -1, -1):
+        strides[i] = stride
+        if sizes[i] > 1:          # an empty dimension counts as one of size 1, as in torch
+            stride *= sizes[i]
+    return 0
+
+
+cdef int64_t count_elements(const Shape *shape) except -1:
+    cdef int64_t count = 1
+    cdef int64_t limit = <int64_t>((<uint64_t>-1) >> 1)
+    cdef bint empty = False, overflow = False
+    cdef int i
+    for i in range(shape.ndim):
+        if shape.sizes[i] < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {shape.sizes[i]}: "
+                               f"{shape_text(shape.ndim, shape.sizes)}")
+        if shape.sizes[i] == 0:
+            empty = True
+        elif count > limit // shape.sizes[i]:
+            overflow = True
+        else:
+            count *= shape.sizes[i]
+    if empty:
+        return 0
+    if overflow or count > limit // 16:          # 16: the widest item
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={shape_text(shape.ndim, shape.sizes)}")
+    return count
+
+
+cdef void sort_dims_by_stride(TensorBase like, int *order) noexcept nogil:
+    """Dimensions from the fastest to the slowest; broadcast ones (stride 0) keep their place, as in torch."""
+    cdef int i, j, moved
+    for i in range(like.ndim):
+        order[i] = like.ndim - 1 - i
+    for i in range(1, like.ndim):
+        moved = order[i]
+        j = i
+        while j > 0 and runs_faster(like, moved, order[j - 1]):
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = moved
+
+
+cdef inline bint runs_faster(TensorBase like, int a, int b) noexcept nogil:
+    if like.strides[a] != like.strides[b]:
+        return like.strides[a] < like.strides[b]
+    return like.sizes[a] < like.sizes[b] and like.sizes[a] != 1 and like.sizes[b] != 1
+
+
+cdef bint is_dense(TensorBase tensor) noexcept nogil:
+    """Whether the elements fill a block of memory without gaps or overlaps, in whatever order of dimensions."""
+    cdef int order[MAX_DIMS]
+    cdef int64_t expected = 1
+    cdef int i, dim
+    if tensor.contiguous:
+        return True
+    sort_dims_by_stride(tensor, order)
+    for i in range(tensor.ndim):
+        dim = order[i]
+        if tensor.sizes[dim] != 1:
+            if tensor.strides[dim] != expected:
+                return False
+            expected *= tensor.sizes[dim]
+    return True
+
+
+cdef int dense_strides(TensorBase like, int64_t *strides) noexcept nogil:
+    """torch.preserve_format: the strides of a dense tensor are kept; others become contiguous in their own order."""
+    cdef int order[MAX_DIMS]
+    cdef int64_t stride = 1
+    cdef int i, dim
+    if like.contiguous:
+        return contiguous_strides(like.ndim, like.sizes, strides)
+    if is_dense(like):
+        memcpy(strides, like.strides, like.ndim * sizeof(int64_t))
+        return 0
+    for i in range(like.ndim):
+        if like.strides[i] == 0 and like.sizes[i] > 1:        # expanded: nothing to preserve
+            return contiguous_strides(like.ndim, like.sizes, strides)
+    sort_dims_by_stride(like, order)
+    for i in range(like.ndim):
+        dim = order[i]
+        strides[dim] = stride
+        if like.sizes[dim] > 1:
+            stride *= like.sizes[dim]
+    return 0
+
+
+cdef bint may_overlap_itself(TensorBase tensor) noexcept nogil:
+    cdef int i
+    if tensor.contiguous:
+        return False
+    for i in range(tensor.ndim):
+        if tensor.strides[i] == 0 and tensor.sizes[i] > 1:
+            return True
+    return False
+
+
+# --- making tensors ------------------------------------------------------------------------------------------------
+
+cdef inline int place_dims(TensorBase tensor, int ndim) except -1:
+    """Room for sizes and strides."""
+    cdef int64_t *block
+    if ndim <= INLINE_DIMS:
+        tensor.sizes = tensor.inline_dims
+    else:
+        if ndim > MAX_DIMS:
+            raise RuntimeError(f"tensors of more than {MAX_DIMS} dimensions are not supported, got {ndim}")
+        block = <int64_t *>malloc(2 * ndim * sizeof(int64_t))
+        if block == NULL:
+            raise MemoryError()
+        tensor.sizes = block
+    tensor.strides = tensor.sizes + ndim
+    tensor.ndim = ndim
+    return 0
+
+
+cdef inline int fill_dims(TensorBase tensor, int ndim, const int64_t *sizes, const int64_t *strides) except -1:
+    cdef int64_t count = 1
+    cdef int i
+    place_dims(tensor, ndim)
+    for i in range(ndim):
+        tensor.sizes[i] = sizes[i]
+        count *= sizes[i]
+    tensor.numel = count
+    if strides == NULL:
+        contiguous_strides(ndim, sizes, tensor.strides)
+        tensor.contiguous = True
+        return 0
+    for i in range(ndim):
+        tensor.strides[i] = strides[i]
+    tensor.contiguous = strides_are_contiguous(ndim, sizes, strides)
+    return 0
+
+
+cdef TensorBase make_tensor(Storage storage, ScalarType dtype, int ndim, const int64_t *sizes, const int64_t *strides,
+                            int64_t offset):
+    # The base's constructor, called for the registered class: Tensor.__new__ is Python's legacy constructor.
+    cdef TensorBase tensor = <TensorBase>(<PyTypeObject *>TensorBase).tp_new(
+        TENSOR_CLASS, <PyObject *>NO_ARGUMENTS, NULL)
+    tensor.storage = storage
+    tensor.dtype = dtype
+    tensor.device_type = storage.device_type
+    tensor.device_index = storage.device_index
+    tensor.offset = offset
+    fill_dims(tensor, ndim, sizes, strides)
+    return tensor
+
+
+cdef TensorBase make_view(TensorBase base, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset):
+    return make_tensor(base.storage, base.dtype, ndim, sizes, strides, offset)
+
+
+cdef TensorBase make_alias(TensorBase base):
+    return make_tensor(base.storage, base.dtype, base.ndim, base.sizes, base.strides, base.offset)
+
+
+cdef Storage allocate(int64_t count, ScalarType dtype, int device_type, int device_index):
+    if not BACKENDS[device_type].ready:
+        require_backend(device_type)
+    return BACKENDS[device_type].allocate(<size_t>count * <size_t>ITEMSIZE[<int>dtype], device_index)
+
+
+cdef TensorBase empty_tensor(const Shape *shape, ScalarType dtype, int device_type, int device_index):
+    cdef Storage storage = allocate(count_elements(shape), dtype, device_type, device_index)
+    return make_tensor(storage, dtype, shape.ndim, shape.sizes, NULL, 0)
+
+
+cdef TensorBase empty_like_tensor(TensorBase like, ScalarType dtype, int device_type, int device_index):
+    cdef int64_t strides[MAX_DIMS]
+    cdef Storage storage = allocate(like.numel, dtype, device_type, device_index)
+    if like.contiguous:
+        return make_tensor(storage, dtype, like.ndim, like.sizes, NULL, 0)
+    dense_strides(like, strides)
+    return make_tensor(storage, dtype, like.ndim, like.sizes, strides, 0)
+
+
+cdef int set_geometry(TensorBase self, int ndim, const int64_t *sizes, const int64_t *strides,
+                      int64_t offset) except -1:
+    cdef int64_t *block = self.sizes
+    cdef int64_t copied[2 * MAX_DIMS]
+    # The new geometry may be given by the old arrays.
+    if ndim > 0:
+        memcpy(copied, sizes, ndim * sizeof(int64_t))
+        if strides != NULL:
+            memcpy(copied + ndim, strides, ndim * sizeof(int64_t))
+    if block != self.inline_dims:
+        self.sizes = self.inline_dims
+        free(block)
+    fill_dims(self, ndim, copied, NULL if strides == NULL else copied + ndim)
+    self.offset = offset
+    return 0
+
+
+cdef int set_storage(TensorBase self, Storage storage, ScalarType dtype) except -1:
+    self.storage = storage
+    self.dtype = dtype
+    self.device_type = storage.device_type
+    self.device_index = storage.device_index
+    return 0
+
+
+# --- operators without an implementation yet: Python then tries the other operand, or raises TypeError ----------------
+
+cdef object no_binary(object a, object b):
+    return NotImplemented
+
+
+cdef object no_unary(object a):
+    raise NotImplementedError("this operator has no implementation: import mindtorch first")
+
+
+cdef int no_setitem(object a, object index, object value) except -1:
+    raise NotImplementedError("item assignment has no implementation: import mindtorch first")
+
+
+def _clear_operators():
+    OPERATORS.add = OPERATORS.sub = OPERATORS.mul = OPERATORS.truediv = OPERATORS.floordiv = no_binary
+    OPERATORS.mod = OPERATORS.matmul = OPERATORS.pow = no_binary
+    OPERATORS.and_ = OPERATORS.or_ = OPERATORS.xor = no_binary
+    OPERATORS.lt = OPERATORS.le = OPERATORS.eq = OPERATORS.ne = OPERATORS.gt = OPERATORS.ge = no_binary
+    OPERATORS.iadd = OPERATORS.isub = OPERATORS.imul = OPERATORS.itruediv = OPERATORS.ipow = no_binary
+    OPERATORS.getitem = no_binary
+    OPERATORS.neg = OPERATORS.abs = OPERATORS.invert = no_unary
+    OPERATORS.setitem = no_setitem
+
+
+_clear_operators()
