@@ -401,7 +401,7 @@ aclDataBuffer *aclCreateDataBuffer(void *data, size_t size);
 aclError aclDestroyDataBuffer(const aclDataBuffer *dataBuffer);
 void *aclGetDataBufferAddr(const aclDataBuffer *dataBuffer);
 size_t aclGetDataBufferSizeV2(const aclDataBuffer *dataBuffer);
-void aclAppLog(aclLogLevel logLevel, const char *func, const char *file, uint32_t line, const char *fmt);
+void aclAppLog(aclLogLevel logLevel, const char *func, const char *file, uint32_t line, const char *fmt, ...);
 const char *aclrtGetSocName(void);
 aclError aclGetCannAttributeList(const aclCannAttr **cannAttrList, size_t *num);
 aclError aclGetCannAttribute(aclCannAttr cannAttr, int32_t *value);

@@ -7,7 +7,10 @@
  *  3. Every object handed to a caller is counted by simCount(kind, +1) and given back by simCount(kind, -1). */
 #ifndef MINDTORCH_SIM_SIM_H_
 #define MINDTORCH_SIM_SIM_H_
+/* The libraries are compiled with hidden visibility: what a CANN header declares is what they export. */
+#pragma GCC visibility push(default)
 #include "acl/acl.h"
+#pragma GCC visibility pop
 
 #define SIM_API __attribute__((visibility("default")))
 
@@ -48,6 +51,7 @@ SIM_API void simInjectFault(const char *function, int64_t nth, int64_t times, ac
 SIM_API void simClearFaults(void);
 SIM_API void simCountCalls(int32_t on);
 SIM_API int64_t simCalls(const char *function);
+SIM_API const char *simFunctions(void);
 /* The next task that the device runs fails with `code` (507015, ...): it surfaces late, on a later call. */
 SIM_API void simInjectDeviceFault(int32_t device, aclError code);
 /* Busy-wait of `nanoseconds` in every call of `function` (0 takes it away): models a real host's costs. */
@@ -56,13 +60,17 @@ SIM_API void simSetLatency(const char *function, int64_t nanoseconds);
 /* Non-zero while any fault, latency or call count is armed: one relaxed load on the fast path. */
 extern SIM_API int32_t simArmed;
 SIM_API aclError simEnterArmed(const char *function);
-#define SIM_ENTER(function)                                   \
-  do {                                                        \
-    if (__atomic_load_n(&simArmed, __ATOMIC_RELAXED)) {       \
-      aclError simEntered = simEnterArmed(#function);         \
-      if (simEntered != ACL_SUCCESS) return simEntered;       \
-    }                                                         \
+#define SIM_ENTER_OR(function, entered, result)                          \
+  do {                                                                   \
+    if (__builtin_expect(__atomic_load_n(&simArmed, __ATOMIC_RELAXED), 0)) { \
+      aclError entered = simEnterArmed(#function);                       \
+      if (entered != ACL_SUCCESS) return result;                         \
+    }                                                                    \
   } while (0)
+/* For functions that return a status. */
+#define SIM_ENTER(function) SIM_ENTER_OR(function, simEntered, simEntered)
+/* For functions that return something else: `failure` is what a failed call of them returns. */
+#define SIM_ENTER_VALUE(function, failure) SIM_ENTER_OR(function, simEntered, failure)
 
 /* Puts "<id>: <text>" on top of the calling thread's messages (aclGetRecentErrMsg) and returns `code`. */
 SIM_API aclError simFail(aclError code, const char *id, const char *format, ...)

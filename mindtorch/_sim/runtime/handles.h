@@ -1,0 +1,87 @@
+// Handles that can be checked: destroyed, foreign and garbage handles are told from live ones without touching freed
+// memory and without a lock.
+#ifndef MINDTORCH_SIM_RUNTIME_HANDLES_H_
+#define MINDTORCH_SIM_RUNTIME_HANDLES_H_
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <new>
+
+namespace sim {
+
+// A pool of T whose slots keep their address and are never given back to the host. A T is constructed when its slot is
+// first used and lives on from then: its owner resets it at take() and release(). So a stale handle always points to a
+// valid T, and `live` says whether it may be used.
+template <class T>
+class HandleTable {
+ public:
+  explicit HandleTable(uint32_t capacity)
+      : capacity_(capacity), slots_(static_cast<Slot *>(std::calloc(capacity, sizeof(Slot)))) {}
+
+  // A slot that no handle refers to, not live yet; nullptr when all are in use.
+  T *take() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const uint32_t used = used_.load(std::memory_order_relaxed);
+    if (used < capacity_ && free_.size() < kRestingSlots) {
+      Slot *slot = new (&slots_[used]) Slot;
+      used_.store(used + 1, std::memory_order_release);
+      return &slot->object;
+    }
+    if (free_.empty()) return nullptr;
+    const uint32_t index = free_.front();
+    free_.pop_front();
+    return &slots_[index].object;
+  }
+
+  void publish(T *object) { slotOf(object)->live.store(true, std::memory_order_release); }
+
+  // False where the handle was not live: of two threads that destroy it, one wins.
+  bool retire(T *object) { return slotOf(object)->live.exchange(false, std::memory_order_acq_rel); }
+
+  // After retire(), once nothing uses the object any more.
+  void release(T *object) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    free_.push_back(indexOf(object));
+  }
+
+  // The live object behind a handle, or nullptr.
+  T *find(const void *handle) const {
+    const uintptr_t offset = reinterpret_cast<uintptr_t>(handle) - reinterpret_cast<uintptr_t>(slots_);
+    const uintptr_t index = offset / sizeof(Slot);
+    if (index >= used_.load(std::memory_order_acquire)) return nullptr;
+    Slot &slot = slots_[index];
+    if (handle != &slot.object || !slot.live.load(std::memory_order_acquire)) return nullptr;
+    return &slot.object;
+  }
+
+  uint32_t indexOf(const T *object) const { return static_cast<uint32_t>(slotOf(const_cast<T *>(object)) - slots_); }
+
+  template <class Visit>
+  void forEachLive(Visit visit) {
+    const uint32_t used = used_.load(std::memory_order_acquire);
+    for (uint32_t index = 0; index < used; ++index) {
+      if (slots_[index].live.load(std::memory_order_acquire)) visit(&slots_[index].object);
+    }
+  }
+
+ private:
+  struct Slot {
+    T object;
+    std::atomic<bool> live{false};
+  };
+  // Freed slots rest in a queue this long before they are used again, so that stale handles stay detectable.
+  static constexpr size_t kRestingSlots = 64;
+
+  Slot *slotOf(T *object) const { return reinterpret_cast<Slot *>(object); }  // `object` is the first member
+
+  const uint32_t capacity_;
+  Slot *const slots_;
+  std::atomic<uint32_t> used_{0};
+  std::mutex mutex_;
+  std::deque<uint32_t> free_;
+};
+
+}  // namespace sim
+#endif

@@ -1,0 +1,158 @@
+// Start and end of the runtime, and what a fork does to it.
+#include <pthread.h>
+
+#include <cctype>
+#include <fstream>
+#include <iterator>
+#include <regex>
+
+#include "runtime.h"
+
+namespace sim {
+
+namespace {
+
+struct Lifetime {
+  std::mutex mutex;                     // one aclInit or aclFinalize at a time
+  std::atomic<uint64_t> references{0};  // aclInit minus aclFinalizeReference; 0: not initialised
+  std::atomic<bool> finalised_once{false};
+  std::atomic<bool> lost_in_fork{false};
+  std::atomic<int32_t> default_device{-1};
+};
+
+Lifetime &lifetime() {
+  static Lifetime &instance = *new Lifetime;
+  return instance;
+}
+
+// The threads of the streams and the memory of the devices stay with the parent; a child that goes on using its copy of
+// the handles gets errors rather than waits for threads that are not there.
+void loseDevicesInChild() {
+  Lifetime &life = lifetime();
+  if (life.references.load() == 0) return;
+  life.references.store(0);
+  life.lost_in_fork.store(true);
+  thread_state = ThreadState{};
+  memory_generation.fetch_add(1);
+}
+
+struct Configuration {
+  int32_t default_device = -1;
+  bool shared_messages = false;
+};
+
+bool bracesMatch(const std::string &text) {
+  std::string open;
+  bool quoted = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quoted) {
+      if (c == '\\') ++at;
+      if (c == '"') quoted = false;
+      continue;
+    }
+    if (c == '"') quoted = true;
+    if (c == '{' || c == '[') open.push_back(c == '{' ? '}' : ']');
+    if (c == '}' || c == ']') {
+      if (open.empty() || open.back() != c) return false;
+      open.pop_back();
+    }
+  }
+  return open.empty() && !quoted;
+}
+
+aclError readConfiguration(const char *path, Configuration *configuration) {
+  std::ifstream file(path);
+  if (!file) return simFail(ACL_ERROR_INVALID_FILE, "EE1001", "aclInit: configPath \"%s\" cannot be read", path);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos) return ACL_SUCCESS;
+  if (text[first] != '{' || !bracesMatch(text)) {
+    return simFail(ACL_ERROR_PARSE_FILE, "EE1001", "aclInit: configPath \"%s\" does not hold a JSON object", path);
+  }
+  std::smatch found;
+  if (std::regex_search(text, found, std::regex("\"default_device\"\\s*:\\s*\"?(\\d{1,4})\"?"))) {
+    configuration->default_device = std::stoi(found[1]);
+    if (deviceOrNull(configuration->default_device) == nullptr) {
+      return simFail(ACL_ERROR_INVALID_PARAM, "EE1001", "aclInit: default_device is %d, there are %d devices",
+                     configuration->default_device, deviceCount());
+    }
+  }
+  configuration->shared_messages = std::regex_search(text, std::regex("\"err_msg_mode\"\\s*:\\s*\"?1\"?"));
+  return ACL_SUCCESS;
+}
+
+aclError notRunning(const char *function) {
+  if (!lifetime().finalised_once) return notInitialised(function);
+  return simFail(ACL_ERROR_REPEAT_FINALIZE, "EE1001", "%s: ACL was finalised before", function);
+}
+
+void finalise() {
+  Lifetime &life = lifetime();
+  life.references.store(0);
+  life.finalised_once.store(true);
+  releaseAllDevices();
+  releasePinnedMemory();
+  setSharedMessages(false);
+  life.default_device.store(-1);
+}
+
+}  // namespace
+
+bool initialised() { return lifetime().references.load(std::memory_order_relaxed) != 0; }
+
+int32_t defaultDevice() { return lifetime().default_device.load(std::memory_order_relaxed); }
+
+aclError notInitialised(const char *function) {
+  return simFail(ACL_ERROR_UNINITIALIZE, "EE1001", "%s: %s", function,
+                 lifetime().lost_in_fork ? "this process was forked after aclInit and has no devices"
+                                         : "aclInit was not called");
+}
+
+}  // namespace sim
+
+aclError aclInit(const char *configPath) {
+  SIM_ENTER(aclInit);
+  sim::Lifetime &life = sim::lifetime();
+  if (life.lost_in_fork) return sim::notInitialised(__func__);
+  std::lock_guard<std::mutex> lock(life.mutex);
+  if (life.references.load() > 0) {
+    life.references.fetch_add(1);
+    return simFail(ACL_ERROR_REPEAT_INITIALIZE, "EE1001", "aclInit: called before; this call may be ignored");
+  }
+  sim::Configuration configuration;
+  if (configPath != nullptr && *configPath != '\0') {
+    const aclError error = sim::readConfiguration(configPath, &configuration);
+    if (error != ACL_SUCCESS) return error;
+  }
+  static const int forks = pthread_atfork(nullptr, nullptr, sim::loseDevicesInChild);
+  (void)forks;
+  life.default_device.store(configuration.default_device);
+  sim::setSharedMessages(configuration.shared_messages);
+  life.references.store(1);
+  return ACL_SUCCESS;
+}
+
+aclError aclFinalize(void) {
+  SIM_ENTER(aclFinalize);
+  sim::Lifetime &life = sim::lifetime();
+  if (!sim::initialised()) return sim::notRunning(__func__);
+  std::lock_guard<std::mutex> lock(life.mutex);
+  sim::finalise();
+  return ACL_SUCCESS;
+}
+
+aclError aclFinalizeReference(uint64_t *refCount) {
+  SIM_ENTER(aclFinalizeReference);
+  sim::Lifetime &life = sim::lifetime();
+  if (!sim::initialised()) return sim::notRunning(__func__);
+  std::lock_guard<std::mutex> lock(life.mutex);
+  const uint64_t left = life.references.load() - 1;
+  if (left == 0) {
+    sim::finalise();
+  } else {
+    life.references.store(left);
+  }
+  if (refCount != nullptr) *refCount = left;
+  return ACL_SUCCESS;
+}

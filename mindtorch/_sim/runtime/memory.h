@@ -1,0 +1,109 @@
+// A device's memory as addresses that the host cannot read, and the alias through which kernels and copies reach it.
+#ifndef MINDTORCH_SIM_RUNTIME_MEMORY_H_
+#define MINDTORCH_SIM_RUNTIME_MEMORY_H_
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <shared_mutex>
+
+#include "sim.h"
+
+namespace sim {
+
+struct Device;
+
+// First fit over [start, start + size), lowest address first; neighbours that are given back merge.
+class RangeAllocator {
+ public:
+  void reset(uint64_t start, uint64_t size);
+  bool allocate(uint64_t size, uint64_t alignment, uint64_t *start);
+  void release(uint64_t start, uint64_t size);
+
+ private:
+  std::map<uint64_t, uint64_t> free_;  // start -> size
+};
+
+// Note [Address layout]
+// Four times the capacity is reserved without access, and these addresses are handed out: the first half by aclrtMalloc,
+// the second half by aclrtReserveMemAddress. An alias of the same length follows at the constant distance(). Behind both
+// stands one sparse file in memory of four times the capacity: its first half backs the first half of the alias, its
+// second half holds what aclrtMallocPhysical gives out, which aclrtMapMem maps into the second half of the alias.
+// Room for addresses is twice the capacity, so that fragments never exhaust them; what a program may use is counted.
+class DeviceMemory {
+ public:
+  struct Block {
+    uint64_t end;        // one past what may be touched, the 32-byte tail included
+    uint64_t requested;  // bytes asked for
+    uint64_t charged;    // bytes taken off the free memory
+  };
+  struct Mapping {
+    uint64_t size;
+    void *physical;
+    aclrtMemAccessFlags access;
+  };
+
+  bool open(uint64_t capacity);  // reserves the addresses, once
+  void freeAll();                // blocks, mappings and reservations; the addresses stay reserved
+
+  aclError allocate(const char *function, uint64_t size, bool with_tail, void **address);
+  aclError release(const char *function, void *address);
+  // Reserve capacity for physical memory; the offset is one of the file.
+  bool takePhysical(uint64_t size, uint64_t *offset);
+  void returnPhysical(uint64_t offset, uint64_t size);
+
+  bool reserveAddresses(uint64_t size, void **address);
+  aclError releaseAddresses(const char *function, void *address);
+  aclError map(const char *function, void *address, uint64_t size, void *physical, uint64_t offset);
+  aclError unmap(const char *function, void *address, void **physical);
+  aclError setAccess(const char *function, void *address, uint64_t size, aclrtMemAccessFlags access);
+  bool access(const void *address, aclrtMemAccessFlags *access);
+
+  bool owns(const void *address) const;
+  // The largest range of live memory around `address` that one caller may touch: a block, or mappings side by side.
+  bool extent(const void *address, uint64_t *start, uint64_t *end);
+  // Start and requested size of the block, or of the mapping.
+  bool block(const void *address, uint64_t *start, uint64_t *size);
+  uint64_t distance() const { return 4 * capacity_; }
+  uint64_t capacity() const { return capacity_; }
+  uint64_t used() const { return used_.load(std::memory_order_relaxed); }
+  uint64_t peak() const { return peak_.load(std::memory_order_relaxed); }
+
+ private:
+  bool charge(uint64_t bytes);  // mutex held
+  void giveBackPages(uint64_t offset, uint64_t size);
+  void unmapAlias(uint64_t start, uint64_t size);
+  bool extentOfMappings(uint64_t at, uint64_t *start, uint64_t *end) const;
+
+  std::atomic<uint64_t> base_{0};  // 0 until opened
+  uint64_t capacity_ = 0;
+  int file_ = -1;
+  std::atomic<uint64_t> used_{0};
+  std::atomic<uint64_t> peak_{0};
+
+  mutable std::shared_mutex mutex_;  // guards all below
+  RangeAllocator addresses_;
+  RangeAllocator virtual_addresses_;
+  RangeAllocator physical_;
+  std::map<uint64_t, Block> blocks_;           // by start
+  std::map<uint64_t, uint64_t> reservations_;  // start -> size
+  std::map<uint64_t, Mapping> mappings_;       // by start
+  std::deque<std::pair<uint64_t, uint64_t>> resting_;  // freed (start, size), not handed out again yet
+};
+
+// Bumped whenever an address stops being valid; see simDeviceMemory.
+extern std::atomic<uint64_t> memory_generation;
+
+// Where an address lies.
+struct Place {
+  enum Kind { kPageable, kPinned, kDevice, kInvalid } kind;
+  Device *device;  // of kDevice
+};
+// kInvalid: device memory or pinned memory that [address, address + bytes) leaves, or that was freed.
+Place placeOf(const void *address, uint64_t bytes);
+
+// The pinned block or registered range around `address`.
+bool pinnedRange(const void *address, uint64_t *start, uint64_t *size);
+
+}  // namespace sim
+#endif

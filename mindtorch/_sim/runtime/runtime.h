@@ -1,0 +1,148 @@
+// What the parts of libascendcl share: configuration, devices, contexts, the calling thread's state, argument checks.
+//
+// Order of locks: lifecycleMutex() before a stream's mutex before signal(). Nobody waits for a stream while holding
+// the lifecycle mutex.
+#ifndef MINDTORCH_SIM_RUNTIME_RUNTIME_H_
+#define MINDTORCH_SIM_RUNTIME_RUNTIME_H_
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "handles.h"
+#include "memory.h"
+#include "sim.h"
+
+namespace sim {
+
+constexpr int32_t kMaxDevices = 16;
+constexpr int32_t kStreamsPerDevice = 1984;
+constexpr int32_t kEventIdsPerDevice = 65536;
+constexpr int32_t kNotifiesPerDevice = 8192;
+
+class Stream;
+
+// Read from the environment at first use.
+struct Config {
+  uint64_t memory_bytes;          // MINDTORCH_SIM_MEMORY
+  std::vector<int32_t> physical;  // MINDTORCH_SIM_DEVICES and ASCEND_RT_VISIBLE_DEVICES: device id -> physical id
+  std::string soc;                // MINDTORCH_SIM_SOC
+  bool null_kernels;              // MINDTORCH_SIM_KERNELS=null
+};
+const Config &config();
+
+struct Context {
+  std::atomic<uint64_t> id{0};  // unique among all contexts ever made; 0 while not live
+  struct Device *device = nullptr;
+  bool primary = false;
+  std::atomic<bool> stopped{false};  // a stream with STOP_ON_FAILURE has failed
+  Stream *default_stream = nullptr;
+  std::vector<Stream *> streams;                   // with the default one; lifecycle mutex
+  std::map<aclSysParamOpt, int64_t> sys_params;    // lifecycle mutex
+};
+
+struct Device {
+  // Bits of `attention`; zero on the fast path of a launch.
+  static constexpr uint32_t kArmed = 1;    // the next task is to fail
+  static constexpr uint32_t kFaulted = 2;  // a task has failed; unusable until the device is reset
+
+  int32_t id = 0;
+  std::atomic<uint32_t> attention{0};
+  std::atomic<uint64_t> peers{0};  // bit p: this device may access device p
+  std::atomic<int32_t> streams{0};
+  std::atomic<int32_t> event_ids{0};
+  std::atomic<int32_t> notifies{0};
+  std::atomic<int32_t> saturation_mode{ACL_RT_OVERFLOW_MODE_INFNAN};
+  int64_t set_count = 0;       // aclrtSetDevice minus aclrtResetDevice; lifecycle mutex
+  Context *primary = nullptr;  // lifecycle mutex
+  DeviceMemory memory;
+
+  // A task has failed: the first failure is what later calls report.
+  void fail(aclError code, const std::string &text);
+  // ACL_SUCCESS, or the code of the task that failed, with a message that names `function`.
+  aclError check(const char *function) {
+    return (attention.load(std::memory_order_relaxed) & kFaulted) == 0 ? ACL_SUCCESS : report(function);
+  }
+  void arm(aclError code);
+  aclError takeArmed();  // the code to fail with, once; ACL_SUCCESS where nothing is armed
+  void clearFault();
+
+ private:
+  aclError report(const char *function);
+  std::mutex fault_mutex_;
+  aclError fault_code_ = ACL_SUCCESS;
+  std::string fault_text_;
+  aclError armed_code_ = ACL_SUCCESS;
+};
+
+std::mutex &lifecycleMutex();
+HandleTable<Context> &contexts();
+int32_t deviceCount();
+Device &device(int32_t id);          // 0 <= id < deviceCount()
+Device *deviceOrNull(int32_t id);
+void armDevice(int32_t id, aclError code);
+void disarmDevices();
+
+// The calling thread's context: the last of aclrtSetDevice, aclrtCreateContext and aclrtSetCurrentContext.
+struct ThreadState {
+  Context *context = nullptr;
+  uint64_t context_id = 0;  // the context is gone when its id is another
+  uint32_t last_task = 0;
+};
+inline thread_local ThreadState thread_state;
+
+inline Context *currentContext() {
+  const ThreadState &state = thread_state;
+  if (__builtin_expect(state.context == nullptr || state.context->id.load(std::memory_order_acquire) != state.context_id,
+                       0)) {
+    return nullptr;
+  }
+  return state.context;
+}
+void makeCurrent(Context *context);
+// The current context, or the one of the default device that the configuration of aclInit names, or nullptr.
+Context *contextOrDefault();
+aclError noContext(const char *function);
+
+// init.cpp
+bool initialised();
+aclError notInitialised(const char *function);
+int32_t defaultDevice();  // -1: none
+void setSharedMessages(bool shared);
+
+// device.cpp, context.cpp, stream.cpp, event.cpp, notify.cpp: what the end of a device takes with it
+void releaseAllDevices();
+aclError retainDevice(Device &device);
+Context *openContext(Device &device, bool primary);     // lifecycle mutex held; nullptr: no stream left
+void closeContext(Context *context);                    // lifecycle mutex not held
+void releaseEvents(const Device *device);
+void releaseNotifies(const Device *device);
+void releasePinnedMemory();
+void releasePhysicalMemory(Device &device);
+void forgetSubscriptions();
+
+aclError nullArgument(const char *function, const char *argument);
+aclError badValue(const char *function, const char *argument, int64_t value, const char *expected);
+aclError badHandle(const char *function, const char *argument, const void *handle);
+aclError badDevice(const char *function, int64_t id);
+aclError noAddresses(const char *function);
+
+}  // namespace sim
+
+#define SIM_REQUIRE_INIT() \
+  do {                     \
+    if (!sim::initialised()) return sim::notInitialised(__func__); \
+  } while (0)
+#define SIM_REQUIRE_POINTER(pointer)                                        \
+  do {                                                                      \
+    if ((pointer) == nullptr) return sim::nullArgument(__func__, #pointer); \
+  } while (0)
+// Declares `context`, the current one.
+#define SIM_REQUIRE_CONTEXT(context)                 \
+  sim::Context *context = sim::contextOrDefault();   \
+  if (context == nullptr) return sim::noContext(__func__)
+
+#endif

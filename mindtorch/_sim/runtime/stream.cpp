@@ -1,0 +1,216 @@
+// The queue and the thread of a stream, and the launch of kernels.
+#include "stream.h"
+
+#include <system_error>
+#include <thread>
+
+namespace sim {
+
+HandleTable<Stream> &streams() {
+  static HandleTable<Stream> &table = *new HandleTable<Stream>(kMaxDevices * kStreamsPerDevice);
+  return table;
+}
+
+void Stream::open(Context *context, uint32_t priority, uint32_t flags) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  context_ = context;
+  priority_ = priority;
+  flags_ = flags;
+  failure_mode = 0;
+  failure_mode_set = false;
+  overflow_switch = custom_tag = cache_op_info = 0;
+  subscriber = 0;
+  submitted_ = completed_ = aborts_ = 0;
+  closing_ = false;
+  users_ = 1;
+}
+
+aclError Stream::submit(const char *function, const SimTask &task, uint64_t *ticket) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (closing_) return badHandle(function, "stream", this);
+  if (pending_.load(std::memory_order_relaxed) >= kDepth) {
+    if (stores()) {
+      return simFail(ACL_ERROR_RT_STREAM_TASK_FULL, "EE9999", "%s: the stream stores %llu tasks, no more fit", function,
+                     static_cast<unsigned long long>(kDepth));
+    }
+    const uint64_t aborts = aborts_;
+    ++users_, ++waiting_;
+    progress_.wait(lock, [&] { return pending_.load() < kDepth || closing_ || aborts_ != aborts; });
+    --waiting_;
+    if (closing_ || aborts_ != aborts) {
+      leave(lock);
+      return simFail(ACL_ERROR_RT_STREAM_ABORT, "EE9999", "%s: the stream was aborted", function);
+    }
+    --users_;  // not the last one: the stream is open, so its owner is there
+  }
+  if (!thread_ && !stores()) {
+    try {
+      std::thread([this] { work(); }).detach();
+    } catch (const std::system_error &error) {
+      return simFail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "EL0005", "%s: no thread for the stream: %s", function,
+                     error.what());
+    }
+    thread_ = true;
+    ++users_;
+  }
+  queue_.push_back(task);
+  ++submitted_;
+  pending_.fetch_add(1, std::memory_order_relaxed);
+  if (ticket != nullptr) *ticket = submitted_;
+  ++thread_state.last_task;
+  if (sleeping_) work_.notify_one();
+  return ACL_SUCCESS;
+}
+
+aclError Stream::wait(const char *function, Clock::time_point end, uint64_t ticket) {
+  if (!idle() && !stores()) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (ticket == 0) ticket = submitted_;
+    const uint64_t aborts = aborts_;
+    ++users_, ++waiting_;
+    const bool in_time = waitUntil(progress_, lock, end,
+                                   [&] { return completed_ >= ticket || closing_ || aborts_ != aborts; });
+    --waiting_;
+    const bool aborted = closing_ || aborts_ != aborts;
+    const aclError code = aborts_ != aborts ? abort_code_ : ACL_ERROR_RT_STREAM_ABORT;
+    leave(lock);
+    if (aborted) return simFail(code, "EE9999", "%s: the stream was aborted while it was waited for", function);
+    if (!in_time) {
+      return simFail(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, "EE9999", "%s: the stream did not complete in time", function);
+    }
+  }
+  return device().check(function);
+}
+
+void Stream::work() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    sleeping_ = true;
+    work_.wait(lock, [&] { return !queue_.empty() || closing_; });
+    sleeping_ = false;
+    if (closing_) break;
+    const SimTask task = queue_.front();
+    queue_.pop_front();
+    running_ = true;
+    lock.unlock();
+    run(task);
+    lock.lock();
+    running_ = false;
+    cancelled_.store(false, std::memory_order_relaxed);
+    ++completed_;
+    pending_.fetch_sub(1, std::memory_order_release);
+    if (waiting_ > 0) progress_.notify_all();
+  }
+  thread_ = false;
+  progress_.notify_all();
+  leave(lock);
+}
+
+void Stream::run(const SimTask &task) {
+  Device &device = this->device();
+  aclError code = ACL_SUCCESS;
+  if (device.attention.load(std::memory_order_acquire) & Device::kArmed) {
+    code = device.takeArmed();
+    if (code != ACL_SUCCESS) simFail(code, "EZ9999", "a fault was injected");
+  }
+  if (code == ACL_SUCCESS && task.run != nullptr && !context_->stopped.load(std::memory_order_relaxed)) {
+    code = task.run(task.argument);
+  }
+  if (code != ACL_SUCCESS && !cancelled()) {
+    const char *text = aclGetRecentErrMsg();
+    device.fail(code, std::string(task.name == nullptr ? "a task" : task.name) + " on stream " +
+                          std::to_string(streams().indexOf(this)) + (text == nullptr ? "" : std::string(": ") + text));
+    if (failure_mode.load() != 0) context_->stopped.store(true);
+  }
+  if (task.drop != nullptr) task.drop(task.argument);
+}
+
+void Stream::cancel(std::unique_lock<std::mutex> &lock) {
+  std::deque<SimTask> dropped;
+  dropped.swap(queue_);
+  completed_ += dropped.size();
+  pending_.fetch_sub(dropped.size(), std::memory_order_release);
+  cancelled_.store(running_, std::memory_order_release);
+  progress_.notify_all();
+  lock.unlock();
+  signal().raise([] {});
+  for (const SimTask &task : dropped) {
+    if (task.drop != nullptr) task.drop(task.argument);
+  }
+}
+
+void Stream::abort(aclError code) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  ++aborts_;
+  abort_code_ = code;
+  cancel(lock);
+}
+
+void Stream::close(bool wait) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  closing_ = true;
+  work_.notify_one();
+  cancel(lock);
+  lock.lock();
+  if (wait) progress_.wait(lock, [&] { return !thread_; });
+  leave(lock);
+}
+
+void Stream::leave(std::unique_lock<std::mutex> &lock) {
+  const bool last = --users_ == 0;
+  if (last) std::deque<SimTask>().swap(queue_);
+  lock.unlock();
+  if (last) streams().release(this);
+}
+
+aclError resolveStream(const char *function, aclrtStream handle, Stream **stream) {
+  Context *context = contextOrDefault();
+  if (context == nullptr) return noContext(function);
+  Stream *found = handle == nullptr ? context->default_stream : streams().find(handle);
+  if (found == nullptr) return badHandle(function, "stream", handle);
+  if (found->context() != context) {
+    return simFail(ACL_ERROR_RT_STREAM_CONTEXT, "EE1001",
+                   "%s: stream %p belongs to another context (device %d) than the current one (device %d)", function,
+                   handle, found->device().id, context->device->id);
+  }
+  *stream = found;
+  return ACL_SUCCESS;
+}
+
+namespace {
+
+aclError launchQueued(aclrtStream handle, SimTask task) {
+  Stream *stream = nullptr;
+  const char *name = task.name == nullptr ? "simLaunchKernel" : task.name;
+  if (aclError error = resolveStream(name, handle, &stream); error != ACL_SUCCESS) return error;
+  if (aclError error = stream->device().check(name); error != ACL_SUCCESS) return error;
+  if (config().null_kernels) task.run = nullptr;
+  return stream->submit(name, task);
+}
+
+}  // namespace
+}  // namespace sim
+
+int32_t simNullKernels(void) {
+  static const bool null_kernels = sim::config().null_kernels;
+  return null_kernels ? 1 : 0;
+}
+
+aclError simLaunchKernel(aclrtStream handle, SimTask task) {
+  using sim::Stream;
+  if (simNullKernels()) {
+    sim::Context *context = sim::currentContext();
+    if (context != nullptr) {
+      Stream *stream = handle == nullptr ? context->default_stream : sim::streams().find(handle);
+      // Nothing is ahead of the kernel, so it is complete. A task that another thread appends meanwhile is unordered
+      // with this one anyway.
+      if (stream != nullptr && stream->context() == context && stream->idle() && !stream->stores() &&
+          context->device->attention.load(std::memory_order_relaxed) == 0) {
+        ++sim::thread_state.last_task;
+        if (task.drop != nullptr) task.drop(task.argument);
+        return ACL_SUCCESS;
+      }
+    }
+  }
+  return sim::launchQueued(handle, task);
+}

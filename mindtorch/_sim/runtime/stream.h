@@ -1,0 +1,107 @@
+// A stream: a queue of tasks and a thread of its own, started with the first task that cannot complete at once.
+#ifndef MINDTORCH_SIM_RUNTIME_STREAM_H_
+#define MINDTORCH_SIM_RUNTIME_STREAM_H_
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "runtime.h"
+#include "signal.h"
+
+namespace sim {
+
+class Stream {
+ public:
+  static constexpr uint64_t kDepth = 2013;  // usable tasks of a queue on A2 and A3
+
+  // ---- life: a Stream is a slot of streams(), opened and closed many times
+  void open(Context *context, uint32_t priority, uint32_t flags);
+  // Drops what is queued and lets go of the slot once the running task has ended; `wait`: only return then.
+  void close(bool wait);
+
+  // ---- any thread
+  Context *context() const { return context_; }
+  Device &device() const { return *context_->device; }
+  uint32_t priority() const { return priority_; }
+  uint32_t flags() const { return flags_; }
+  // PERSISTENT, DEVICE_USE_ONLY and CPU_SCHEDULE streams: their tasks are never run from here.
+  bool stores() const { return (flags_ & (ACL_STREAM_PERSISTENT | ACL_STREAM_DEVICE_USE_ONLY |
+                                          ACL_STREAM_CPU_SCHEDULE)) != 0; }
+  // True when every task has been run: what they wrote may be read.
+  bool idle() const { return pending_.load(std::memory_order_acquire) == 0; }
+
+  // Appends; blocks while the queue is full. On failure the task stays the caller's.
+  aclError submit(const char *function, const SimTask &task, uint64_t *ticket = nullptr);
+  // Until the task of `ticket` has been run (default: all that were submitted before this call).
+  aclError wait(const char *function, Clock::time_point end, uint64_t ticket = 0);
+  // Drops what is queued and ends waits; blocked callers return `code`.
+  void abort(aclError code);
+  bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
+
+  std::atomic<uint64_t> failure_mode{0};
+  std::atomic<bool> failure_mode_set{false};
+  std::atomic<uint32_t> overflow_switch{0};
+  std::atomic<uint32_t> custom_tag{0};
+  std::atomic<uint32_t> cache_op_info{0};
+  std::atomic<uint64_t> subscriber{0};  // thread that runs the callbacks of aclrtLaunchCallback; 0: none
+
+ private:
+  void work();
+  void run(const SimTask &task);
+  void cancel(std::unique_lock<std::mutex> &lock);  // returns with the lock dropped
+  void leave(std::unique_lock<std::mutex> &lock);   // one user less; the last gives the slot back
+
+  Context *context_ = nullptr;
+  uint32_t priority_ = 0;
+  uint32_t flags_ = 0;
+  std::atomic<uint64_t> pending_{0};  // submitted, not completed; changes with the mutex held
+  std::atomic<bool> cancelled_{false};  // the running task is to give up waiting
+
+  std::mutex mutex_;  // guards all below
+  std::condition_variable work_;      // for the thread: a task, or closing
+  std::condition_variable progress_;  // for the others: a task completed, aborted, or the thread is gone
+  std::deque<SimTask> queue_;
+  uint64_t submitted_ = 0;
+  uint64_t completed_ = 0;
+  uint64_t aborts_ = 0;
+  aclError abort_code_ = ACL_SUCCESS;
+  int32_t users_ = 0;  // the owner, the thread and blocked callers
+  int32_t waiting_ = 0;
+  bool thread_ = false;
+  bool sleeping_ = false;
+  bool running_ = false;
+  bool closing_ = false;
+};
+
+HandleTable<Stream> &streams();
+
+// The live stream behind `handle` (NULL: the default stream of the current context), which must be the current
+// context's own.
+aclError resolveStream(const char *function, aclrtStream handle, Stream **stream);
+
+// For a task that waits: until done() holds, the time is up, or its stream is cancelled.
+enum class WaitResult { kDone, kTimeout, kCancelled };
+template <class Done>
+WaitResult waitInTask(const Stream &stream, Clock::time_point end, Done done) {
+  if (!signal().wait(end, [&] { return done() || stream.cancelled(); })) return WaitResult::kTimeout;
+  return done() ? WaitResult::kDone : WaitResult::kCancelled;
+}
+
+// Submits a callable `aclError work()`; it is destroyed when it has been run, or dropped without.
+template <class Work>
+aclError submitWork(Stream &stream, const char *function, Work work, uint64_t *ticket = nullptr) {
+  auto argument = std::make_unique<Work>(std::move(work));
+  SimTask task;
+  task.run = [](void *it) { return (*static_cast<Work *>(it))(); };
+  task.drop = [](void *it) { delete static_cast<Work *>(it); };
+  task.argument = argument.get();
+  task.name = function;
+  const aclError error = stream.submit(function, task, ticket);
+  if (error == ACL_SUCCESS) argument.release();
+  return error;
+}
+
+}  // namespace sim
+#endif
