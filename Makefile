@@ -38,7 +38,7 @@ NATIVE = $(shell find mindtorch/_sim tests/sim bench -name '*.h' -o -name '*.cpp
 
 lint: $(VENV)/.lint            ## ruff, cython-lint, clang-format, mypy
 	$(VENV)/bin/ruff check .
-	$(VENV)/bin/cython-lint $(shell find mindtorch bench \( -name '*.pyx' -o -name '*.pxd' \) -not -path '*/_gen/*')
+	PATH="$(abspath $(VENV))/bin:$$PATH" cython-lint $(shell find mindtorch bench \( -name '*.pyx' -o -name '*.pxd' \) -not -path '*/_gen/*')
 	$(VENV)/bin/clang-format --dry-run -Werror $(NATIVE)
 	$(VENV)/bin/mypy
 
