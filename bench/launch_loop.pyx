@@ -7,22 +7,22 @@ from mindtorch._core.tensor cimport TensorBase
 
 def add(TensorBase x, TensorBase y, TensorBase out, long count):
     """out = x + y, `count` times."""
-    cdef long i
+    cdef long _
     cdef Scalar one
     scalar_from(1, &one)
-    for i in range(count):
+    for _ in range(count):
         KERNELS[DeviceType.NPU].add_Tensor(x, y, &one, out)
 
 
 def relu(TensorBase x, TensorBase out, long count):
     """out = relu(x), `count` times."""
-    cdef long i
-    for i in range(count):
+    cdef long _
+    for _ in range(count):
         KERNELS[DeviceType.NPU].relu(x, out)
 
 
 def mm(TensorBase x, TensorBase y, TensorBase out, long count):
     """out = x @ y, `count` times."""
-    cdef long i
-    for i in range(count):
+    cdef long _
+    for _ in range(count):
         KERNELS[DeviceType.NPU].mm(x, y, out)
