@@ -1,0 +1,37 @@
+"""Reading of Python arguments, with torch's TypeErrors.
+
+`function` is the name in messages ("add"), `argument` the parameter's, `position` its number as the caller counts it
+(self of a method does not count); 0 for one given by keyword, which leaves "(position n)" out of the message.
+"""
+from libc.stdint cimport int64_t
+
+from mindtorch._core.scalar cimport Scalar, ScalarType
+from mindtorch._core.tensor cimport Shape, TensorBase
+
+
+# Ints from one int or from a sequence of them. 0-d integer tensors count as ints.
+cdef int parse_ints(object value, Shape *out, const char *function, const char *argument, int position=*) except -1
+# The same from *args: `permute(1, 0)`, `permute((1, 0))`. No arguments at all make an empty list.
+cdef int parse_varargs(tuple args, Shape *out, const char *function, const char *argument) except -1
+# None: an empty list, which means "all dimensions" to reductions.
+cdef int parse_optional_ints(object value, Shape *out, const char *function, const char *argument,
+                             int position=*) except -1
+
+cdef TensorBase require_tensor(object value, const char *function, const char *argument, int position=*)
+cdef TensorBase optional_tensor(object value, const char *function, const char *argument, int position=*)   # or None
+cdef list require_tensors(object value, const char *function, const char *argument, int position=*)
+cdef int64_t require_int(object value, const char *function, const char *argument, int position=*) except? -1
+cdef double require_float(object value, const char *function, const char *argument, int position=*) except? -1.0
+cdef int require_bool(object value, const char *function, const char *argument, int position=*) except -1
+# A Python or NumPy number, or a 0-d tensor, which is read (and so waits for its device).
+cdef int require_scalar(object value, Scalar *out, const char *function, const char *argument, int position=*) except -1
+cdef ScalarType require_dtype(object value, ScalarType otherwise, const char *function, const char *argument,
+                              int position=*) except *
+# torch.device, string, index or None; see device.resolve.
+cdef int require_device(object value, int *type_code, int *index, const char *function) except -1
+
+# Always raises: "view() received an invalid combination of arguments - got (str), but expected one of: ...".
+# `expected` lists the signatures, one a line.
+cdef int no_combination(const char *function, tuple args, dict kwargs, str expected) except -1
+cdef int wrong_type(object value, const char *function, const char *argument, int position, str wanted) except -1
+cdef str type_label(object value)                  # a value's type as messages name it: "Tensor", "torch.dtype", "int"

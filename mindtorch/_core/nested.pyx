@@ -1,0 +1,135 @@
+"""torch.tensor's reading of Python data: numbers, nested sequences of them, arrays."""
+from cpython.bool cimport PyBool_Check
+from cpython.complex cimport PyComplex_Check
+from cpython.float cimport PyFloat_Check
+from cpython.long cimport PyLong_Check
+from cpython.sequence cimport PySequence_Check, PySequence_Fast
+
+import numpy
+
+from libc.stdint cimport int64_t
+
+from mindtorch._core.device cimport CPU
+from mindtorch._core.dtype cimport (
+    ITEMSIZE, KIND, default_complex, default_dtype, numpy_code, promote_types)
+from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, Bool, Long, Scalar, ScalarType, Undefined, scalar_from
+from mindtorch._core.tensor cimport MAX_DIMS, Shape, TensorBase, empty_tensor
+from mindtorch._core.values cimport cast_on_host, from_array, read_scalar, store, stored_as
+
+
+cdef type NUMPY_SCALAR = numpy.generic
+cdef type NUMPY_ARRAY = numpy.ndarray
+
+
+cdef inline bint is_number(object value):
+    return (PyFloat_Check(value) or PyLong_Check(value) or PyComplex_Check(value) or isinstance(value, NUMPY_SCALAR)
+            or (isinstance(value, TensorBase) and (<TensorBase>value).ndim == 0))
+
+
+cdef inline bint is_text(object value):
+    return isinstance(value, (str, bytes))
+
+
+cdef int measure(object data, Shape *shape) except -1:
+    """The shape, as the first elements tell it; `fill` checks the others."""
+    shape.ndim = 0
+    while not is_number(data) and PySequence_Check(data) and not is_text(data):
+        if shape.ndim == MAX_DIMS:
+            raise ValueError(f"too many dimensions '{type(data).__name__}'")
+        shape.sizes[shape.ndim] = len(data)
+        shape.ndim += 1
+        if shape.sizes[shape.ndim - 1] == 0:
+            break
+        data = data[0]
+    if is_text(data):
+        if shape.ndim == 0:
+            raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+        raise ValueError(f"too many dimensions '{type(data).__name__}'")
+    return 0
+
+
+cdef ScalarType dtype_of_number(object number) except *:
+    if PyFloat_Check(number) and not isinstance(number, NUMPY_SCALAR):
+        return default_dtype()
+    if PyBool_Check(number):
+        return Bool
+    if PyLong_Check(number):
+        return Long
+    if PyComplex_Check(number) and not isinstance(number, NUMPY_SCALAR):
+        return default_complex()
+    if isinstance(number, TensorBase):
+        return (<TensorBase>number).dtype
+    return numpy_code(number.dtype)
+
+
+cdef ScalarType infer_dtype(object data) except *:
+    cdef ScalarType found = Undefined, other
+    if is_number(data):
+        return dtype_of_number(data)
+    if isinstance(data, NUMPY_ARRAY):
+        return numpy_code(data.dtype)
+    if isinstance(data, TensorBase):
+        return (<TensorBase>data).dtype
+    if is_text(data) or not PySequence_Check(data):
+        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    for element in data:
+        other = infer_dtype(element)
+        found = other if found == Undefined else promote_types(found, other)
+    return default_dtype() if found == Undefined else found
+
+
+cdef int number_of(object element, ScalarType dtype, Scalar *out) except -1:
+    if isinstance(element, TensorBase):
+        return read_scalar(<TensorBase>element, out)
+    if not is_number(element):
+        wanted = "a real number" if KIND[<int>dtype] >= FLOAT_KIND else "an integer"
+        raise TypeError(f"'{type(element).__name__}' object cannot be interpreted as {wanted}")
+    try:
+        scalar_from(element, out)
+    except OverflowError:
+        raise ValueError("Overflow when unpacking long long") from None
+    if out.kind == COMPLEX_KIND and KIND[<int>dtype] != COMPLEX_KIND and dtype != Bool:
+        raise TypeError("must be real number, not complex")
+    return 0
+
+
+cdef int fill(object data, TensorBase target, char **address, int dim) except -1:
+    """Write `data`, whose place is dimension `dim`, from `address` on; elements lie one after the other."""
+    cdef Scalar number
+    cdef int64_t length
+    if dim == target.ndim:
+        number_of(data, target.dtype, &number)
+        store(address[0], target.dtype, &number)
+        address[0] += ITEMSIZE[<int>target.dtype]
+        return 0
+    if is_number(data) or is_text(data) or not PySequence_Check(data):
+        raise TypeError("not a sequence")
+    length = len(data)
+    if length != target.sizes[dim]:
+        raise ValueError(f"expected sequence of length {target.sizes[dim]} at dim {dim} (got {length})")
+    for element in PySequence_Fast(data, "not a sequence"):
+        fill(element, target, address, dim + 1)
+    return 0
+
+
+cdef TensorBase from_data(object data, ScalarType dtype):
+    """A new CPU tensor, never sharing memory; dtype Undefined: inferred as torch does."""
+    cdef Shape shape
+    cdef TensorBase result
+    cdef char *address
+    if isinstance(data, NUMPY_SCALAR):
+        data = numpy.asarray(data)
+    if isinstance(data, NUMPY_ARRAY):
+        result = from_array(numpy.array(data, dtype=data.dtype.newbyteorder("="), order="C"))
+        return result if dtype == Undefined else cast_on_host(result, dtype)
+    if hasattr(data, "__array__") and not isinstance(data, TensorBase):
+        return from_data(data.__array__(), dtype)
+    measure(data, &shape)
+    if dtype == Undefined:
+        dtype = infer_dtype(data)
+    elif not is_number(data) and not PySequence_Check(data):
+        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    result = empty_tensor(&shape, stored_as(dtype), CPU, 0)
+    address = result.data_ptr()
+    fill(data, result, &address, 0)
+    return cast_on_host(result, dtype)

@@ -1,0 +1,298 @@
+"""Elements in and out of tensors: one number, nested lists, NumPy arrays."""
+import warnings
+
+cimport cython
+cimport numpy as cnp
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_INCREF
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.string cimport memcpy
+
+from mindtorch._core.device cimport CPU, copy_data, device_of
+from mindtorch._core.dtype cimport DTYPES, ITEMSIZE, KIND, code_name, dtype, numpy_code
+from mindtorch._core.scalar cimport (
+    COMPLEX_KIND, INT_KIND, BFloat16, Bool, Char, ComplexDouble, ComplexFloat, Double,
+    Float, Half, Int, Long, Short, scalar_to)
+from mindtorch._core.tensor cimport MAX_DIMS, Shape, Storage, empty_like_tensor, empty_tensor, make_tensor
+
+
+cnp.import_array()
+
+
+cdef extern from "Python.h":
+    double PyFloat_Unpack2(const char *address, int little_endian) except? -1.0
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_NewFromDescr(PyTypeObject *cls, cnp.dtype description, int ndim, cnp.npy_intp *sizes,
+                                cnp.npy_intp *strides, void *data, int flags, PyObject *like)
+
+cdef extern from *:
+    """
+    #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    #define MINDTORCH_LITTLE_ENDIAN 0
+    #else
+    #define MINDTORCH_LITTLE_ENDIAN 1
+    #endif
+    """
+    const int MINDTORCH_LITTLE_ENDIAN
+
+
+# --- one element -----------------------------------------------------------------------------------------------------
+
+cdef inline double load_bfloat16(const char *address) noexcept:
+    cdef uint16_t half
+    cdef uint32_t bits
+    cdef float value
+    memcpy(&half, address, 2)
+    bits = <uint32_t>half << 16
+    memcpy(&value, &bits, 4)
+    return value
+
+
+cdef inline int64_t load_integer(const char *address, ScalarType dtype) noexcept:
+    if dtype == Long:
+        return (<const int64_t *>address)[0]
+    if dtype == Int:
+        return (<const int32_t *>address)[0]
+    if dtype == Short:
+        return (<const int16_t *>address)[0]
+    if dtype == Char:
+        return (<const int8_t *>address)[0]
+    return (<const uint8_t *>address)[0]
+
+
+cdef inline double load_real(const char *address, ScalarType dtype) noexcept:
+    if dtype == Float or dtype == ComplexFloat:
+        return (<const float *>address)[0]
+    if dtype == Double or dtype == ComplexDouble:
+        return (<const double *>address)[0]
+    if dtype == Half:
+        return PyFloat_Unpack2(address, MINDTORCH_LITTLE_ENDIAN)
+    return load_bfloat16(address)
+
+
+cdef void load(const char *address, ScalarType dtype, Scalar *out) noexcept:
+    out.kind = KIND[<int>dtype]
+    out.imag = 0.0
+    if out.kind <= INT_KIND:
+        out.integer = load_integer(address, dtype)
+        out.real = <double>out.integer
+        return
+    out.integer = 0
+    out.real = load_real(address, dtype)
+    if out.kind == COMPLEX_KIND:
+        out.imag = load_real(address + ITEMSIZE[<int>dtype] // 2, dtype)
+
+
+cdef int does_not_fit(ScalarType dtype) except -1:
+    name = "int64_t" if dtype == Long else "int" if dtype == Int else DTYPES[<int>dtype].name
+    raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+cdef inline int64_t integer_of(const Scalar *value, ScalarType dtype) except? -1:
+    if value.kind <= INT_KIND:
+        return value.integer
+    if value.imag != 0.0 and value.kind == COMPLEX_KIND:
+        does_not_fit(dtype)
+    # False for nan as well; 2**63 itself is out of range.
+    if not (-9223372036854775808.0 <= value.real < 9223372036854775808.0):
+        does_not_fit(dtype)
+    return <int64_t>value.real
+
+
+cdef int store_integer(char *address, ScalarType dtype, const Scalar *value) except -1:
+    cdef int64_t integer = integer_of(value, dtype)
+    if dtype == Long:
+        (<int64_t *>address)[0] = integer
+    elif dtype == Int:
+        if integer != <int32_t>integer:
+            does_not_fit(dtype)
+        (<int32_t *>address)[0] = <int32_t>integer
+    elif dtype == Short:
+        if integer != <int16_t>integer:
+            does_not_fit(dtype)
+        (<int16_t *>address)[0] = <int16_t>integer
+    elif dtype == Char:
+        if integer != <int8_t>integer:
+            does_not_fit(dtype)
+        (<int8_t *>address)[0] = <int8_t>integer
+    else:
+        if integer > 255 or integer < -255:           # negative ones wrap, as in torch
+            does_not_fit(dtype)
+        (<uint8_t *>address)[0] = <uint8_t>integer
+    return 0
+
+
+cdef int store(char *address, ScalarType dtype, const Scalar *value) except -1:
+    if dtype == Bool:
+        (<uint8_t *>address)[0] = value.real != 0.0 or (value.kind == COMPLEX_KIND and value.imag != 0.0)
+        return 0
+    if KIND[<int>dtype] == INT_KIND:
+        return store_integer(address, dtype, value)
+    if value.kind == COMPLEX_KIND and value.imag != 0.0 and KIND[<int>dtype] != COMPLEX_KIND:
+        raise RuntimeError(
+            f"value cannot be converted to type {'float' if dtype == Float else 'double'} without overflow")
+    if dtype == Float or dtype == ComplexFloat:
+        (<float *>address)[0] = <float>value.real
+        if dtype == ComplexFloat:
+            (<float *>address)[1] = <float>value.imag if value.kind == COMPLEX_KIND else 0.0
+    elif dtype == Double or dtype == ComplexDouble:
+        (<double *>address)[0] = value.real
+        if dtype == ComplexDouble:
+            (<double *>address)[1] = value.imag if value.kind == COMPLEX_KIND else 0.0
+    else:
+        raise RuntimeError(f"numbers are not stored as {code_name(dtype)} directly")
+    return 0
+
+
+cdef ScalarType stored_as(ScalarType dtype) noexcept:
+    """The dtype that `store` writes when `dtype` is wanted; the backend's copy does the rest."""
+    return Float if dtype == Half or dtype == BFloat16 else dtype
+
+
+cdef TensorBase cast_on_host(TensorBase tensor, ScalarType dtype):
+    cdef TensorBase result
+    if tensor.dtype == dtype:
+        return tensor
+    result = empty_like_tensor(tensor, dtype, CPU, 0)
+    copy_data(result, tensor, False)
+    return result
+
+
+cdef TensorBase scalar_tensor(const Scalar *value, ScalarType dtype):
+    cdef Shape shape
+    shape.ndim = 0
+    cdef TensorBase result = empty_tensor(&shape, stored_as(dtype), CPU, 0)
+    store(result.data_ptr(), result.dtype, value)
+    return cast_on_host(result, dtype)
+
+
+cdef TensorBase to_host(TensorBase tensor):
+    cdef TensorBase result
+    if tensor.device_type == CPU:
+        return tensor
+    result = empty_like_tensor(tensor, tensor.dtype, CPU, 0)
+    copy_data(result, tensor, False)
+    return result
+
+
+cdef int read_scalar(TensorBase tensor, Scalar *out) except -1:
+    if tensor.numel != 1:
+        raise RuntimeError(f"a Tensor with {tensor.numel} elements cannot be converted to Scalar")
+    cdef TensorBase host = to_host(tensor)
+    load(host.data_ptr(), host.dtype, out)
+    return 0
+
+
+def item(TensorBase self):
+    """The value of a tensor of one element as a Python number. Waits for the device."""
+    cdef Scalar value
+    read_scalar(self, &value)
+    return scalar_to(&value)
+
+
+cdef object nested(TensorBase host, const char *address, int dim):
+    cdef Scalar value
+    cdef int64_t step
+    if dim == host.ndim:
+        load(address, host.dtype, &value)
+        return scalar_to(&value)
+    step = host.strides[dim] * ITEMSIZE[<int>host.dtype]
+    return [nested(host, address + i * step, dim + 1) for i in range(host.sizes[dim])]
+
+
+def tolist(TensorBase self):
+    """The elements as nested lists of Python numbers; a number for a 0-d tensor."""
+    cdef TensorBase host = to_host(self)
+    return nested(host, host.data_ptr(), 0)
+
+
+# --- NumPy -----------------------------------------------------------------------------------------------------------
+
+@cython.no_gc
+cdef class ArrayStorage(Storage):
+    """The memory of a NumPy array, which it keeps alive."""
+    cdef object array
+
+
+cdef object as_array(TensorBase tensor):
+    cdef cnp.npy_intp sizes[MAX_DIMS]
+    cdef cnp.npy_intp strides[MAX_DIMS]
+    cdef cnp.dtype description = (<dtype>DTYPES[<int>tensor.dtype]).numpy_dtype
+    cdef object array
+    cdef int i
+    for i in range(tensor.ndim):
+        sizes[i] = tensor.sizes[i]
+        strides[i] = tensor.strides[i] * ITEMSIZE[<int>tensor.dtype]
+    Py_INCREF(description)                 # the array takes over a reference to it
+    array = PyArray_NewFromDescr(<PyTypeObject *>cnp.ndarray, description, tensor.ndim, sizes, strides,
+                                 tensor.data_ptr(), cnp.NPY_ARRAY_WRITEABLE, NULL)
+    # The storage, not the tensor: `tensor.data = other` must not free the memory below the array.
+    cnp.set_array_base(array, tensor.storage)
+    cnp.PyArray_UpdateFlags(array, cnp.NPY_ARRAY_UPDATE_ALL)
+    return array
+
+
+def numpy(TensorBase self, *, bint force=False):
+    """The tensor as a NumPy array that shares its memory. With `force`, tensors elsewhere are copied to the host."""
+    if self.dtype == BFloat16:
+        raise TypeError("Got unsupported ScalarType BFloat16")
+    if self.device_type != CPU and not force:
+        raise TypeError(f"can't convert {device_of(self)} device type tensor to numpy. Use Tensor.cpu() to copy the "
+                        "tensor to host memory first.")
+    return as_array(to_host(self))
+
+
+cdef int check_array(cnp.ndarray array, int itemsize) except -1:
+    cdef int i
+    if array.ndim > MAX_DIMS:
+        raise ValueError(f"arrays of more than {MAX_DIMS} dimensions are not supported")
+    for i in range(array.ndim):
+        if array.strides[i] < 0:
+            raise ValueError(
+                "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+                "currently supported. (You can probably work around this by making a copy of your array  with "
+                "array.copy().) ")
+        if array.strides[i] % itemsize:
+            raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array "
+                             "to reallocate the memory.")
+    if not array.dtype.isnative:
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between "
+                         "byte orders is currently not supported.")
+    return 0
+
+
+cdef TensorBase from_array(object value):
+    cdef cnp.ndarray array = value
+    cdef int64_t sizes[MAX_DIMS]
+    cdef int64_t strides[MAX_DIMS]
+    cdef int64_t reach = 1
+    cdef int i
+    cdef bint empty = False
+    # Byte order does not decide which dtype it is, but whether it can be shared.
+    cdef ScalarType code = numpy_code(array.dtype.newbyteorder("="))
+    cdef int itemsize = ITEMSIZE[<int>code]
+    check_array(array, itemsize)
+    for i in range(array.ndim):
+        sizes[i] = array.shape[i]
+        strides[i] = array.strides[i] // itemsize
+        empty = empty or sizes[i] == 0
+        reach += (sizes[i] - 1) * strides[i]
+    cdef ArrayStorage storage = ArrayStorage.__new__(ArrayStorage)
+    storage.array = array
+    storage.data = cnp.PyArray_BYTES(array)
+    storage.nbytes = 0 if empty else <size_t>(reach * itemsize)
+    storage.device_type = CPU
+    return make_tensor(storage, code, array.ndim, sizes, strides, 0)
+
+
+def from_numpy(ndarray, /):
+    """A tensor that shares the memory of a NumPy array. Writing to one shows in the other."""
+    if not isinstance(ndarray, cnp.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if not ndarray.flags.writeable:
+        warnings.warn(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
+            "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
+            "data or make it writable before converting it to a tensor.", UserWarning, stacklevel=2)
+    return from_array(ndarray)
