@@ -1,0 +1,137 @@
+"""Write the simulator's operator exports: `python -m mindtorch._ops.generator.sim_exports OUT_DIR`
+
+OUT_DIR/opapi_exports.inc defines both phases of every operator of aclnn_ops.jsonl. Those that a kernel source
+registers with SIM_OP get the rules that CANN documents about their parameters; the others answer 561003, whatever
+their arguments are.
+"""
+import functools
+import json
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from .aclnn import MAX_RANK, TABLE, operators
+
+KERNELS = Path(__file__).parents[2] / "_sim" / "opapi" / "kernels"
+_REGISTRATION = re.compile(r"^SIM_(?:OP|ELEMENTWISE)\((\w+),", re.MULTILINE)
+
+# aclDataType values, for the bit masks of the rules.
+_DTYPES = {
+    "FLOAT": 0, "FLOAT16": 1, "INT8": 2, "INT32": 3, "UINT8": 4, "INT16": 6, "UINT16": 7, "UINT32": 8, "INT64": 9,
+    "UINT64": 10, "DOUBLE": 11, "BOOL": 12, "STRING": 13, "COMPLEX64": 16, "COMPLEX128": 17, "BF16": 27, "INT4": 29,
+    "UINT1": 30, "COMPLEX32": 33, "HIFLOAT8": 34, "FLOAT8_E5M2": 35, "FLOAT8_E4M3FN": 36, "FLOAT8_E8M0": 37,
+    "FLOAT6_E3M2": 38, "FLOAT6_E2M3": 39, "FLOAT4_E2M1": 40, "FLOAT4_E1M2": 41,
+}
+_KINDS = {
+    "aclTensor": "kTensor", "aclTensorList": "kTensorList", "aclScalar": "kScalar", "aclScalarList": "kScalarList",
+    "aclIntArray": "kIntArray", "aclFloatArray": "kFloatArray", "aclBoolArray": "kBoolArray",
+}
+
+# Clients turn Python numbers into scalars of these types and pass them everywhere; operators cast them.
+_CLIENT_SCALARS = frozenset({"DOUBLE", "INT64", "BOOL"})
+
+# Parameters that may be NULL.
+_OPTIONAL = {
+    ("aclnnClamp", "clipValueMin"), ("aclnnClamp", "clipValueMax"), ("aclnnReduceSum", "dims"), ("aclnnMean", "dim"),
+    ("aclnnMeanV2", "dim"), ("aclnnAmax", "dim"), ("aclnnAmin", "dim"), ("aclnnAll", "dim"), ("aclnnAny", "dim"),
+    ("aclnnNLLLoss", "weight"), ("aclnnNLLLossBackward", "weight"),
+}
+
+# Where the documentation as read contradicts what torch_npu passes in basic use, the client is right.
+_OVERRIDES = {
+    ("aclnnMinDim", "indices"): {"dtypes": frozenset({"INT32", "INT64"})},       # as aclnnMaxDim
+    ("aclnnInplacePowTensorScalar", "self"): {"role": "inout"},                  # listed as an input only
+    ("aclnnInplaceNeg", "selfRef"): {"dtypes": frozenset()},                     # int16 too: torch's neg_ takes it
+    ("aclnnNeg", "self"): {"dtypes": frozenset()},
+    ("aclnnNeg", "out"): {"dtypes": frozenset()},
+}
+
+
+def kernel_names(folder=KERNELS) -> list:
+    """The operators that the kernel sources register."""
+    names = [name for path in sorted(folder.glob("*.cpp")) for name in _REGISTRATION.findall(path.read_text("utf-8"))]
+    unknown = [name for name in names if name not in operators()]
+    if unknown:
+        raise ValueError(f"kernels for operators that aclnn_ops.jsonl does not know: {', '.join(unknown)}")
+    return sorted(names)
+
+
+def _documented(op, parameter):
+    """The parameter with the overrides taken in."""
+    parameter = replace(parameter, **_OVERRIDES.get((op.name, parameter.name), {}))
+    if parameter.kind == "aclScalar" and parameter.dtypes:
+        parameter = replace(parameter, dtypes=parameter.dtypes | _CLIENT_SCALARS)
+    least, most = parameter.ranks
+    if least != most:  # a documented range of ranks admits 0-d tensors too: clients pass them
+        parameter = replace(parameter, ranks=(0, min(most, MAX_RANK)))
+    return parameter
+
+
+def _rule(op, parameter) -> str:
+    parameter = _documented(op, parameter)
+    types = sum(1 << _DTYPES[name] for name in parameter.dtypes)
+    role = {"in": "kIn", "out": "kOut", "inout": "kInOut"}[parameter.role]
+    optional = (op.name, parameter.name) in _OPTIONAL
+    strided = (op.name, parameter.name) not in _contiguous_only()
+    least, most = parameter.ranks
+    return (f'    {{"{parameter.name}", {_KINDS.get(parameter.kind, "kValue")}, {role}, {least}, {most}, '
+            f'{str(strided).lower()}, {str(optional).lower()}, {types:#x}ull}},')
+
+
+@functools.cache
+def _contiguous_only() -> frozenset:
+    """(operator, parameter) of what is documented to refuse strided views; where nothing is said, they are taken."""
+    rows = map(json.loads, TABLE.read_text(encoding="utf-8").splitlines())
+    return frozenset((row["name"], parameter["name"]) for row in rows for parameter in row["params"]
+                     if parameter.get("noncontiguous_ok") is False)
+
+
+def _declare(parameter) -> str:
+    return f"{parameter.type}{'' if parameter.type.endswith('*') else ' '}{parameter.name}"
+
+
+def _export(op) -> str:
+    """The rule and both phases of an operator with a kernel."""
+    rules = "\n".join(_rule(op, parameter) for parameter in op.parameters)
+    parameters = ", ".join(map(_declare, op.parameters))
+    names = ", ".join(parameter.name for parameter in op.parameters)
+    return f"""
+namespace sim {{
+extern const OpBody body_{op.name};
+static constexpr ParameterRule parameters_{op.name}[] = {{
+{rules}
+}};
+static const OpRule rule_{op.name} = {{"{op.name}", parameters_{op.name}, {len(op.parameters)}, &body_{op.name}}};
+}}
+extern "C" SIM_API aclnnStatus {op.name}GetWorkspaceSize(
+    {parameters}, uint64_t *workspaceSize, aclOpExecutor **executor) {{
+  SIM_ENTER({op.name}GetWorkspaceSize);
+  const sim::Argument arguments[] = {{{names}}};
+  return sim::beginOp(sim::rule_{op.name}, arguments, workspaceSize, executor);
+}}
+extern "C" SIM_API aclnnStatus {op.name}(
+    void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream) {{
+  SIM_ENTER({op.name});
+  return sim::launchOp(sim::rule_{op.name}, workspace, workspaceSize, executor, stream);
+}}"""
+
+
+def render() -> str:
+    kernels = set(kernel_names())
+    headers = sorted({operators()[name].header for name in kernels})
+    parts = [f'#include "aclnnop/{header}"' for header in headers]
+    parts += [_export(op) if op.name in kernels else f"SIM_NO_KERNEL({op.name})" for op in operators().values()]
+    return "\n".join(parts) + "\n"
+
+
+def main(out_dir):
+    path = Path(out_dir) / "opapi_exports.inc"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = render()
+    if not path.exists() or path.read_text("utf-8") != text:  # an unchanged file keeps its time: no rebuild
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,128 @@
+/* The executor: everything phase 1 found out, self-contained, so that phase 2 hands it to the stream as it is. */
+#ifndef MINDTORCH_SIM_NNOPBASE_EXECUTOR_H_
+#define MINDTORCH_SIM_NNOPBASE_EXECUTOR_H_
+#include <cstring>
+#include <new>
+
+#include "nnopbase/objects.h"
+
+namespace sim {
+
+/* A growing array whose first N items need no allocation; items are plain data. */
+template <class Item, uint32_t N>
+class SmallArray {
+ public:
+  SmallArray() = default;
+  SmallArray(const SmallArray &) = delete;
+  SmallArray &operator=(const SmallArray &other) {
+    if (this == &other) return *this;
+    clear();
+    for (const Item &item : other) push() = item;
+    return *this;
+  }
+  ~SmallArray() { clear(); }
+
+  Item &push() {
+    if (size_ == capacity_) grow();
+    return items_[size_++];
+  }
+  void clear() {
+    if (items_ != room_) delete[] items_;
+    items_ = room_;
+    capacity_ = N;
+    size_ = 0;
+  }
+  uint32_t size() const { return size_; }
+  Item &operator[](uint32_t i) { return items_[i]; }
+  const Item &operator[](uint32_t i) const { return items_[i]; }
+  Item *begin() { return items_; }
+  Item *end() { return items_ + size_; }
+  const Item *begin() const { return items_; }
+  const Item *end() const { return items_ + size_; }
+  Item &back() { return items_[size_ - 1]; }
+
+ private:
+  void grow() {
+    Item *larger = new Item[2 * capacity_];
+    for (uint32_t i = 0; i < size_; ++i) larger[i] = items_[i];
+    if (items_ != room_) delete[] items_;
+    items_ = larger;
+    capacity_ *= 2;
+  }
+
+  Item room_[N];
+  Item *items_ = room_;
+  uint32_t capacity_ = N;
+  uint32_t size_ = 0;
+};
+
+enum Role : uint8_t { kIn = 1, kOut = 2, kInOut = kIn | kOut };
+
+/* One tensor of a call as the kernel sees it: a copy, the descriptor may be destroyed after phase 2. */
+struct Operand {
+  const aclTensor *tensor; /* NULL: an optional tensor left out */
+  uintptr_t address;       /* on the device, of the element with index 0 */
+  char *host;              /* the same, as the kernel reaches it; set on the stream's thread */
+  int64_t count;           /* elements of the view */
+  int64_t bytes;           /* from the first to behind the last element */
+  aclDataType type;
+  uint8_t role;
+  uint8_t compute;   /* the type that kernels see (opapi/convert.h) */
+  uint8_t parameter; /* index of the C parameter */
+  uint32_t ordinal;  /* which tensor or tensor list of the call, counted from 0 */
+  int64_t element;   /* position in its list, -1 for a single tensor */
+  int32_t rank;
+  int32_t item;
+  int64_t dims[kMaxRank];
+  int64_t strides[kMaxRank];
+};
+
+/* A scalar argument, readable in every compute type. */
+struct Number {
+  bool present;
+  aclDataType type;
+  int64_t integer;
+  double real;
+  double imaginary;
+};
+
+struct Reference {
+  const Header *object;
+  uint32_t generation;
+  uint32_t parameter;
+};
+
+struct OpRule;
+
+}  // namespace sim
+
+struct aclOpExecutor {
+  sim::Header header;
+  aclOpExecutor *next_free;
+  const sim::OpRule *op;
+  bool repeatable;
+  uint64_t workspace_size;
+  uintptr_t workspace_address;
+  char *workspace;
+  sim::SmallArray<sim::Operand, 6> operands;
+  sim::SmallArray<sim::Reference, 10> references;
+  uint32_t number_count;
+  sim::Number numbers[3];
+  /* The kernel and its parameters, chosen by the operator's prepare function. */
+  aclError (*run)(const aclOpExecutor &);
+  const void *kernel;
+  int64_t attributes[6];
+};
+
+namespace sim {
+
+SIM_API aclOpExecutor *takeExecutor();
+SIM_API void giveExecutor(aclOpExecutor *executor); /* back to the pool; the caller has counted it off already */
+
+/* Address of the first element of `tensor`, whose element takes `item` bytes. */
+inline uintptr_t elementAddress(const aclTensor *tensor, int64_t item) {
+  return reinterpret_cast<uintptr_t>(tensor->data) + static_cast<uintptr_t>(tensor->offset * item);
+}
+
+}  // namespace sim
+#endif

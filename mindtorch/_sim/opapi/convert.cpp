@@ -1,0 +1,384 @@
+#include "opapi/convert.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace sim {
+namespace {
+
+struct Half {
+  uint16_t bits;
+};
+struct BFloat {
+  uint16_t bits;
+};
+struct Bool {
+  uint8_t byte;
+};
+
+float bitsToFloat(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+uint32_t floatToBits(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+float widen(Half half) {
+  uint32_t sign = (half.bits & 0x8000u) << 16;
+  uint32_t magnitude = half.bits & 0x7FFFu;
+  if (magnitude >= 0x7C00u) return bitsToFloat(sign | 0x7F800000u | (magnitude & 0x3FFu) << 13);
+  if (magnitude >= 0x0400u) return bitsToFloat(sign | ((magnitude << 13) + (112u << 23)));
+  float subnormal = static_cast<float>(magnitude) * 0x1p-24f;
+  return sign != 0 ? -subnormal : subnormal;
+}
+
+float widen(BFloat value) { return bitsToFloat(static_cast<uint32_t>(value.bits) << 16); }
+
+/* Adds one less than half of the dropped part, and the lowest kept bit: rounds to nearest, ties to even. */
+uint32_t roundAway(uint32_t bits, uint32_t dropped) {
+  return (bits + (1u << (dropped - 1)) - 1 + (bits >> dropped & 1u)) >> dropped;
+}
+
+void narrow(float value, Half *half) {
+  uint32_t bits = floatToBits(value);
+  uint32_t sign = bits >> 16 & 0x8000u;
+  uint32_t magnitude = bits & 0x7FFFFFFFu;
+  uint32_t result;
+  if (magnitude > 0x7F800000u) {
+    result = 0x7E00u;
+  } else if (magnitude >= 0x47800000u) {
+    result = 0x7C00u; /* 65536 and more */
+  } else if (magnitude >= 0x38800000u) {
+    result = roundAway(magnitude - (112u << 23), 13); /* a carry into the exponent is right, up to infinity */
+  } else {
+    result = static_cast<uint32_t>(std::nearbyint(std::fabs(value) * 0x1p24f)); /* subnormal: a multiple of 2^-24 */
+  }
+  half->bits = static_cast<uint16_t>(sign | result);
+}
+
+void narrow(float value, BFloat *result) {
+  uint32_t bits = floatToBits(value);
+  bool nan = (bits & 0x7FFFFFFFu) > 0x7F800000u;
+  result->bits = static_cast<uint16_t>(nan ? 0x7FC0u | (bits >> 16 & 0x8000u) : roundAway(bits, 16));
+}
+
+/* Out of range saturates to int64, NaN gives 0; a narrower integer then keeps the low bits, as torch does on x86. */
+int64_t toInteger(double value) {
+  if (value >= 0x1p63) return std::numeric_limits<int64_t>::max();
+  if (value < -0x1p63) return std::numeric_limits<int64_t>::min();
+  return std::isnan(value) ? 0 : static_cast<int64_t>(value);
+}
+
+template <class T>
+constexpr bool isComplex = std::is_same<T, std::complex<float>>::value || std::is_same<T, Complex>::value;
+template <class T>
+constexpr bool isSmallFloat = std::is_same<T, Half>::value || std::is_same<T, BFloat>::value;
+
+template <class C, class T>
+C loadAs(T value) {
+  if constexpr (std::is_same<T, Bool>::value) {
+    return static_cast<C>(value.byte != 0 ? 1 : 0);
+  } else if constexpr (isSmallFloat<T>) {
+    return loadAs<C>(widen(value));
+  } else if constexpr (isComplex<T>) {
+    if constexpr (isComplex<C>) {
+      return C(value.real(), value.imag());
+    } else {
+      return loadAs<C>(value.real());
+    }
+  } else if constexpr (isComplex<C>) {
+    return C(static_cast<double>(value), 0.0);
+  } else if constexpr (std::is_same<C, int64_t>::value && std::is_floating_point<T>::value) {
+    return toInteger(static_cast<double>(value));
+  } else {
+    return static_cast<C>(value);
+  }
+}
+
+template <class T, class C>
+T storeAs(C value) {
+  if constexpr (std::is_same<T, Bool>::value) {
+    return Bool{static_cast<uint8_t>(value != C(0))};
+  } else if constexpr (isComplex<C> && !isComplex<T>) {
+    return storeAs<T>(value.real());
+  } else if constexpr (isComplex<T>) {
+    using Part = typename T::value_type;
+    if constexpr (isComplex<C>) {
+      return T(static_cast<Part>(value.real()), static_cast<Part>(value.imag()));
+    } else {
+      return T(static_cast<Part>(value), Part(0));
+    }
+  } else if constexpr (isSmallFloat<T>) {
+    T result;
+    narrow(static_cast<float>(value), &result);
+    return result;
+  } else if constexpr (std::is_integral<T>::value && std::is_floating_point<C>::value) {
+    if (std::is_same<T, uint64_t>::value && value >= C(0x1p63)) {
+      return static_cast<T>(value >= C(0x1p64) ? std::numeric_limits<uint64_t>::max() : static_cast<uint64_t>(value));
+    }
+    return static_cast<T>(toInteger(static_cast<double>(value)));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+template <class T, class C>
+void load(const char *memory, int64_t stride, void *array, int64_t count) {
+  C *to = static_cast<C *>(array);
+  for (int64_t i = 0; i < count; ++i, memory += stride) {
+    T value;
+    std::memcpy(&value, memory, sizeof value);
+    to[i] = loadAs<C>(value);
+  }
+}
+
+template <class T, class C>
+void store(const void *array, char *memory, int64_t stride, int64_t count) {
+  const C *from = static_cast<const C *>(array);
+  for (int64_t i = 0; i < count; ++i, memory += stride) {
+    T value = storeAs<T>(from[i]);
+    std::memcpy(memory, &value, sizeof value);
+  }
+}
+
+template <int Size>
+void loadRaw(const char *memory, int64_t stride, void *array, int64_t count) {
+  char *to = static_cast<char *>(array);
+  if (stride == Size) {
+    std::memcpy(to, memory, static_cast<size_t>(Size * count));
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i, memory += stride) std::memcpy(to + i * Size, memory, Size);
+}
+
+template <int Size>
+void storeRaw(const void *array, char *memory, int64_t stride, int64_t count) {
+  const char *from = static_cast<const char *>(array);
+  if (stride == Size) {
+    std::memcpy(memory, from, static_cast<size_t>(Size * count));
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i, memory += stride) std::memcpy(memory, from + i * Size, Size);
+}
+
+constexpr int32_t kComputeSizes[] = {4, 8, 8, 16};
+
+struct Rows {
+  LoadRow load[5];
+  StoreRow store[5];
+};
+
+template <class T>
+constexpr Rows rowsOf() {
+  constexpr int size = sizeof(T);
+  return {{load<T, float>, load<T, double>, load<T, int64_t>, load<T, Complex>, loadRaw<size>},
+          {store<T, float>, store<T, double>, store<T, int64_t>, store<T, Complex>, storeRaw<size>}};
+}
+
+struct TypeFacts {
+  Category category;
+  Compute compute;
+  uint8_t width; /* of two floating or complex types the wider one is the common type */
+  Rows rows;
+};
+
+const TypeFacts *factsOf(aclDataType type) {
+  static constexpr TypeFacts kFloat{kFloating, kF32, 3, rowsOf<float>()};
+  static constexpr TypeFacts kHalf{kFloating, kF32, 2, rowsOf<Half>()};
+  static constexpr TypeFacts kBFloat{kFloating, kF32, 2, rowsOf<BFloat>()};
+  static constexpr TypeFacts kDouble{kFloating, kF64, 4, rowsOf<double>()};
+  static constexpr TypeFacts kBoolean{kBool, kI64, 0, rowsOf<Bool>()};
+  static constexpr TypeFacts kInt8{kInteger, kI64, 0, rowsOf<int8_t>()};
+  static constexpr TypeFacts kUint8{kInteger, kI64, 0, rowsOf<uint8_t>()};
+  static constexpr TypeFacts kInt16{kInteger, kI64, 0, rowsOf<int16_t>()};
+  static constexpr TypeFacts kUint16{kInteger, kI64, 0, rowsOf<uint16_t>()};
+  static constexpr TypeFacts kInt32{kInteger, kI64, 0, rowsOf<int32_t>()};
+  static constexpr TypeFacts kUint32{kInteger, kI64, 0, rowsOf<uint32_t>()};
+  static constexpr TypeFacts kInt64{kInteger, kI64, 0, rowsOf<int64_t>()};
+  static constexpr TypeFacts kUint64{kInteger, kI64, 0, rowsOf<uint64_t>()};
+  static constexpr TypeFacts kComplex64{kComplex, kC128, 3, rowsOf<std::complex<float>>()};
+  static constexpr TypeFacts kComplex128{kComplex, kC128, 4, rowsOf<Complex>()};
+  switch (type) {
+    case ACL_FLOAT:
+      return &kFloat;
+    case ACL_FLOAT16:
+      return &kHalf;
+    case ACL_BF16:
+      return &kBFloat;
+    case ACL_DOUBLE:
+      return &kDouble;
+    case ACL_BOOL:
+      return &kBoolean;
+    case ACL_INT8:
+      return &kInt8;
+    case ACL_UINT8:
+      return &kUint8;
+    case ACL_INT16:
+      return &kInt16;
+    case ACL_UINT16:
+      return &kUint16;
+    case ACL_INT32:
+      return &kInt32;
+    case ACL_UINT32:
+      return &kUint32;
+    case ACL_INT64:
+      return &kInt64;
+    case ACL_UINT64:
+      return &kUint64;
+    case ACL_COMPLEX64:
+      return &kComplex64;
+    case ACL_COMPLEX128:
+      return &kComplex128;
+    default:
+      return nullptr;
+  }
+}
+
+bool isUnsigned(aclDataType type) {
+  return type == ACL_UINT8 || type == ACL_UINT16 || type == ACL_UINT32 || type == ACL_UINT64;
+}
+
+/* The common type of two integers: the wider one, but a signed type that holds both where the signs differ. */
+aclDataType promoteIntegers(aclDataType a, aclDataType b) {
+  aclDataType wide = itemSize(a) >= itemSize(b) ? a : b;
+  aclDataType narrow = wide == a ? b : a;
+  if (isUnsigned(a) == isUnsigned(b) || !isUnsigned(wide)) {
+    bool equal_sizes = itemSize(a) == itemSize(b);
+    if (!equal_sizes || isUnsigned(a) == isUnsigned(b)) return wide;
+    return promoteIntegers(narrow, wide);
+  }
+  return wide == ACL_UINT8 ? ACL_INT16 : wide == ACL_UINT16 ? ACL_INT32 : ACL_INT64;
+}
+
+}  // namespace
+
+Compute computeOf(aclDataType type) {
+  const TypeFacts *facts = factsOf(type);
+  return facts == nullptr ? kNoCompute : facts->compute;
+}
+
+Category categoryOf(aclDataType type) {
+  const TypeFacts *facts = factsOf(type);
+  return facts == nullptr ? kNoCategory : facts->category;
+}
+
+aclDataType promoteTypes(aclDataType a, aclDataType b) {
+  if (a == b) return a;
+  const TypeFacts *first = factsOf(a), *second = factsOf(b);
+  if (first == nullptr || second == nullptr) return ACL_DT_UNDEFINED;
+  if (first->category == kComplex || second->category == kComplex) {
+    bool wide = (first->category >= kFloating && first->width == 4) ||
+                (second->category >= kFloating && second->width == 4);
+    return wide ? ACL_COMPLEX128 : ACL_COMPLEX64;
+  }
+  if (first->category != second->category) return first->category > second->category ? a : b;
+  if (first->category == kInteger) return promoteIntegers(a, b);
+  if (first->width == second->width) return ACL_FLOAT; /* float16 with bfloat16 */
+  return first->width > second->width ? a : b;
+}
+
+bool canCast(aclDataType from, aclDataType to) {
+  if (from == to) return true;
+  Category source = categoryOf(from), target = categoryOf(to);
+  if (source == kNoCategory || target == kNoCategory) return false;
+  if (target == kBool) return false;
+  return source <= target || (source == kInteger && target == kInteger);
+}
+
+LoadRow loadRow(aclDataType type, uint8_t compute) { return factsOf(type)->rows.load[compute]; }
+StoreRow storeRow(aclDataType type, uint8_t compute) { return factsOf(type)->rows.store[compute]; }
+
+Cursor::Cursor(const Operand &operand)
+    : load_(loadRow(operand.type, operand.compute)),
+      store_(storeRow(operand.type, operand.compute)),
+      rank_(0),
+      item_(operand.item),
+      array_item_(operand.compute == kRaw ? operand.item : kComputeSizes[operand.compute]),
+      position_(operand.host) {
+  same_type_ = operand.compute == kRaw || (operand.compute == kF32 && operand.type == ACL_FLOAT) ||
+               (operand.compute == kF64 && operand.type == ACL_DOUBLE) ||
+               (operand.compute == kI64 && operand.type == ACL_INT64) ||
+               (operand.compute == kC128 && operand.type == ACL_COMPLEX128);
+  for (int32_t i = 0; i < operand.rank; ++i) { /* neighbours that are one run become one dimension */
+    int64_t dim = operand.dims[i], stride = operand.strides[i] * item_;
+    if (dim == 1) continue;
+    if (rank_ > 0 && strides_[rank_ - 1] == stride * dim) {
+      dims_[rank_ - 1] *= dim;
+      strides_[rank_ - 1] = stride;
+    } else {
+      dims_[rank_] = dim;
+      strides_[rank_++] = stride;
+    }
+  }
+  if (rank_ == 0) {
+    dims_[0] = 1;
+    strides_[0] = item_;
+    rank_ = 1;
+  }
+  std::fill(index_, index_ + rank_, 0);
+}
+
+void Cursor::moveTo(char *base) {
+  position_ = base;
+  std::fill(index_, index_ + rank_, 0);
+}
+
+void Cursor::advance(int64_t count) {
+  int32_t last = rank_ - 1;
+  index_[last] += count;
+  position_ += count * strides_[last];
+  for (int32_t i = last; i > 0 && index_[i] == dims_[i]; --i) {
+    position_ += strides_[i - 1] - dims_[i] * strides_[i];
+    index_[i] = 0;
+    ++index_[i - 1];
+  }
+}
+
+template <class Row>
+void Cursor::walk(int64_t count, Row row) {
+  while (count > 0) {
+    int64_t run = std::min(count, dims_[rank_ - 1] - index_[rank_ - 1]);
+    row(position_, strides_[rank_ - 1], run);
+    advance(run);
+    count -= run;
+  }
+}
+
+void *Cursor::direct(int64_t count) const {
+  int32_t last = rank_ - 1;
+  return same_type_ && strides_[last] == item_ && dims_[last] - index_[last] >= count ? position_ : nullptr;
+}
+
+const void *Cursor::read(void *buffer, int64_t count) {
+  if (void *memory = direct(count)) {
+    advance(count);
+    return memory;
+  }
+  char *to = static_cast<char *>(buffer);
+  walk(count, [this, &to](const char *memory, int64_t stride, int64_t run) {
+    load_(memory, stride, to, run);
+    to += run * array_item_;
+  });
+  return buffer;
+}
+
+void Cursor::write(const void *array, int64_t count) {
+  const char *from = static_cast<const char *>(array);
+  walk(count, [this, &from](char *memory, int64_t stride, int64_t run) {
+    store_(from, memory, stride, run);
+    from += run * array_item_;
+  });
+}
+
+void Cursor::skip(int64_t count) {
+  walk(count, [](char *, int64_t, int64_t) {});
+}
+
+}  // namespace sim

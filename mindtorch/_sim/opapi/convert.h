@@ -1,0 +1,73 @@
+/* From the data types in device memory to the few types that kernels compute in, and back.
+ *
+ * float16 and bfloat16 compute in float; bool and all integers in int64 (two's complement: what wraps there wraps to
+ * the same bits in the narrower type); both complex types in complex<double>. Raw moves bits without reading them. */
+#ifndef MINDTORCH_SIM_OPAPI_CONVERT_H_
+#define MINDTORCH_SIM_OPAPI_CONVERT_H_
+#include <complex>
+#include <cstdint>
+#include <type_traits>
+
+#include "nnopbase/executor.h"
+
+namespace sim {
+
+using Complex = std::complex<double>;
+
+enum Compute : uint8_t { kF32, kF64, kI64, kC128, kRaw, kNoCompute };
+enum Category : uint8_t { kBool, kInteger, kFloating, kComplex, kNoCategory };
+
+template <class C>
+constexpr Compute computeOfType() {
+  if (std::is_same<C, float>::value) return kF32;
+  if (std::is_same<C, double>::value) return kF64;
+  return std::is_same<C, int64_t>::value ? kI64 : kC128;
+}
+
+Compute computeOf(aclDataType type);   /* kNoCompute for types without kernels */
+Category categoryOf(aclDataType type); /* as torch's promotion sorts them */
+aclDataType promoteTypes(aclDataType a, aclDataType b);
+bool canCast(aclDataType from, aclDataType to); /* torch's rule for an output of another type */
+
+/* `count` elements `stride` bytes apart in memory, from or to a contiguous array of the compute type. */
+using LoadRow = void (*)(const char *memory, int64_t stride, void *array, int64_t count);
+using StoreRow = void (*)(const void *array, char *memory, int64_t stride, int64_t count);
+LoadRow loadRow(aclDataType type, uint8_t compute);
+StoreRow storeRow(aclDataType type, uint8_t compute);
+
+constexpr int64_t kBlock = 512;
+constexpr int64_t kBlockBytes = kBlock * 16;
+
+/* Walks the elements of an operand in logical order. */
+class Cursor {
+ public:
+  explicit Cursor(const Operand &operand);
+
+  /* The next `count` (at most kBlock) elements as the operand's compute type: `buffer`, or the memory itself. */
+  const void *read(void *buffer, int64_t count);
+  /* Memory for the next `count` elements where it has the compute type and no gaps, else NULL. Does not move. */
+  void *direct(int64_t count) const;
+  void write(const void *array, int64_t count);
+  void skip(int64_t count);
+  void moveTo(char *base); /* the first element again, at another address */
+  char *position() const { return position_; }
+
+ private:
+  template <class Row>
+  void walk(int64_t count, Row row);
+  void advance(int64_t count);
+
+  LoadRow load_;
+  StoreRow store_;
+  bool same_type_;
+  int32_t rank_;
+  int32_t item_;       /* bytes of an element in memory */
+  int32_t array_item_; /* and in the compute type */
+  char *position_;
+  int64_t dims_[kMaxRank];
+  int64_t strides_[kMaxRank]; /* in bytes */
+  int64_t index_[kMaxRank];
+};
+
+}  // namespace sim
+#endif

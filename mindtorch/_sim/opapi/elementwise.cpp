@@ -1,0 +1,172 @@
+/* Checks and driver of all elementwise operators: block by block through the operands' cursors. */
+#include <algorithm>
+
+#include "opapi/loops.h"
+
+namespace sim {
+namespace {
+
+constexpr uint32_t kMaxInputs = 4;
+
+/* A scalar raises the type only where its category is above the tensors' one, as Python numbers do in torch. */
+aclDataType promoteNumber(aclDataType type, const Number &number) {
+  Category category = categoryOf(number.type);
+  if (!number.present || category <= categoryOf(type)) return type;
+  if (category == kInteger) return ACL_INT64;
+  if (category == kFloating) return ACL_FLOAT;
+  return type == ACL_DOUBLE ? ACL_COMPLEX128 : ACL_COMPLEX64;
+}
+
+aclnnStatus checkNumbers(const aclOpExecutor &executor, const Loops &loops, aclDataType type) {
+  for (int i = 0; i < loops.numbers; ++i) {
+    Category category = categoryOf(executor.numbers[i].type);
+    if (category > kInteger && category > categoryOf(type)) {
+      return refuse(executor, "a scalar of type %s does not go with tensors of type %s",
+                    typeName(executor.numbers[i].type), typeName(type));
+    }
+  }
+  return ACLNN_SUCCESS;
+}
+
+aclDataType resultType(aclDataType type, int64_t variant) {
+  if (variant & kBoolResult) return ACL_BOOL;
+  if ((variant & kRealResult) && categoryOf(type) == kComplex) return type == ACL_COMPLEX64 ? ACL_FLOAT : ACL_DOUBLE;
+  return type;
+}
+
+bool sameShape(const Operand &a, const Operand &b) {
+  if (a.rank != b.rank) return false;
+  for (int32_t i = 0; i < a.rank; ++i) {
+    if (a.dims[i] != b.dims[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+aclnnStatus prepareElementwise(aclOpExecutor &executor, const Argument *, const OpBody &body) {
+  return prepareLoops(executor, *static_cast<const Loops *>(body.kernel), body.variant);
+}
+
+aclnnStatus prepareLoops(aclOpExecutor &executor, const Loops &loops, int64_t variant) {
+  Operand &out = firstOut(executor);
+  Operand &first = executor.operands[0];
+  aclDataType type = first.type;
+  bool equal_shapes = true;
+  for (Operand &operand : executor.operands) {
+    if ((operand.role & kIn) == 0) continue;
+    if (operand.type != type) type = promoteTypes(type, operand.type);
+    equal_shapes &= sameShape(operand, out);
+  }
+  if (variant & kPromoteFirst) type = promoteNumber(type, executor.numbers[0]);
+  if (variant & kPromoteSecond) type = promoteNumber(type, executor.numbers[1]);
+  if ((variant & kFloatResult) && categoryOf(type) < kFloating) type = ACL_FLOAT;
+  uint8_t compute = computeOf(type);
+  if (compute >= kRaw || loops.loop[compute] == nullptr) return refuseType(executor, type);
+  if ((variant & kOrdered) && type == ACL_UINT64) return refuseType(executor, type);
+  aclnnStatus status = requireCast(executor, resultType(type, variant), out);
+  if (status == ACLNN_SUCCESS && loops.numbers > 0) status = checkNumbers(executor, loops, type);
+  if (status != ACLNN_SUCCESS) return status;
+  if (!equal_shapes) {
+    Shape shape = shapeOf(first);
+    for (const Operand &operand : executor.operands) {
+      if ((operand.role & kIn) && !broadcastInto(&shape, operand)) {
+        return refuse(executor, "the shape of %s cannot be broadcast with the others",
+                      executor.op->parameters[operand.parameter].name);
+      }
+    }
+    status = requireShape(executor, out, shape);
+    if (status != ACLNN_SUCCESS) return status;
+    for (Operand &operand : executor.operands) {
+      if (operand.role == kIn) expandTo(&operand, shape);
+    }
+  }
+  for (Operand &operand : executor.operands) operand.compute = compute;
+  executor.attributes[0] = loops.result[compute];
+  executor.kernel = &loops.loop[compute];
+  executor.run = runElementwise;
+  return ACLNN_SUCCESS;
+}
+
+/* attributes[0] is the compute type of the results, which an in-place operand may read in another one. */
+aclError runElementwise(const aclOpExecutor &executor) {
+  Operand out = firstOut(executor);
+  out.compute = static_cast<uint8_t>(executor.attributes[0]);
+  int64_t total = 1;
+  for (int32_t i = 0; i < out.rank; ++i) total *= out.dims[i];
+  if (total == 0) return ACL_SUCCESS;
+  alignas(64) char buffers[kMaxInputs + 1][kBlockBytes];
+  alignas(Cursor) char room[kMaxInputs][sizeof(Cursor)];
+  Cursor *inputs[kMaxInputs];
+  uint32_t count = 0;
+  for (const Operand &operand : executor.operands) {
+    if (operand.role & kIn) {
+      inputs[count] = new (room[count]) Cursor(operand);
+      ++count;
+    }
+  }
+  Cursor output(out);
+  Loop loop = *static_cast<const Loop *>(executor.kernel);
+  LoopArguments arguments{};
+  arguments.numbers = executor.numbers;
+  for (int64_t first = 0; first < total; first += kBlock) {
+    arguments.first = first;
+    arguments.count = std::min(kBlock, total - first);
+    for (uint32_t i = 0; i < count; ++i) arguments.in[i] = inputs[i]->read(buffers[i], arguments.count);
+    void *direct = output.direct(arguments.count);
+    arguments.out = direct != nullptr ? direct : buffers[kMaxInputs];
+    loop(arguments);
+    if (direct != nullptr) {
+      output.skip(arguments.count);
+    } else {
+      output.write(arguments.out, arguments.count);
+    }
+  }
+  return ACL_SUCCESS;
+}
+
+/* Compute type in which every value of `from` arrives in `to` with one rounding. */
+uint8_t copyCompute(aclDataType from, aclDataType to) {
+  if (from == to) return kRaw;
+  return from == ACL_UINT64 && categoryOf(to) >= kFloating ? kF64 : computeOf(from);
+}
+
+void convertView(const Operand &in, const Operand &out) {
+  int64_t total = 1;
+  for (int32_t i = 0; i < out.rank; ++i) total *= out.dims[i];
+  if (total == 0) return;
+  alignas(64) char buffer[kBlockBytes];
+  Cursor input(in), output(out);
+  for (int64_t first = 0; first < total; first += kBlock) {
+    int64_t count = std::min(kBlock, total - first);
+    output.write(input.read(buffer, count), count);
+  }
+}
+
+namespace {
+
+aclError runCopy(const aclOpExecutor &executor) {
+  convertView(executor.operands[static_cast<uint32_t>(executor.attributes[0])],
+              executor.operands[static_cast<uint32_t>(executor.attributes[1])]);
+  return ACL_SUCCESS;
+}
+
+}  // namespace
+
+aclnnStatus prepareCopy(aclOpExecutor &executor, Operand &in, Operand &out) {
+  Shape shape = shapeOf(out);
+  if (!broadcastInto(&shape, in)) {
+    return refuse(executor, "%s cannot be broadcast to the shape of %s", executor.op->parameters[in.parameter].name,
+                  executor.op->parameters[out.parameter].name);
+  }
+  aclnnStatus status = requireShape(executor, out, shape);
+  if (status != ACLNN_SUCCESS) return status;
+  expandTo(&in, shape);
+  in.compute = out.compute = copyCompute(in.type, out.type);
+  executor.attributes[0] = &in - executor.operands.begin();
+  executor.attributes[1] = &out - executor.operands.begin();
+  executor.run = runCopy;
+  return ACLNN_SUCCESS;
+}
+
+}  // namespace sim

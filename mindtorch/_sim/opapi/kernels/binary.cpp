@@ -1,0 +1,120 @@
+/* Arithmetic of two tensors, or of a tensor and a scalar. */
+#include "opapi/loops.h"
+
+namespace sim {
+namespace {
+
+/* A zero divisor gives what the hardware division cannot: 0 for integers, where torch raises. */
+template <class C>
+C truncDivide(C a, C b) {
+  if constexpr (std::is_same<C, int64_t>::value) {
+    if (b == 0) return 0;
+    return b == -1 ? negate(a) : a / b;
+  } else {
+    return std::trunc(a / b);
+  }
+}
+
+/* The quotient of the exact remainder, so that rounding of a / b cannot pass an integer. */
+template <class C>
+C floorDivide(C a, C b) {
+  if constexpr (std::is_same<C, int64_t>::value) {
+    C quotient = truncDivide(a, b);
+    bool lower = b != 0 && b != -1 && a % b != 0 && (a < 0) != (b < 0);
+    return lower ? quotient - 1 : quotient;
+  } else {
+    if (b == C(0)) return a / b;
+    C remainder = std::fmod(a, b);
+    C quotient = (a - remainder) / b;
+    if (remainder != C(0) && (b < C(0)) != (remainder < C(0))) quotient -= C(1);
+    if (quotient == C(0)) return std::copysign(C(0), a / b);
+    C floored = std::floor(quotient);
+    return quotient - floored > C(0.5) ? floored + C(1) : floored;
+  }
+}
+
+template <class C>
+C power(C base, C exponent) {
+  if constexpr (std::is_same<C, int64_t>::value) {
+    if (exponent < 0) return base == 1 ? 1 : base != -1 ? 0 : exponent % 2 == 0 ? 1 : -1;
+    C result = 1;
+    for (; exponent > 0; exponent /= 2, base = multiply(base, base)) {
+      if (exponent % 2 == 1) result = multiply(result, base);
+    }
+    return result;
+  } else {
+    return std::pow(base, exponent);
+  }
+}
+
+SIM_ELEMENT(Add, 2, kAll, 1, add(x, multiply(p[0], y)))
+SIM_ELEMENT(AddNumber, 1, kAll, 2, add(x, multiply(p[1], p[0])))
+SIM_ELEMENT(Sub, 2, kAll, 1, subtract(x, multiply(p[0], y)))
+SIM_ELEMENT(SubNumber, 1, kAll, 2, subtract(x, multiply(p[1], p[0])))
+SIM_ELEMENT(Rsub, 2, kAll, 1, subtract(y, multiply(p[0], x)))
+SIM_ELEMENT(RsubNumber, 1, kAll, 2, subtract(p[0], multiply(p[1], x)))
+SIM_ELEMENT(Mul, 2, kAll, 0, multiply(x, y))
+SIM_ELEMENT(MulNumber, 1, kAll, 1, multiply(x, p[0]))
+SIM_ELEMENT(Div, 2, kFloats | kComplexes, 0, x / y)
+SIM_ELEMENT(DivNumber, 1, kFloats | kComplexes, 1, x / p[0])
+SIM_ELEMENT(TruncDiv, 2, kReals, 0, truncDivide(x, y))
+SIM_ELEMENT(TruncDivNumber, 1, kReals, 1, truncDivide(x, p[0]))
+SIM_ELEMENT(FloorDiv, 2, kReals, 0, floorDivide(x, y))
+SIM_ELEMENT(FloorDivNumber, 1, kReals, 1, floorDivide(x, p[0]))
+SIM_ELEMENT(Pow, 2, kAll, 0, power(x, y))
+SIM_ELEMENT(PowNumber, 1, kAll, 1, power(x, p[0]))
+SIM_ELEMENT(NumberPow, 1, kAll, 1, power(p[0], x))
+SIM_ELEMENT(Maximum, 2, kReals, 0, larger(x, y))
+SIM_ELEMENT(Minimum, 2, kReals, 0, smaller(x, y))
+SIM_ELEMENT(BitwiseAnd, 2, kIntegers, 0, x & y)
+SIM_ELEMENT(BitwiseAndNumber, 1, kIntegers, 1, x & p[0])
+SIM_ELEMENT(BitwiseOr, 2, kIntegers, 0, x | y)
+
+/* Rounding modes of aclnnDivMod: 0 none, 1 towards zero, 2 down. The attribute follows the second operand. */
+aclnnStatus prepareDivMod(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  static constexpr const Loops *kTensors[] = {&kLoopsOf<Div>, &kLoopsOf<TruncDiv>, &kLoopsOf<FloorDiv>};
+  static constexpr const Loops *kNumbers[] = {&kLoopsOf<DivNumber>, &kLoopsOf<TruncDivNumber>,
+                                              &kLoopsOf<FloorDivNumber>};
+  int mode = static_cast<int>(arguments[2].integer);
+  if (mode < 0 || mode > 2) return refuse(executor, "mode is %d, expected 0, 1 or 2", mode);
+  bool scalar = body.variant != 0;
+  int64_t variant = (mode == 0 ? kFloatResult : kSameType) | (scalar ? kPromoteFirst : kSameType);
+  return prepareLoops(executor, *(scalar ? kNumbers : kTensors)[mode], variant);
+}
+
+}  // namespace
+
+SIM_ELEMENTWISE(aclnnAdd, Add, kSameType)
+SIM_ELEMENTWISE(aclnnAdds, AddNumber, kPromoteFirst)
+SIM_ELEMENTWISE(aclnnInplaceAdd, Add, kSameType)
+SIM_ELEMENTWISE(aclnnInplaceAdds, AddNumber, kPromoteFirst)
+SIM_ELEMENTWISE(aclnnSub, Sub, kSameType)
+SIM_ELEMENTWISE(aclnnSubs, SubNumber, kPromoteFirst)
+SIM_ELEMENTWISE(aclnnInplaceSub, Sub, kSameType)
+SIM_ELEMENTWISE(aclnnInplaceSubs, SubNumber, kPromoteFirst)
+SIM_ELEMENTWISE(aclnnRsub, Rsub, kSameType)
+SIM_ELEMENTWISE(aclnnRsubs, RsubNumber, kPromoteFirst)
+SIM_ELEMENTWISE(aclnnMul, Mul, kSameType)
+SIM_ELEMENTWISE(aclnnMuls, MulNumber, kPromoteFirst)
+SIM_ELEMENTWISE(aclnnInplaceMul, Mul, kSameType)
+SIM_ELEMENTWISE(aclnnInplaceMuls, MulNumber, kPromoteFirst)
+SIM_ELEMENTWISE(aclnnDiv, Div, kFloatResult)
+SIM_ELEMENTWISE(aclnnDivs, DivNumber, kFloatResult | kPromoteFirst)
+SIM_ELEMENTWISE(aclnnInplaceDiv, Div, kFloatResult)
+SIM_ELEMENTWISE(aclnnInplaceDivs, DivNumber, kFloatResult | kPromoteFirst)
+SIM_OP(aclnnDivMod, prepareDivMod, nullptr, 0)
+SIM_OP(aclnnDivMods, prepareDivMod, nullptr, 1)
+SIM_OP(aclnnInplaceDivMod, prepareDivMod, nullptr, 0)
+SIM_OP(aclnnInplaceDivMods, prepareDivMod, nullptr, 1)
+SIM_ELEMENTWISE(aclnnPowTensorTensor, Pow, kSameType)
+SIM_ELEMENTWISE(aclnnInplacePowTensorTensor, Pow, kSameType)
+SIM_ELEMENTWISE(aclnnPowTensorScalar, PowNumber, kPromoteFirst)
+SIM_ELEMENTWISE(aclnnInplacePowTensorScalar, PowNumber, kPromoteFirst)
+SIM_ELEMENTWISE(aclnnPowScalarTensor, NumberPow, kPromoteFirst)
+SIM_ELEMENTWISE(aclnnMaximum, Maximum, kSameType)
+SIM_ELEMENTWISE(aclnnMinimum, Minimum, kSameType)
+SIM_ELEMENTWISE(aclnnBitwiseAndTensor, BitwiseAnd, kSameType)
+SIM_ELEMENTWISE(aclnnBitwiseAndScalar, BitwiseAndNumber, kPromoteFirst)
+SIM_ELEMENTWISE(aclnnBitwiseOrTensor, BitwiseOr, kSameType)
+
+}  // namespace sim

@@ -1,0 +1,108 @@
+/* Filling, counting up, copying, converting. */
+#include "opapi/loops.h"
+
+namespace sim {
+namespace {
+
+template <class C>
+void fillLoop(const LoopArguments &arguments) {
+  C value = numberAs<C>(arguments.numbers[0]);
+  C *out = static_cast<C *>(arguments.out);
+  for (int64_t i = 0; i < arguments.count; ++i) out[i] = value;
+}
+
+constexpr Loop kFill[] = {fillLoop<float>, fillLoop<double>, fillLoop<int64_t>, fillLoop<Complex>};
+
+/* Nothing is read: the operand becomes an output only. */
+aclnnStatus prepareFillWith(aclOpExecutor &executor, const Number &value) {
+  Operand &out = executor.operands[0];
+  executor.numbers[0] = value;
+  executor.number_count = 1;
+  out.role = kOut;
+  executor.attributes[0] = computeOf(out.type);
+  executor.kernel = &kFill[computeOf(out.type)];
+  executor.run = runElementwise;
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus prepareFillConstant(aclOpExecutor &executor, const Argument *, const OpBody &body) {
+  return prepareFillWith(executor, {true, ACL_INT64, body.variant, static_cast<double>(body.variant), 0.0});
+}
+
+aclnnStatus prepareFillScalar(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  Number value = executor.numbers[0];
+  if (categoryOf(value.type) == kComplex && categoryOf(executor.operands[0].type) != kComplex) {
+    return refuse(executor, "value is complex, selfRef is not");
+  }
+  return prepareFillWith(executor, value);
+}
+
+aclnnStatus prepareFillTensor(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  Operand &value = executor.operands[1];
+  if (value.count != 1 || value.rank > 1) {
+    return refuse(executor, "value has %lld elements in %d dimensions, expected one element",
+                  static_cast<long long>(value.count), value.rank);
+  }
+  value.rank = 0;
+  return prepareCopy(executor, value, executor.operands[0]);
+}
+
+aclnnStatus prepareInplaceCopy(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  return prepareCopy(executor, executor.operands[1], executor.operands[0]);
+}
+
+aclnnStatus prepareCast(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  Operand &out = executor.operands[1];
+  aclDataType type = static_cast<aclDataType>(arguments[1].integer);
+  if (type != out.type) {
+    return refuse(executor, "out has data type %s, expected dtype, which is %s", typeName(out.type), typeName(type));
+  }
+  aclnnStatus status = requireShape(executor, out, shapeOf(executor.operands[0]));
+  return status != ACLNN_SUCCESS ? status : prepareCopy(executor, executor.operands[0], out);
+}
+
+/* The compute type of the output decides whether it counts in integers or in double. */
+template <class C>
+void arangeLoop(const LoopArguments &arguments) {
+  using Step = std::conditional_t<std::is_same<C, int64_t>::value, int64_t, double>;
+  Step start = numberAs<Step>(arguments.numbers[0]), step = numberAs<Step>(arguments.numbers[2]);
+  C *out = static_cast<C *>(arguments.out);
+  for (int64_t i = 0; i < arguments.count; ++i) {
+    out[i] = static_cast<C>(add(start, multiply(static_cast<Step>(arguments.first + i), step)));
+  }
+}
+
+constexpr Loop kArange[] = {arangeLoop<float>, arangeLoop<double>, arangeLoop<int64_t>};
+
+aclnnStatus prepareArange(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  Operand &out = executor.operands[0];
+  const Number *numbers = executor.numbers;
+  double start = numbers[0].real, end = numbers[1].real, step = numbers[2].real;
+  if (step == 0.0 || isNan(step) || (step > 0.0 ? start > end : start < end)) {
+    return refuse(executor, "no sequence goes from %g to %g in steps of %g", start, end, step);
+  }
+  double length = std::ceil((end - start) / step);
+  if (!(length < 0x1p62)) return refuse(executor, "the sequence from %g to %g in steps of %g is too long", start, end, step);
+  Shape shape;
+  shape.rank = 1;
+  shape.dims[0] = static_cast<int64_t>(length);
+  aclnnStatus status = requireShape(executor, out, shape);
+  if (status != ACLNN_SUCCESS) return status;
+  uint8_t compute = computeOf(out.type);
+  executor.attributes[0] = compute;
+  executor.kernel = &kArange[compute];
+  executor.run = runElementwise;
+  return ACLNN_SUCCESS;
+}
+
+}  // namespace
+
+SIM_OP(aclnnInplaceZero, prepareFillConstant, nullptr, 0)
+SIM_OP(aclnnInplaceOne, prepareFillConstant, nullptr, 1)
+SIM_OP(aclnnInplaceFillScalar, prepareFillScalar, nullptr, 0)
+SIM_OP(aclnnInplaceFillTensor, prepareFillTensor, nullptr, 0)
+SIM_OP(aclnnInplaceCopy, prepareInplaceCopy, nullptr, 0)
+SIM_OP(aclnnCast, prepareCast, nullptr, 0)
+SIM_OP(aclnnArange, prepareArange, nullptr, 0)
+
+}  // namespace sim

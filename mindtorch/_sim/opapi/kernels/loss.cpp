@@ -1,0 +1,134 @@
+/* Negative log likelihood over (N, C) or (C), forward and backward. */
+#include "opapi/loops.h"
+
+namespace sim {
+namespace {
+
+enum Reduction : int64_t { kNone, kMean, kSum };
+enum Attribute { kReduction, kIgnored, kClasses, kSamples };
+
+double readAt(const Operand &operand, int64_t element) {
+  double value;
+  loadRow(operand.type, kF64)(operand.host + element * operand.item, 0, &value, 1);
+  return value;
+}
+
+void writeAt(const Operand &operand, int64_t element, double value) {
+  storeRow(operand.type, kF64)(&value, operand.host + element * operand.item, 0, 1);
+}
+
+/* Offset of element `i` of a tensor with at most one dimension. */
+int64_t offsetOf(const Operand &vector, int64_t i) { return vector.rank == 0 ? 0 : i * vector.strides[0]; }
+
+struct Sample {
+  int64_t target; /* the class, or -1: ignored */
+  double weight;
+};
+
+/* False: the target is no class, which faults on the device. */
+bool readSample(const aclOpExecutor &executor, const Operand &targets, const Operand &weights, int64_t i,
+                Sample *sample) {
+  loadRow(targets.type, kI64)(targets.host + offsetOf(targets, i) * targets.item, 0, &sample->target, 1);
+  if (sample->target == executor.attributes[kIgnored]) {
+    *sample = {-1, 0.0};
+    return true;
+  }
+  if (sample->target < 0 || sample->target >= executor.attributes[kClasses]) return false;
+  sample->weight = weights.tensor == nullptr ? 1.0 : readAt(weights, offsetOf(weights, sample->target));
+  return true;
+}
+
+/* Offset of class `c` of sample `i` in (N, C) or (C). */
+int64_t scoreOffset(const Operand &scores, int64_t i, int64_t c) {
+  return scores.rank == 2 ? i * scores.strides[0] + c * scores.strides[1] : c * scores.strides[0];
+}
+
+aclError runLoss(const aclOpExecutor &executor) {
+  const Operand &scores = executor.operands[0], &targets = executor.operands[1], &weights = executor.operands[2];
+  const Operand &out = executor.operands[3], &total_out = executor.operands[4];
+  const int64_t reduction = executor.attributes[kReduction];
+  double loss = 0.0, total = 0.0;
+  for (int64_t i = 0; i < executor.attributes[kSamples]; ++i) {
+    Sample sample;
+    if (!readSample(executor, targets, weights, i, &sample)) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    double value = 0.0;
+    if (sample.target >= 0) value = -sample.weight * readAt(scores, scoreOffset(scores, i, sample.target));
+    if (reduction == kNone) writeAt(out, offsetOf(out, i), value);
+    loss += value;
+    total += sample.weight;
+  }
+  if (reduction != kNone) writeAt(out, 0, reduction == kMean ? loss / total : loss);
+  writeAt(total_out, 0, reduction == kNone ? 0.0 : total);
+  return ACL_SUCCESS;
+}
+
+aclError runLossBackward(const aclOpExecutor &executor) {
+  const Operand &gradient = executor.operands[0], &targets = executor.operands[2], &weights = executor.operands[3];
+  const Operand &total = executor.operands[4], &out = executor.operands[5];
+  const int64_t reduction = executor.attributes[kReduction];
+  for (int64_t i = 0; i < executor.attributes[kSamples]; ++i) {
+    Sample sample;
+    if (!readSample(executor, targets, weights, i, &sample)) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    for (int64_t c = 0; c < executor.attributes[kClasses]; ++c) writeAt(out, scoreOffset(out, i, c), 0.0);
+    if (sample.target < 0) continue;
+    double value = -sample.weight * readAt(gradient, reduction == kNone ? offsetOf(gradient, i) : 0);
+    if (reduction == kMean) value /= readAt(total, 0);
+    writeAt(out, scoreOffset(out, i, sample.target), value);
+  }
+  return ACL_SUCCESS;
+}
+
+aclnnStatus requireCount(const aclOpExecutor &executor, const Operand &operand, int64_t count) {
+  if (operand.count == count && operand.rank <= 1) return ACLNN_SUCCESS;
+  return refuse(executor, "%s has %lld elements in %d dimensions, expected %lld in one at most",
+                executor.op->parameters[operand.parameter].name, static_cast<long long>(operand.count), operand.rank,
+                static_cast<long long>(count));
+}
+
+aclnnStatus prepareShared(aclOpExecutor &executor, const Operand &scores, const Operand &targets,
+                          const Operand &weights, int64_t reduction, int64_t ignored) {
+  if (scores.rank != 1 && scores.rank != 2) {
+    return refuse(executor, "self has %d dimensions, expected (N, C) or (C)", scores.rank);
+  }
+  if (reduction < kNone || reduction > kSum) {
+    return refuse(executor, "reduction is %lld, expected 0, 1 or 2", static_cast<long long>(reduction));
+  }
+  executor.attributes[kReduction] = reduction;
+  executor.attributes[kIgnored] = ignored;
+  executor.attributes[kClasses] = scores.dims[scores.rank - 1];
+  executor.attributes[kSamples] = scores.rank == 2 ? scores.dims[0] : 1;
+  executor.workspace_size = roundUp(1);
+  aclnnStatus status = requireCount(executor, targets, executor.attributes[kSamples]);
+  if (status != ACLNN_SUCCESS || weights.tensor == nullptr) return status;
+  return requireCount(executor, weights, executor.attributes[kClasses]);
+}
+
+/* self, target, weight, reduction, ignoreIndex, out, totalWeightOut */
+aclnnStatus prepareLoss(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const auto &operands = executor.operands;
+  int64_t reduction = arguments[3].integer;
+  aclnnStatus status = prepareShared(executor, operands[0], operands[1], operands[2], reduction, arguments[4].integer);
+  if (status != ACLNN_SUCCESS) return status;
+  executor.run = runLoss;
+  status = requireCount(executor, operands[3], reduction == kNone ? executor.attributes[kSamples] : 1);
+  return status != ACLNN_SUCCESS ? status : requireCount(executor, operands[4], 1);
+}
+
+/* gradOutput, self, target, weight, reduction, ignoreIndex, totalWeight, out */
+aclnnStatus prepareLossBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const auto &operands = executor.operands;
+  int64_t reduction = arguments[4].integer;
+  aclnnStatus status = prepareShared(executor, operands[1], operands[2], operands[3], reduction, arguments[5].integer);
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, operands[5], shapeOf(operands[1]));
+  if (status != ACLNN_SUCCESS) return status;
+  executor.run = runLossBackward;
+  status = requireCount(executor, operands[0], reduction == kNone ? executor.attributes[kSamples] : 1);
+  return status != ACLNN_SUCCESS ? status : requireCount(executor, operands[4], 1);
+}
+
+}  // namespace
+
+SIM_OP(aclnnNLLLoss, prepareLoss, nullptr, 0)
+SIM_OP(aclnnNLLLossBackward, prepareLossBackward, nullptr, 0)
+
+}  // namespace sim

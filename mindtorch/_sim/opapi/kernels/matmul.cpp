@@ -1,0 +1,274 @@
+/* Matrix products. A BLAS does the float32 work; strided and 16-bit matrices are packed into the workspace first. */
+#include <algorithm>
+
+#include "opapi/loops.h"
+
+/* OpenBLAS as scipy-openblas32 builds it: CBLAS with a prefix and 32-bit sizes. */
+extern "C" void scipy_cblas_sgemm(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha,
+                                  const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
+
+namespace sim {
+namespace {
+
+constexpr int kRowMajor = 101, kNoTranspose = 111, kTranspose = 112;
+
+enum Attribute { kLeft, kRight, kResult, kBias };
+
+int64_t rowsOf(const Operand &matrix) { return matrix.dims[matrix.rank - 2]; }
+int64_t columnsOf(const Operand &matrix) { return matrix.dims[matrix.rank - 1]; }
+int64_t sizeOf(const Operand &matrix) { return rowsOf(matrix) * columnsOf(matrix); }
+
+/* How the BLAS can read the matrix where it lies. */
+bool isRowMajor(const Operand &matrix) {
+  int64_t row = matrix.strides[matrix.rank - 2], column = matrix.strides[matrix.rank - 1];
+  return matrix.type == ACL_FLOAT && column == 1 && row >= std::max<int64_t>(1, columnsOf(matrix)) && row < INT32_MAX;
+}
+
+bool isColumnMajor(const Operand &matrix) {
+  int64_t row = matrix.strides[matrix.rank - 2], column = matrix.strides[matrix.rank - 1];
+  return matrix.type == ACL_FLOAT && row == 1 && column >= std::max<int64_t>(1, rowsOf(matrix)) && column < INT32_MAX;
+}
+
+/* One matrix of a batch at `base`. */
+Operand matrixAt(const Operand &operand, char *base) {
+  Operand matrix = operand;
+  matrix.rank = 2;
+  for (int i = 0; i < 2; ++i) {
+    matrix.dims[i] = operand.dims[operand.rank - 2 + i];
+    matrix.strides[i] = operand.strides[operand.rank - 2 + i];
+  }
+  matrix.compute = kF32;
+  matrix.host = base;
+  return matrix;
+}
+
+Operand batchOf(const Operand &operand) {
+  Operand batch = operand;
+  batch.rank -= 2;
+  return batch;
+}
+
+struct Factor {
+  const float *data;
+  int transpose;
+  int leading;
+};
+
+Factor factorOf(const Operand &matrix, float *room) {
+  if (isRowMajor(matrix)) {
+    return {reinterpret_cast<const float *>(matrix.host), kNoTranspose, static_cast<int>(matrix.strides[0])};
+  }
+  if (isColumnMajor(matrix)) {
+    return {reinterpret_cast<const float *>(matrix.host), kTranspose, static_cast<int>(matrix.strides[1])};
+  }
+  Operand packed = matrix;
+  packed.type = ACL_FLOAT;
+  packed.item = sizeof(float);
+  packed.host = reinterpret_cast<char *>(room);
+  packed.strides[0] = columnsOf(matrix);
+  packed.strides[1] = 1;
+  convertView(matrix, packed);
+  return {room, kNoTranspose, static_cast<int>(std::max<int64_t>(1, columnsOf(matrix)))};
+}
+
+/* out = product + beta * bias; beta 0 hides even a NaN in the bias, as in torch. */
+void combine(const float *product, const Operand &out, const Operand *bias, float beta) {
+  float values[kBlock], buffer[kBlock];
+  Cursor target(out), addend(bias != nullptr ? *bias : out);
+  for (int64_t first = 0, total = sizeOf(out); first < total; first += kBlock) {
+    int64_t count = std::min(kBlock, total - first);
+    std::memcpy(values, product + first, static_cast<size_t>(count) * sizeof(float));
+    if (bias != nullptr) {
+      const float *added = static_cast<const float *>(addend.read(buffer, count));
+      for (int64_t i = 0; i < count; ++i) values[i] += beta * added[i];
+    }
+    target.write(values, count);
+  }
+}
+
+struct Rooms {
+  float *left;
+  float *right;
+  float *product;
+};
+
+void multiplyOne(const Operand &left, const Operand &right, const Operand &out, const Operand *bias, float alpha,
+                 float beta, const Rooms &rooms) {
+  const int64_t m = rowsOf(left), n = columnsOf(right), k = columnsOf(left);
+  bool in_place = bias == nullptr && isRowMajor(out);
+  float *target = in_place ? reinterpret_cast<float *>(out.host) : rooms.product;
+  int leading = static_cast<int>(in_place ? out.strides[0] : std::max<int64_t>(1, n));
+  if (k == 0) {
+    for (int64_t i = 0; i < m; ++i) std::fill_n(target + i * leading, n, 0.0f);
+  } else {
+    Factor a = factorOf(left, rooms.left), b = factorOf(right, rooms.right);
+    scipy_cblas_sgemm(kRowMajor, a.transpose, b.transpose, static_cast<int>(m), static_cast<int>(n),
+                      static_cast<int>(k), alpha, a.data, a.leading, b.data, b.leading, 0.0f, target, leading);
+  }
+  if (!in_place) combine(target, out, bias, beta);
+}
+
+aclError runMatmul(const aclOpExecutor &executor) {
+  const Operand &left = executor.operands[static_cast<uint32_t>(executor.attributes[kLeft])];
+  const Operand &right = executor.operands[static_cast<uint32_t>(executor.attributes[kRight])];
+  const Operand &out = executor.operands[static_cast<uint32_t>(executor.attributes[kResult])];
+  const int64_t bias_index = executor.attributes[kBias];
+  const Operand *bias = bias_index < 0 ? nullptr : &executor.operands[static_cast<uint32_t>(bias_index)];
+  if (out.count == 0) return ACL_SUCCESS;
+  float alpha = 1.0f, beta = 0.0f;
+  if (executor.number_count == 2) {
+    beta = static_cast<float>(executor.numbers[0].real);
+    alpha = static_cast<float>(executor.numbers[1].real);
+  }
+  float *room = reinterpret_cast<float *>(executor.workspace);
+  Rooms rooms{room, room + sizeOf(left), room + sizeOf(left) + sizeOf(right)};
+  Operand lefts = batchOf(left), rights = batchOf(right), outs = batchOf(out);
+  Cursor a(lefts), b(rights), c(outs);
+  int64_t count = 1;
+  for (int32_t i = 0; i < outs.rank; ++i) count *= outs.dims[i];
+  for (; count > 0; --count, a.skip(1), b.skip(1), c.skip(1)) {
+    Operand target = matrixAt(out, c.position()), added;
+    if (bias != nullptr && beta != 0.0f) added = matrixAt(*bias, bias->host);
+    multiplyOne(matrixAt(left, a.position()), matrixAt(right, b.position()), target,
+                bias != nullptr && beta != 0.0f ? &added : nullptr, alpha, beta, rooms);
+  }
+  return ACL_SUCCESS;
+}
+
+/* Puts a dimension of size 1 at `at`. */
+void insertOne(Operand *operand, int32_t at) {
+  for (int32_t i = operand->rank++; i > at; --i) {
+    operand->dims[i] = operand->dims[i - 1];
+    operand->strides[i] = operand->strides[i - 1];
+  }
+  operand->dims[at] = 1;
+  operand->strides[at] = 0;
+}
+
+/* Expands the dimensions before the matrix to those of `batch`. */
+void expandBatch(Operand *operand, const Shape &batch) {
+  Shape shape = batch;
+  for (int i = 2; i > 0; --i) shape.dims[shape.rank++] = operand->dims[operand->rank - i];
+  expandTo(operand, shape);
+}
+
+aclnnStatus checkProduct(const aclOpExecutor &executor, const Operand &left, const Operand &right,
+                         const Operand &out) {
+  if (columnsOf(left) != rowsOf(right)) {
+    return refuse(executor, "the inner dimensions %lld and %lld differ", static_cast<long long>(columnsOf(left)),
+                  static_cast<long long>(rowsOf(right)));
+  }
+  for (int64_t size : {rowsOf(left), columnsOf(left), columnsOf(right)}) {
+    if (size > INT32_MAX) return refuse(executor, "a dimension of %lld is too large", static_cast<long long>(size));
+  }
+  return requireCast(executor, promoteTypes(left.type, right.type), out);
+}
+
+void plan(aclOpExecutor &executor, uint32_t left, uint32_t right, uint32_t out, int64_t bias) {
+  executor.attributes[kLeft] = left;
+  executor.attributes[kRight] = right;
+  executor.attributes[kResult] = out;
+  executor.attributes[kBias] = bias;
+  executor.run = runMatmul;
+  if (executor.operands[out].count == 0) return;
+  int64_t floats = sizeOf(executor.operands[left]) + sizeOf(executor.operands[right]) + sizeOf(executor.operands[out]);
+  executor.workspace_size = roundUp(static_cast<uint64_t>(floats) * sizeof(float));
+}
+
+/* self, mat2, out of any rank: vectors become matrices, the rest broadcasts. */
+aclnnStatus prepareMatmul(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  Operand &left = executor.operands[0], &right = executor.operands[1], &out = executor.operands[2];
+  if (left.rank == 0 || right.rank == 0) return refuse(executor, "self and mat2 need 1 dimension at least");
+  const bool left_vector = left.rank == 1, right_vector = right.rank == 1;
+  if (left_vector) insertOne(&left, 0);
+  if (right_vector) insertOne(&right, 1);
+  Shape batch = shapeOf(left);
+  batch.rank -= 2;
+  if (!broadcastInto(&batch, batchOf(right))) return refuse(executor, "the batches of self and mat2 do not fit");
+  Shape expected = batch;
+  if (!left_vector) expected.dims[expected.rank++] = rowsOf(left);
+  if (!right_vector) expected.dims[expected.rank++] = columnsOf(right);
+  aclnnStatus status = checkProduct(executor, left, right, out);
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, expected);
+  if (status != ACLNN_SUCCESS) return status;
+  if (right_vector) insertOne(&out, out.rank);
+  if (left_vector) insertOne(&out, out.rank - 1);
+  expandBatch(&left, batch);
+  expandBatch(&right, batch);
+  plan(executor, 0, 1, 2, -1);
+  return ACLNN_SUCCESS;
+}
+
+/* self, mat1, mat2, then out where the call is not in place. */
+aclnnStatus prepareAddmm(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  Operand &bias = executor.operands[0], &left = executor.operands[1], &right = executor.operands[2];
+  const uint32_t out_index = executor.operands.size() == 4 ? 3 : 0;
+  Operand &out = executor.operands[out_index];
+  aclnnStatus status = checkProduct(executor, left, right, out);
+  if (status != ACLNN_SUCCESS) return status;
+  Shape shape;
+  shape.rank = 2;
+  shape.dims[0] = rowsOf(left);
+  shape.dims[1] = columnsOf(right);
+  status = requireShape(executor, out, shape);
+  if (status != ACLNN_SUCCESS) return status;
+  Shape widened = shape;
+  if (!broadcastInto(&widened, bias)) return refuse(executor, "self cannot be broadcast to the product's shape");
+  if (out_index != 0) {
+    for (int i = 0; i < 2; ++i) {
+      if (widened.dims[i] != shape.dims[i]) return refuse(executor, "self is larger than the product");
+    }
+    expandTo(&bias, shape);
+  }
+  plan(executor, 1, 2, out_index, 0);
+  return ACLNN_SUCCESS;
+}
+
+template <class C>
+void sumProducts(const Operand &x, const Operand &y, const Operand &out) {
+  alignas(64) char buffers[2][kBlockBytes];
+  Cursor left(x), right(y);
+  C sum(0);
+  for (int64_t first = 0; first < x.count; first += kBlock) {
+    int64_t count = std::min(kBlock, x.count - first);
+    const C *a = static_cast<const C *>(left.read(buffers[0], count));
+    const C *b = static_cast<const C *>(right.read(buffers[1], count));
+    for (int64_t i = 0; i < count; ++i) sum = add(sum, multiply(a[i], b[i]));
+  }
+  storeRow(out.type, computeOfType<C>())(&sum, out.host, 0, 1);
+}
+
+aclError runDot(const aclOpExecutor &executor) {
+  const Operand &x = executor.operands[0], &y = executor.operands[1], &out = executor.operands[2];
+  if (x.compute == kI64) {
+    sumProducts<int64_t>(x, y, out);
+  } else {
+    sumProducts<double>(x, y, out);
+  }
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareDot(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  Operand &x = executor.operands[0], &y = executor.operands[1];
+  aclnnStatus status = requireShape(executor, y, shapeOf(x));
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[2], Shape());
+  aclDataType type = promoteTypes(x.type, y.type);
+  if (status == ACLNN_SUCCESS) status = requireCast(executor, type, executor.operands[2]);
+  if (status != ACLNN_SUCCESS) return status;
+  x.compute = y.compute = categoryOf(type) == kInteger ? kI64 : kF64;
+  executor.run = runDot;
+  executor.workspace_size = x.count > 0 ? roundUp(1) : 0;
+  return ACLNN_SUCCESS;
+}
+
+}  // namespace
+
+SIM_OP(aclnnMatmul, prepareMatmul, nullptr, 0)
+SIM_OP(aclnnMm, prepareMatmul, nullptr, 0)
+SIM_OP(aclnnBatchMatMul, prepareMatmul, nullptr, 0)
+SIM_OP(aclnnMv, prepareMatmul, nullptr, 0)
+SIM_OP(aclnnAddmm, prepareAddmm, nullptr, 0)
+SIM_OP(aclnnInplaceAddmm, prepareAddmm, nullptr, 0)
+SIM_OP(aclnnDot, prepareDot, nullptr, 0)
+
+}  // namespace sim

@@ -1,0 +1,163 @@
+/* Elementwise kernels: one line each, instantiated for the compute types they name.
+ *
+ *   SIM_ELEMENT(Exp, 1, kFloats | kComplexes, 0, std::exp(x))
+ *
+ * reads: Exp takes 1 input, computes in the floating and complex types, takes 0 scalars, and yields the expression in
+ * x, y, z (the inputs) and p[0], p[1] (the scalars). A bool result is written as 0 or 1. */
+#ifndef MINDTORCH_SIM_OPAPI_LOOPS_H_
+#define MINDTORCH_SIM_OPAPI_LOOPS_H_
+#include <cmath>
+#include <limits>
+
+#include "opapi/op.h"
+
+namespace sim {
+
+enum ComputeMask : unsigned {
+  kFloats = 1u << kF32 | 1u << kF64,
+  kIntegers = 1u << kI64,
+  kComplexes = 1u << kC128,
+  kReals = kFloats | kIntegers,
+  kAll = kReals | kComplexes,
+};
+
+/* What prepareElementwise is told beside the loops. */
+enum ElementwiseVariant : int64_t {
+  kSameType = 0,
+  kFloatResult = 1,    /* integers compute in float32 */
+  kBoolResult = 2,     /* the result is a bool, whatever the inputs are */
+  kRealResult = 4,     /* complex inputs give a real result */
+  kPromoteFirst = 8,   /* the first scalar takes part in type promotion */
+  kPromoteSecond = 16, /* and the second one */
+  kOrdered = 32,       /* compares by size, which uint64 cannot in the signed compute type */
+};
+
+struct Loops {
+  Loop loop[4];      /* by compute type; NULL: not for this type */
+  uint8_t result[4]; /* compute type of what the loop writes */
+  int numbers;       /* scalars the loop reads, converted to the compute type */
+};
+
+aclnnStatus prepareElementwise(aclOpExecutor &executor, const Argument *arguments, const OpBody &body);
+aclnnStatus prepareLoops(aclOpExecutor &executor, const Loops &loops, int64_t variant);
+/* The plain moving of values: `in` is broadcast and converted to `out`. */
+aclnnStatus prepareCopy(aclOpExecutor &executor, Operand &in, Operand &out);
+aclError runElementwise(const aclOpExecutor &executor);
+void convertView(const Operand &in, const Operand &out); /* equal shapes, equal compute types */
+uint8_t copyCompute(aclDataType from, aclDataType to);
+
+template <class C>
+C numberAs(const Number &number) {
+  if constexpr (std::is_same<C, int64_t>::value) {
+    return number.integer;
+  } else if constexpr (std::is_same<C, Complex>::value) {
+    return Complex(number.real, number.imaginary);
+  } else {
+    return static_cast<C>(number.real);
+  }
+}
+
+/* Integers wrap around, without the undefined behaviour of signed overflow. */
+template <class C>
+C add(C a, C b) {
+  if constexpr (std::is_same<C, int64_t>::value) {
+    return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  } else {
+    return a + b;
+  }
+}
+
+template <class C>
+C multiply(C a, C b) {
+  if constexpr (std::is_same<C, int64_t>::value) {
+    return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  } else {
+    return a * b;
+  }
+}
+
+template <class C>
+C negate(C a) {
+  if constexpr (std::is_same<C, int64_t>::value) {
+    return static_cast<int64_t>(0 - static_cast<uint64_t>(a));
+  } else {
+    return -a;
+  }
+}
+
+template <class C>
+C subtract(C a, C b) {
+  if constexpr (std::is_same<C, int64_t>::value) {
+    return add(a, negate(b));
+  } else {
+    return a - b;
+  }
+}
+
+template <class C>
+bool isNan(C x) {
+  return x != x;
+}
+
+template <class C>
+C larger(C a, C b) {
+  return a > b || isNan(a) ? a : b;
+}
+
+template <class C>
+C smaller(C a, C b) {
+  return a < b || isNan(a) ? a : b;
+}
+
+template <class F, class C>
+void elementLoop(const LoopArguments &arguments) {
+  C p[2] = {};
+  for (int i = 0; i < F::kNumbers; ++i) p[i] = numberAs<C>(arguments.numbers[i]);
+  const C *x = static_cast<const C *>(arguments.in[0]);
+  const C *y = F::kInputs > 1 ? static_cast<const C *>(arguments.in[1]) : x;
+  const C *z = F::kInputs > 2 ? static_cast<const C *>(arguments.in[2]) : x;
+  using Result = decltype(F::apply(*x, *y, *z, p));
+  using Out = std::conditional_t<std::is_same<Result, bool>::value, int64_t, Result>;
+  Out *out = static_cast<Out *>(arguments.out);
+  for (int64_t i = 0; i < arguments.count; ++i) out[i] = F::apply(x[i], y[i], z[i], p);
+}
+
+template <class F, class C>
+constexpr void addLoop(Loops *loops) {
+  constexpr Compute compute = computeOfType<C>();
+  if constexpr ((F::kTypes >> compute & 1u) != 0) {
+    using Result = decltype(F::apply(C(), C(), C(), static_cast<const C *>(nullptr)));
+    loops->loop[compute] = elementLoop<F, C>;
+    loops->result[compute] = std::is_same<Result, bool>::value ? kI64 : computeOfType<Result>();
+  }
+}
+
+template <class F>
+constexpr Loops makeLoops() {
+  Loops loops{{nullptr, nullptr, nullptr, nullptr}, {kF32, kF64, kI64, kC128}, F::kNumbers};
+  addLoop<F, float>(&loops);
+  addLoop<F, double>(&loops);
+  addLoop<F, int64_t>(&loops);
+  addLoop<F, Complex>(&loops);
+  return loops;
+}
+
+template <class F>
+constexpr Loops kLoopsOf = makeLoops<F>();
+
+#define SIM_ELEMENT(Name, inputs, types, scalars, expression)                                      \
+  struct Name {                                                                                    \
+    static constexpr int kInputs = inputs;                                                         \
+    static constexpr unsigned kTypes = types;                                                      \
+    static constexpr int kNumbers = scalars;                                                       \
+    template <class C>                                                                             \
+    static auto apply([[maybe_unused]] C x, [[maybe_unused]] C y, [[maybe_unused]] C z,            \
+                      [[maybe_unused]] const C *p) {                                               \
+      return expression;                                                                           \
+    }                                                                                              \
+  };
+
+#define SIM_ELEMENTWISE(op, Name, variant) SIM_OP(op, prepareElementwise, &kLoopsOf<Name>, variant)
+
+}  // namespace sim
+#endif

@@ -1,0 +1,416 @@
+/* The two phases of every operator: checking and capturing the arguments, then handing the executor to a stream. */
+#include <cstdarg>
+#include <cstdio>
+#include <limits>
+
+#include "opapi/op.h"
+
+namespace sim {
+namespace {
+
+constexpr uint64_t kAlignment = 32;
+
+/* Layouts that are plain strided memory. */
+constexpr uint64_t kBaseFormats = 1ull << ACL_FORMAT_NCHW | 1ull << ACL_FORMAT_NHWC | 1ull << ACL_FORMAT_ND |
+                                  1ull << ACL_FORMAT_HWCN | 1ull << ACL_FORMAT_NDHWC | 1ull << ACL_FORMAT_NCDHW |
+                                  1ull << ACL_FORMAT_NC | 1ull << ACL_FORMAT_NCL;
+
+bool allows(uint64_t mask, aclDataType type) {
+  return mask == 0 || (type >= 0 && type < 64 && (mask >> type & 1u) != 0);
+}
+
+aclnnStatus missing(const OpRule &op, const ParameterRule &rule) {
+  return simFail(ACLNN_ERR_PARAM_NULLPTR, "EZ1001", "%s: %s is NULL", op.name, rule.name);
+}
+
+aclnnStatus dead(const OpRule &op, const ParameterRule &rule, const void *handle) {
+  return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s (%p) is no live object of its kind", op.name, rule.name,
+                 handle);
+}
+
+aclnnStatus wrongType(const OpRule &op, const ParameterRule &rule, aclDataType type) {
+  char names[512] = "";
+  int length = 0;
+  for (int bit = 0; bit < 64 && length < 480; ++bit) {
+    if ((rule.types >> bit & 1u) == 0) continue;
+    length += std::snprintf(names + length, sizeof names - static_cast<size_t>(length), "%s%s", length ? ", " : "",
+                            typeName(static_cast<aclDataType>(bit)));
+  }
+  return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s has data type %s (%d), expected one of %s", op.name,
+                 rule.name, typeName(type), static_cast<int>(type), names);
+}
+
+aclnnStatus unsound(const OpRule &op, const ParameterRule &rule, const char *what, int64_t value,
+                    const char *expected) {
+  return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s has %s %lld, expected %s", op.name, rule.name, what,
+                 static_cast<long long>(value), expected);
+}
+
+/* Copies the view and measures it: number of elements, bytes it spans. */
+aclnnStatus measure(const OpRule &op, const ParameterRule &rule, const aclTensor *tensor, Operand *operand) {
+  uint64_t count = 1, last = 0, contiguous = 1;
+  bool is_contiguous = true, sound = true, overlaps = false;
+  for (uint32_t i = tensor->rank; i-- > 0;) {
+    int64_t dim = tensor->dims[i], stride = tensor->strides[i];
+    if (dim < 0) return unsound(op, rule, "dimension", dim, "0 or more");
+    if (stride < 0) return unsound(op, rule, "stride", stride, "0 or more");
+    operand->dims[i] = dim;
+    operand->strides[i] = stride;
+    uint64_t step = 0;
+    if (dim > 1) {
+      sound &= !__builtin_mul_overflow(static_cast<uint64_t>(dim - 1), static_cast<uint64_t>(stride), &step);
+      is_contiguous &= static_cast<uint64_t>(stride) == contiguous;
+      overlaps |= stride == 0;
+    }
+    sound &= !__builtin_add_overflow(last, step, &last);
+    sound &= !__builtin_mul_overflow(count, static_cast<uint64_t>(dim), &count);
+    contiguous = count;
+  }
+  int64_t bytes;
+  sound &= last < std::numeric_limits<int64_t>::max() && count <= std::numeric_limits<int64_t>::max();
+  sound = sound && !__builtin_mul_overflow(static_cast<int64_t>(last + 1), operand->item, &bytes);
+  if (!sound) return unsound(op, rule, "a shape too large, rank", tensor->rank, "a view of less than 2^63 bytes");
+  if (!is_contiguous && !rule.strided && count > 1) {
+    return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s is not contiguous, expected a contiguous tensor",
+                   op.name, rule.name);
+  }
+  if (overlaps && (rule.role & kOut) && count > 0) {
+    return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s is written but has a stride 0, expected no overlap",
+                   op.name, rule.name);
+  }
+  operand->count = static_cast<int64_t>(count);
+  operand->bytes = bytes;
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus checkMemory(const OpRule &op, const char *name, const Operand &operand) {
+  if (operand.count == 0) return ACLNN_SUCCESS;
+  if (simDeviceMemory(reinterpret_cast<const void *>(operand.address), static_cast<uint64_t>(operand.bytes)) !=
+      nullptr) {
+    return ACLNN_SUCCESS;
+  }
+  return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001",
+                 "%s: %s spans %lld bytes from address %#llx, expected live device memory", op.name, name,
+                 static_cast<long long>(operand.bytes), static_cast<unsigned long long>(operand.address));
+}
+
+aclnnStatus captureTensor(aclOpExecutor &executor, const ParameterRule &rule, const aclTensor *tensor,
+                          uint32_t parameter, uint32_t ordinal, int64_t element) {
+  const OpRule &op = *executor.op;
+  Operand &operand = executor.operands.push();
+  operand.tensor = tensor;
+  operand.role = rule.role;
+  operand.parameter = static_cast<uint8_t>(parameter);
+  operand.ordinal = ordinal;
+  operand.element = element;
+  operand.count = 0;
+  operand.host = nullptr;
+  if (tensor == nullptr) return rule.optional ? ACLNN_SUCCESS : missing(op, rule);
+  if (!isLive(tensor, kTensorMagic)) return dead(op, rule, tensor);
+  executor.references.push() = {&tensor->header, tensor->header.generation, parameter};
+  aclDataType type = tensor->type;
+  if (!allows(rule.types, type)) return wrongType(op, rule, type);
+  if (tensor->rank < rule.least_rank || tensor->rank > rule.most_rank) {
+    return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s has %u dimensions, expected %u to %u", op.name,
+                   rule.name, tensor->rank, rule.least_rank, rule.most_rank);
+  }
+  if (tensor->format < 0 || tensor->format >= 64 || (kBaseFormats >> tensor->format & 1u) == 0) {
+    return unsound(op, rule, "format", tensor->format, "a base format (ND, NCHW, ...)");
+  }
+  if (reinterpret_cast<uintptr_t>(tensor->data) % kAlignment != 0) {
+    return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s has storage address %p, expected a multiple of 32",
+                   op.name, rule.name, tensor->data);
+  }
+  if (tensor->offset < 0) return unsound(op, rule, "view offset", tensor->offset, "0 or more");
+  operand.item = static_cast<int32_t>(itemSize(type));
+  if (operand.item == 0 || computeOf(type) == kNoCompute) return refuseType(executor, type);
+  operand.type = type;
+  operand.compute = kRaw;
+  operand.rank = static_cast<int32_t>(tensor->rank);
+  operand.address = elementAddress(tensor, operand.item);
+  aclnnStatus status = measure(op, rule, tensor, &operand);
+  return status != ACLNN_SUCCESS ? status : checkMemory(op, rule.name, operand);
+}
+
+template <class T>
+T readAs(const aclScalar *scalar, int index = 0) {
+  T value;
+  std::memcpy(&value, scalar->bytes + static_cast<size_t>(index) * sizeof(T), sizeof value);
+  return value;
+}
+
+void setReal(Number *number, double real, double imaginary = 0.0) {
+  number->real = real;
+  number->imaginary = imaginary;
+  bool fits = real > -0x1p63 && real < 0x1p63;
+  number->integer = fits ? static_cast<int64_t>(real) : real > 0 ? INT64_MAX : real < 0 ? INT64_MIN : 0;
+}
+
+void setInteger(Number *number, int64_t integer) {
+  number->integer = integer;
+  number->real = static_cast<double>(integer);
+  number->imaginary = 0.0;
+}
+
+bool readNumber(const aclScalar *scalar, Number *number) {
+  switch (scalar->type) {
+    case ACL_DOUBLE:
+      setReal(number, readAs<double>(scalar));
+      return true;
+    case ACL_INT64:
+    case ACL_UINT64:
+      setInteger(number, readAs<int64_t>(scalar));
+      return true;
+    case ACL_COMPLEX64:
+      setReal(number, readAs<float>(scalar), readAs<float>(scalar, 1));
+      return true;
+    case ACL_COMPLEX128:
+      setReal(number, readAs<double>(scalar), readAs<double>(scalar, 1));
+      return true;
+    default:
+      break;
+  }
+  Compute compute = computeOf(scalar->type);
+  if (compute == kNoCompute) return false;
+  const char *bytes = reinterpret_cast<const char *>(scalar->bytes);
+  if (compute == kI64) {
+    int64_t value;
+    loadRow(scalar->type, kI64)(bytes, 0, &value, 1);
+    setInteger(number, value);
+  } else {
+    double value;
+    loadRow(scalar->type, kF64)(bytes, 0, &value, 1);
+    setReal(number, value);
+  }
+  return true;
+}
+
+aclnnStatus captureScalar(aclOpExecutor &executor, const ParameterRule &rule, const aclScalar *scalar,
+                          uint32_t parameter) {
+  Number &number = executor.numbers[executor.number_count++];
+  number.present = scalar != nullptr;
+  if (scalar == nullptr) return rule.optional ? ACLNN_SUCCESS : missing(*executor.op, rule);
+  if (!isLive(scalar, kScalarMagic)) return dead(*executor.op, rule, scalar);
+  executor.references.push() = {&scalar->header, scalar->header.generation, parameter};
+  if (!allows(rule.types, scalar->type)) return wrongType(*executor.op, rule, scalar->type);
+  number.type = scalar->type;
+  return readNumber(scalar, &number) ? ACLNN_SUCCESS : refuseType(executor, scalar->type);
+}
+
+aclnnStatus captureList(aclOpExecutor &executor, const ParameterRule &rule, const aclTensorList *list,
+                        uint32_t parameter, uint32_t ordinal) {
+  if (list == nullptr) return rule.optional ? ACLNN_SUCCESS : missing(*executor.op, rule);
+  if (!isLive(list, kTensorListMagic)) return dead(*executor.op, rule, list);
+  executor.references.push() = {&list->header, list->header.generation, parameter};
+  for (uint64_t i = 0; i < list->size; ++i) {
+    aclnnStatus status =
+        captureTensor(executor, rule, list->items[i], parameter, ordinal, static_cast<int64_t>(i));
+    if (status != ACLNN_SUCCESS) return status;
+  }
+  return ACLNN_SUCCESS;
+}
+
+template <class Array>
+aclnnStatus captureArray(aclOpExecutor &executor, const ParameterRule &rule, const void *handle, Magic magic,
+                         uint32_t parameter) {
+  const Array *array = static_cast<const Array *>(handle);
+  if (array == nullptr) return rule.optional ? ACLNN_SUCCESS : missing(*executor.op, rule);
+  if (!isLive(array, magic)) return dead(*executor.op, rule, array);
+  executor.references.push() = {&array->header, array->header.generation, parameter};
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus capture(aclOpExecutor &executor, const Argument *arguments) {
+  const OpRule &op = *executor.op;
+  uint32_t ordinal = 0;
+  for (uint32_t i = 0; i < op.count; ++i) {
+    const ParameterRule &rule = op.parameters[i];
+    const void *pointer = arguments[i].pointer;
+    aclnnStatus status = ACLNN_SUCCESS;
+    switch (rule.kind) {
+      case kTensor:
+        status = captureTensor(executor, rule, static_cast<const aclTensor *>(pointer), i, ordinal++, -1);
+        break;
+      case kTensorList:
+        status = captureList(executor, rule, static_cast<const aclTensorList *>(pointer), i, ordinal++);
+        break;
+      case kScalar:
+        status = captureScalar(executor, rule, static_cast<const aclScalar *>(pointer), i);
+        break;
+      case kIntArray:
+        status = captureArray<aclIntArray>(executor, rule, pointer, kIntArrayMagic, i);
+        break;
+      case kFloatArray:
+        status = captureArray<aclFloatArray>(executor, rule, pointer, kFloatArrayMagic, i);
+        break;
+      case kBoolArray:
+        status = captureArray<aclBoolArray>(executor, rule, pointer, kBoolArrayMagic, i);
+        break;
+      case kScalarList:
+        status = captureArray<aclScalarList>(executor, rule, pointer, kScalarListMagic, i);
+        break;
+      case kValue:
+        break;
+    }
+    if (status != ACLNN_SUCCESS) return status;
+  }
+  return ACLNN_SUCCESS;
+}
+
+/* On the stream's thread. Memory freed since phase 2 is what a real kernel would fault on. */
+aclError runTask(void *argument) {
+  aclOpExecutor &executor = *static_cast<aclOpExecutor *>(argument);
+  for (Operand &operand : executor.operands) {
+    if (operand.count == 0) continue;
+    operand.host = static_cast<char *>(simDeviceMemory(reinterpret_cast<const void *>(operand.address),
+                                                       static_cast<uint64_t>(operand.bytes)));
+    if (operand.host == nullptr) return ACL_ERROR_RT_AICORE_EXCEPTION;
+  }
+  if (executor.workspace_size > 0) {
+    executor.workspace = static_cast<char *>(
+        simDeviceMemory(reinterpret_cast<const void *>(executor.workspace_address), executor.workspace_size));
+    if (executor.workspace == nullptr) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    /* Shows a client that gives one workspace to two streams, or its own data for a workspace. */
+    std::memset(executor.workspace, 0xA5, executor.workspace_size);
+  }
+  return executor.run(executor);
+}
+
+void dropTask(void *argument) { giveExecutor(static_cast<aclOpExecutor *>(argument)); }
+
+aclnnStatus checkReferences(const OpRule &op, const aclOpExecutor &executor) {
+  for (const Reference &reference : executor.references) {
+    Kind kind = op.parameters[reference.parameter].kind;
+    if (executor.repeatable && kind != kTensor && kind != kTensorList) continue; /* copied: phase 2 may come again */
+    if (reference.object->generation != reference.generation) {
+      return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001",
+                     "%s: %s was destroyed between the phases, expected it to live until phase 2 returns", op.name,
+                     op.parameters[reference.parameter].name);
+    }
+  }
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus checkWorkspace(const OpRule &op, void *workspace, uint64_t size, aclOpExecutor &executor) {
+  uint64_t needed = executor.workspace_size;
+  if (size > 0 && workspace == nullptr) {
+    return simFail(ACLNN_ERR_PARAM_NULLPTR, "EZ1001", "%s: workspace is NULL but workspaceSize is %llu", op.name,
+                   static_cast<unsigned long long>(size));
+  }
+  if (size < needed) {
+    return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: workspaceSize is %llu, expected at least %llu", op.name,
+                   static_cast<unsigned long long>(size), static_cast<unsigned long long>(needed));
+  }
+  if (needed == 0) return ACLNN_SUCCESS;
+  executor.workspace_address = reinterpret_cast<uintptr_t>(workspace);
+  if (executor.workspace_address % kAlignment == 0 && simDeviceMemory(workspace, needed) != nullptr) {
+    return ACLNN_SUCCESS;
+  }
+  return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001",
+                 "%s: workspace %p, expected %llu bytes of live device memory at a multiple of 32", op.name,
+                 workspace, static_cast<unsigned long long>(needed));
+}
+
+/* A repeatable executor may have been given other addresses since phase 1. */
+aclnnStatus refreshAddresses(const OpRule &op, aclOpExecutor &executor) {
+  for (Operand &operand : executor.operands) {
+    if (operand.tensor == nullptr) continue;
+    operand.address = elementAddress(operand.tensor, operand.item);
+    const char *name = op.parameters[operand.parameter].name;
+    if (reinterpret_cast<uintptr_t>(operand.tensor->data) % kAlignment != 0) {
+      return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s has storage address %p, expected a multiple of 32",
+                     op.name, name, operand.tensor->data);
+    }
+    aclnnStatus status = checkMemory(op, name, operand);
+    if (status != ACLNN_SUCCESS) return status;
+  }
+  return ACLNN_SUCCESS;
+}
+
+/* What the stream gets: the executor itself, or a copy of a repeatable one. */
+aclOpExecutor *consume(aclOpExecutor *executor) {
+  if (executor->repeatable) {
+    aclOpExecutor *copy = takeExecutor();
+    copy->op = executor->op;
+    copy->workspace_size = executor->workspace_size;
+    copy->workspace_address = executor->workspace_address;
+    copy->operands = executor->operands;
+    copy->number_count = executor->number_count;
+    for (uint32_t i = 0; i < executor->number_count; ++i) copy->numbers[i] = executor->numbers[i];
+    copy->run = executor->run;
+    copy->kernel = executor->kernel;
+    std::memcpy(copy->attributes, executor->attributes, sizeof copy->attributes);
+    return copy;
+  }
+  executor->header.magic = kDead;
+  ++executor->header.generation;
+  simCount(SIM_EXECUTOR, -1);
+  return executor;
+}
+
+}  // namespace
+
+aclnnStatus beginOp(const OpRule &op, const Argument *arguments, uint64_t *workspace_size, aclOpExecutor **executor) {
+  if (workspace_size == nullptr || executor == nullptr) {
+    return simFail(ACLNN_ERR_PARAM_NULLPTR, "EZ1001", "%s: %s is NULL", op.name,
+                   workspace_size == nullptr ? "workspaceSize" : "executor");
+  }
+  aclOpExecutor *created = takeExecutor();
+  created->op = &op;
+  aclnnStatus status = capture(*created, arguments);
+  if (status == ACLNN_SUCCESS) status = op.body->prepare(*created, arguments, *op.body);
+  if (status != ACLNN_SUCCESS) {
+    giveExecutor(created);
+    return status;
+  }
+  created->header.magic = kExecutorMagic;
+  simCount(SIM_EXECUTOR, 1);
+  *workspace_size = created->workspace_size;
+  *executor = created;
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus launchOp(const OpRule &op, void *workspace, uint64_t workspace_size, aclOpExecutor *executor,
+                     aclrtStream stream) {
+  if (executor == nullptr) return simFail(ACLNN_ERR_PARAM_NULLPTR, "EZ1001", "%s: executor is NULL", op.name);
+  if (!isLive(executor, kExecutorMagic)) {
+    return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %p is no live executor (phase 2 called twice, or destroyed)",
+                   op.name, static_cast<void *>(executor));
+  }
+  if (executor->op != &op) { /* not consumed: it still belongs to phase 2 of its own operator */
+    return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: the executor was made by phase 1 of %s", op.name,
+                   executor->op->name);
+  }
+  aclnnStatus status = checkWorkspace(op, workspace, workspace_size, *executor);
+  if (status == ACLNN_SUCCESS) status = checkReferences(op, *executor);
+  if (status == ACLNN_SUCCESS && executor->repeatable) status = refreshAddresses(op, *executor);
+  if (status != ACLNN_SUCCESS && executor->repeatable) return status;
+  aclOpExecutor *task = consume(executor);
+  if (status == ACLNN_SUCCESS) {
+    aclError launched = simLaunchKernel(stream, {runTask, dropTask, task, op.name});
+    if (launched == ACL_SUCCESS) return ACLNN_SUCCESS;
+    status = simFail(ACLNN_ERR_RUNTIME_ERROR, "EZ9999", "%s: launching the kernel failed with %d", op.name, launched);
+  }
+  giveExecutor(task);
+  return status;
+}
+
+aclnnStatus noKernel(const char *op) {
+  return simFail(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "EZ9999", "%s: the simulator has no kernel for this operator", op);
+}
+
+aclnnStatus refuse(const aclOpExecutor &executor, const char *format, ...) {
+  char text[512];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s", executor.op->name, text);
+}
+
+aclnnStatus refuseType(const aclOpExecutor &executor, aclDataType type) {
+  return simFail(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "EZ9999", "%s: the simulator has no kernel for data type %s (%d)",
+                 executor.op->name, typeName(type), static_cast<int>(type));
+}
+
+}  // namespace sim
