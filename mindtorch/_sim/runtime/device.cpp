@@ -34,6 +34,8 @@ void releaseDevice(Device &device) {
   device.clearFault();
 }
 
+}  // namespace
+
 aclError synchronizeContext(const char *function, Clock::time_point end) {
   Context *context = contextOrDefault();
   if (context == nullptr) return noContext(function);
@@ -48,8 +50,6 @@ aclError synchronizeContext(const char *function, Clock::time_point end) {
   }
   return context->device->check(function);
 }
-
-}  // namespace
 
 std::mutex &lifecycleMutex() {
   static std::mutex &mutex = *new std::mutex;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "memory.h"
+#include "host_memory.h"
 #include "runtime.h"
 
 namespace sim {
@@ -370,7 +370,11 @@ __attribute__((noinline)) void *lookUp(uint64_t at, uint64_t bytes, uint64_t gen
     if (bytes > found.end - at) return nullptr;
     return toPointer(at + found.distance);
   }
-  return nullptr;
+  Recent found;
+  if (!mappedRange(toPointer(at), &found.start, &found.end) || bytes > found.end - at) return nullptr;
+  found.generation = generation;
+  *entry = found;
+  return toPointer(at);
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 // Start and end of the runtime, and what a fork does to it.
 #include <pthread.h>
 
-#include <cctype>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <regex>
 
 #include "runtime.h"
 
@@ -61,6 +60,16 @@ bool bracesMatch(const std::string &text) {
   return open.empty() && !quoted;
 }
 
+// The number behind `"key":`, quoted or not; -1 where there is none.
+int32_t numberOf(const std::string &text, const char *key) {
+  const std::string quoted = std::string("\"") + key + "\"";
+  size_t at = text.find(quoted);
+  if (at == std::string::npos) return -1;
+  at = text.find_first_not_of(" \t\r\n:\"", at + quoted.size());
+  if (at == std::string::npos || text[at] < '0' || text[at] > '9') return -1;
+  return static_cast<int32_t>(std::strtol(text.c_str() + at, nullptr, 10));
+}
+
 aclError readConfiguration(const char *path, Configuration *configuration) {
   std::ifstream file(path);
   if (!file) return simFail(ACL_ERROR_INVALID_FILE, "EE1001", "aclInit: configPath \"%s\" cannot be read", path);
@@ -70,15 +79,12 @@ aclError readConfiguration(const char *path, Configuration *configuration) {
   if (text[first] != '{' || !bracesMatch(text)) {
     return simFail(ACL_ERROR_PARSE_FILE, "EE1001", "aclInit: configPath \"%s\" does not hold a JSON object", path);
   }
-  std::smatch found;
-  if (std::regex_search(text, found, std::regex("\"default_device\"\\s*:\\s*\"?(\\d{1,4})\"?"))) {
-    configuration->default_device = std::stoi(found[1]);
-    if (deviceOrNull(configuration->default_device) == nullptr) {
-      return simFail(ACL_ERROR_INVALID_PARAM, "EE1001", "aclInit: default_device is %d, there are %d devices",
-                     configuration->default_device, deviceCount());
-    }
+  configuration->shared_messages = numberOf(text, "err_msg_mode") == 1;
+  configuration->default_device = numberOf(text, "default_device");
+  if (configuration->default_device >= 0 && deviceOrNull(configuration->default_device) == nullptr) {
+    return simFail(ACL_ERROR_INVALID_PARAM, "EE1001", "aclInit: default_device is %d, there are %d devices",
+                   configuration->default_device, deviceCount());
   }
-  configuration->shared_messages = std::regex_search(text, std::regex("\"err_msg_mode\"\\s*:\\s*\"?1\"?"));
   return ACL_SUCCESS;
 }
 

@@ -102,8 +102,5 @@ struct Place {
 // kInvalid: device memory or pinned memory that [address, address + bytes) leaves, or that was freed.
 Place placeOf(const void *address, uint64_t bytes);
 
-// The pinned block or registered range around `address`.
-bool pinnedRange(const void *address, uint64_t *start, uint64_t *size);
-
 }  // namespace sim
 #endif

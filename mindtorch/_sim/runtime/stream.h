@@ -89,6 +89,11 @@ WaitResult waitInTask(const Stream &stream, Clock::time_point end, Done done) {
   return done() ? WaitResult::kDone : WaitResult::kCancelled;
 }
 
+// Waits for all streams of the current context.
+aclError synchronizeContext(const char *function, Clock::time_point end);
+
+uint32_t opWaitSeconds();  // of aclrtSetOpWaitTimeout; 0: for ever
+
 // Submits a callable `aclError work()`; it is destroyed when it has been run, or dropped without.
 template <class Work>
 aclError submitWork(Stream &stream, const char *function, Work work, uint64_t *ticket = nullptr) {

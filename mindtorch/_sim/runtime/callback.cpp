@@ -1,0 +1,154 @@
+// Host functions in streams: aclrtLaunchHostFunc runs them itself, aclrtLaunchCallback hands them to a thread of the
+// program that sits in aclrtProcessReport.
+#include <pthread.h>
+
+#include <deque>
+#include <map>
+
+#include "stream.h"
+
+namespace sim {
+
+namespace {
+
+struct Callback {
+  aclrtCallback function;
+  void *argument;
+  MarkerPtr finished;
+};
+
+struct Subscriber {
+  int32_t streams = 0;
+  std::deque<Callback> callbacks;
+};
+
+// Guarded by signal(). The key is what pthread_self() returns in the thread that is to process the reports.
+std::map<uint64_t, Subscriber> &subscribers() {
+  static auto &all = *new std::map<uint64_t, Subscriber>;
+  return all;
+}
+
+uint64_t callingThread() { return static_cast<uint64_t>(pthread_self()); }
+
+// One stream less for the thread; callbacks that it has not run yet are dropped with the last, and nobody waits on.
+void unsubscribe(uint64_t thread) {
+  signal().raise([&] {
+    const auto found = subscribers().find(thread);
+    if (found == subscribers().end() || --found->second.streams > 0) return;
+    for (const Callback &callback : found->second.callbacks) callback.finished->done.store(true);
+    subscribers().erase(found);
+  });
+}
+
+struct CallbackWork {
+  const Stream *stream;
+  uint64_t thread;
+  Callback callback;
+  bool blocks;
+  aclError operator()() const {
+    bool posted = false;
+    signal().raise([&] {
+      const auto found = subscribers().find(thread);
+      if (found == subscribers().end()) return;
+      found->second.callbacks.push_back(callback);
+      posted = true;
+    });
+    const auto finished = [&] { return callback.finished->done.load(); };
+    if (posted && blocks) waitInTask(*stream, forever(), finished);
+    return ACL_SUCCESS;
+  }
+};
+
+}  // namespace
+
+void forgetSubscriptions() {
+  signal().raise([] { subscribers().clear(); });
+}
+
+}  // namespace sim
+
+aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void *args) {
+  SIM_ENTER(aclrtLaunchHostFunc);
+  if (fn == nullptr) return sim::nullArgument(__func__, "fn");
+  sim::Stream *found = nullptr;
+  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
+  if (aclError error = found->device().check(__func__); error != ACL_SUCCESS) return error;
+  if (found->subscriber.load() != 0) {
+    return simFail(ACL_ERROR_RT_STREAM_SUBSCRIBE, "EE1001",
+                   "%s: the stream is subscribed for aclrtLaunchCallback; the two do not mix", __func__);
+  }
+  return sim::submitWork(*found, __func__, [fn, args]() -> aclError {
+    fn(args);
+    return ACL_SUCCESS;
+  });
+}
+
+aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream) {
+  SIM_ENTER(aclrtSubscribeReport);
+  sim::Stream *found = nullptr;
+  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
+  if (threadId == 0) return sim::badValue(__func__, "threadId", 0, "the id of a thread");
+  uint64_t nobody = 0;
+  if (!found->subscriber.compare_exchange_strong(nobody, threadId)) {
+    return simFail(ACL_ERROR_RT_STREAM_SUBSCRIBE, "EE1001", "%s: the stream is subscribed already", __func__);
+  }
+  sim::signal().raise([&] { ++sim::subscribers()[threadId].streams; });
+  return ACL_SUCCESS;
+}
+
+aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream) {
+  SIM_ENTER(aclrtUnSubscribeReport);
+  sim::Stream *found = nullptr;
+  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
+  uint64_t subscriber = threadId;
+  if (threadId == 0 || !found->subscriber.compare_exchange_strong(subscriber, 0)) {
+    return simFail(ACL_ERROR_RT_THREAD_SUBSCRIBE, "EE1001", "%s: the stream is not subscribed to thread %llu", __func__,
+                   static_cast<unsigned long long>(threadId));
+  }
+  sim::unsubscribe(threadId);
+  return ACL_SUCCESS;
+}
+
+aclError aclrtLaunchCallback(aclrtCallback fn, void *userData, aclrtCallbackBlockType blockType, aclrtStream stream) {
+  SIM_ENTER(aclrtLaunchCallback);
+  if (fn == nullptr) return sim::nullArgument(__func__, "fn");
+  if (blockType > ACL_CALLBACK_BLOCK) return sim::badValue(__func__, "blockType", blockType, "0 or 1");
+  sim::Stream *found = nullptr;
+  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
+  if (aclError error = found->device().check(__func__); error != ACL_SUCCESS) return error;
+  const uint64_t thread = found->subscriber.load();
+  if (thread == 0) {
+    return simFail(ACL_ERROR_RT_STREAM_NO_CB_REG, "EE1001", "%s: call aclrtSubscribeReport for the stream first",
+                   __func__);
+  }
+  const sim::Callback callback{fn, userData, std::make_shared<sim::Marker>()};
+  return sim::submitWork(*found, __func__,
+                         sim::CallbackWork{found, thread, callback, blockType == ACL_CALLBACK_BLOCK});
+}
+
+aclError aclrtProcessReport(int32_t timeout) {
+  SIM_ENTER(aclrtProcessReport);
+  SIM_REQUIRE_INIT();
+  if (timeout < -1 || timeout == 0) return sim::badValue(__func__, "timeout", timeout, "-1 or milliseconds");
+  const uint64_t thread = sim::callingThread();
+  std::deque<sim::Callback> callbacks;
+  bool subscribed = true;
+  const bool in_time = sim::signal().wait(sim::afterMilliseconds(timeout), [&] {
+    const auto found = sim::subscribers().find(thread);
+    subscribed = found != sim::subscribers().end();
+    if (subscribed) callbacks.swap(found->second.callbacks);
+    return !subscribed || !callbacks.empty();
+  });
+  if (!subscribed) {
+    return simFail(ACL_ERROR_RT_THREAD_SUBSCRIBE, "EE1001", "%s: no stream is subscribed to the calling thread",
+                   __func__);
+  }
+  if (!in_time) {
+    return simFail(ACL_ERROR_RT_REPORT_TIMEOUT, "EE9999", "%s: no callback came in time", __func__);
+  }
+  for (const sim::Callback &callback : callbacks) {
+    callback.function(callback.argument);
+    sim::complete(*callback.finished);
+  }
+  return ACL_SUCCESS;
+}

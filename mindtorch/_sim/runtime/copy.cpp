@@ -1,0 +1,343 @@
+// Copies and fills: directions are derived from the addresses and checked against what the caller states.
+#include <cstring>
+
+#include "host_memory.h"
+#include "stream.h"
+
+namespace sim {
+
+namespace {
+
+bool onDevice(const Place &place) { return place.kind == Place::kDevice; }
+
+const char *nameOf(aclrtMemcpyKind kind) {
+  static const char *const kNames[] = {"HOST_TO_HOST",          "HOST_TO_DEVICE",         "DEVICE_TO_HOST",
+                                       "DEVICE_TO_DEVICE",      "DEFAULT",                "HOST_TO_BUF_TO_DEVICE",
+                                       "INNER_DEVICE_TO_DEVICE", "INTER_DEVICE_TO_DEVICE"};
+  return kind <= ACL_MEMCPY_INTER_DEVICE_TO_DEVICE ? kNames[kind] : "unknown";
+}
+
+bool kindMatches(aclrtMemcpyKind kind, const Place &dst, const Place &src) {
+  switch (kind) {
+    case ACL_MEMCPY_HOST_TO_HOST:
+      return !onDevice(dst) && !onDevice(src);
+    case ACL_MEMCPY_HOST_TO_DEVICE:
+    case ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE:
+      return onDevice(dst) && !onDevice(src);
+    case ACL_MEMCPY_DEVICE_TO_HOST:
+      return !onDevice(dst) && onDevice(src);
+    case ACL_MEMCPY_DEVICE_TO_DEVICE:
+      return onDevice(dst) && onDevice(src);
+    case ACL_MEMCPY_DEFAULT:
+      return true;
+    case ACL_MEMCPY_INNER_DEVICE_TO_DEVICE:
+      return onDevice(dst) && onDevice(src) && dst.device == src.device;
+    case ACL_MEMCPY_INTER_DEVICE_TO_DEVICE:
+      return onDevice(dst) && onDevice(src) && dst.device != src.device;
+    default:
+      return false;
+  }
+}
+
+// A block of `height` rows; a plain copy has one.
+struct Copy {
+  void *dst;
+  const void *src;
+  uint64_t width;
+  uint64_t height = 1;
+  uint64_t dst_pitch = 0;
+  uint64_t src_pitch = 0;
+  Place dst_place{};
+  Place src_place{};
+
+  uint64_t dstBytes() const { return (height - 1) * dst_pitch + width; }
+  uint64_t srcBytes() const { return (height - 1) * src_pitch + width; }
+  bool pageable() const { return dst_place.kind == Place::kPageable || src_place.kind == Place::kPageable; }
+};
+
+aclError badRange(const char *function, const char *argument, const void *address, uint64_t bytes) {
+  return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001",
+                 "%s: %s [%p, +%llu) is not inside one live block: freed, or past its end", function, argument, address,
+                 static_cast<unsigned long long>(bytes));
+}
+
+aclError checkPeers(const char *function, const Device &own, const Copy &copy) {
+  if (!onDevice(copy.dst_place) || !onDevice(copy.src_place)) return ACL_SUCCESS;
+  const Device *dst = copy.dst_place.device;
+  const Device *src = copy.src_place.device;
+  if (dst == src) return ACL_SUCCESS;
+  const Device *peer = dst == &own ? src : dst;
+  const bool involved = dst == &own || src == &own;
+  if (involved && (own.peers.load() >> peer->id & 1) != 0) return ACL_SUCCESS;
+  return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001",
+                 "%s: from device %d to device %d while device %d is current: aclrtDeviceEnablePeerAccess was not called",
+                 function, src->id, dst->id, own.id);
+}
+
+// Finds out where both ends lie and checks the copy as a whole.
+aclError plan(const char *function, const Device &own, Copy *copy, aclrtMemcpyKind kind) {
+  if (copy->dst == nullptr) return nullArgument(function, "dst");
+  if (copy->src == nullptr) return nullArgument(function, "src");
+  copy->dst_place = placeOf(copy->dst, copy->dstBytes());
+  copy->src_place = placeOf(copy->src, copy->srcBytes());
+  if (copy->dst_place.kind == Place::kInvalid) return badRange(function, "dst", copy->dst, copy->dstBytes());
+  if (copy->src_place.kind == Place::kInvalid) return badRange(function, "src", copy->src, copy->srcBytes());
+  if (!kindMatches(kind, copy->dst_place, copy->src_place)) {
+    return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: kind is %d (%s), but dst %p is %s and src %p is %s",
+                   function, static_cast<int>(kind), nameOf(kind), copy->dst,
+                   onDevice(copy->dst_place) ? "device memory" : "host memory", copy->src,
+                   onDevice(copy->src_place) ? "device memory" : "host memory");
+  }
+  return checkPeers(function, own, *copy);
+}
+
+// Where the bytes are for this process; nullptr where the memory has been freed since the copy was planned.
+void *hostAlias(const void *address, uint64_t bytes, const Place &place) {
+  return onDevice(place) ? simDeviceMemory(address, bytes) : const_cast<void *>(address);
+}
+
+aclError move(const char *function, const Copy &copy) {
+  auto *dst = static_cast<unsigned char *>(hostAlias(copy.dst, copy.dstBytes(), copy.dst_place));
+  auto *src = static_cast<unsigned char *>(hostAlias(copy.src, copy.srcBytes(), copy.src_place));
+  if (dst == nullptr) return badRange(function, "dst", copy.dst, copy.dstBytes());
+  if (src == nullptr) return badRange(function, "src", copy.src, copy.srcBytes());
+  for (uint64_t row = 0; row < copy.height; ++row) {
+    std::memmove(dst + row * copy.dst_pitch, src + row * copy.src_pitch, copy.width);
+  }
+  return ACL_SUCCESS;
+}
+
+// A copy of a stream: memory that was freed before the stream came to it is a fault of the device.
+struct CopyWork {
+  const char *function;
+  Copy copy;
+  aclError operator()() const {
+    const bool to_pinned = copy.dst_place.kind == Place::kPinned;
+    const bool from_pinned = copy.src_place.kind == Place::kPinned;
+    if (!to_pinned && !from_pinned) return finish(move(function, copy));
+    const PinnedGuard guard(to_pinned ? copy.dst : copy.src, to_pinned ? copy.dstBytes() : copy.srcBytes());
+    if (guard.held()) return finish(move(function, copy));
+    return finish(to_pinned ? badRange(function, "dst", copy.dst, copy.dstBytes())
+                            : badRange(function, "src", copy.src, copy.srcBytes()));
+  }
+  static aclError finish(aclError error) { return error == ACL_SUCCESS ? ACL_SUCCESS : ACL_ERROR_RT_SYS_DMA; }
+};
+
+aclError copyNow(const char *function, Copy copy, aclrtMemcpyKind kind) {
+  Context *context = contextOrDefault();
+  if (context == nullptr) return noContext(function);
+  if (copy.width == 0 || copy.height == 0) return ACL_SUCCESS;
+  if (aclError error = context->device->check(function); error != ACL_SUCCESS) return error;
+  if (aclError error = plan(function, *context->device, &copy, kind); error != ACL_SUCCESS) return error;
+  return move(function, copy);
+}
+
+aclError enqueue(const char *function, Stream &stream, const Copy &copy) {
+  // Nothing keeps pageable memory alive after the call, so the call ends after the copy; with nothing ahead of it, it
+  // needs no other thread.
+  const bool alone = stream.idle() && !stream.stores() && stream.device().attention.load() == 0;
+  if (copy.pageable() && alone) return move(function, copy);
+  uint64_t ticket = 0;
+  const aclError error = submitWork(stream, function, CopyWork{function, copy}, &ticket);
+  return error == ACL_SUCCESS && copy.pageable() ? stream.wait(function, forever(), ticket) : error;
+}
+
+aclError copyLater(const char *function, Copy copy, aclrtMemcpyKind kind, aclrtStream handle) {
+  Stream *stream = nullptr;
+  if (aclError error = resolveStream(function, handle, &stream); error != ACL_SUCCESS) return error;
+  if (copy.width == 0 || copy.height == 0) return ACL_SUCCESS;
+  if (aclError error = stream->device().check(function); error != ACL_SUCCESS) return error;
+  if (aclError error = plan(function, stream->device(), &copy, kind); error != ACL_SUCCESS) return error;
+  if (!onDevice(copy.dst_place) && !onDevice(copy.src_place)) {
+    return simFail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "EE1001", "%s: copies from host to host are not asynchronous",
+                   function);
+  }
+  return enqueue(function, *stream, copy);
+}
+
+aclError checkRoom(const char *function, uint64_t count, uint64_t room) {
+  if (count <= room) return ACL_SUCCESS;
+  return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1003", "%s: count %llu is more than the destination's %llu bytes",
+                 function, static_cast<unsigned long long>(count), static_cast<unsigned long long>(room));
+}
+
+aclError checkPitches(const char *function, const Copy &copy) {
+  if (copy.width <= copy.dst_pitch && copy.width <= copy.src_pitch) return ACL_SUCCESS;
+  return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1003", "%s: width %llu is more than a pitch (dpitch %llu, spitch %llu)",
+                 function, static_cast<unsigned long long>(copy.width), static_cast<unsigned long long>(copy.dst_pitch),
+                 static_cast<unsigned long long>(copy.src_pitch));
+}
+
+aclError checkFill(const char *function, const Device &own, void *address, uint64_t room, uint64_t count) {
+  if (address == nullptr) return nullArgument(function, "devPtr");
+  if (aclError error = checkRoom(function, count, room); error != ACL_SUCCESS) return error;
+  const Place place = placeOf(address, count);
+  if (!onDevice(place)) return badRange(function, "devPtr", address, count);
+  if (place.device == &own || (own.peers.load() >> place.device->id & 1) != 0) return ACL_SUCCESS;
+  return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: devPtr is memory of device %d, current is device %d",
+                 function, place.device->id, own.id);
+}
+
+aclError fill(const char *function, void *address, int32_t value, uint64_t count) {
+  void *alias = simDeviceMemory(address, count);
+  if (alias == nullptr) return badRange(function, "devPtr", address, count);
+  std::memset(alias, value, count);
+  return ACL_SUCCESS;
+}
+
+bool locationMatches(const aclrtMemLocation &location, const Place &place) {
+  if (location.type == ACL_MEM_LOCATION_TYPE_DEVICE) {
+    return onDevice(place) && location.id == static_cast<uint32_t>(place.device->id);
+  }
+  return !onDevice(place);
+}
+
+struct Batch {
+  void **dsts;
+  size_t *rooms;
+  void **srcs;
+  size_t *sizes;
+  size_t count;
+  aclrtMemcpyBatchAttr *attrs;
+  size_t *attr_starts;
+  size_t attr_count;
+  size_t *failed;
+};
+
+aclError checkBatch(const char *function, const Batch &batch) {
+  if (batch.dsts == nullptr) return nullArgument(function, "dsts");
+  if (batch.rooms == nullptr) return nullArgument(function, "destMaxs");
+  if (batch.srcs == nullptr) return nullArgument(function, "srcs");
+  if (batch.sizes == nullptr) return nullArgument(function, "sizes");
+  if (batch.attrs == nullptr) return nullArgument(function, "attrs");
+  if (batch.attr_starts == nullptr) return nullArgument(function, "attrsIndexes");
+  if (batch.failed == nullptr) return nullArgument(function, "failIndex");
+  *batch.failed = SIZE_MAX;
+  if (batch.count == 0) return badValue(function, "numBatches", 0, "at least 1");
+  if (batch.attr_count == 0 || batch.attr_count > batch.count) {
+    return badValue(function, "numAttrs", static_cast<int64_t>(batch.attr_count), "1 to numBatches");
+  }
+  for (size_t i = 0; i < batch.attr_count; ++i) {
+    const bool ordered = i == 0 ? batch.attr_starts[0] == 0 : batch.attr_starts[i] > batch.attr_starts[i - 1];
+    if (!ordered || batch.attr_starts[i] >= batch.count) {
+      return badValue(function, "attrsIndexes[]", static_cast<int64_t>(batch.attr_starts[i]),
+                      "0 first, then rising, below numBatches");
+    }
+  }
+  return ACL_SUCCESS;
+}
+
+// All copies of a batch go the same way; none is made before all are checked.
+aclError planBatch(const char *function, const Device &own, const Batch &batch, std::vector<Copy> *copies) {
+  size_t attr = 0;
+  for (size_t i = 0; i < batch.count; ++i) {
+    while (attr + 1 < batch.attr_count && batch.attr_starts[attr + 1] <= i) ++attr;
+    *batch.failed = i;
+    Copy copy{batch.dsts[i], batch.srcs[i], batch.sizes[i]};
+    if (aclError error = checkRoom(function, batch.sizes[i], batch.rooms[i]); error != ACL_SUCCESS) return error;
+    if (aclError error = plan(function, own, &copy, ACL_MEMCPY_DEFAULT); error != ACL_SUCCESS) return error;
+    const bool to_device = onDevice(copy.dst_place);
+    if (to_device == onDevice(copy.src_place) ||
+        (!copies->empty() && to_device != onDevice(copies->front().dst_place))) {
+      return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001",
+                     "%s: copy %zu: a batch goes from host to device as a whole, or from device to host", function, i);
+    }
+    if (!locationMatches(batch.attrs[attr].dstLoc, copy.dst_place) ||
+        !locationMatches(batch.attrs[attr].srcLoc, copy.src_place)) {
+      return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: copy %zu: attrs[%zu] states other locations", function,
+                     i, attr);
+    }
+    copies->push_back(copy);
+  }
+  *batch.failed = SIZE_MAX;
+  return ACL_SUCCESS;
+}
+
+}  // namespace
+}  // namespace sim
+
+aclError aclrtMemcpy(void *dst, size_t destMax, const void *src, size_t count, aclrtMemcpyKind kind) {
+  SIM_ENTER(aclrtMemcpy);
+  if (aclError error = sim::checkRoom(__func__, count, destMax); error != ACL_SUCCESS) return error;
+  return sim::copyNow(__func__, {dst, src, count}, kind);
+}
+
+aclError aclrtMemcpyAsync(void *dst, size_t destMax, const void *src, size_t count, aclrtMemcpyKind kind,
+                          aclrtStream stream) {
+  SIM_ENTER(aclrtMemcpyAsync);
+  if (aclError error = sim::checkRoom(__func__, count, destMax); error != ACL_SUCCESS) return error;
+  return sim::copyLater(__func__, {dst, src, count}, kind, stream);
+}
+
+aclError aclrtMemcpyAsyncWithCondition(void *dst, size_t destMax, const void *src, size_t count, aclrtMemcpyKind kind,
+                                       aclrtStream stream) {
+  SIM_ENTER(aclrtMemcpyAsyncWithCondition);
+  if (aclError error = sim::checkRoom(__func__, count, destMax); error != ACL_SUCCESS) return error;
+  return sim::copyLater(__func__, {dst, src, count}, kind, stream);
+}
+
+aclError aclrtMemcpy2d(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
+                       aclrtMemcpyKind kind) {
+  SIM_ENTER(aclrtMemcpy2d);
+  const sim::Copy copy{dst, src, width, height, dpitch, spitch};
+  if (aclError error = sim::checkPitches(__func__, copy); error != ACL_SUCCESS) return error;
+  return sim::copyNow(__func__, copy, kind);
+}
+
+aclError aclrtMemcpy2dAsync(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
+                            aclrtMemcpyKind kind, aclrtStream stream) {
+  SIM_ENTER(aclrtMemcpy2dAsync);
+  const sim::Copy copy{dst, src, width, height, dpitch, spitch};
+  if (aclError error = sim::checkPitches(__func__, copy); error != ACL_SUCCESS) return error;
+  return sim::copyLater(__func__, copy, kind, stream);
+}
+
+aclError aclrtMemcpyBatch(void **dsts, size_t *destMaxs, void **srcs, size_t *sizes, size_t numBatches,
+                          aclrtMemcpyBatchAttr *attrs, size_t *attrsIndexes, size_t numAttrs, size_t *failIndex) {
+  SIM_ENTER(aclrtMemcpyBatch);
+  SIM_REQUIRE_CONTEXT(context);
+  const sim::Batch batch{dsts, destMaxs, srcs, sizes, numBatches, attrs, attrsIndexes, numAttrs, failIndex};
+  if (aclError error = sim::checkBatch(__func__, batch); error != ACL_SUCCESS) return error;
+  if (aclError error = context->device->check(__func__); error != ACL_SUCCESS) return error;
+  std::vector<sim::Copy> copies;
+  aclError error = sim::planBatch(__func__, *context->device, batch, &copies);
+  for (size_t i = 0; error == ACL_SUCCESS && i < copies.size(); ++i) error = sim::move(__func__, copies[i]);
+  return error;
+}
+
+aclError aclrtMemcpyBatchAsync(void **dsts, size_t *destMaxs, void **srcs, size_t *sizes, size_t numBatches,
+                               aclrtMemcpyBatchAttr *attrs, size_t *attrsIndexes, size_t numAttrs, size_t *failIndex,
+                               aclrtStream stream) {
+  SIM_ENTER(aclrtMemcpyBatchAsync);
+  sim::Stream *found = nullptr;
+  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
+  const sim::Batch batch{dsts, destMaxs, srcs, sizes, numBatches, attrs, attrsIndexes, numAttrs, failIndex};
+  if (aclError error = sim::checkBatch(__func__, batch); error != ACL_SUCCESS) return error;
+  if (aclError error = found->device().check(__func__); error != ACL_SUCCESS) return error;
+  std::vector<sim::Copy> copies;
+  aclError error = sim::planBatch(__func__, found->device(), batch, &copies);
+  for (size_t i = 0; error == ACL_SUCCESS && i < copies.size(); ++i) error = sim::enqueue(__func__, *found, copies[i]);
+  return error;
+}
+
+aclError aclrtMemset(void *devPtr, size_t maxCount, int32_t value, size_t count) {
+  SIM_ENTER(aclrtMemset);
+  SIM_REQUIRE_CONTEXT(context);
+  sim::Device &device = *context->device;
+  if (aclError error = device.check(__func__); error != ACL_SUCCESS) return error;
+  if (aclError error = sim::checkFill(__func__, device, devPtr, maxCount, count); error != ACL_SUCCESS) return error;
+  return sim::fill(__func__, devPtr, value, count);
+}
+
+aclError aclrtMemsetAsync(void *devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream) {
+  SIM_ENTER(aclrtMemsetAsync);
+  sim::Stream *found = nullptr;
+  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
+  sim::Device &device = found->device();
+  if (aclError error = device.check(__func__); error != ACL_SUCCESS) return error;
+  if (aclError error = sim::checkFill(__func__, device, devPtr, maxCount, count); error != ACL_SUCCESS) return error;
+  const char *function = __func__;
+  return sim::submitWork(*found, function, [=] {
+    return sim::CopyWork::finish(sim::fill(function, devPtr, value, count));
+  });
+}

@@ -1,0 +1,357 @@
+// Events of both families.
+//
+// Every record leaves a Marker that the stream passes. An event of aclrtCreateEventExWithFlag is re-recordable: waits
+// and queries use the marker of the latest record at the time of the call. An event of aclrtCreateEvent(WithFlag) is a
+// flag in hardware: waits look at the flag, which the first record after creation or reset raises and only
+// aclrtResetEvent takes down; queries and times look at the latest record.
+#include "stream.h"
+
+namespace sim {
+
+namespace {
+
+constexpr uint32_t kEvents = 1 << 18;
+constexpr uint32_t kFlagsTogether =
+    ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE | ACL_EVENT_DEVICE_USE_ONLY;
+
+struct Event {
+  std::mutex mutex;  // guards the markers
+  Device *device = nullptr;
+  uint32_t flags = 0;
+  bool extended = false;  // of aclrtCreateEventExWithFlag
+  MarkerPtr recorded;     // the latest record; empty before the first
+  MarkerPtr raised;       // the hardware flag of an event that is not extended
+};
+
+HandleTable<Event> &events() {
+  static HandleTable<Event> &table = *new HandleTable<Event>(kEvents);
+  return table;
+}
+
+aclError createEvent(const char *function, aclrtEvent *event, uint32_t flags, bool extended) {
+  if (event == nullptr) return nullArgument(function, "event");
+  Context *context = contextOrDefault();
+  if (context == nullptr) return noContext(function);
+  const bool alone = flags == ACL_EVENT_EXTERNAL || flags == ACL_EVENT_IPC;
+  if (flags == 0 || (!alone && (flags & ~kFlagsTogether) != 0)) {
+    return badValue(function, "flag", flags, "ACL_EVENT_* flags, EXTERNAL and IPC each alone");
+  }
+  Event *created = nullptr;
+  if (extended || context->device->event_ids.load() < kEventIdsPerDevice) created = events().take();
+  if (created == nullptr) {
+    return simFail(ACL_ERROR_RT_NO_EVENT_RESOURCE, "EE1001", "%s: no event is left on device %d", function,
+                   context->device->id);
+  }
+  {
+    std::lock_guard<std::mutex> lock(created->mutex);
+    created->device = context->device;
+    created->flags = flags;
+    created->extended = extended;
+    created->recorded.reset();
+    created->raised = extended ? nullptr : std::make_shared<Marker>();
+  }
+  if (!extended) context->device->event_ids.fetch_add(1);
+  events().publish(created);
+  simCount(SIM_EVENT, 1);
+  *event = created;
+  return ACL_SUCCESS;
+}
+
+void closeEvent(Event *event) {
+  {
+    std::lock_guard<std::mutex> lock(event->mutex);
+    event->recorded.reset();
+    event->raised.reset();
+    if (!event->extended) event->device->event_ids.fetch_sub(1);
+  }
+  events().release(event);
+  simCount(SIM_EVENT, -1);
+}
+
+aclError resolveEvent(const char *function, aclrtEvent handle, Event **event) {
+  if (contextOrDefault() == nullptr) return noContext(function);
+  if (handle == nullptr) return nullArgument(function, "event");
+  *event = events().find(handle);
+  return *event == nullptr ? badHandle(function, "event", handle) : ACL_SUCCESS;
+}
+
+aclError refuse(const char *function, const char *reason) {
+  return simFail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "EE1001", "%s: %s", function, reason);
+}
+
+MarkerPtr latest(Event &event) {
+  std::lock_guard<std::mutex> lock(event.mutex);
+  return event.recorded;
+}
+
+// Completes its markers when it has been run, or dropped without: nobody is left waiting for a record that is gone.
+struct RecordWork {
+  MarkerPtr recorded;
+  MarkerPtr raised;
+  RecordWork(MarkerPtr first, MarkerPtr second) : recorded(std::move(first)), raised(std::move(second)) {}
+  RecordWork(RecordWork &&) = default;
+  RecordWork &operator=(RecordWork &&) = delete;
+  ~RecordWork() { (*this)(); }
+  aclError operator()() {
+    if (recorded != nullptr) complete(*recorded);
+    if (raised != nullptr) complete(*raised);
+    return ACL_SUCCESS;
+  }
+};
+
+aclError recordEvent(const char *function, Event &event, Stream &stream) {
+  if (&stream.device() != event.device) {
+    return simFail(ACL_ERROR_RT_STREAM_CONTEXT, "EE1001", "%s: the event is of device %d, the stream of device %d",
+                   function, event.device->id, stream.device().id);
+  }
+  if (aclError error = stream.device().check(function); error != ACL_SUCCESS) return error;
+  const MarkerPtr recorded = std::make_shared<Marker>();
+  MarkerPtr raised;
+  {
+    std::lock_guard<std::mutex> lock(event.mutex);
+    raised = event.raised;
+  }
+  if (stream.idle() && stream.device().attention.load(std::memory_order_relaxed) == 0 && !stream.stores()) {
+    RecordWork(recorded, raised)();  // nothing is ahead of it
+    ++thread_state.last_task;
+  } else if (aclError error = submitWork(stream, function, RecordWork(recorded, raised)); error != ACL_SUCCESS) {
+    return error;
+  }
+  std::lock_guard<std::mutex> lock(event.mutex);
+  event.recorded = recorded;
+  return ACL_SUCCESS;
+}
+
+// A stream's wait for a marker; counted from the call until it is over, also when it is dropped.
+struct WaitWork {
+  MarkerPtr marker;
+  const Stream *stream;
+  Clock::duration patience;  // zero: for ever
+  const char *function;
+  WaitWork(MarkerPtr awaited, const Stream *waiting, Clock::duration longest, const char *name)
+      : marker(std::move(awaited)), stream(waiting), patience(longest), function(name) {
+    marker->waits.fetch_add(1);
+  }
+  WaitWork(WaitWork &&) = default;
+  WaitWork &operator=(WaitWork &&) = delete;
+  ~WaitWork() {
+    if (marker != nullptr) marker->waits.fetch_sub(1);
+  }
+  aclError operator()() {
+    const auto end = patience == Clock::duration::zero() ? forever() : Clock::now() + patience;
+    const auto passed = [&] { return marker->done.load(std::memory_order_acquire); };
+    if (waitInTask(*stream, end, passed) != WaitResult::kTimeout) return ACL_SUCCESS;
+    return simFail(ACL_ERROR_RT_WAIT_TIMEOUT, "EE9999", "%s: the event was not recorded in time", function);
+  }
+};
+
+aclError waitEvent(const char *function, aclrtStream handle, aclrtEvent event_handle, uint32_t seconds) {
+  Stream *stream = nullptr;
+  Event *event = nullptr;
+  if (aclError error = resolveStream(function, handle, &stream); error != ACL_SUCCESS) return error;
+  if (aclError error = resolveEvent(function, event_handle, &event); error != ACL_SUCCESS) return error;
+  if (!event->extended && (event->flags & ACL_EVENT_SYNC) == 0) {
+    return refuse(function, "an event that streams wait for needs the flag ACL_EVENT_SYNC");
+  }
+  if (aclError error = stream->device().check(function); error != ACL_SUCCESS) return error;
+  MarkerPtr marker;
+  {
+    std::lock_guard<std::mutex> lock(event->mutex);
+    marker = event->extended ? event->recorded : event->raised;
+  }
+  if (marker == nullptr || marker->done.load(std::memory_order_acquire)) return ACL_SUCCESS;
+  return submitWork(*stream, function, WaitWork(marker, stream, std::chrono::seconds(seconds), function));
+}
+
+aclError synchronizeEvent(const char *function, aclrtEvent handle, Clock::time_point end) {
+  Event *event = nullptr;
+  if (aclError error = resolveEvent(function, handle, &event); error != ACL_SUCCESS) return error;
+  Device &device = *event->device;
+  const MarkerPtr marker = latest(*event);
+  if (marker == nullptr && !event->extended) {
+    return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: the event was never recorded", function);
+  }
+  if (marker != nullptr && !marker->done.load(std::memory_order_acquire)) {
+    const bool in_time = signal().wait(end, [&] { return marker->done.load(); });
+    if (!in_time) {
+      return simFail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "EE9999", "%s: the event did not complete in time", function);
+    }
+  }
+  return device.check(function);
+}
+
+aclError timeOf(const char *function, const char *argument, Event &event, int64_t *nanoseconds) {
+  const MarkerPtr marker = latest(event);
+  if ((event.flags & ACL_EVENT_TIME_LINE) == 0 || marker == nullptr) {
+    return simFail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "EE1001", "%s: %s %s", function, argument,
+                   marker == nullptr ? "was never recorded" : "was created without the flag ACL_EVENT_TIME_LINE");
+  }
+  if (!marker->done.load(std::memory_order_acquire)) {
+    return simFail(ACL_ERROR_RT_EVENT_NOT_COMPLETE, "EE1001", "%s: %s has not completed yet", function, argument);
+  }
+  *nanoseconds = marker->nanoseconds.load(std::memory_order_relaxed);
+  return ACL_SUCCESS;
+}
+
+}  // namespace
+
+void releaseEvents(const Device *device) {
+  events().forEachLive([&](Event *event) {
+    if (event->device == device && events().retire(event)) closeEvent(event);
+  });
+}
+
+}  // namespace sim
+
+aclError aclrtCreateEvent(aclrtEvent *event) {
+  SIM_ENTER(aclrtCreateEvent);
+  return sim::createEvent(__func__, event, ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE,
+                          false);
+}
+
+aclError aclrtCreateEventWithFlag(aclrtEvent *event, uint32_t flag) {
+  SIM_ENTER(aclrtCreateEventWithFlag);
+  return sim::createEvent(__func__, event, flag, false);
+}
+
+aclError aclrtCreateEventExWithFlag(aclrtEvent *event, uint32_t flag) {
+  SIM_ENTER(aclrtCreateEventExWithFlag);
+  return sim::createEvent(__func__, event, flag, true);
+}
+
+aclError aclrtDestroyEvent(aclrtEvent event) {
+  SIM_ENTER(aclrtDestroyEvent);
+  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_POINTER(event);
+  sim::Event *found = sim::events().find(event);
+  if (found == nullptr || !sim::events().retire(found)) return sim::badHandle(__func__, "event", event);
+  sim::closeEvent(found);
+  return ACL_SUCCESS;
+}
+
+aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
+  SIM_ENTER(aclrtRecordEvent);
+  sim::Stream *found_stream = nullptr;
+  sim::Event *found = nullptr;
+  if (aclError error = sim::resolveStream(__func__, stream, &found_stream); error != ACL_SUCCESS) return error;
+  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
+  return sim::recordEvent(__func__, *found, *found_stream);
+}
+
+aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
+  SIM_ENTER(aclrtResetEvent);
+  sim::Stream *found_stream = nullptr;
+  sim::Event *found = nullptr;
+  if (aclError error = sim::resolveStream(__func__, stream, &found_stream); error != ACL_SUCCESS) return error;
+  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
+  if (found->extended) return sim::refuse(__func__, "events of aclrtCreateEventExWithFlag are not reset");
+  if ((found->flags & ACL_EVENT_SYNC) == 0) return sim::refuse(__func__, "the event lacks the flag ACL_EVENT_SYNC");
+  std::lock_guard<std::mutex> lock(found->mutex);
+  found->raised = std::make_shared<sim::Marker>();
+  return ACL_SUCCESS;
+}
+
+aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
+  SIM_ENTER(aclrtStreamWaitEvent);
+  return sim::waitEvent(__func__, stream, event, sim::opWaitSeconds());
+}
+
+aclError aclrtStreamWaitEventWithTimeout(aclrtStream stream, aclrtEvent event, int32_t timeout) {
+  SIM_ENTER(aclrtStreamWaitEventWithTimeout);
+  if (timeout < 0) return sim::badValue(__func__, "timeout", timeout, "seconds, or 0 for ever");
+  return sim::waitEvent(__func__, stream, event, static_cast<uint32_t>(timeout));
+}
+
+aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus *status) {
+  SIM_ENTER(aclrtQueryEvent);
+  SIM_REQUIRE_POINTER(status);
+  sim::Event *found = nullptr;
+  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
+  if (found->extended) {
+    return sim::refuse(__func__, "events of aclrtCreateEventExWithFlag are asked by aclrtQueryEventStatus");
+  }
+  if (aclError error = found->device->check(__func__); error != ACL_SUCCESS) return error;
+  const sim::MarkerPtr marker = sim::latest(*found);
+  *status = marker != nullptr && marker->done ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus *status) {
+  SIM_ENTER(aclrtQueryEventStatus);
+  SIM_REQUIRE_POINTER(status);
+  sim::Event *found = nullptr;
+  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
+  if (aclError error = found->device->check(__func__); error != ACL_SUCCESS) return error;
+  const sim::MarkerPtr marker = sim::latest(*found);
+  const bool complete = marker == nullptr ? found->extended : marker->done.load(std::memory_order_acquire);
+  *status = complete ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus *status) {
+  SIM_ENTER(aclrtQueryEventWaitStatus);
+  SIM_REQUIRE_POINTER(status);
+  sim::Event *found = nullptr;
+  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
+  if (found->extended) return sim::refuse(__func__, "not for events of aclrtCreateEventExWithFlag");
+  std::lock_guard<std::mutex> lock(found->mutex);
+  *status = found->raised->waits.load() == 0 ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtSynchronizeEvent(aclrtEvent event) {
+  SIM_ENTER(aclrtSynchronizeEvent);
+  return sim::synchronizeEvent(__func__, event, sim::forever());
+}
+
+aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout) {
+  SIM_ENTER(aclrtSynchronizeEventWithTimeout);
+  if (timeout < -1) return sim::badValue(__func__, "timeout", timeout, "-1 or milliseconds");
+  return sim::synchronizeEvent(__func__, event, sim::afterMilliseconds(timeout));
+}
+
+aclError aclrtEventElapsedTime(float *ms, aclrtEvent startEvent, aclrtEvent endEvent) {
+  SIM_ENTER(aclrtEventElapsedTime);
+  SIM_REQUIRE_POINTER(ms);
+  sim::Event *start = nullptr;
+  sim::Event *end = nullptr;
+  if (aclError error = sim::resolveEvent(__func__, startEvent, &start); error != ACL_SUCCESS) return error;
+  if (aclError error = sim::resolveEvent(__func__, endEvent, &end); error != ACL_SUCCESS) return error;
+  int64_t from = 0;
+  int64_t to = 0;
+  if (aclError error = sim::timeOf(__func__, "startEvent", *start, &from); error != ACL_SUCCESS) return error;
+  if (aclError error = sim::timeOf(__func__, "endEvent", *end, &to); error != ACL_SUCCESS) return error;
+  if (to < from) {
+    return simFail(ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL, "EE1001", "%s: startEvent is later than endEvent", __func__);
+  }
+  *ms = static_cast<float>(static_cast<double>(to - from) / 1e6);
+  return ACL_SUCCESS;
+}
+
+aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t *timestamp) {
+  SIM_ENTER(aclrtEventGetTimestamp);
+  SIM_REQUIRE_POINTER(timestamp);
+  sim::Event *found = nullptr;
+  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
+  int64_t nanoseconds = 0;
+  if (aclError error = sim::timeOf(__func__, "event", *found, &nanoseconds); error != ACL_SUCCESS) return error;
+  *timestamp = static_cast<uint64_t>(nanoseconds) / 1000;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtGetEventId(aclrtEvent event, uint32_t *eventId) {
+  SIM_ENTER(aclrtGetEventId);
+  SIM_REQUIRE_POINTER(eventId);
+  sim::Event *found = nullptr;
+  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
+  *eventId = sim::events().indexOf(found);
+  return ACL_SUCCESS;
+}
+
+aclError aclrtGetEventAvailNum(uint32_t *eventCount) {
+  SIM_ENTER(aclrtGetEventAvailNum);
+  SIM_REQUIRE_POINTER(eventCount);
+  SIM_REQUIRE_CONTEXT(context);
+  *eventCount = static_cast<uint32_t>(sim::kEventIdsPerDevice - context->device->event_ids.load());
+  return ACL_SUCCESS;
+}

@@ -1,0 +1,222 @@
+// Pinned host memory: allocated by the runtime, or the program's own and registered.
+#include <cstdlib>
+#include <map>
+#include <shared_mutex>
+
+#include "host_memory.h"
+#include "runtime.h"
+#include "stream.h"
+
+namespace sim {
+
+namespace {
+
+constexpr uint64_t kHostAlignment = 64;
+constexpr uint64_t kHostPage = 4096;
+constexpr uint32_t kRegisterFlags =
+    ACL_HOST_REG_MAPPED | ACL_HOST_REG_IOMEMORY | ACL_HOST_REG_READONLY | ACL_HOST_REG_PINNED;
+
+struct HostRange {
+  uint64_t size;
+  bool allocated;  // by aclrtMallocHost; otherwise registered
+  bool mapped;     // the device may use it by the same address
+};
+
+struct HostRanges {
+  std::shared_mutex mutex;
+  std::map<uint64_t, HostRange> by_start;
+};
+
+HostRanges &ranges() {
+  static HostRanges &instance = *new HostRanges;
+  return instance;
+}
+
+uint64_t toInteger(const void *address) { return reinterpret_cast<uint64_t>(address); }
+
+// With the mutex held: the range around an address, or end().
+std::map<uint64_t, HostRange>::const_iterator rangeAround(const void *address) {
+  const auto &all = ranges().by_start;
+  const auto next = all.upper_bound(toInteger(address));
+  if (next == all.begin()) return all.end();
+  const auto found = std::prev(next);
+  return toInteger(address) < found->first + found->second.size ? found : all.end();
+}
+
+aclError mallocHost(const char *function, void **address, uint64_t size) {
+  if (address == nullptr) return nullArgument(function, "hostPtr");
+  if (size == 0) return simFail(ACL_ERROR_INVALID_PARAM, "EE1003", "%s: size is 0, expected more", function);
+  if (contextOrDefault() == nullptr) return noContext(function);
+  const uint64_t rounded = (size + kHostAlignment - 1) / kHostAlignment * kHostAlignment;
+  void *allocated = rounded < size ? nullptr : std::aligned_alloc(kHostAlignment, rounded);
+  if (allocated == nullptr) {
+    return simFail(ACL_ERROR_RT_MEMORY_ALLOCATION, "EL0004", "%s: the host has no %llu bytes", function,
+                   static_cast<unsigned long long>(size));
+  }
+  std::unique_lock<std::shared_mutex> lock(ranges().mutex);
+  ranges().by_start.emplace(toInteger(allocated), HostRange{size, true, false});
+  simCount(SIM_HOST_MEMORY, 1);
+  *address = allocated;
+  return ACL_SUCCESS;
+}
+
+aclError freeHost(const char *function, void *address) {
+  if (!initialised()) return notInitialised(function);
+  if (address == nullptr) return nullArgument(function, "hostPtr");
+  {
+    std::unique_lock<std::shared_mutex> lock(ranges().mutex);
+    const auto found = ranges().by_start.find(toInteger(address));
+    if (found == ranges().by_start.end() || !found->second.allocated) {
+      return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: hostPtr %p is not from aclrtMallocHost, or was freed",
+                     function, address);
+    }
+    ranges().by_start.erase(found);
+  }
+  std::free(address);
+  simCount(SIM_HOST_MEMORY, -1);
+  return ACL_SUCCESS;
+}
+
+aclError registerHost(const char *function, void *address, uint64_t size, bool mapped) {
+  if (contextOrDefault() == nullptr) return noContext(function);
+  if (address == nullptr) return nullArgument(function, "ptr");
+  if (size == 0) return badValue(function, "size", 0, "more than 0");
+  std::unique_lock<std::shared_mutex> lock(ranges().mutex);
+  auto &all = ranges().by_start;
+  const uint64_t start = toInteger(address);
+  const auto next = all.lower_bound(start);
+  const bool overlaps = (next != all.end() && next->first < start + size) || rangeAround(address) != all.end();
+  if (overlaps) {
+    return simFail(ACL_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "EE1001", "%s: [%p, +%llu) is pinned already, or in part",
+                   function, address, static_cast<unsigned long long>(size));
+  }
+  all.emplace(start, HostRange{size, false, mapped});
+  return ACL_SUCCESS;
+}
+
+aclError checkConfig(const char *function, const aclrtMallocConfig *cfg) {
+  if (cfg == nullptr || cfg->numAttrs == 0) return ACL_SUCCESS;
+  if (cfg->attrs == nullptr) return nullArgument(function, "cfg->attrs");
+  for (size_t i = 0; i < cfg->numAttrs; ++i) {
+    if (cfg->attrs[i].attr > ACL_RT_MEM_ATTR_VA_FLAG) {
+      return badValue(function, "cfg->attrs[].attr", cfg->attrs[i].attr, "a member of aclrtMallocAttrType");
+    }
+  }
+  return ACL_SUCCESS;
+}
+
+}  // namespace
+
+bool pinnedRange(const void *address, uint64_t *start, uint64_t *size) {
+  std::shared_lock<std::shared_mutex> lock(ranges().mutex);
+  const auto found = rangeAround(address);
+  if (found == ranges().by_start.cend()) return false;
+  *start = found->first;
+  *size = found->second.size;
+  return true;
+}
+
+bool mappedRange(const void *address, uint64_t *start, uint64_t *end) {
+  std::shared_lock<std::shared_mutex> lock(ranges().mutex);
+  const auto found = rangeAround(address);
+  if (found == ranges().by_start.cend() || !found->second.mapped) return false;
+  *start = found->first;
+  *end = found->first + found->second.size;
+  return true;
+}
+
+PinnedGuard::PinnedGuard(const void *address, uint64_t bytes) : lock_(ranges().mutex) {
+  const auto found = rangeAround(address);
+  held_ = found != ranges().by_start.cend() && toInteger(address) + bytes <= found->first + found->second.size;
+}
+
+void releasePinnedMemory() {
+  std::unique_lock<std::shared_mutex> lock(ranges().mutex);
+  for (const auto &[start, range] : ranges().by_start) {
+    if (!range.allocated) continue;
+    std::free(reinterpret_cast<void *>(start));
+    simCount(SIM_HOST_MEMORY, -1);
+  }
+  ranges().by_start.clear();
+  memory_generation.fetch_add(1);
+}
+
+}  // namespace sim
+
+aclError aclrtMallocHost(void **hostPtr, size_t size) {
+  SIM_ENTER(aclrtMallocHost);
+  return sim::mallocHost(__func__, hostPtr, size);
+}
+
+aclError aclrtMallocHostWithCfg(void **ptr, uint64_t size, aclrtMallocConfig *cfg) {
+  SIM_ENTER(aclrtMallocHostWithCfg);
+  if (aclError error = sim::checkConfig(__func__, cfg); error != ACL_SUCCESS) return error;
+  return sim::mallocHost(__func__, ptr, size);
+}
+
+aclError aclrtFreeHost(void *hostPtr) {
+  SIM_ENTER(aclrtFreeHost);
+  return sim::freeHost(__func__, hostPtr);
+}
+
+aclError aclrtFreeHostWithDevSync(void *hostPtr) {
+  SIM_ENTER(aclrtFreeHostWithDevSync);
+  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_POINTER(hostPtr);
+  const aclError waited = sim::synchronizeContext(__func__, sim::forever());
+  const aclError freed = sim::freeHost(__func__, hostPtr);
+  return waited != ACL_SUCCESS ? waited : freed;
+}
+
+aclError aclrtHostRegister(void *ptr, uint64_t size, aclrtHostRegisterType type, void **devPtr) {
+  SIM_ENTER(aclrtHostRegister);
+  SIM_REQUIRE_POINTER(devPtr);
+  if (type != ACL_HOST_REGISTER_MAPPED) {
+    return sim::badValue(__func__, "type", type, "ACL_HOST_REGISTER_MAPPED");
+  }
+  if (sim::toInteger(ptr) % sim::kHostPage != 0) {
+    return simFail(ACL_ERROR_RT_ADDR_UNALIGNED, "EE1001", "%s: ptr %p is not aligned to 4 KiB", __func__, ptr);
+  }
+  if (aclError error = sim::registerHost(__func__, ptr, size, true); error != ACL_SUCCESS) return error;
+  *devPtr = ptr;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtHostRegisterV2(void *ptr, uint64_t size, uint32_t flag) {
+  SIM_ENTER(aclrtHostRegisterV2);
+  if (flag == 0 || (flag & ~sim::kRegisterFlags) != 0) {
+    return sim::badValue(__func__, "flag", flag, "ACL_HOST_REG_* flags");
+  }
+  return sim::registerHost(__func__, ptr, size, (flag & ACL_HOST_REG_MAPPED) != 0);
+}
+
+aclError aclrtHostUnregister(void *ptr) {
+  SIM_ENTER(aclrtHostUnregister);
+  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_POINTER(ptr);
+  std::unique_lock<std::shared_mutex> lock(sim::ranges().mutex);
+  const auto found = sim::ranges().by_start.find(sim::toInteger(ptr));
+  if (found == sim::ranges().by_start.end() || found->second.allocated) {
+    return simFail(ACL_ERROR_HOST_MEMORY_NOT_REGISTERED, "EE1001", "%s: ptr %p is not the start of a registered range",
+                   __func__, ptr);
+  }
+  sim::ranges().by_start.erase(found);
+  sim::memory_generation.fetch_add(1);
+  return ACL_SUCCESS;
+}
+
+aclError aclrtHostGetDevicePointer(void *pHost, void **pDevice, uint32_t flag) {
+  SIM_ENTER(aclrtHostGetDevicePointer);
+  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_POINTER(pHost);
+  SIM_REQUIRE_POINTER(pDevice);
+  if (flag != 0) return sim::badValue(__func__, "flag", flag, "0");
+  uint64_t start = 0;
+  uint64_t end = 0;
+  if (!sim::mappedRange(pHost, &start, &end)) {
+    return simFail(ACL_ERROR_HOST_MEMORY_NOT_REGISTERED, "EE1001", "%s: pHost %p is not in a mapped registered range",
+                   __func__, pHost);
+  }
+  *pDevice = pHost;
+  return ACL_SUCCESS;
+}

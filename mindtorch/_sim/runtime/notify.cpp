@@ -1,0 +1,127 @@
+// Notifies: a flag that one record raises and one wait takes down.
+#include "stream.h"
+
+namespace sim {
+
+namespace {
+
+// Shared with the tasks that use it, so that a notify may be destroyed while they are queued.
+struct Flag {
+  bool raised = false;  // guarded by signal()
+};
+
+struct Notify {
+  Device *device = nullptr;
+  std::shared_ptr<Flag> flag;
+};
+
+constexpr uint64_t kDeviceUseOnly = 1;  // ACL_NOTIFY_DEVICE_USE_ONLY
+
+HandleTable<Notify> &notifies() {
+  static HandleTable<Notify> &table = *new HandleTable<Notify>(kMaxDevices * kNotifiesPerDevice);
+  return table;
+}
+
+void closeNotify(Notify *notify) {
+  notify->device->notifies.fetch_sub(1);
+  notify->flag.reset();
+  notifies().release(notify);
+  simCount(SIM_NOTIFY, -1);
+}
+
+aclError resolveNotify(const char *function, aclrtNotify handle, Notify **notify) {
+  if (handle == nullptr) return nullArgument(function, "notify");
+  *notify = notifies().find(handle);
+  return *notify == nullptr ? badHandle(function, "notify", handle) : ACL_SUCCESS;
+}
+
+aclError waitNotify(const char *function, Stream &stream, const std::shared_ptr<Flag> &flag, uint32_t seconds) {
+  const Stream *waiting = &stream;
+  return submitWork(stream, function, [=]() -> aclError {
+    const auto take = [&] {  // called with the lock of signal() held, so that one record ends one wait
+      const bool raised = flag->raised;
+      flag->raised = false;
+      return raised;
+    };
+    bool taken = false;
+    const bool in_time = signal().wait(afterSeconds(seconds), [&] {
+      taken = taken || take();
+      return taken || waiting->cancelled();
+    });
+    if (in_time) return ACL_SUCCESS;
+    return simFail(ACL_ERROR_RT_WAIT_TIMEOUT, "EE9999", "%s: the notify was not recorded in time", function);
+  });
+}
+
+}  // namespace
+
+void releaseNotifies(const Device *device) {
+  notifies().forEachLive([&](Notify *notify) {
+    if (notify->device == device && notifies().retire(notify)) closeNotify(notify);
+  });
+}
+
+}  // namespace sim
+
+aclError aclrtCreateNotify(aclrtNotify *notify, uint64_t flag) {
+  SIM_ENTER(aclrtCreateNotify);
+  SIM_REQUIRE_POINTER(notify);
+  SIM_REQUIRE_CONTEXT(context);
+  if (flag > sim::kDeviceUseOnly) return sim::badValue(__func__, "flag", static_cast<int64_t>(flag), "0 or 1");
+  sim::Device &device = *context->device;
+  sim::Notify *created = device.notifies.load() < sim::kNotifiesPerDevice ? sim::notifies().take() : nullptr;
+  if (created == nullptr) {
+    return simFail(ACL_ERROR_RT_NO_NOTIFY_RESOURCE, "EE1001", "%s: all %d notifies of device %d are in use", __func__,
+                   sim::kNotifiesPerDevice, device.id);
+  }
+  created->device = &device;
+  created->flag = std::make_shared<sim::Flag>();
+  device.notifies.fetch_add(1);
+  sim::notifies().publish(created);
+  simCount(SIM_NOTIFY, 1);
+  *notify = created;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtDestroyNotify(aclrtNotify notify) {
+  SIM_ENTER(aclrtDestroyNotify);
+  SIM_REQUIRE_INIT();
+  sim::Notify *found = nullptr;
+  if (aclError error = sim::resolveNotify(__func__, notify, &found); error != ACL_SUCCESS) return error;
+  if (!sim::notifies().retire(found)) return sim::badHandle(__func__, "notify", notify);
+  sim::closeNotify(found);
+  return ACL_SUCCESS;
+}
+
+aclError aclrtRecordNotify(aclrtNotify notify, aclrtStream stream) {
+  SIM_ENTER(aclrtRecordNotify);
+  sim::Stream *found_stream = nullptr;
+  sim::Notify *found = nullptr;
+  if (aclError error = sim::resolveStream(__func__, stream, &found_stream); error != ACL_SUCCESS) return error;
+  if (aclError error = sim::resolveNotify(__func__, notify, &found); error != ACL_SUCCESS) return error;
+  if (aclError error = found_stream->device().check(__func__); error != ACL_SUCCESS) return error;
+  return sim::submitWork(*found_stream, __func__, [flag = found->flag]() -> aclError {
+    sim::signal().raise([&] { flag->raised = true; });
+    return ACL_SUCCESS;
+  });
+}
+
+aclError aclrtWaitAndResetNotify(aclrtNotify notify, aclrtStream stream, uint32_t timeout) {
+  SIM_ENTER(aclrtWaitAndResetNotify);
+  sim::Stream *found_stream = nullptr;
+  sim::Notify *found = nullptr;
+  if (aclError error = sim::resolveStream(__func__, stream, &found_stream); error != ACL_SUCCESS) return error;
+  if (aclError error = sim::resolveNotify(__func__, notify, &found); error != ACL_SUCCESS) return error;
+  if (aclError error = found_stream->device().check(__func__); error != ACL_SUCCESS) return error;
+  return sim::waitNotify(__func__, *found_stream, found->flag, timeout);
+}
+
+aclError aclrtGetNotifyId(aclrtNotify notify, uint32_t *notifyId) {
+  SIM_ENTER(aclrtGetNotifyId);
+  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_POINTER(notifyId);
+  sim::Notify *found = nullptr;
+  if (aclError error = sim::resolveNotify(__func__, notify, &found); error != ACL_SUCCESS) return error;
+  *notifyId = sim::notifies().indexOf(found);
+  return ACL_SUCCESS;
+}

@@ -1,0 +1,123 @@
+"""The simulated CANN toolkit: where it lies, what is alive in it, and faults on demand.
+
+    python -m mindtorch.sim            prints the root of the toolkit
+
+Any ACL program can be pointed at that root. The functions here talk to its ``libascendcl.so`` directly, so they work
+without the compiled parts of mindtorch, and they act on the same library that a program in this process has loaded.
+"""
+import contextlib
+import ctypes
+import functools
+from pathlib import Path
+
+__all__ = ["calls", "clear_faults", "counting", "fault", "inject_device_fault", "inject_fault", "live_objects",
+           "set_latency", "toolkit"]
+
+ACL_ERROR_FAILURE = 500001
+ACL_ERROR_RT_AICORE_EXCEPTION = 507015
+
+_PROTOTYPES = {
+    "simLive": (ctypes.c_int64, [ctypes.c_int]),
+    "simKindName": (ctypes.c_char_p, [ctypes.c_int]),
+    "simInjectFault": (None, [ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int]),
+    "simClearFaults": (None, []),
+    "simInjectDeviceFault": (None, [ctypes.c_int32, ctypes.c_int]),
+    "simSetLatency": (None, [ctypes.c_char_p, ctypes.c_int64]),
+    "simCountCalls": (None, [ctypes.c_int32]),
+    "simCalls": (ctypes.c_int64, [ctypes.c_char_p]),
+    "simFunctions": (ctypes.c_char_p, []),
+}
+
+
+def toolkit() -> Path:
+    """The root of the simulated toolkit, laid out like an installed CANN."""
+    return Path(__file__).resolve().parent / "_sim" / "toolkit"
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    path = toolkit() / "lib64" / "libascendcl.so"
+    if not path.is_file():
+        raise FileNotFoundError(f"the simulated toolkit is not built: {path} is missing")
+    library = ctypes.CDLL(str(path))
+    for name, (result, arguments) in _PROTOTYPES.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+def live_objects() -> dict[str, int]:
+    """How many objects of each kind are alive: ``{"stream": 1, "tensor": 3}``. Kinds without any are left out."""
+    library, live, kind = _library(), {}, 0
+    while (name := library.simKindName(kind)) is not None:
+        if count := library.simLive(kind):
+            live[name.decode()] = count
+        kind += 1
+    return live
+
+
+def inject_fault(function: str, nth: int = 1, code: int = ACL_ERROR_FAILURE, times: int = 1) -> None:
+    """Make the `nth` call of `function` from now (1: the next one) fail with `code`, `times` calls in a row.
+
+    The failing call has no other effect. A later injection into the same function replaces this one.
+    """
+    if nth < 1 or times < 1:
+        raise ValueError(f"nth and times count from 1, got nth={nth}, times={times}")
+    _library().simInjectFault(function.encode(), nth, times, code)
+
+
+def inject_device_fault(code: int = ACL_ERROR_RT_AICORE_EXCEPTION, device: int = 0) -> None:
+    """Make the next task that `device` runs fail with `code`.
+
+    As on hardware, it surfaces on a later call (a synchronise, a copy, the next launch), and the device is unusable
+    until it is reset.
+    """
+    _library().simInjectDeviceFault(device, code)
+
+
+def clear_faults() -> None:
+    """Take back every fault that has not happened yet, and every latency."""
+    _library().simClearFaults()
+
+
+@contextlib.contextmanager
+def fault(function: str, nth: int = 1, code: int = ACL_ERROR_FAILURE, times: int = 1):
+    """`inject_fault` for the length of a ``with`` block."""
+    inject_fault(function, nth, code, times)
+    try:
+        yield
+    finally:
+        _library().simInjectFault(function.encode(), 0, 0, 0)
+
+
+def set_latency(function: str, ns: int) -> None:
+    """Let every call of `function` take `ns` nanoseconds longer (0: no longer). Models the costs of a real host."""
+    _library().simSetLatency(function.encode(), ns)
+
+
+def calls(function: str) -> int:
+    """How often `function` was called inside the latest `counting` block."""
+    return _library().simCalls(function.encode())
+
+
+class _Counts(dict):
+    """Calls by function name; complete when the block has ended."""
+
+    def __missing__(self, function):
+        return 0
+
+
+@contextlib.contextmanager
+def counting():
+    """Count the calls of every function of the toolkit: ``with counting() as counts: ...; counts["aclrtMalloc"]``."""
+    library, counts = _library(), _Counts()
+    library.simCountCalls(1)
+    try:
+        yield counts
+    finally:
+        library.simCountCalls(0)
+        counts.update({name: calls(name) for name in library.simFunctions().decode().split()})
+
+
+if __name__ == "__main__":
+    print(toolkit())
