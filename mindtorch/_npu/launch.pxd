@@ -6,6 +6,8 @@ from mindtorch._core.tensor cimport Shape, TensorBase
 from mindtorch._npu.cann.cann_api cimport (
     aclBoolArray, aclFloatArray, aclIntArray, aclOpExecutor, aclrtStream, aclScalar, aclTensor, aclTensorList,
     aclDataType, aclnnStatus)
+from mindtorch._npu.descriptor cimport ACL_DTYPES
+from mindtorch._npu.records cimport StreamSlot
 
 
 cdef enum:
@@ -15,10 +17,11 @@ ctypedef aclnnStatus (*Phase2)(void *, uint64_t, aclOpExecutor *, aclrtStream) n
 
 cdef struct Call:                     # lives on the stack of one op
     int device                        # index of the device the op runs on
-    aclrtStream stream                # the calling thread's current stream there
+    StreamSlot *stream                # the calling thread's current stream there
     uint64_t workspace_size
     aclOpExecutor *executor
-    int count                         # descriptors made so far: freed by launch, on every path
+    int count                         # handles made so far: freed by launch, on every path
+    int objects                       # how many of them are Python objects
     void *handles[MAX_ARGUMENTS]
     unsigned char kinds[MAX_ARGUMENTS]
 
@@ -28,10 +31,11 @@ cdef int open_call(Call *call, TensorBase out) except -1
 # One marshaller per argument kind. Each adds to `call` what it made; on failure it raises, having freed all of `call`.
 cdef aclTensor *tensor_argument(Call *call, TensorBase tensor) except NULL
 cdef aclTensor *optional_tensor_argument(Call *call, TensorBase tensor) except? NULL     # None: NULL
-cdef aclTensorList *tensor_list_argument(Call *call, list tensors) except NULL
+cdef aclTensorList *tensor_list_argument(Call *call, list tensors) except? NULL         # empty: NULL
 cdef aclScalar *scalar_argument(Call *call, const Scalar *scalar) except NULL
 cdef aclIntArray *int_array_argument(Call *call, const Shape *values) except NULL
-cdef aclDataType acl_dtype(ScalarType dtype) noexcept nogil
+cdef inline aclDataType acl_dtype(ScalarType dtype) noexcept nogil:
+    return ACL_DTYPES[<int>dtype]
 
 # `status`: what phase 1 returned. Workspace, phase 2 without the GIL, status check, descriptors freed; waits for the
 # stream when ACL_LAUNCH_BLOCKING=1. `name` is the operator's name ("aclnnAdd"), for errors.

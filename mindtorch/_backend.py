@@ -1,0 +1,15 @@
+"""The one door to the backends: what stands behind a device type is imported when the device is first used."""
+from importlib import import_module
+
+_MODULES = {"cpu": "mindtorch._cpu.backend", "npu": "mindtorch._npu.backend"}
+
+
+def load(name):
+    """Imports the backend of device type `name` ("cpu", "npu") and has it register itself. Once is enough."""
+    import_module(_MODULES[name]).register()
+
+
+def npu_available():
+    """Whether device "npu" can be used, without starting it. Never raises."""
+    from mindtorch import npu
+    return npu.is_available()

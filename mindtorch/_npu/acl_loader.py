@@ -1,0 +1,130 @@
+"""Loads CANN: lazily, once, by full path.
+
+No LD_LIBRARY_PATH and no set_env.sh is needed: a library that needs another one of the toolkit or the driver finds it
+already loaded. A toolkit that cannot be loaded is an error that says which file, which symbol, which version, and what
+to do; the simulator never steps in for it.
+"""
+import ctypes
+import os
+import platform
+import re
+import sys
+import threading
+from pathlib import Path
+
+from mindtorch._npu import toolkit as toolkits
+
+OLDEST = "8.0"                       # the oldest CANN release that has all required functions
+SPLIT_OPERATORS = ("libopapi_math.so", "libopapi_nn.so", "libopapi_cv.so", "libopapi_transformer.so")
+# The head of dlopen's message when a dependency is absent: the message itself may be translated.
+MISSING_DEPENDENCY = re.compile(r"^(lib[^/\s:]+\.so[.\d]*): ")
+UNDEFINED_SYMBOL = re.compile(r"undefined symbol: (\w+)")
+
+_ACL_READY = False
+_ACL_MODULE = None
+_LOCK = threading.Lock()             # guards the three names above and below
+_TOOLKIT = None
+_missing_operators = []
+_announced = False
+
+
+def ensure_acl():
+    """mindtorch._npu.acl, usable. The first call loads CANN; one that failed is tried again by the next."""
+    global _ACL_READY, _ACL_MODULE
+    if not _ACL_READY:
+        with _LOCK:
+            if not _ACL_READY:
+                _ACL_MODULE = _import_acl()
+                _ACL_READY = True
+    return _ACL_MODULE
+
+
+def toolkit():
+    """The Toolkit in use; None before CANN has been loaded."""
+    return _TOOLKIT
+
+
+def missing_operators():
+    """Names of operator functions that mindtorch knows and the toolkit in use has not."""
+    return list(_missing_operators)
+
+
+def _import_acl():
+    global _TOOLKIT, _missing_operators
+    found = toolkits.find()
+    runtime, operators = _open_libraries(found)
+    from mindtorch._npu import acl, symbols
+    missing, _missing_operators = symbols.fill([lib._handle for lib in runtime], [lib._handle for lib in operators])
+    if missing:
+        raise RuntimeError(f"{found} lacks {', '.join(missing)}, which mindtorch needs (looked in "
+                           f"{', '.join(Path(lib._name).name for lib in runtime)}). Install CANN {OLDEST} or newer")
+    _TOOLKIT = found
+    if found.simulated:
+        _announce_simulator(found)
+    return acl
+
+
+def _announce_simulator(found):
+    global _announced
+    if not _announced:
+        _announced = True
+        reason = "as MINDTORCH_NPU=sim asks" if os.environ.get("MINDTORCH_NPU") == "sim" else "no Ascend NPU here"
+        print(f"mindtorch: device 'npu' is the simulator ({reason}): {found}", file=sys.stderr)
+
+
+def _open_libraries(found):
+    """(runtime libraries, operator libraries) of the toolkit, opened."""
+    loaded = {}
+    names = [name for name in toolkits.RUNTIME_LIBRARIES if toolkits.find_library(found.root, name)]
+    runtime = [_open(found, name, loaded, ctypes.RTLD_GLOBAL) for name in [*names, "libnnopbase.so"]]
+    # From 8.5 on the operators lie in several libraries. The old one exports the same names: one or the other.
+    names = ["libopapi.so"]
+    if toolkits.find_library(found.root, "libopapi.so") is None:
+        names = [name for name in SPLIT_OPERATORS if toolkits.find_library(found.root, name)] or names
+    return runtime, [_open(found, name, loaded, ctypes.RTLD_LOCAL) for name in names]
+
+
+def _open(found, name, loaded, scope):
+    """Opens a library by full path, before it the libraries that it needs and that the loader does not find."""
+    if name in loaded:
+        return loaded[name]
+    path = toolkits.find_library(found.root, name)
+    if path is None:
+        path = next((folder / name for folder in toolkits.driver_folders() if (folder / name).is_file()), None)
+    if path is None:
+        raise RuntimeError(f"{found} is incomplete: {name} is neither in "
+                           f"{_listed(toolkits.library_folders(found.root))} nor in the driver's folders "
+                           f"({_listed(toolkits.driver_folders())}). {_remedy(name)}")
+    loaded[name] = None                              # a circle of dependencies ends here
+    while True:
+        try:
+            loaded[name] = ctypes.CDLL(str(path), mode=scope | os.RTLD_NOW)
+            return loaded[name]
+        except OSError as error:
+            needed = MISSING_DEPENDENCY.match(str(error))
+            if needed is None or needed[1] in loaded:
+                raise RuntimeError(_diagnosis(found, path, str(error))) from None
+            _open(found, needed[1], loaded, ctypes.RTLD_GLOBAL)
+
+
+def _listed(folders):
+    return ", ".join(str(folder) for folder in folders) or "none"
+
+
+def _remedy(name):
+    if name in ("libascend_hal.so", "libdcmi.so", "libc_sec.so", "libmmpa.so"):
+        return "The Ascend driver brings it: install the driver, or correct its path in /etc/ascend_install.info"
+    return "Install the toolkit again, or name another one in MINDTORCH_CANN_HOME"
+
+
+def _diagnosis(found, path, error):
+    """What dlopen's message means and what to do."""
+    machine = toolkits.machine_of(path)
+    if machine != platform.machine():
+        return (f"{path} of {found} is for {machine}, and this machine is {platform.machine()}. Install the "
+                f"{platform.machine()} package, or name another toolkit in MINDTORCH_CANN_HOME")
+    symbol = UNDEFINED_SYMBOL.search(error)
+    if symbol:
+        return (f"{path} of {found} needs the symbol {symbol[1]}, which no library of the toolkit or the driver has. "
+                "Their versions do not go together: install a driver and a toolkit of the same release")
+    return f"{path} of {found} cannot be loaded: {error}. {_remedy(path.name)}"

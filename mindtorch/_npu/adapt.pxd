@@ -1,0 +1,17 @@
+"""Adapters that the npu column of a row may call: arguments that an operator wants in another form."""
+from libc.stdint cimport int64_t
+
+from mindtorch._core.tensor cimport Shape, TensorBase
+from mindtorch._npu.cann.cann_api cimport aclDataType
+
+
+cdef const Shape *axes(Shape *all_of_them, const Shape *dim, TensorBase self) noexcept    # an empty list: every axis
+cdef aclDataType dtype_of(TensorBase tensor) noexcept
+cdef int rounding(object rounding_mode) except -1                       # None 0, "trunc" 1, "floor" 2
+cdef TensorBase cast(TensorBase tensor, TensorBase out)                 # `tensor` in the dtype of `out`
+cdef list cast_list(list tensors, TensorBase out)
+cdef list cat_list(list tensors, TensorBase out)                        # the same without empty 1-d tensors
+# Operators with exactly one dim: without it, they see the tensor as one row.
+cdef TensorBase flat(TensorBase tensor, const Shape *dim)
+cdef int64_t first(const Shape *dim) noexcept
+cdef bint kept(bint keepdim, const Shape *dim) noexcept

@@ -1,0 +1,59 @@
+from mindtorch._core.device cimport copy_data
+from mindtorch._core.tensor cimport empty_tensor, make_view
+from mindtorch._core.infer cimport same
+from mindtorch._npu.launch cimport acl_dtype, make_contiguous
+
+
+cdef const Shape *axes(Shape *all_of_them, const Shape *dim, TensorBase self) noexcept:
+    cdef int i
+    if dim.ndim:
+        return dim
+    all_of_them.ndim = self.ndim
+    for i in range(self.ndim):
+        all_of_them.sizes[i] = i
+    return all_of_them
+
+
+cdef aclDataType dtype_of(TensorBase tensor) noexcept:
+    return acl_dtype(tensor.dtype)
+
+
+cdef int rounding(object rounding_mode) except -1:
+    return {None: 0, "trunc": 1, "floor": 2}[rounding_mode]
+
+
+cdef TensorBase cast(TensorBase tensor, TensorBase out):
+    cdef Shape shape
+    cdef TensorBase made
+    if tensor.dtype == out.dtype:
+        return tensor
+    same(&shape, tensor)
+    made = empty_tensor(&shape, out.dtype, tensor.device_type, tensor.device_index)
+    copy_data(made, tensor, True)
+    return made
+
+
+cdef list cast_list(list tensors, TensorBase out):
+    cdef TensorBase tensor
+    return [cast(tensor, out) for tensor in tensors]
+
+
+cdef list cat_list(list tensors, TensorBase out):
+    cdef TensorBase tensor
+    return [cast(tensor, out) for tensor in tensors if tensor.ndim != 1 or tensor.numel != 0]
+
+
+cdef TensorBase flat(TensorBase tensor, const Shape *dim):
+    if dim.ndim:
+        return tensor
+    if not tensor.contiguous:
+        tensor = make_contiguous(tensor)
+    return make_view(tensor, 1, &tensor.numel, NULL, tensor.offset)
+
+
+cdef int64_t first(const Shape *dim) noexcept:
+    return dim.sizes[0] if dim.ndim else 0
+
+
+cdef bint kept(bint keepdim, const Shape *dim) noexcept:
+    return keepdim or dim.ndim == 0

@@ -1,0 +1,24 @@
+"""Enters the NPU into the table of backends."""
+from mindtorch._core.device cimport BACKENDS, NPU
+from mindtorch._npu import _gen
+from mindtorch._npu.acl_loader import ensure_acl
+
+from mindtorch._npu.copy cimport copy
+from mindtorch._npu.handles cimport thread_state
+from mindtorch._npu.storage cimport allocate
+
+
+cdef int current_index() except -1:
+    return thread_state().device
+
+
+def register():
+    """Loads CANN and makes device "npu" usable; the devices themselves start at their first use."""
+    if BACKENDS[<int>NPU].ready:
+        return
+    ensure_acl()
+    BACKENDS[<int>NPU].allocate = allocate
+    BACKENDS[<int>NPU].current_index = current_index
+    BACKENDS[<int>NPU].copy = copy
+    _gen.register()
+    BACKENDS[<int>NPU].ready = True

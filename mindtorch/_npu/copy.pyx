@@ -1,0 +1,189 @@
+"""Copies that have the NPU on one side or both.
+
+1. Bytes travel between contiguous memory of one dtype; casts, broadcasts and strides are aclnnInplaceCopy's, on the
+   device. A side that is not so is staged through a tensor that is.
+2. Pinned memory and `non_blocking`: the copy is one more task of the stream.
+3. Pageable memory to the device: small copies go through a pinned buffer and do not wait for the device; larger ones
+   wait for the stream, since a synchronous copy is not ordered with the work queued there.
+4. To the host: waits for the stream, unless 2 applies.
+"""
+from libc.stdint cimport int64_t, intptr_t
+from libc.string cimport memcmp, memcpy
+
+from mindtorch._core.device cimport BACKENDS, CPU, NPU, require_backend
+from mindtorch._core.dtype cimport ITEMSIZE
+from mindtorch._core.scalar cimport ScalarType
+from mindtorch._core.tensor cimport Shape, TensorBase, empty_tensor, make_view
+from mindtorch._npu import peers, runtime
+
+from mindtorch._npu.cann.acl_meta cimport aclTensor
+from mindtorch._npu.cann.acl_rt cimport (
+    ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE, aclrtMemcpyKind)
+from mindtorch._npu.descriptor cimport MAX_RANK
+from mindtorch._npu.errors cimport check
+from mindtorch._npu.handles cimport current_stream, use_device, wait_for_stream
+from mindtorch._npu.host_memory cimport PinnedBlock, PinnedStorage, hold_pinned, release_pinned, take_pinned
+from mindtorch._npu.launch cimport Call, Phase2, launch, missing_symbol, open_call, tensor_argument
+from mindtorch._npu.records cimport StreamSlot
+from mindtorch._npu.symbols cimport aclnn, api
+
+
+cdef enum:
+    BOUNCE_LIMIT = 1024 * 1024       # bytes that are copied through a pinned buffer
+
+
+cdef int copy(TensorBase dst, TensorBase src, bint non_blocking) except -1:
+    if dst.numel == 0:
+        return 0
+    if src.device_type != NPU:
+        return upload(dst, src, non_blocking)
+    if dst.device_type != NPU:
+        return download(dst, src, non_blocking)
+    if dst.device_index != src.device_index:
+        return across(dst, src)
+    return on_device(dst, src)
+
+
+# Within one device
+
+cdef int on_device(TensorBase dst, TensorBase src) except -1:
+    cdef Call call
+    cdef aclTensor *target
+    cdef aclTensor *source
+    if aclnn.aclnnInplaceCopyGetWorkspaceSize == NULL or aclnn.aclnnInplaceCopy == NULL:
+        missing_symbol(b"aclnnInplaceCopy", b"8.0")
+    if dst.ndim > MAX_RANK and dst.contiguous and src.contiguous and same_sizes(dst, src):
+        dst = flat(dst)
+        src = flat(src)
+    open_call(&call, dst)
+    target = tensor_argument(&call, dst)
+    source = tensor_argument(&call, src)
+    return launch(&call, aclnn.aclnnInplaceCopyGetWorkspaceSize(target, source, &call.workspace_size, &call.executor),
+                  b"aclnnInplaceCopy", <Phase2>aclnn.aclnnInplaceCopy)
+
+
+cdef TensorBase flat(TensorBase tensor):
+    cdef int64_t stride = 1
+    return make_view(tensor, 1, &tensor.numel, &stride, tensor.offset)
+
+
+cdef bint same_sizes(TensorBase a, TensorBase b) noexcept:
+    return a.ndim == b.ndim and memcmp(a.sizes, b.sizes, a.ndim * sizeof(int64_t)) == 0
+
+
+cdef bint takes_bytes_of(TensorBase dst, TensorBase src) noexcept:
+    """Whether the elements of `src`, in order, are the memory of `dst`."""
+    return dst.contiguous and dst.dtype == src.dtype and same_sizes(dst, src)
+
+
+cdef TensorBase shaped_like(TensorBase like, ScalarType dtype, int device_type, int device_index):
+    cdef Shape shape
+    shape.ndim = like.ndim
+    memcpy(shape.sizes, like.sizes, like.ndim * sizeof(int64_t))
+    return empty_tensor(&shape, dtype, device_type, device_index)
+
+
+cdef TensorBase dense_on_device(TensorBase src, ScalarType dtype):
+    """`src`, which is on a device, contiguous and as `dtype`."""
+    if src.contiguous and src.dtype == dtype:
+        return src
+    cdef TensorBase dense = shaped_like(src, dtype, NPU, src.device_index)
+    on_device(dense, src)
+    return dense
+
+
+# Host to device
+
+cdef int upload(TensorBase dst, TensorBase src, bint non_blocking) except -1:
+    cdef TensorBase target = dst
+    cdef TensorBase dense = src
+    if not src.contiguous:
+        dense = shaped_like(src, src.dtype, CPU, 0)
+        require_backend(CPU)
+        BACKENDS[<int>CPU].copy(dense, src, False)
+    if not takes_bytes_of(dst, src):
+        target = shaped_like(src, src.dtype, NPU, dst.device_index)
+    upload_bytes(target, dense, non_blocking)
+    return 0 if target is dst else on_device(dst, target)
+
+
+cdef int upload_bytes(TensorBase dst, TensorBase src, bint non_blocking) except -1:
+    cdef size_t nbytes = src.numel * ITEMSIZE[<int>src.dtype]
+    cdef StreamSlot *stream = current_stream(dst.device_index)
+    cdef char *target = dst.data_ptr()
+    cdef char *source = src.data_ptr()
+    cdef PinnedBlock *block
+    if isinstance(src.storage, PinnedStorage):
+        enqueue(target, source, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
+        if non_blocking:
+            return hold_pinned((<PinnedStorage>src.storage).block, stream)
+        return wait_for_stream(stream)
+    if nbytes <= BOUNCE_LIMIT:
+        block = take_pinned(nbytes)
+        try:
+            memcpy(block.address, source, nbytes)
+            enqueue(target, <char *>block.address, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
+            return hold_pinned(block, stream)
+        finally:
+            release_pinned(block)
+    wait_for_stream(stream)
+    return transfer(target, source, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
+
+
+cdef int enqueue(char *dst, char *src, size_t nbytes, aclrtMemcpyKind kind, StreamSlot *stream) except -1:
+    use_device(stream.device)
+    with nogil:
+        check(api.aclrtMemcpyAsync(dst, nbytes, src, nbytes, kind, stream.handle), b"aclrtMemcpyAsync")
+    return 0
+
+
+cdef int transfer(char *dst, char *src, size_t nbytes, aclrtMemcpyKind kind, StreamSlot *stream) except -1:
+    use_device(stream.device)
+    with nogil:
+        check(api.aclrtMemcpy(dst, nbytes, src, nbytes, kind), b"aclrtMemcpy")
+    return 0
+
+
+# Device to host
+
+cdef int download(TensorBase dst, TensorBase src, bint non_blocking) except -1:
+    cdef TensorBase dense = dense_on_device(src, dst.dtype)
+    cdef TensorBase target = dst if takes_bytes_of(dst, dense) else shaped_like(src, dst.dtype, CPU, 0)
+    cdef size_t nbytes = dense.numel * ITEMSIZE[<int>dense.dtype]
+    cdef StreamSlot *stream = current_stream(src.device_index)
+    if non_blocking and target is dst and isinstance(dst.storage, PinnedStorage):
+        enqueue(dst.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_HOST, stream)
+        return hold_pinned((<PinnedStorage>dst.storage).block, stream)
+    runtime.get_runtime(src.device_index).synchronize(<intptr_t>stream.handle)
+    transfer(target.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_HOST, stream)
+    if target is not dst:
+        require_backend(CPU)
+        return BACKENDS[<int>CPU].copy(dst, target, False)
+    return 0
+
+
+# Device to device
+
+cdef int across(TensorBase dst, TensorBase src) except -1:
+    """From one device to another: over the peer link where there is one, else through pinned host memory."""
+    cdef TensorBase dense = dense_on_device(src, dst.dtype)
+    cdef TensorBase target = dst
+    cdef size_t nbytes = dense.numel * ITEMSIZE[<int>dense.dtype]
+    cdef StreamSlot *source_stream = current_stream(src.device_index)
+    cdef StreamSlot *stream = current_stream(dst.device_index)
+    cdef PinnedBlock *block
+    if not takes_bytes_of(dst, dense):
+        target = shaped_like(src, dst.dtype, NPU, dst.device_index)
+    wait_for_stream(source_stream)
+    if peers.connect(dst.device_index, src.device_index):
+        enqueue(target.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_DEVICE, stream)
+        wait_for_stream(stream)      # `dense` may be freed on its own device, which knows nothing of this stream
+    else:
+        block = take_pinned(nbytes)
+        try:
+            transfer(<char *>block.address, dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_HOST, source_stream)
+            enqueue(target.data_ptr(), <char *>block.address, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
+            hold_pinned(block, stream)
+        finally:
+            release_pinned(block)
+    return 0 if target is dst else on_device(dst, target)

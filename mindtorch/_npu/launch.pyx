@@ -1,0 +1,271 @@
+"""One launch for all ops: the generated functions describe arguments into a Call, `launch` does the rest.
+
+1. open_call, the marshallers and phase 1 run under the GIL: they only touch host memory and never wait.
+2. Phase 2 runs without the GIL, because it waits while the stream's queue is full.
+3. Descriptors are destroyed as soon as phase 2 has returned, device memory when the stream has passed the op: its order
+   sees to that.
+"""
+import os
+
+from cpython.ref cimport Py_INCREF, PyObject, Py_XDECREF
+from libc.stdlib cimport free, malloc
+
+from mindtorch._core.device cimport BACKENDS, NPU
+from mindtorch._core.dtype cimport DTYPES
+from mindtorch._core.scalar cimport BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, Scalar
+from mindtorch._core.tensor cimport Shape, TensorBase, empty_tensor
+from mindtorch._npu.cann.acl_base_rt cimport ACL_BOOL, ACL_COMPLEX128, ACL_DOUBLE, ACL_INT64
+from mindtorch._npu.cann.acl_meta cimport aclIntArray, aclScalar, aclTensor, aclTensorList
+from mindtorch._npu.descriptor cimport describe
+from mindtorch._npu.errors import check_status, driver_message
+from mindtorch._npu.handles cimport bind_device, first_stream, thread_state, wait_for_stream
+from mindtorch._npu.symbols cimport api
+from mindtorch._npu.workspace cimport release_old_workspaces, workspace
+
+
+cdef enum Kind:
+    TENSOR
+    SCALAR
+    INT_ARRAY
+    TENSOR_LIST
+    OBJECT
+
+# Every op has ended when its call returns. Both names are in use: ACL's and torch_npu's.
+cdef bint BLOCKING = "1" in (os.environ.get("ACL_LAUNCH_BLOCKING"), os.environ.get("ASCEND_LAUNCH_BLOCKING"))
+
+
+cdef int open_call(Call *call, TensorBase out) except -1:
+    cdef int device = out.device_index
+    state = thread_state()
+    call.count = 0
+    call.objects = 0
+    call.device = device
+    call.workspace_size = 0
+    call.executor = NULL
+    if state.bound != device:
+        bind_device(device)
+    call.stream = <StreamSlot *>state.streams[device]
+    if call.stream == NULL:
+        call.stream = first_stream(device)
+    return 0
+
+
+# Arguments
+
+cdef inline int keep(Call *call, void *handle, Kind kind) except -1:
+    if handle == NULL or call.count == MAX_ARGUMENTS:
+        refuse(call, handle, kind)
+    call.handles[call.count] = handle
+    call.kinds[call.count] = kind
+    call.count += 1
+    return 0
+
+
+cdef int refuse(Call *call, void *handle, Kind kind) except -1:
+    message = driver_message()
+    if handle != NULL:
+        destroy(handle, kind)
+    close_call(call)
+    if handle != NULL:
+        raise RuntimeError(f"an NPU operator takes at most {MAX_ARGUMENTS} tensors, scalars and arrays")
+    raise RuntimeError(f"NPU error: no descriptor for an argument could be made. {message}")
+
+
+cdef aclTensor *tensor_argument(Call *call, TensorBase tensor) except NULL:
+    cdef aclTensor *descriptor
+    try:
+        if tensor.device_type != NPU:
+            tensor = bring(call, tensor)
+        descriptor = describe(tensor)
+    except BaseException:
+        close_call(call)
+        raise
+    keep(call, descriptor, TENSOR)
+    return descriptor
+
+
+cdef TensorBase bring(Call *call, TensorBase tensor):
+    """A number in a 0-d CPU tensor, brought to the op's device; `call` keeps it until phase 2 has returned."""
+    cdef Shape shape
+    cdef TensorBase brought
+    cdef int i
+    shape.ndim = tensor.ndim
+    for i in range(tensor.ndim):
+        shape.sizes[i] = tensor.sizes[i]
+    brought = empty_tensor(&shape, tensor.dtype, NPU, call.device)
+    BACKENDS[<int>NPU].copy(brought, tensor, False)
+    Py_INCREF(brought)
+    call.objects += 1
+    keep(call, <PyObject *>brought, OBJECT)
+    return brought
+
+
+cdef aclTensor *optional_tensor_argument(Call *call, TensorBase tensor) except? NULL:
+    return NULL if tensor is None else tensor_argument(call, tensor)
+
+
+cdef aclTensorList *tensor_list_argument(Call *call, list tensors) except? NULL:
+    cdef Py_ssize_t count = len(tensors)
+    cdef Py_ssize_t made = 0
+    cdef const aclTensor **elements
+    cdef aclTensorList *result = NULL
+    if count == 0:
+        return NULL
+    elements = <const aclTensor **>malloc(count * sizeof(void *))
+    try:
+        if elements == NULL:
+            raise MemoryError()
+        while made < count:
+            tensor = <TensorBase?>tensors[made]
+            if (<TensorBase>tensor).device_type != NPU:
+                tensor = bring(call, tensor)
+            elements[made] = describe(tensor)
+            made += 1
+        result = api.aclCreateTensorList(elements, count)
+        keep(call, result, TENSOR_LIST)          # which destroys the elements too
+    except BaseException:
+        while result == NULL and made > 0:
+            made -= 1
+            api.aclDestroyTensor(elements[made])
+        close_call(call)
+        raise
+    finally:
+        free(elements)
+    return result
+
+
+cdef aclScalar *scalar_argument(Call *call, const Scalar *scalar) except NULL:
+    cdef aclScalar *result
+    cdef double parts[2]
+    cdef bint truth
+    cdef unsigned char boolean
+    if scalar.kind == FLOAT_KIND:
+        result = api.aclCreateScalar(<void *>&scalar.real, ACL_DOUBLE)
+    elif scalar.kind == COMPLEX_KIND:
+        parts[0] = scalar.real
+        parts[1] = scalar.imag
+        result = api.aclCreateScalar(parts, ACL_COMPLEX128)
+    elif scalar.kind == BOOL_KIND:
+        truth = scalar.integer != 0
+        boolean = truth
+        result = api.aclCreateScalar(&boolean, ACL_BOOL)
+    else:
+        result = api.aclCreateScalar(<void *>&scalar.integer, ACL_INT64)
+    keep(call, result, SCALAR)
+    return result
+
+
+cdef aclIntArray *int_array_argument(Call *call, const Shape *values) except NULL:
+    cdef aclIntArray *result = api.aclCreateIntArray(values.sizes, values.ndim)
+    keep(call, result, INT_ARRAY)
+    return result
+
+
+# The end of a call
+
+cdef inline void destroy(void *handle, int kind) noexcept nogil:
+    if kind == TENSOR:
+        api.aclDestroyTensor(<aclTensor *>handle)
+    elif kind == SCALAR:
+        api.aclDestroyScalar(<aclScalar *>handle)
+    elif kind == INT_ARRAY:
+        api.aclDestroyIntArray(<aclIntArray *>handle)
+    elif kind == TENSOR_LIST:
+        api.aclDestroyTensorList(<aclTensorList *>handle)
+
+
+cdef inline void destroy_all(Call *call) noexcept nogil:
+    cdef int i
+    for i in range(call.count):
+        destroy(call.handles[i], call.kinds[i])
+
+
+cdef void release_objects(Call *call) noexcept:
+    cdef int i
+    for i in range(call.count):
+        if call.kinds[i] == OBJECT:
+            Py_XDECREF(<PyObject *>call.handles[i])
+    call.objects = 0
+
+
+cdef void close_call(Call *call) noexcept:
+    """Frees all that `call` holds; nothing will be launched."""
+    if call.executor != NULL:
+        api.aclDestroyAclOpExecutor(call.executor)
+        call.executor = NULL
+    destroy_all(call)
+    if call.objects != 0:
+        release_objects(call)
+    call.count = 0
+
+
+cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2) except -1:
+    cdef void *scratch = NULL
+    cdef StreamSlot *stream = call.stream
+    if status != 0:
+        fail(call, status, name, True)
+    if call.workspace_size != 0:
+        try:
+            scratch = workspace(stream, call.workspace_size)
+        except BaseException:
+            close_call(call)
+            raise
+    stream.launches += 1
+    with nogil:
+        status = phase2(scratch, call.workspace_size, call.executor, stream.handle)
+        if status == 0:
+            destroy_all(call)
+    stream.launches -= 1
+    call.executor = NULL                         # phase 2 consumes it, also where it fails
+    if stream.old_workspaces != NULL and stream.launches == 0:
+        release_old_workspaces(stream)
+    if status != 0:
+        fail(call, status, name, False)
+    if call.objects != 0:
+        release_objects(call)
+    if BLOCKING:
+        wait_for_stream(stream)
+    return 0
+
+
+cdef int fail(Call *call, int status, const char *name, bint in_phase_1) except -1:
+    if in_phase_1:
+        call.executor = NULL                     # nothing was handed out
+    try:
+        check_status(status, name.decode() + ("GetWorkspaceSize" if in_phase_1 else ""))
+    finally:
+        close_call(call)
+    return -1
+
+
+# Slow paths of the generated functions
+
+cdef int missing_symbol(const char *name, const char *since) except -1:
+    from mindtorch._npu.acl_loader import toolkit
+    raise NotImplementedError(f"{name.decode()} is not in {toolkit()}; it came with CANN {since.decode()}")
+
+
+cdef TensorBase copied(TensorBase tensor, ScalarType dtype):
+    """A contiguous copy of `dtype` on the same device."""
+    cdef Shape shape
+    cdef TensorBase copy
+    cdef int i
+    shape.ndim = tensor.ndim
+    for i in range(tensor.ndim):
+        shape.sizes[i] = tensor.sizes[i]
+    copy = empty_tensor(&shape, dtype, tensor.device_type, tensor.device_index)
+    BACKENDS[tensor.device_type].copy(copy, tensor, False)
+    return copy
+
+
+cdef TensorBase conform(TensorBase tensor, ScalarType wanted, unsigned int mask, const char *name,
+                        const char *argument):
+    if (mask >> <int>wanted) & 1:
+        return copied(tensor, wanted)
+    from mindtorch._npu.acl_loader import toolkit
+    raise NotImplementedError(f"{name.decode()}: argument {argument.decode()} of dtype "
+                              f"{DTYPES[<int>tensor.dtype]} is not supported on npu by {toolkit()}")
+
+
+cdef TensorBase make_contiguous(TensorBase tensor):
+    return tensor if tensor.contiguous else copied(tensor, tensor.dtype)

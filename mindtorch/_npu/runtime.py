@@ -1,0 +1,186 @@
+"""The life of a device: started at its first use, closed with all others when the process ends.
+
+Written in pyACL's calls (see acl.pyx); nothing here is on the way of an op, but for one `synchronize` of each copy to
+the host.
+"""
+import atexit
+import os
+import threading
+
+from mindtorch._npu import acl, acl_loader, allocator, deferred, handles, host_memory, peers
+from mindtorch._npu.errors import check_status
+
+REPEAT_INITIALIZE = 100002
+BAD_FORK = ("Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the "
+            "'spawn' start method")
+
+_RUNTIME_CLEANUP_REGISTERED = False
+_runtimes = {}                   # device index -> _Runtime that has been started
+_lock = threading.Lock()         # guards the start of devices
+_device_count = None
+_owns_acl = False                # aclInit was ours, so aclFinalize is
+_state = "open"                  # "closed" at exit; "forked" in the child of a process that used the NPU
+
+
+def _start_acl():
+    global _owns_acl
+    ret = acl.init()
+    if ret != REPEAT_INITIALIZE:         # somebody else's aclInit serves as well, and is theirs to finalise
+        check_status(ret, "aclInit")
+        _owns_acl = True
+
+
+class _Runtime:
+    """One device: its context, its default stream, and raw memory to be freed when that stream is idle."""
+
+    def __init__(self):
+        self.initialized = False
+        self.device_id = None
+        self.context = None
+        self.stream = None
+        self._deferred = []
+
+    def init(self, device_id):
+        """Starts the device; once is enough."""
+        if self.initialized:
+            return
+        _start_acl()
+        check_status(acl.rt.set_device(device_id), "aclrtSetDevice")
+        try:
+            self.context, ret = acl.rt.create_context(device_id)
+            check_status(ret, "aclrtCreateContext")
+            try:
+                self.stream, ret = acl.rt.create_stream()
+                check_status(ret, "aclrtCreateStreamWithConfig")
+            except BaseException:
+                acl.rt.destroy_context(self.context)
+                raise
+        except BaseException:
+            acl.rt.reset_device(device_id)
+            raise
+        self.device_id = device_id
+        self.initialized = True
+        self._register_cleanup()
+
+    def _register_cleanup(self):
+        global _RUNTIME_CLEANUP_REGISTERED
+        if not _RUNTIME_CLEANUP_REGISTERED:
+            atexit.register(self.shutdown)
+            _RUNTIME_CLEANUP_REGISTERED = True
+
+    def defer_free(self, pointer):
+        """Frees memory of acl.rt.malloc once the default stream is idle."""
+        self._deferred.append(pointer)
+
+    def synchronize(self, stream=None):
+        """Waits for `stream` (a handle; None: the default stream, and then frees what was deferred)."""
+        target = self.stream if stream is None else stream
+        check_status(acl.rt.synchronize_stream(target), "aclrtSynchronizeStream")
+        if target == self.stream:
+            pointers, self._deferred = self._deferred, []
+            for pointer in pointers:
+                check_status(acl.rt.free(pointer), "aclrtFree")
+
+    def synchronize_device(self):
+        """Waits for all streams of the device."""
+        handles.bind(self.device_id)
+        check_status(acl.rt.synchronize_device(), "aclrtSynchronizeDevice")
+        deferred.drain_now()
+
+    def shutdown(self):
+        """Closes every started device, in CANN's order. A status no longer matters: the device may have failed."""
+        global _state
+        if _state != "open":
+            return
+        _state = "closed"
+        started = list(_runtimes.values())
+        for runtime in started:
+            acl.rt.set_context(runtime.context)
+            for stream in handles.streams_of(runtime.device_id):
+                acl.rt.synchronize_stream(stream)
+            deferred.abandon(runtime.device_id)
+        if started:
+            host_memory.close()
+        for runtime in started:
+            runtime._close()
+        _runtimes.clear()
+        if _owns_acl:
+            acl.finalize()
+
+    def _close(self):
+        acl.rt.set_context(self.context)
+        for pointer in self._deferred:
+            acl.rt.free(pointer)
+        allocator.get_allocator(self.device_id).close()
+        handles.close_device(self.device_id)
+        acl.rt.destroy_stream(self.stream)
+        acl.rt.destroy_context(self.context)
+        acl.rt.reset_device(self.device_id)
+        self.initialized = False
+
+
+def get_runtime(index=0):
+    """The runtime of device `index`, started."""
+    runtime = _runtimes.get(index)
+    return _start(index) if runtime is None else runtime
+
+
+def _start(index):
+    _check_usable()
+    count = device_count()
+    if not 0 <= index < count:
+        raise RuntimeError(f"NPU error: invalid device ordinal {index}: {count} device(s) available")
+    with _lock:
+        if index not in _runtimes:
+            runtime = _Runtime()
+            runtime.init(index)
+            handles.adopt_device(index, runtime.context, runtime.stream)
+            _runtimes[index] = runtime
+    return _runtimes[index]
+
+
+def _check_usable():
+    if _state == "forked":
+        raise RuntimeError(BAD_FORK)
+    if _state == "closed":
+        raise RuntimeError("the NPU has been shut down: the process is ending")
+
+
+def device_count():
+    """How many devices there are; loads CANN but starts no device."""
+    global _device_count
+    _check_usable()
+    if _device_count is None:
+        acl_loader.ensure_acl()
+        _start_acl()
+        count, ret = acl.rt.get_device_count()
+        check_status(ret, "aclrtGetDeviceCount")
+        _device_count = count
+    return _device_count
+
+
+def is_started():
+    """Whether any device has been started in this process."""
+    return bool(_runtimes)
+
+
+def in_bad_fork():
+    """Whether this process is the child of one that had started a device."""
+    return _state == "forked"
+
+
+def started_devices():
+    """Indices of the devices in use."""
+    return sorted(_runtimes)
+
+
+def _after_fork_in_child():
+    global _state, _lock
+    _lock = threading.Lock()
+    if _runtimes:
+        _state = "forked"
+        _runtimes.clear()
+        handles.forget_devices()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)

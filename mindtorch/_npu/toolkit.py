@@ -1,0 +1,155 @@
+"""Where CANN is: toolkit roots, their libraries and versions. Opens no library."""
+import glob
+import os
+import platform
+import re
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+MODES = ("auto", "cann", "sim", "off")
+# Variables that name a toolkit root, in the order in which they count.
+VARIABLES = ("MINDTORCH_CANN_HOME", "ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
+SIMULATOR = Path(__file__).parent.parent / "_sim" / "toolkit"
+PREFIXES = ("/usr/local/Ascend", "~/Ascend")
+# Below a prefix: the layout from 8.5 on, then the one until 8.3.
+INSTALLED = ("cann", "ascend-toolkit/latest", "nnae/latest", "nnrt/latest")
+DEVICE_NODES = "/dev/davinci[0-9]*"
+DRIVER_INFO = "/etc/ascend_install.info"
+RUNTIME_LIBRARIES = ("libascendcl.so", "libacl_rt.so")
+ELF_MACHINES = {3: "i386", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
+
+
+@dataclass(frozen=True)
+class Toolkit:
+    """A CANN toolkit: where it lies, which version it says it is, and whether it is the simulated one."""
+    root: Path
+    version: str
+    simulated: bool = False
+
+    def __str__(self):
+        return f"CANN {self.version}{' (simulated)' if self.simulated else ''} at {self.root}"
+
+
+def mode():
+    """MINDTORCH_NPU."""
+    chosen = os.environ.get("MINDTORCH_NPU") or "auto"
+    if chosen not in MODES:
+        raise RuntimeError(f"MINDTORCH_NPU={chosen} is not known: use one of {', '.join(MODES)}")
+    return chosen
+
+
+def find():
+    """The toolkit to use, or RuntimeError with what to do about it."""
+    chosen = mode()
+    if chosen == "off":
+        raise RuntimeError("the NPU is switched off by MINDTORCH_NPU=off")
+    if chosen == "sim":
+        return simulator()
+    for variable in VARIABLES:
+        if os.environ.get(variable):
+            return checked(Path(os.environ[variable]), f"{variable} names it")
+    for root in installed_roots():
+        return checked(root, "it is a standard place of CANN")
+    nodes = sorted(glob.glob(DEVICE_NODES))
+    if nodes or chosen == "cann":
+        because = f"there is an Ascend device ({nodes[0]})" if nodes else "MINDTORCH_NPU=cann asks for it"
+        raise RuntimeError(f"no CANN toolkit was found, but {because}. Looked for {', '.join(VARIABLES)} in the "
+                           f"environment and for {', '.join(INSTALLED)} below {', '.join(PREFIXES)}. Install the CANN "
+                           "toolkit or name its folder in MINDTORCH_CANN_HOME; MINDTORCH_NPU=sim uses the simulator")
+    return simulator()
+
+
+def simulator():
+    """The simulated toolkit that comes with the package."""
+    if find_library(SIMULATOR, "libascendcl.so") is None:
+        raise RuntimeError(f"the simulated CANN toolkit is not built: {SIMULATOR}/lib64/libascendcl.so is missing. "
+                           "Build the package, for instance with `pip install -e .`")
+    return Toolkit(SIMULATOR, read_version(SIMULATOR), simulated=True)
+
+
+def installed_roots():
+    """Standard places where something is installed, the newer layout first."""
+    for prefix in PREFIXES:
+        base = Path(prefix).expanduser()
+        versions = sorted(base.glob("cann-*"), key=lambda root: version_key(root.name), reverse=True)
+        for root in [base / INSTALLED[0], *versions, *(base / name for name in INSTALLED[1:])]:
+            if root.is_dir():
+                yield root
+
+
+def checked(root, because):
+    """The toolkit at `root`, which must hold the runtime library for this processor."""
+    where = f"{root} is used as the CANN toolkit because {because}"
+    if not root.is_dir():
+        raise RuntimeError(f"{where}, but there is no such folder. Correct the variable, or unset it")
+    if all(find_library(root, name) is None for name in RUNTIME_LIBRARIES):
+        machine = platform.machine()
+        foreign = [p.name for p in root.glob("*-linux") if p.name != f"{machine}-linux"]
+        if foreign:
+            raise RuntimeError(f"{where}, but it is for {', '.join(foreign)} and this machine is {machine}. Install "
+                               f"the {machine} package")
+        folders = ", ".join(str(folder) for folder in library_folders(root)) or "no lib64 folder at all"
+        raise RuntimeError(f"{where}, but {' or '.join(RUNTIME_LIBRARIES)} is not there (looked in {folders}). The "
+                           f"installation (version {read_version(root)}) is incomplete: install the toolkit again")
+    return Toolkit(root, read_version(root), simulated=root.resolve() == SIMULATOR.resolve())
+
+
+def library_folders(root):
+    """The folders of a toolkit that hold libraries for this processor, those first that hold most."""
+    names = ("lib64", f"{platform.machine()}-linux/lib64", "runtime/lib64", "compiler/lib64", "opp/lib64",
+             "lib64/plugin/opskernel", "lib64/plugin/nnengine")
+    return [root / name for name in names if (root / name).is_dir()]
+
+
+def driver_folders():
+    """Where the driver's libraries lie, which the toolkit's depend on."""
+    base = Path("/usr/local/Ascend")
+    try:
+        text = Path(DRIVER_INFO).read_text(encoding="utf-8")
+    except OSError:
+        text = ""
+    told = re.search(r"^Driver_Install_Path_Param=(.+)$", text, re.MULTILINE)
+    if told:
+        base = Path(told[1].strip())
+    return [folder for folder in (base / "driver/lib64", base / "driver/lib64/common", base / "driver/lib64/driver")
+            if folder.is_dir()]
+
+
+def find_library(root, name):
+    """Path of a library of the toolkit, or None."""
+    return next((folder / name for folder in library_folders(root) if (folder / name).is_file()), None)
+
+
+def read_version(root):
+    """The version a toolkit says it has, in either layout; "unknown" when it says none."""
+    machine = f"{platform.machine()}-linux"
+    files = [*(root / "share" / "info" / package / "version.info" for package in ("runtime", "opbase", "toolkit")),
+             root / machine / "ascend_toolkit_install.info", root / "ascend_toolkit_install.info",
+             root / "runtime" / "version.info", root / "compiler" / "version.info", root / "version.info",
+             root / machine / "ascend_nnrt_install.info", root / machine / "ascend_nnae_install.info"]
+    for file in files:
+        try:
+            found = re.search(r"^version\s*=\s*\[?([^\s\]]+)", file.read_text(encoding="utf-8"),
+                              re.MULTILINE | re.IGNORECASE)
+        except OSError:
+            continue
+        if found:
+            return found[1]
+    named = re.search(r"(\d+\.\d+[\w.]*)$", root.resolve().name)
+    return named[1] if named else "unknown"
+
+
+def version_key(text):
+    """Sorts versions by their numbers."""
+    return [int(number) for number in re.findall(r"\d+", text)]
+
+
+def machine_of(path):
+    """The processor that a shared library is for, or what else is wrong with the file."""
+    with open(path, "rb") as file:
+        header = file.read(20)
+    if len(header) < 20 or header[:4] != b"\x7fELF":
+        return "no processor: it is no shared library"
+    number = struct.unpack("<H" if header[5] == 1 else ">H", header[18:20])[0]
+    return ELF_MACHINES.get(number, f"processor type {number}")
