@@ -227,8 +227,8 @@ SIM_API aclnnStatus aclGetRawTensorAddr(const aclTensor *tensor, void **addr) {
   return ACLNN_SUCCESS;
 }
 
-SIM_API aclnnStatus aclDumpOpTensors(const char *opType, const char *opName, aclTensor **tensors,
-                                     size_t inputTensorNum, size_t outputTensorNum, aclrtStream) {
+SIM_API aclnnStatus aclDumpOpTensors(const char *opType, const char *opName, aclTensor **tensors, size_t inputTensorNum,
+                                     size_t outputTensorNum, aclrtStream) {
   SIM_ENTER(aclDumpOpTensors);
   CHECK_OUTPUT(aclDumpOpTensors, opType);
   CHECK_OUTPUT(aclDumpOpTensors, opName);

@@ -95,18 +95,18 @@ SIM_API aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor) {
 }
 
 /* Both spellings are in use: older toolkits export the capital one. */
-#define SIM_SETTER(name, roles)                                                                               \
-  SIM_API aclnnStatus name(aclOpExecutor *executor, const size_t index, aclTensor *tensor, void *addr) {      \
-    SIM_ENTER(name);                                                                                          \
-    CHECK_EXECUTOR(name, executor);                                                                           \
-    return setAddress(#name, executor, roles, index, -1, tensor, addr);                                       \
+#define SIM_SETTER(name, roles)                                                                          \
+  SIM_API aclnnStatus name(aclOpExecutor *executor, const size_t index, aclTensor *tensor, void *addr) { \
+    SIM_ENTER(name);                                                                                     \
+    CHECK_EXECUTOR(name, executor);                                                                      \
+    return setAddress(#name, executor, roles, index, -1, tensor, addr);                                  \
   }
-#define SIM_DYNAMIC_SETTER(name, roles)                                                                       \
-  SIM_API aclnnStatus name(aclOpExecutor *executor, size_t irIndex, const size_t relativeIndex,               \
-                           aclTensorList *tensors, void *addr) {                                              \
-    SIM_ENTER(name);                                                                                          \
-    CHECK_EXECUTOR(name, executor);                                                                           \
-    return setDynamicAddress(#name, executor, roles, irIndex, relativeIndex, tensors, addr);                  \
+#define SIM_DYNAMIC_SETTER(name, roles)                                                         \
+  SIM_API aclnnStatus name(aclOpExecutor *executor, size_t irIndex, const size_t relativeIndex, \
+                           aclTensorList *tensors, void *addr) {                                \
+    SIM_ENTER(name);                                                                            \
+    CHECK_EXECUTOR(name, executor);                                                             \
+    return setDynamicAddress(#name, executor, roles, irIndex, relativeIndex, tensors, addr);    \
   }
 
 SIM_SETTER(aclSetInputTensorAddr, kIn)

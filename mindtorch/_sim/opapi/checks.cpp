@@ -13,8 +13,8 @@ struct ShapeText {
     size_t length = 0;
     text[length++] = '[';
     for (int32_t i = 0; i < rank; ++i) {
-      length += static_cast<size_t>(std::snprintf(text + length, sizeof text - length, "%s%lld", i ? "," : "",
-                                                  static_cast<long long>(dims[i])));
+      length += static_cast<size_t>(
+          std::snprintf(text + length, sizeof text - length, "%s%lld", i ? "," : "", static_cast<long long>(dims[i])));
     }
     std::snprintf(text + length, sizeof text - length, "]");
   }
@@ -27,10 +27,10 @@ const char *typeName(aclDataType type) {
     aclDataType type;
     const char *name;
   } kNames[] = {
-      {ACL_FLOAT, "FLOAT"},         {ACL_FLOAT16, "FLOAT16"},       {ACL_INT8, "INT8"},     {ACL_INT32, "INT32"},
-      {ACL_UINT8, "UINT8"},         {ACL_INT16, "INT16"},           {ACL_UINT16, "UINT16"}, {ACL_UINT32, "UINT32"},
-      {ACL_INT64, "INT64"},         {ACL_UINT64, "UINT64"},         {ACL_DOUBLE, "DOUBLE"}, {ACL_BOOL, "BOOL"},
-      {ACL_STRING, "STRING"},       {ACL_COMPLEX64, "COMPLEX64"},   {ACL_BF16, "BF16"},     {ACL_INT4, "INT4"},
+      {ACL_FLOAT, "FLOAT"},           {ACL_FLOAT16, "FLOAT16"},     {ACL_INT8, "INT8"},     {ACL_INT32, "INT32"},
+      {ACL_UINT8, "UINT8"},           {ACL_INT16, "INT16"},         {ACL_UINT16, "UINT16"}, {ACL_UINT32, "UINT32"},
+      {ACL_INT64, "INT64"},           {ACL_UINT64, "UINT64"},       {ACL_DOUBLE, "DOUBLE"}, {ACL_BOOL, "BOOL"},
+      {ACL_STRING, "STRING"},         {ACL_COMPLEX64, "COMPLEX64"}, {ACL_BF16, "BF16"},     {ACL_INT4, "INT4"},
       {ACL_COMPLEX128, "COMPLEX128"}, {ACL_COMPLEX32, "COMPLEX32"}, {ACL_UINT1, "UINT1"},   {ACL_HIFLOAT8, "HIFLOAT8"},
   };
   for (const auto &entry : kNames) {

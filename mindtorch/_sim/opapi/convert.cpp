@@ -274,8 +274,8 @@ aclDataType promoteTypes(aclDataType a, aclDataType b) {
   const TypeFacts *first = factsOf(a), *second = factsOf(b);
   if (first == nullptr || second == nullptr) return ACL_DT_UNDEFINED;
   if (first->category == kComplex || second->category == kComplex) {
-    bool wide = (first->category >= kFloating && first->width == 4) ||
-                (second->category >= kFloating && second->width == 4);
+    bool wide =
+        (first->category >= kFloating && first->width == 4) || (second->category >= kFloating && second->width == 4);
     return wide ? ACL_COMPLEX128 : ACL_COMPLEX64;
   }
   if (first->category != second->category) return first->category > second->category ? a : b;

@@ -145,16 +145,15 @@ constexpr Loops makeLoops() {
 template <class F>
 constexpr Loops kLoopsOf = makeLoops<F>();
 
-#define SIM_ELEMENT(Name, inputs, types, scalars, expression)                                      \
-  struct Name {                                                                                    \
-    static constexpr int kInputs = inputs;                                                         \
-    static constexpr unsigned kTypes = types;                                                      \
-    static constexpr int kNumbers = scalars;                                                       \
-    template <class C>                                                                             \
-    static auto apply([[maybe_unused]] C x, [[maybe_unused]] C y, [[maybe_unused]] C z,            \
-                      [[maybe_unused]] const C *p) {                                               \
-      return expression;                                                                           \
-    }                                                                                              \
+#define SIM_ELEMENT(Name, inputs, types, scalars, expression)                                                          \
+  struct Name {                                                                                                        \
+    static constexpr int kInputs = inputs;                                                                             \
+    static constexpr unsigned kTypes = types;                                                                          \
+    static constexpr int kNumbers = scalars;                                                                           \
+    template <class C>                                                                                                 \
+    static auto apply([[maybe_unused]] C x, [[maybe_unused]] C y, [[maybe_unused]] C z, [[maybe_unused]] const C *p) { \
+      return expression;                                                                                               \
+    }                                                                                                                  \
   };
 
 #define SIM_ELEMENTWISE(op, Name, variant) SIM_OP(op, prepareElementwise, &kLoopsOf<Name>, variant)

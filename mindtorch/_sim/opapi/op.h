@@ -69,8 +69,8 @@ struct OpRule {
   const OpBody *body;
 };
 
-#define SIM_OP(op, ...)           \
-  extern const OpBody body_##op;  \
+#define SIM_OP(op, ...)          \
+  extern const OpBody body_##op; \
   const OpBody body_##op = {__VA_ARGS__};
 
 aclnnStatus beginOp(const OpRule &op, const Argument *arguments, uint64_t *workspace_size, aclOpExecutor **executor);

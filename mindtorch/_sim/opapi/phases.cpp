@@ -71,8 +71,8 @@ aclnnStatus measure(const OpRule &op, const ParameterRule &rule, const aclTensor
   sound = sound && !__builtin_mul_overflow(static_cast<int64_t>(last + 1), operand->item, &bytes);
   if (!sound) return unsound(op, rule, "a shape too large, rank", tensor->rank, "a view of less than 2^63 bytes");
   if (!is_contiguous && !rule.strided && count > 1) {
-    return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s is not contiguous, expected a contiguous tensor",
-                   op.name, rule.name);
+    return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s is not contiguous, expected a contiguous tensor", op.name,
+                   rule.name);
   }
   if (overlaps && (rule.role & kOut) && count > 0) {
     return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s is written but has a stride 0, expected no overlap",
@@ -111,8 +111,8 @@ aclnnStatus captureTensor(aclOpExecutor &executor, const ParameterRule &rule, co
   aclDataType type = tensor->type;
   if (!allows(rule.types, type)) return wrongType(op, rule, type);
   if (tensor->rank < rule.least_rank || tensor->rank > rule.most_rank) {
-    return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s has %u dimensions, expected %u to %u", op.name,
-                   rule.name, tensor->rank, rule.least_rank, rule.most_rank);
+    return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s has %u dimensions, expected %u to %u", op.name, rule.name,
+                   tensor->rank, rule.least_rank, rule.most_rank);
   }
   if (tensor->format < 0 || tensor->format >= 64 || (kBaseFormats >> tensor->format & 1u) == 0) {
     return unsound(op, rule, "format", tensor->format, "a base format (ND, NCHW, ...)");
@@ -203,8 +203,7 @@ aclnnStatus captureList(aclOpExecutor &executor, const ParameterRule &rule, cons
   if (!isLive(list, kTensorListMagic)) return dead(*executor.op, rule, list);
   executor.references.push() = {&list->header, list->header.generation, parameter};
   for (uint64_t i = 0; i < list->size; ++i) {
-    aclnnStatus status =
-        captureTensor(executor, rule, list->items[i], parameter, ordinal, static_cast<int64_t>(i));
+    aclnnStatus status = captureTensor(executor, rule, list->items[i], parameter, ordinal, static_cast<int64_t>(i));
     if (status != ACLNN_SUCCESS) return status;
   }
   return ACLNN_SUCCESS;
@@ -262,8 +261,8 @@ aclError runTask(void *argument) {
   aclOpExecutor &executor = *static_cast<aclOpExecutor *>(argument);
   for (Operand &operand : executor.operands) {
     if (operand.count == 0) continue;
-    operand.host = static_cast<char *>(simDeviceMemory(reinterpret_cast<const void *>(operand.address),
-                                                       static_cast<uint64_t>(operand.bytes)));
+    operand.host = static_cast<char *>(
+        simDeviceMemory(reinterpret_cast<const void *>(operand.address), static_cast<uint64_t>(operand.bytes)));
     if (operand.host == nullptr) return ACL_ERROR_RT_AICORE_EXCEPTION;
   }
   if (executor.workspace_size > 0) {
@@ -307,8 +306,8 @@ aclnnStatus checkWorkspace(const OpRule &op, void *workspace, uint64_t size, acl
     return ACLNN_SUCCESS;
   }
   return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001",
-                 "%s: workspace %p, expected %llu bytes of live device memory at a multiple of 32", op.name,
-                 workspace, static_cast<unsigned long long>(needed));
+                 "%s: workspace %p, expected %llu bytes of live device memory at a multiple of 32", op.name, workspace,
+                 static_cast<unsigned long long>(needed));
 }
 
 /* A repeatable executor may have been given other addresses since phase 1. */

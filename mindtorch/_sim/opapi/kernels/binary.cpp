@@ -66,8 +66,8 @@ SIM_ELEMENT(PowNumber, 1, kAll, 1, power(x, p[0]))
 SIM_ELEMENT(NumberPow, 1, kAll, 1, power(p[0], x))
 SIM_ELEMENT(Maximum, 2, kReals, 0, larger(x, y))
 SIM_ELEMENT(Minimum, 2, kReals, 0, smaller(x, y))
-SIM_ELEMENT(BitwiseAnd, 2, kIntegers, 0, x & y)
-SIM_ELEMENT(BitwiseAndNumber, 1, kIntegers, 1, x & p[0])
+SIM_ELEMENT(BitwiseAnd, 2, kIntegers, 0, x &y)
+SIM_ELEMENT(BitwiseAndNumber, 1, kIntegers, 1, x &p[0])
 SIM_ELEMENT(BitwiseOr, 2, kIntegers, 0, x | y)
 
 /* Rounding modes of aclnnDivMod: 0 none, 1 towards zero, 2 down. The attribute follows the second operand. */

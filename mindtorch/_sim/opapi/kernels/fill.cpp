@@ -82,7 +82,8 @@ aclnnStatus prepareArange(aclOpExecutor &executor, const Argument *, const OpBod
     return refuse(executor, "no sequence goes from %g to %g in steps of %g", start, end, step);
   }
   double length = std::ceil((end - start) / step);
-  if (!(length < 0x1p62)) return refuse(executor, "the sequence from %g to %g in steps of %g is too long", start, end, step);
+  if (!(length < 0x1p62))
+    return refuse(executor, "the sequence from %g to %g in steps of %g is too long", start, end, step);
   Shape shape;
   shape.rank = 1;
   shape.dims[0] = static_cast<int64_t>(length);

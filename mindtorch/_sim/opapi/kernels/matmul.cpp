@@ -152,8 +152,7 @@ void expandBatch(Operand *operand, const Shape &batch) {
   expandTo(operand, shape);
 }
 
-aclnnStatus checkProduct(const aclOpExecutor &executor, const Operand &left, const Operand &right,
-                         const Operand &out) {
+aclnnStatus checkProduct(const aclOpExecutor &executor, const Operand &left, const Operand &right, const Operand &out) {
   if (columnsOf(left) != rowsOf(right)) {
     return refuse(executor, "the inner dimensions %lld and %lld differ", static_cast<long long>(columnsOf(left)),
                   static_cast<long long>(rowsOf(right)));

@@ -202,8 +202,7 @@ aclnnStatus prepareSum(aclOpExecutor &executor, const Argument *arguments, const
   if (status != ACLNN_SUCCESS) return status;
   uint8_t compute = std::max(foldCompute(type), uint8_t{kF64});
   if (type == ACL_BOOL) compute = std::max(foldCompute(in.type), compute);
-  return prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), compute, mask,
-                        arguments[2].integer != 0);
+  return prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), compute, mask, arguments[2].integer != 0);
 }
 
 /* self, dim, keepDim, noopWithEmptyAxes, out */
@@ -244,8 +243,8 @@ aclnnStatus prepareWhole(aclOpExecutor &executor, const Argument *, const OpBody
   const Operand &in = executor.operands[0];
   aclnnStatus status = requireCast(executor, in.type, executor.operands[1]);
   if (status != ACLNN_SUCCESS) return status;
-  return prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), foldCompute(in.type),
-                        (1u << in.rank) - 1, false);
+  return prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), foldCompute(in.type), (1u << in.rank) - 1,
+                        false);
 }
 
 /* self, dim, keepdim, then [out,] indices. Variant 1: positions only. */

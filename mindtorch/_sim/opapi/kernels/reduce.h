@@ -16,7 +16,7 @@ struct Accumulator {
 
 struct Reducer {
   void (*fold[4])(Accumulator *accumulator, const void *block, int64_t count); /* by compute type */
-  void (*finish)(Accumulator *accumulator, uint8_t compute);                  /* may be NULL */
+  void (*finish)(Accumulator *accumulator, uint8_t compute);                   /* may be NULL */
   double start;
   bool needs_elements; /* has no value for an empty set */
 };

@@ -52,9 +52,8 @@ void whereLoop(const LoopArguments &arguments) {
   for (int64_t i = 0; i < arguments.count; ++i) out[i] = condition[i] != 0 ? x[i] : y[i];
 }
 
-constexpr Loops kWhere = {{whereLoop<float>, whereLoop<double>, whereLoop<int64_t>, whereLoop<Complex>},
-                          {kF32, kF64, kI64, kC128},
-                          0};
+constexpr Loops kWhere = {
+    {whereLoop<float>, whereLoop<double>, whereLoop<int64_t>, whereLoop<Complex>}, {kF32, kF64, kI64, kC128}, 0};
 
 aclnnStatus prepareWhere(aclOpExecutor &executor, const Argument *, const OpBody &) {
   Operand &condition = executor.operands[0];

@@ -1,0 +1,219 @@
+/* The two-phase protocol and its violations; descriptors, lists, repeatable executors; documented rules. */
+#include <thread>
+
+#include "aclnn/aclnn_base.h"
+#include "aclnnop/aclnn_add.h"
+#include "aclnnop/aclnn_mul.h"
+#include "aclnnop/aclnn_reduce_sum.h"
+#include "aclnnop/aclnn_relu.h"
+#include "op_test.h"
+
+extern "C" aclnnStatus aclnnAcosGetWorkspaceSize(const aclTensor *input, aclTensor *out, uint64_t *workspaceSize,
+                                                 aclOpExecutor **executor);
+
+namespace {
+
+bool messageHas(const char *text) {
+  const char *message = aclGetRecentErrMsg();
+  bool found = message != nullptr && std::strstr(message, text) != nullptr;
+  if (!found) std::fprintf(stderr, "no \"%s\" in \"%s\"\n", text, message != nullptr ? message : "");
+  return found;
+}
+
+struct Sum {
+  Tensor x{ACL_FLOAT, {4}, {1, 2, 3, 4}}, y{ACL_FLOAT, {4}, {10, 20, 30, 40}}, out{ACL_FLOAT, {4}, {}};
+  Scalar one{1};
+  uint64_t size = 99;
+  aclOpExecutor *executor = nullptr;
+  aclnnStatus begin() { return aclnnAddGetWorkspaceSize(x, y, one, out, &size, &executor); }
+};
+
+void testOrder() {
+  currentCase() = "phases";
+  Sum sum;
+  EXPECT(sum.begin() == ACLNN_SUCCESS && sum.size == 0);
+  EXPECT(simLive(SIM_EXECUTOR) == 1);
+  EXPECT(aclnnAdd(nullptr, 0, sum.executor, nullptr) == ACLNN_SUCCESS);
+  EXPECT(simLive(SIM_EXECUTOR) == 0);
+  EXPECT_VALUES(sum.out.read(), {11, 22, 33, 44}, 0);
+  EXPECT(aclnnAdd(nullptr, 0, sum.executor, nullptr) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(messageHas("phase 2 called twice"));
+  EXPECT(aclnnAdd(nullptr, 0, nullptr, nullptr) == ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT(sum.begin() == ACLNN_SUCCESS);
+  EXPECT(aclnnMul(nullptr, 0, sum.executor, nullptr) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(messageHas("made by phase 1 of aclnnAdd"));
+  EXPECT(aclDestroyAclOpExecutor(sum.executor) == ACLNN_SUCCESS);
+  EXPECT(aclDestroyAclOpExecutor(sum.executor) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(aclnnAdd(nullptr, 0, sum.executor, nullptr) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(aclDestroyAclOpExecutor(nullptr) == ACLNN_ERR_INNER_NULLPTR);
+  EXPECT(aclnnAddGetWorkspaceSize(sum.x, sum.y, sum.one, sum.out, nullptr, &sum.executor) == ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT(aclnnAddGetWorkspaceSize(nullptr, sum.y, sum.one, sum.out, &sum.size, &sum.executor) ==
+         ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT(messageHas("aclnnAdd: self is NULL"));
+  EXPECT(aclnnAddGetWorkspaceSize(sum.x, sum.y, nullptr, sum.out, &sum.size, &sum.executor) == ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT(simLive(SIM_EXECUTOR) == 0);
+}
+
+void testWorkspace() {
+  currentCase() = "workspace";
+  Tensor self(ACL_FLOAT, {4}, {1, 2, 3, 4}), out(ACL_FLOAT, {}, {});
+  IntArray all{};
+  uint64_t size = 0;
+  aclOpExecutor *executor = nullptr;
+  auto begin = [&] { return aclnnReduceSumGetWorkspaceSize(self, all, false, ACL_FLOAT, out, &size, &executor); };
+  EXPECT(begin() == ACLNN_SUCCESS && size > 0 && size % 512 == 0);
+  EXPECT(aclnnReduceSum(nullptr, size, executor, nullptr) == ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT(simLive(SIM_EXECUTOR) == 0); /* the failure used the executor up */
+  void *workspace = nullptr;
+  EXPECT(aclrtMalloc(&workspace, size, ACL_MEM_MALLOC_HUGE_FIRST) == ACL_SUCCESS);
+  EXPECT(begin() == ACLNN_SUCCESS);
+  EXPECT(aclnnReduceSum(workspace, size - 1, executor, nullptr) == ACLNN_ERR_PARAM_INVALID);
+  char host[512];
+  EXPECT(begin() == ACLNN_SUCCESS);
+  EXPECT(aclnnReduceSum(host, size, executor, nullptr) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(begin() == ACLNN_SUCCESS);
+  EXPECT(aclnnReduceSum(workspace, size, executor, nullptr) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), {10}, 0);
+  EXPECT(aclrtFree(workspace) == ACL_SUCCESS);
+}
+
+void testLifetimes() {
+  currentCase() = "lifetimes";
+  Sum sum;
+  {
+    Tensor gone(ACL_FLOAT, {4}, {1, 1, 1, 1});
+    EXPECT(aclnnAddGetWorkspaceSize(gone, sum.y, sum.one, sum.out, &sum.size, &sum.executor) == ACLNN_SUCCESS);
+  }
+  Tensor successor(ACL_FLOAT, {4}, {5, 5, 5, 5}); /* takes the descriptor's place */
+  EXPECT(aclnnAdd(nullptr, 0, sum.executor, nullptr) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(messageHas("self was destroyed between the phases"));
+  aclTensor *dead = Tensor(ACL_FLOAT, {4}, {}).release();
+  EXPECT(aclDestroyTensor(dead) == ACLNN_SUCCESS);
+  EXPECT(aclDestroyTensor(dead) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(aclnnAddGetWorkspaceSize(dead, sum.y, sum.one, sum.out, &sum.size, &sum.executor) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(messageHas("no live object"));
+  aclTensor *foreign = reinterpret_cast<aclTensor *>(sum.one.handle);
+  EXPECT(aclnnAddGetWorkspaceSize(foreign, sum.y, sum.one, sum.out, &sum.size, &sum.executor) ==
+         ACLNN_ERR_PARAM_INVALID);
+  for (const void *nothing : {static_cast<const void *>(nullptr)}) {
+    EXPECT(aclDestroyTensor(static_cast<const aclTensor *>(nothing)) == ACLNN_SUCCESS);
+    EXPECT(aclDestroyScalar(static_cast<const aclScalar *>(nothing)) == ACLNN_SUCCESS);
+    EXPECT(aclDestroyIntArray(static_cast<const aclIntArray *>(nothing)) == ACLNN_SUCCESS);
+    EXPECT(aclDestroyTensorList(static_cast<const aclTensorList *>(nothing)) == ACLNN_SUCCESS);
+  }
+  EXPECT(sum.begin() == ACLNN_SUCCESS);
+  EXPECT(aclnnAdd(nullptr, 0, sum.executor, nullptr) == ACLNN_SUCCESS);
+}
+
+void testRules() {
+  currentCase() = "rules";
+  Sum sum;
+  uint64_t size;
+  aclOpExecutor *executor;
+  auto relu = [&](const aclTensor *self, const aclTensor *out) {
+    return aclnnReluGetWorkspaceSize(self, out, &size, &executor);
+  };
+  Tensor shorter(ACL_FLOAT, {3}, {}), doubles(ACL_DOUBLE, {4}, {});
+  EXPECT(relu(sum.x, shorter) == ACLNN_ERR_PARAM_INVALID && messageHas("out has shape [3], expected [4]"));
+  EXPECT(relu(doubles, sum.out) == ACLNN_ERR_PARAM_INVALID && messageHas("self has data type DOUBLE (11), expected"));
+  Tensor deep(ACL_FLOAT, {1, 1, 1, 1, 1, 1, 1, 1, 1}, {1});
+  EXPECT(relu(deep, deep) == ACLNN_ERR_PARAM_INVALID && messageHas("self has 9 dimensions"));
+  const int64_t dims[] = {4}, strides[] = {-1}, storage[] = {4};
+  char *memory = static_cast<char *>(sum.x.memory());
+  auto describe = [&](const int64_t *stride, int64_t offset, aclFormat format, void *data) {
+    return aclCreateTensor(dims, 1, ACL_FLOAT, stride, offset, format, storage, 1, data);
+  };
+  struct {
+    aclTensor *tensor;
+    const char *message;
+  } cases[] = {
+      {describe(strides, 3, ACL_FORMAT_ND, memory), "stride -1"},
+      {describe(nullptr, -1, ACL_FORMAT_ND, memory), "view offset -1"},
+      {describe(nullptr, 0, ACL_FORMAT_FRACTAL_NZ, memory), "format 29"},
+      {describe(nullptr, 0, ACL_FORMAT_ND, memory + 4), "multiple of 32"},
+      {describe(nullptr, 1 << 30, ACL_FORMAT_ND, memory), "live device memory"},
+      {describe(nullptr, 0, ACL_FORMAT_ND, nullptr), "live device memory"},
+  };
+  for (auto &test : cases) {
+    currentCase() = test.message;
+    EXPECT(relu(test.tensor, sum.out) == ACLNN_ERR_PARAM_INVALID && messageHas(test.message));
+    EXPECT(aclDestroyTensor(test.tensor) == ACLNN_SUCCESS);
+  }
+  currentCase() = "no kernel";
+  EXPECT(aclnnAcosGetWorkspaceSize(sum.x, sum.out, &size, &executor) == ACLNN_ERR_INNER_FIND_KERNEL_ERROR);
+  EXPECT(messageHas("aclnnAcos"));
+  EXPECT(aclCreateTensor(nullptr, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, storage, 1, memory) == nullptr);
+}
+
+void testGetters() {
+  currentCase() = "getters";
+  Tensor tensor(ACL_BF16, {2, 3}, {}, kTransposed);
+  int64_t *dims = nullptr, *strides = nullptr, offset = -1;
+  uint64_t count = 0;
+  aclDataType type;
+  EXPECT(aclGetViewShape(tensor, &dims, &count) == ACLNN_SUCCESS && count == 2 && dims[0] == 2 && dims[1] == 3);
+  EXPECT(aclGetViewStrides(tensor, &strides, &count) == ACLNN_SUCCESS && strides[0] == 1 && strides[1] == 2);
+  EXPECT(aclGetViewOffset(tensor, &offset) == ACLNN_SUCCESS && offset == 0);
+  EXPECT(aclGetDataType(tensor, &type) == ACLNN_SUCCESS && type == ACL_BF16);
+  EXPECT(aclGetViewShape(nullptr, &dims, &count) == ACLNN_ERR_PARAM_NULLPTR);
+  delete[] dims;
+  delete[] strides;
+  IntArray array{1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+  EXPECT(aclGetIntArraySize(array, &count) == ACLNN_SUCCESS && count == 10);
+  void *address = nullptr;
+  EXPECT(aclGetRawTensorAddr(tensor, &address) == ACLNN_SUCCESS && address == tensor.memory());
+  EXPECT(aclnnInit(nullptr) == ACLNN_SUCCESS && aclnnFinalize() == ACLNN_SUCCESS);
+}
+
+void testRepeatable() {
+  currentCase() = "repeatable";
+  Sum sum;
+  Tensor other(ACL_FLOAT, {4}, {5, 6, 7, 8}), target(ACL_FLOAT, {4}, {});
+  EXPECT(sum.begin() == ACLNN_SUCCESS);
+  EXPECT(aclSetAclOpExecutorRepeatable(sum.executor) == ACLNN_SUCCESS);
+  EXPECT(aclnnAdd(nullptr, 0, sum.executor, nullptr) == ACLNN_SUCCESS);
+  EXPECT_VALUES(sum.out.read(), {11, 22, 33, 44}, 0);
+  EXPECT(aclSetInputTensorAddr(sum.executor, 0, sum.x, other.memory()) == ACLNN_SUCCESS);
+  EXPECT(AclSetOutputTensorAddr(sum.executor, 0, sum.out, target.memory()) == ACLNN_SUCCESS);
+  EXPECT(aclnnAdd(nullptr, 0, sum.executor, nullptr) == ACLNN_SUCCESS);
+  EXPECT_VALUES(target.read(), {15, 26, 37, 48}, 0);
+  EXPECT(aclSetTensorAddr(sum.executor, 2, sum.out, sum.out.memory()) == ACLNN_SUCCESS);
+  EXPECT(aclSetInputTensorAddr(sum.executor, 2, sum.x, other.memory()) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(aclSetInputTensorAddr(sum.executor, 1, sum.x, other.memory()) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(aclSetInputTensorAddr(sum.executor, 0, nullptr, nullptr) == ACLNN_ERR_INNER_NULLPTR);
+  EXPECT(aclSetInputTensorAddr(nullptr, 0, sum.x, nullptr) == ACLNN_ERR_INNER_NULLPTR);
+  EXPECT(aclDestroyAclOpExecutor(sum.executor) == ACLNN_SUCCESS);
+}
+
+/* Descriptors made on one thread and destroyed on another, more of them than a thread keeps. */
+void testThreads() {
+  currentCase() = "threads";
+  const int64_t dims[] = {2};
+  for (int round = 0; round < 3; ++round) {
+    std::vector<aclTensor *> tensors(2000);
+    std::thread maker([&] {
+      for (aclTensor *&tensor : tensors) {
+        tensor = aclCreateTensor(dims, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, dims, 1, nullptr);
+      }
+    });
+    maker.join();
+    std::thread breaker([&] {
+      for (aclTensor *tensor : tensors) EXPECT(aclDestroyTensor(tensor) == ACLNN_SUCCESS);
+    });
+    breaker.join();
+  }
+  EXPECT(simLive(SIM_TENSOR) == 0);
+}
+
+}  // namespace
+
+int main() {
+  Session session;
+  testOrder();
+  testWorkspace();
+  testLifetimes();
+  testRules();
+  testGetters();
+  testRepeatable();
+  testThreads();
+}
