@@ -35,6 +35,7 @@ cdef int stack(Shape *shape, list tensors, int64_t dim) except -1
 cdef int64_t wrap_dim(int64_t dim, int ndim) except? -1                # IndexError as torch; 0-d counts as one dim
 cdef int wrap_dims(Shape *dims, int ndim) except -1                    # in place; duplicates: RuntimeError
 
+cdef int cannot_multiply(int64_t rows, int64_t inner, int64_t other_inner, int64_t columns) except -1   # always raises
 cdef int broadcast_shapes(Shape *shape, const Shape *other) except -1  # shape: broadcast with `other`, in place
 
 # outputs
@@ -43,5 +44,6 @@ cdef int broadcast_shapes(Shape *shape, const Shape *other) except -1  # shape: 
 cdef TensorBase output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type, int device_index)
 # The caller counts the new version of `out`.
 cdef TensorBase write_back(TensorBase result, TensorBase out)          # returns `out` when it was given, else result
+cdef int check_overlap(TensorBase written) except -1                   # RuntimeError for expanded tensors
 # In-place: shape must be self's, dtype must be castable to self's, self must not overlap itself (expanded).
 cdef TensorBase inplace_output(TensorBase self, const Shape *shape, ScalarType dtype)

@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
 from mindtorch._core.dtype cimport ITEMSIZE
-from mindtorch._core.scalar cimport ScalarType
+from mindtorch._core.scalar cimport Scalar, ScalarType
 
 
 cdef enum:
@@ -102,5 +102,6 @@ ctypedef struct Operators:
     object (*ipow)(object a, object b)
     object (*getitem)(object a, object index)
     int (*setitem)(object a, object index, object value) except -1
+    int (*fill)(TensorBase self, const Scalar *value) except -1       # every element = value; counts no version
 
 cdef Operators OPERATORS

@@ -1,0 +1,318 @@
+"""Copies, casts and moves between devices: copy_, clone, contiguous, to and its short forms."""
+import warnings
+
+from mindtorch._core.arguments cimport (
+    no_combination, require_bool, require_device, require_dtype, require_scalar, require_tensor, wrong_type)
+from mindtorch._core.device cimport CPU, NPU, copy_data, device, resolve
+from mindtorch._core.dtype cimport CODE_NAMES, KIND, code_name, dtype, dtype_code
+from mindtorch._core.infer cimport broadcast, check_overlap
+from mindtorch._core.scalar cimport (
+    COMPLEX_KIND, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double, Float, Half, Int, Long, Scalar,
+    Short, is_scalar)
+from mindtorch._core.tensor cimport (
+    OPERATORS, Shape, empty_like_tensor, empty_tensor, make_alias, set_geometry, set_storage, shape_text)
+from mindtorch._core.values cimport scalar_tensor
+
+from mindtorch._core.formats import contiguous_format, memory_format, preserve_format
+
+
+cdef TensorBase contiguous_copy(TensorBase self):
+    cdef Shape shape
+    cdef TensorBase result
+    cdef int i
+    shape.ndim = self.ndim
+    for i in range(self.ndim):
+        shape.sizes[i] = self.sizes[i]
+    result = empty_tensor(&shape, self.dtype, self.device_type, self.device_index)
+    copy_data(result, self, False)
+    return result
+
+
+cdef TensorBase contiguous(TensorBase self):
+    return self if self.contiguous else contiguous_copy(self)
+
+
+cdef TensorBase clone_tensor(TensorBase self):
+    cdef TensorBase result = empty_like_tensor(self, self.dtype, self.device_type, self.device_index)
+    copy_data(result, self, False)
+    return result
+
+
+cdef int warn_of_lost_imaginary(ScalarType source, ScalarType target) except -1:
+    if KIND[<int>source] == COMPLEX_KIND and KIND[<int>target] != COMPLEX_KIND and target != Bool:
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=2)
+    return 0
+
+
+cdef TensorBase convert(TensorBase self, ScalarType dtype, int device_type, int device_index, bint non_blocking,
+                        bint copy):
+    cdef TensorBase result
+    if not copy and dtype == self.dtype and device_type == self.device_type and device_index == self.device_index:
+        return self
+    warn_of_lost_imaginary(self.dtype, dtype)
+    result = empty_like_tensor(self, dtype, device_type, device_index)
+    copy_data(result, self, non_blocking)
+    return result
+
+
+cdef TensorBase copy_into(TensorBase self, TensorBase source, bint non_blocking):
+    cdef Shape shape
+    cdef int i
+    check_overlap(self)
+    broadcast(&shape, self, source)
+    for i in range(shape.ndim):
+        if shape.ndim != self.ndim or shape.sizes[i] != self.sizes[i]:
+            raise RuntimeError(f"output with shape {shape_text(self.ndim, self.sizes)} doesn't match the broadcast "
+                               f"shape {shape_text(shape.ndim, shape.sizes)}")
+    warn_of_lost_imaginary(source.dtype, self.dtype)
+    copy_data(self, source, non_blocking)
+    self.storage.version += 1
+    return self
+
+
+cdef int fill_by_copy(TensorBase self, const Scalar *value) except -1:
+    """Serves `a[i] = 3` until a backend's fill kernel takes the slot."""
+    copy_data(self, scalar_tensor(value, self.dtype), False)
+    return 0
+
+
+OPERATORS.fill = fill_by_copy
+
+
+cdef str type_string(TensorBase self):
+    return f"torch.{'' if self.device_type == CPU else 'npu.'}{code_name(self.dtype)}Tensor"
+
+
+# --- memory formats ----------------------------------------------------------------------------------------------------
+
+cdef bint wants_contiguous(object format, const char *function) except -1:
+    """Of the formats, None and preserve_format keep the order of strides; contiguous_format does not."""
+    if format is None or format is preserve_format:
+        return False
+    if format is contiguous_format:
+        return True
+    if not isinstance(format, memory_format):
+        wrong_type(format, function, b"memory_format", 0, "torch.memory_format")
+    raise NotImplementedError(f"{function.decode()}(): memory_format {format} is not supported")
+
+
+def contiguous_method(TensorBase self, memory_format=contiguous_format):
+    """The tensor itself when its elements lie in order, else a copy in which they do."""
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    wants_contiguous(memory_format, b"contiguous")
+    return contiguous(self)
+
+
+def clone(input, *, memory_format=None):
+    """A copy; the order of strides is kept, unless contiguous_format is asked for."""
+    cdef TensorBase self = require_tensor(input, b"clone", b"input", 1)
+    return contiguous_copy(self) if wants_contiguous(memory_format, b"clone") else clone_tensor(self)
+
+
+# --- copy_ and to ------------------------------------------------------------------------------------------------------
+
+def copy_(TensorBase self, src, non_blocking=False):
+    """Write the elements of `src` here, broadcast, cast and moved as needed."""
+    cdef Scalar number
+    if is_scalar(src):
+        check_overlap(self)
+        require_scalar(src, &number, b"copy_", b"other", 1)
+        OPERATORS.fill(self, &number)
+        self.storage.version += 1
+        return self
+    return copy_into(self, require_tensor(src, b"copy_", b"other", 1),
+                     require_bool(non_blocking, b"copy_", b"non_blocking", 2))
+
+
+TO_FORMS = (
+    " * (torch.device device = None, torch.dtype dtype = None, bool non_blocking = False, bool copy = False, *, "
+    "torch.memory_format memory_format = None)\n"
+    " * (torch.dtype dtype, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)\n"
+    " * (Tensor tensor, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)\n")
+
+cdef dict TO_NAMES = {
+    "dtype": ("dtype", "non_blocking", "copy"),
+    "other": ("other", "non_blocking", "copy"),
+    "device": ("device", "dtype", "non_blocking", "copy"),
+}
+
+
+cdef dict to_options(tuple args, dict kwargs):
+    """The arguments of `to` by name, whichever of its forms was used."""
+    cdef str form = "device"
+    cdef dict options
+    if args and isinstance(args[0], TensorBase):
+        form = "other"
+    elif args and (isinstance(args[0], dtype) or args[0] in (float, int, bool, complex)):
+        form = "dtype"
+    names = TO_NAMES[form]
+    if len(args) > len(names):
+        no_combination(b"to", args, kwargs, TO_FORMS)
+    options = dict(zip(names, args))
+    for name, value in kwargs.items():
+        if name in options or name not in ("device", "dtype", "non_blocking", "copy", "memory_format", "other"):
+            no_combination(b"to", args, kwargs, TO_FORMS)
+        options[name] = value
+    for name in ("non_blocking", "copy"):
+        if not isinstance(options.get(name, False), bool):
+            no_combination(b"to", args, kwargs, TO_FORMS)
+    return options
+
+
+cdef TensorBase to_with(TensorBase self, dict options):
+    cdef int device_type = self.device_type, device_index = self.device_index
+    cdef ScalarType code = self.dtype
+    cdef bint non_blocking = options.get("non_blocking", False), copy = options.get("copy", False)
+    cdef TensorBase other = options.get("other")
+    cdef TensorBase result
+    if other is not None:
+        code = other.dtype
+        device_type = other.device_type
+        device_index = other.device_index
+    else:
+        code = require_dtype(options.get("dtype"), code, b"to", b"dtype")
+        if options.get("device") is not None:
+            require_device(options["device"], &device_type, &device_index, b"to")
+    if wants_contiguous(options.get("memory_format"), b"to"):
+        result = contiguous_copy(self) if copy else contiguous(self)
+        return convert(result, code, device_type, device_index, non_blocking, False)
+    return convert(self, code, device_type, device_index, non_blocking, copy)
+
+
+def to(TensorBase self, *args, **kwargs):
+    """The tensor with another dtype, on another device, or both; itself when nothing changes (unless copy=True).
+
+    `to(dtype)`, `to(device, dtype)`, `to(other)`, each with non_blocking, copy and memory_format.
+    """
+    cdef int device_type, device_index
+    if len(args) == 1 and not kwargs:           # the two common forms
+        value = args[0]
+        if isinstance(value, dtype):
+            return convert(self, (<dtype>value).code, self.device_type, self.device_index, False, False)
+        if isinstance(value, (device, str)):
+            resolve(value, &device_type, &device_index)
+            return convert(self, self.dtype, device_type, device_index, False, False)
+    return to_with(self, to_options(args, kwargs))
+
+
+def cpu(TensorBase self, memory_format=None):
+    """The tensor in host memory; itself when it is there. Waits for the device."""
+    return to_with(self, {"device": "cpu", "memory_format": memory_format})
+
+
+def npu(TensorBase self, device=None, non_blocking=False, memory_format=None):
+    """The tensor on an NPU: the current one, or the one given by index, string or torch.device."""
+    cdef int device_type = NPU, device_index
+    require_device("npu" if device is None else device, &device_type, &device_index, b"npu")
+    if device_type != NPU:
+        raise RuntimeError("Invalid device, must be npu device")
+    if wants_contiguous(memory_format, b"npu"):
+        self = contiguous(self)
+    return convert(self, self.dtype, device_type, device_index,
+                   require_bool(non_blocking, b"npu", b"non_blocking"), False)
+
+
+cdef inline TensorBase cast(TensorBase self, ScalarType code, object format, const char *function):
+    if format is not None and wants_contiguous(format, function):
+        self = contiguous(self)
+    return convert(self, code, self.device_type, self.device_index, False, False)
+
+
+def float_(TensorBase self, memory_format=None):
+    return cast(self, Float, memory_format, b"float")
+
+
+def double(TensorBase self, memory_format=None):
+    return cast(self, Double, memory_format, b"double")
+
+
+def half(TensorBase self, memory_format=None):
+    return cast(self, Half, memory_format, b"half")
+
+
+def bfloat16(TensorBase self, memory_format=None):
+    return cast(self, BFloat16, memory_format, b"bfloat16")
+
+
+def byte(TensorBase self, memory_format=None):
+    return cast(self, Byte, memory_format, b"byte")
+
+
+def char_(TensorBase self, memory_format=None):
+    return cast(self, Char, memory_format, b"char")
+
+
+def short_(TensorBase self, memory_format=None):
+    return cast(self, Short, memory_format, b"short")
+
+
+def int_(TensorBase self, memory_format=None):
+    return cast(self, Int, memory_format, b"int")
+
+
+def long_(TensorBase self, memory_format=None):
+    return cast(self, Long, memory_format, b"long")
+
+
+def bool_(TensorBase self, memory_format=None):
+    return cast(self, Bool, memory_format, b"bool")
+
+
+def cfloat(TensorBase self, memory_format=None):
+    return cast(self, ComplexFloat, memory_format, b"cfloat")
+
+
+def cdouble(TensorBase self, memory_format=None):
+    return cast(self, ComplexDouble, memory_format, b"cdouble")
+
+
+def type_(TensorBase self, dtype=None, non_blocking=False):
+    """Without arguments the legacy type string; else the tensor cast to a dtype or to a legacy type string."""
+    cdef int device_type = self.device_type, device_index = self.device_index
+    cdef ScalarType code
+    if dtype is None:
+        return type_string(self)
+    if isinstance(dtype, str):
+        name = dtype.removeprefix("torch.").removesuffix("Tensor")
+        on_npu = name.startswith("npu.")
+        name = name.removeprefix("npu.")
+        if name not in CODE_NAMES or not dtype.startswith("torch.") or not dtype.endswith("Tensor"):
+            raise ValueError(f"invalid type: '{dtype}'")
+        code = <ScalarType><int>CODE_NAMES.index(name)
+        if on_npu != (device_type == NPU):
+            resolve("npu" if on_npu else "cpu", &device_type, &device_index)
+    else:
+        code = dtype_code(dtype, self.dtype)
+    return convert(self, code, device_type, device_index, require_bool(non_blocking, b"type", b"non_blocking"), False)
+
+
+def type_as(TensorBase self, other):
+    """Cast and moved to the dtype and device of `other`."""
+    cdef TensorBase like = require_tensor(other, b"type_as", b"other", 1)
+    return convert(self, like.dtype, like.device_type, like.device_index, False, False)
+
+
+# --- the same storage under another tensor -----------------------------------------------------------------------------
+
+def detach(input):
+    """A tensor over the same elements that takes no part in differentiation."""
+    return make_alias(require_tensor(input, b"detach", b"input", 1))
+
+
+def set_data(TensorBase self, new_data):
+    """`self.data = new_data`: self takes over storage and geometry, and keeps its identity."""
+    cdef TensorBase source = require_tensor(new_data, b"data", b"new_data")
+    set_storage(self, source.storage, source.dtype)
+    set_geometry(self, source.ndim, source.sizes, source.strides, source.offset)
+
+
+FUNCTIONS = {"clone": clone, "detach": detach}
+
+METHODS = dict(
+    FUNCTIONS, contiguous=contiguous_method, copy_=copy_, to=to, cpu=cpu, npu=npu, type=type_, type_as=type_as,
+    float=float_, double=double, half=half, bfloat16=bfloat16, byte=byte, char=char_, short=short_, int=int_,
+    long=long_, bool=bool_, cfloat=cfloat, cdouble=cdouble)
+
+for name, method in METHODS.items():
+    method.__name__ = name
