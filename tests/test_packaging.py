@@ -93,12 +93,10 @@ def test_declarations_compile_alone(variable, compiler, language, standard):
         assert done.returncode == 0, f"{header}: {done.stderr}"
 
 
-@pytest.mark.parametrize(("variable", "compiler", "language", "standard"),
-                         [("CC", "cc", "c", "gnu11"), ("CXX", "c++", "c++", "gnu++17")])
-def test_api_structs_compile(variable, compiler, language, standard):
-    """cann_api.h, which takes the types of its function pointers from the declarations."""
-    command = [*shlex.split(os.environ.get(variable, compiler)), f"-std={standard}", "-Wall", "-Wextra", "-Werror",
-               "-fsyntax-only", f"-I{INCLUDE}", f"-I{GENERATED_INCLUDE}", "-x", language, "-"]
+def test_api_structs_compile():
+    """cann_api.h, which takes the types of its function pointers from the declarations (C only: it uses __typeof__)."""
+    command = [*shlex.split(os.environ.get("CC", "cc")), "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+               f"-I{INCLUDE}", f"-I{GENERATED_INCLUDE}", "-x", "c", "-"]
     text = '#include "mindtorch/cann_api.h"\nextern CannApi api;\nextern AclnnApi aclnn;\n'
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
