@@ -9,6 +9,7 @@ from mindtorch._core.tensor cimport Shape, TensorBase
 
 
 cdef Scalar ONE
+cdef Shape NO_DIMS
 
 # Device of an op's result. A 0-d CPU tensor joins any other device.
 cdef struct Place:
@@ -34,22 +35,29 @@ cdef int no_kernel(str op, int device_type, ScalarType dtype) except -1         
 # What an op with out= returns: `out`, written back where a temporary stood in for it, its version counted.
 cdef TensorBase finish(TensorBase result, TensorBase out)
 
+# Arguments beside arguments.pxd's.
+cdef const Scalar *optional_scalar(object value, Scalar *scalar, const char *function, const char *argument,
+                                   int position) except? NULL                    # None: NULL
+cdef tuple several_outs(object out, int count, const char *function)             # out=(values, indices), or Nones
+# A number as a 0-d tensor on the device of `like`, typed as torch's wrapped numbers are beside that tensor.
+cdef TensorBase number_like(const Scalar *number, TensorBase like)
+cdef TensorBase number_beside(const Scalar *number, TensorBase like)             # typed as torch.full would
+
 # Shape rules beside infer.pxd's.
 cdef int dot(Shape *shape, TensorBase a, TensorBase b) except -1
 cdef int mv(Shape *shape, TensorBase a, TensorBase b) except -1
 cdef int addmm(Shape *shape, TensorBase self, TensorBase mat1, TensorBase mat2) except -1
 cdef int reduce_dim(Shape *shape, TensorBase a, int64_t dim, bint keepdim) except -1
-cdef int arange_shape(Shape *shape, const Scalar *start, const Scalar *end, const Scalar *step,
-                      ScalarType dtype) except -1
 cdef int broadcast_optional(Shape *shape, TensorBase a, TensorBase b, TensorBase c) except -1    # b, c may be None
 cdef int scalar_shape(Shape *shape) except -1
 
 # Dtype rules beside infer.pxd's.
 cdef ScalarType promote_optional(TensorBase a, TensorBase b, TensorBase c) except *
 cdef ScalarType promote_bounds(TensorBase a, const Scalar *low, const Scalar *high) except *      # NULL: no bound
-cdef ScalarType promote_numbers(const Scalar *a, const Scalar *b) except *
 cdef ScalarType number_dtype(const Scalar *a) except *          # what torch.full infers
 cdef ScalarType real_dtype(ScalarType dtype) except *           # complex64 -> float32; others unchanged
+cdef ScalarType square_dtype(ScalarType dtype) except *         # bool counts: int64
+cdef ScalarType truth_dtype(ScalarType dtype) except *          # all and any: bool, but uint8 stays
 cdef ScalarType opmath(ScalarType dtype) noexcept               # half and bfloat16 compute in float32
 
 # Checks: each raises torch's error or returns 0.
@@ -69,4 +77,5 @@ cdef int check_pow(TensorBase self, const Scalar *exponent) except -1
 cdef int check_rounding(object rounding_mode) except -1
 cdef int check_integral(TensorBase self, str op) except -1                       # bitwise operators
 cdef int check_fill_value(TensorBase value) except -1
-cdef int check_half_to_float(TensorBase self, bint half_to_float) except -1
+cdef int check_not_empty(TensorBase self, str op) except -1
+cdef int check_softmax(ScalarType result_dtype, str op) except -1

@@ -1,0 +1,328 @@
+from mindtorch._core.device cimport CPU, DEVICE_TYPES, copy_data, device_of, make_device
+from mindtorch._core.dtype cimport KIND, code_name, default_complex, default_dtype, promote_types
+from mindtorch._core.arguments cimport optional_tensor, require_scalar, wrong_type
+from mindtorch._core.infer cimport (
+    broadcast3, common_device_list, mm, promote, promote_scalar, same, wrap_dim, write_back)
+from mindtorch._core.scalar cimport (
+    BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, INT_KIND, BFloat16, Bool, Byte, ComplexDouble, ComplexFloat, Double, Float,
+    Half, Long, scalar_from, scalar_to)
+from mindtorch._core._gen.kernels cimport KERNELS
+from mindtorch._core.tensor cimport empty_tensor
+
+scalar_from(1, &ONE)
+NO_DIMS.ndim = 0
+
+
+# --- places --------------------------------------------------------------------------------------------------------
+
+cdef int join_slowly(Place *place, TensorBase tensor) except -1:
+    if tensor.ndim == 0 and tensor.device_type == CPU:
+        return 0
+    if not place.loose:
+        raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
+                           f"{make_device(place.type, place.index if place.type != CPU else -1)} and "
+                           f"{device_of(tensor)}!")
+    return place_of(place, tensor)
+
+
+cdef int place_of_list(Place *place, list tensors) except -1:
+    place.loose = False
+    if not tensors:          # the shape rule says what is wrong with that
+        place.type, place.index = CPU, 0
+        return 0
+    place.type = common_device_list(tensors, &place.index)
+    return 0
+
+
+cdef int no_kernel(str op, int device_type, ScalarType dtype) except -1:
+    raise NotImplementedError(
+        f"Could not run '{op}' on {('cpu', 'npu')[device_type]} (dtype {code_name(dtype)}): "
+        "there is no kernel for it on that device")
+
+
+cdef TensorBase finish(TensorBase result, TensorBase out):
+    if out is None:
+        return result
+    out.storage.version += 1
+    return out if result is out else write_back(result, out)
+
+
+# --- arguments -----------------------------------------------------------------------------------------------------
+
+cdef const Scalar *optional_scalar(object value, Scalar *scalar, const char *function, const char *argument,
+                                   int position) except? NULL:
+    if value is None:
+        return NULL
+    require_scalar(value, scalar, function, argument, position)
+    return scalar
+
+
+cdef tuple several_outs(object out, int count, const char *function):
+    if out is None:
+        return (None,) * count
+    if not isinstance(out, (tuple, list)) or len(out) != count:
+        wrong_type(out, function, b"out", 0, "tuple of Tensors")
+    return tuple([optional_tensor(value, function, b"out") for value in out])
+
+
+cdef TensorBase number_tensor(const Scalar *number, ScalarType dtype, TensorBase like):
+    cdef Shape shape
+    cdef TensorBase made
+    shape.ndim = 0
+    made = empty_tensor(&shape, dtype, like.device_type, like.device_index)
+    KERNELS[made.device_type].fill__Scalar(made, number)
+    return made
+
+
+cdef TensorBase number_like(const Scalar *number, TensorBase like):
+    return number_tensor(number, promote_scalar(like, number), like)
+
+
+cdef TensorBase number_beside(const Scalar *number, TensorBase like):
+    return number_tensor(number, number_dtype(number), like)
+
+
+# --- shapes --------------------------------------------------------------------------------------------------------
+
+cdef int dot(Shape *shape, TensorBase a, TensorBase b) except -1:
+    if a.ndim != 1 or b.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+    if a.numel != b.numel:
+        raise RuntimeError(f"inconsistent tensor size, expected tensor [{a.numel}] and src [{b.numel}] to have the same "
+                           f"number of elements, but got {a.numel} and {b.numel} elements respectively")
+    return scalar_shape(shape)
+
+
+cdef int mv(Shape *shape, TensorBase a, TensorBase b) except -1:
+    if a.ndim != 2 or b.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {a.ndim}, {b.ndim}")
+    if a.sizes[1] != b.sizes[0]:
+        raise RuntimeError(
+            f"size mismatch, got input ({a.sizes[0]}), mat ({a.sizes[0]}x{a.sizes[1]}), vec ({b.sizes[0]})")
+    shape.ndim = 1
+    shape.sizes[0] = a.sizes[0]
+    return 0
+
+
+cdef int addmm(Shape *shape, TensorBase self, TensorBase mat1, TensorBase mat2) except -1:
+    cdef int i, j
+    if mat1.ndim != 2 or mat2.ndim != 2:
+        raise RuntimeError(f"mat{1 if mat1.ndim != 2 else 2} must be a matrix, got "
+                           f"{mat1.ndim if mat1.ndim != 2 else mat2.ndim}-D tensor")
+    mm(shape, mat1, mat2)
+    if self.ndim > 2:
+        raise RuntimeError("expand: the number of sizes provided (2) must be greater or equal to the number of "
+                           f"dimensions in the tensor ({self.ndim})")
+    for i in range(self.ndim):
+        j = 2 - self.ndim + i
+        if self.sizes[i] != 1 and self.sizes[i] != shape.sizes[j]:
+            raise RuntimeError(f"The expanded size of the tensor ({shape.sizes[j]}) must match the existing size "
+                               f"({self.sizes[i]}) at non-singleton dimension {j}.")
+    return 0
+
+
+cdef int reduce_dim(Shape *shape, TensorBase a, int64_t dim, bint keepdim) except -1:
+    same(shape, a)
+    if a.ndim == 0:
+        return 0
+    if keepdim:
+        shape.sizes[dim] = 1
+        return 0
+    for i in range(dim, a.ndim - 1):
+        shape.sizes[i] = shape.sizes[i + 1]
+    shape.ndim -= 1
+    return 0
+
+
+cdef int broadcast_optional(Shape *shape, TensorBase a, TensorBase b, TensorBase c) except -1:
+    return broadcast3(shape, a, a if b is None else b, a if c is None else c)
+
+
+cdef int scalar_shape(Shape *shape) except -1:
+    shape.ndim = 0
+    return 0
+
+
+# --- dtypes --------------------------------------------------------------------------------------------------------
+
+cdef ScalarType promote_optional(TensorBase a, TensorBase b, TensorBase c) except *:
+    cdef ScalarType result = a.dtype if b is None else promote(a, b)
+    return result if c is None else promote_types(result, promote(a, c))
+
+
+cdef ScalarType promote_bounds(TensorBase a, const Scalar *low, const Scalar *high) except *:
+    cdef ScalarType result = a.dtype if low == NULL else promote_scalar(a, low)
+    return result if high == NULL else promote_types(result, promote_scalar(a, high))
+
+
+cdef ScalarType number_dtype(const Scalar *a) except *:
+    if a.kind == BOOL_KIND:
+        return Bool
+    if a.kind == INT_KIND:
+        return Long
+    return default_dtype() if a.kind == FLOAT_KIND else default_complex()
+
+
+cdef ScalarType real_dtype(ScalarType dtype) except *:
+    if dtype == ComplexFloat:
+        return Float
+    return Double if dtype == ComplexDouble else dtype
+
+
+cdef ScalarType square_dtype(ScalarType dtype) except *:
+    return Long if dtype == Bool else dtype
+
+
+cdef ScalarType truth_dtype(ScalarType dtype) except *:
+    return Byte if dtype == Byte else Bool
+
+
+cdef ScalarType opmath(ScalarType dtype) noexcept:
+    return Float if dtype == Half or dtype == BFloat16 else dtype
+
+
+# --- checks --------------------------------------------------------------------------------------------------------
+
+cdef int check_alpha(ScalarType result_dtype, const Scalar *alpha) except -1:
+    if alpha.kind == BOOL_KIND and result_dtype != Bool:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if alpha.kind == FLOAT_KIND and KIND[<int>result_dtype] < FLOAT_KIND:
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if alpha.kind == COMPLEX_KIND and KIND[<int>result_dtype] < COMPLEX_KIND:
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+    return 0
+
+
+cdef int check_subtract(TensorBase self, TensorBase other) except -1:
+    if self.dtype == Bool and other.dtype == Bool:
+        raise RuntimeError("Subtraction, the `-` operator, with two bool tensors is not supported. "
+                           "Use the `^` or `logical_xor()` operator instead.")
+    if self.dtype == Bool or other.dtype == Bool:
+        no_bool_subtract()
+    return 0
+
+
+cdef int no_bool_subtract() except -1:
+    raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert "
+                       "a mask, use the `~` or `logical_not()` operator instead.")
+
+
+cdef int check_subtract_scalar(TensorBase self, const Scalar *other) except -1:
+    if self.dtype == Bool or other.kind == BOOL_KIND:
+        no_bool_subtract()
+    return 0
+
+
+cdef int check_negative(TensorBase self) except -1:
+    if self.dtype == Bool:
+        raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
+                           "mask, use the `~` or `logical_not()` operator instead.")
+    return 0
+
+
+cdef int check_floating(TensorBase self, ScalarType result_dtype) except -1:
+    if KIND[<int>result_dtype] < FLOAT_KIND:
+        what = "infer output dtype. Input dtype" if result_dtype == self.dtype else "infer output dtype. Optional dtype"
+        raise RuntimeError(f"mean(): could not {what} must be either a floating point or complex dtype. "
+                           f"Got: {code_name(result_dtype)}")
+    return 0
+
+
+cdef int check_no_bool(TensorBase self) except -1:
+    if self.dtype == Bool:
+        raise RuntimeError("Boolean inputs not supported for relu")
+    return 0
+
+
+cdef int check_ordered(TensorBase self, str op) except -1:
+    if KIND[<int>self.dtype] == COMPLEX_KIND:
+        raise RuntimeError(f'"{op}" not implemented for \'{code_name(self.dtype)}\'')
+    return 0
+
+
+cdef int check_reducible(TensorBase self, const Shape *dim, str op) except -1:
+    cdef int i
+    cdef int64_t axis
+    if self.numel:
+        return 0
+    if dim.ndim == 0:
+        raise (IndexError if op.startswith("arg") else RuntimeError)(
+            f"{op}(): Expected reduction dim to be specified for input.numel() == 0. "
+            "Specify the reduction dim with the 'dim' argument.")
+    for i in range(dim.ndim):
+        axis = wrap_dim(dim.sizes[i], self.ndim)
+        if self.sizes[axis] == 0:
+            raise IndexError(f"{op}(): Expected reduction dim {axis} to have non-zero size.")
+    return 0
+
+
+cdef int check_reduced_dim(TensorBase self, int64_t dim, str op) except -1:
+    dim = wrap_dim(dim, self.ndim)
+    if self.ndim and self.sizes[dim] == 0:
+        raise IndexError(f"{op}(): Expected reduction dim {dim} to have non-zero size.")
+    return 0
+
+
+cdef int check_condition(TensorBase condition) except -1:
+    if condition.dtype != Bool and condition.dtype != Byte:
+        raise RuntimeError("where expected condition to be a boolean tensor, but got a tensor with dtype "
+                           f"{code_name(condition.dtype)}")
+    return 0
+
+
+cdef int check_bounds(bint low, bint high) except -1:
+    if not low and not high:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    return 0
+
+
+cdef int check_same_dtype(TensorBase a, TensorBase b) except -1:
+    if a.dtype != b.dtype:
+        raise RuntimeError("expected m1 and m2 to have the same dtype, but got: "
+                           f"{c_name(a.dtype)} != {c_name(b.dtype)}")
+    return 0
+
+
+cdef str c_name(ScalarType dtype):
+    """The C++ type's name, which torch's matrix products use in messages."""
+    return {Float: "float", Double: "double", Half: "c10::Half", BFloat16: "c10::BFloat16", Long: "long",
+            Bool: "bool", Byte: "unsigned char"}.get(dtype) or code_name(dtype).lower()
+
+
+cdef int check_pow(TensorBase self, const Scalar *exponent) except -1:
+    if KIND[<int>self.dtype] <= INT_KIND and exponent.kind == INT_KIND and exponent.integer < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    return 0
+
+
+cdef int check_rounding(object rounding_mode) except -1:
+    if rounding_mode not in ("trunc", "floor"):
+        raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+                           f"'{rounding_mode}'")
+    return 0
+
+
+cdef int check_integral(TensorBase self, str op) except -1:
+    if KIND[<int>self.dtype] > INT_KIND:
+        raise RuntimeError(f'"{op}" not implemented for \'{code_name(self.dtype)}\'')
+    return 0
+
+
+cdef int check_fill_value(TensorBase value) except -1:
+    if value.ndim:
+        raise RuntimeError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    return 0
+
+
+cdef int check_not_empty(TensorBase self, str op) except -1:
+    if self.numel == 0:
+        raise RuntimeError(f"{op}(): Expected reduction dim to be specified for input.numel() == 0. "
+                           "Specify the reduction dim with the 'dim' argument.")
+    return 0
+
+
+cdef int check_softmax(ScalarType result_dtype, str op) except -1:
+    if KIND[<int>result_dtype] != FLOAT_KIND:
+        raise NotImplementedError(f'"{op}" not implemented for \'{code_name(result_dtype)}\'')
+    return 0

@@ -1,0 +1,209 @@
+"""Functions that make tensors from sizes and numbers. The kernels behind them are rows of creation.toml."""
+from libc.math cimport ceil, isfinite
+from libc.stdint cimport int64_t
+
+from mindtorch._core._gen.kernels cimport KERNELS
+from mindtorch._core.arguments cimport (
+    parse_ints, parse_varargs, require_device, require_dtype, require_scalar, require_tensor)
+from mindtorch._core.dispatch cimport ONE, finish, no_kernel, number_dtype
+from mindtorch._core.dtype cimport default_dtype
+from mindtorch._core.infer cimport output
+from mindtorch._core.scalar cimport FLOAT_KIND, Long, Scalar, ScalarType, Undefined, scalar_from
+from mindtorch._core.tensor cimport Shape, TensorBase, empty_like_tensor
+
+cdef Scalar ZERO
+scalar_from(0, &ZERO)
+
+
+cdef struct Request:               # where the tensor shall lie
+    int type
+    int index
+    bint pinned
+
+
+cdef int read_place(Request *request, object device, object pin_memory, object requires_grad,
+                    const char *function) except -1:
+    if requires_grad:
+        raise NotImplementedError(f"{function.decode()}(): requires_grad=True is not supported")
+    request.pinned = bool(pin_memory)
+    return require_device(device, &request.type, &request.index, function)
+
+
+cdef TensorBase make(Request *request, const Shape *shape, ScalarType dtype, object out, object device):
+    """The tensor to fill: a new one, or `out` resized (on its own device unless another one is named)."""
+    cdef TensorBase given = out
+    if given is None:
+        given = output(None, shape, dtype, request.type, request.index)
+        return given.pin_memory() if request.pinned else given
+    if device is None:
+        request.type, request.index = given.device_type, given.device_index
+    return output(given, shape, dtype, request.type, request.index)
+
+
+cdef int read_size(tuple args, object size, Shape *shape, const char *function) except -1:
+    if size is not None:
+        return parse_ints(size, shape, function, b"size")
+    return parse_varargs(args, shape, function, b"size")
+
+
+cdef ScalarType dtype_for(object dtype, object out, ScalarType otherwise, const char *function) except *:
+    if out is not None and dtype is None:
+        return require_tensor(out, function, b"out").dtype
+    return require_dtype(dtype, otherwise, function, b"dtype")
+
+
+cdef TensorBase fill(TensorBase made, const Scalar *value):
+    """Give new memory one value, by the kernel that is made for it."""
+    if made.numel == 0:
+        return made
+    if value == &ZERO:
+        if KERNELS[made.device_type].zeros == NULL:
+            no_kernel("zeros", made.device_type, made.dtype)
+        KERNELS[made.device_type].zeros(made)
+    elif value == &ONE:
+        if KERNELS[made.device_type].ones == NULL:
+            no_kernel("ones", made.device_type, made.dtype)
+        KERNELS[made.device_type].ones(made)
+    else:
+        if KERNELS[made.device_type].full == NULL:
+            no_kernel("full", made.device_type, made.dtype)
+        KERNELS[made.device_type].full(value, made)
+    return made
+
+
+# --- from a size ---------------------------------------------------------------------------------------------------
+
+def empty(*args, size=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
+          memory_format=None):
+    """A tensor of the given size with undefined content: empty(2, 3) or empty((2, 3))."""
+    cdef Shape shape
+    cdef Request request
+    read_size(args, size, &shape, b"empty")
+    read_place(&request, device, pin_memory, requires_grad, b"empty")
+    return make(&request, &shape, dtype_for(dtype, out, default_dtype(), b"empty"), out, device)
+
+
+def zeros(*args, size=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    """A tensor of zeros: zeros(2, 3) or zeros((2, 3))."""
+    cdef Shape shape
+    cdef Request request
+    read_size(args, size, &shape, b"zeros")
+    read_place(&request, device, pin_memory, requires_grad, b"zeros")
+    made = make(&request, &shape, dtype_for(dtype, out, default_dtype(), b"zeros"), out, device)
+    return finish(fill(made, &ZERO), out)
+
+
+def ones(*args, size=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    """A tensor of ones: ones(2, 3) or ones((2, 3))."""
+    cdef Shape shape
+    cdef Request request
+    read_size(args, size, &shape, b"ones")
+    read_place(&request, device, pin_memory, requires_grad, b"ones")
+    made = make(&request, &shape, dtype_for(dtype, out, default_dtype(), b"ones"), out, device)
+    return finish(fill(made, &ONE), out)
+
+
+def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    """A tensor with every element `fill_value`; its dtype is that of the number unless given."""
+    cdef Shape shape
+    cdef Request request
+    cdef Scalar value
+    parse_ints(size, &shape, b"full", b"size", 1)
+    require_scalar(fill_value, &value, b"full", b"fill_value", 2)
+    read_place(&request, device, pin_memory, requires_grad, b"full")
+    made = make(&request, &shape, dtype_for(dtype, out, number_dtype(&value), b"full"), out, device)
+    return finish(fill(made, &value), out)
+
+
+# --- like another tensor -------------------------------------------------------------------------------------------
+
+cdef TensorBase make_like(object like, object dtype, object device, object pin_memory, object requires_grad,
+                          const char *function):
+    cdef TensorBase tensor = require_tensor(like, function, b"input", 1)
+    cdef ScalarType code = require_dtype(dtype, tensor.dtype, function, b"dtype")
+    cdef Request request
+    if device is None:
+        request.type, request.index, request.pinned = tensor.device_type, tensor.device_index, bool(pin_memory)
+        if requires_grad:
+            read_place(&request, device, pin_memory, requires_grad, function)
+    else:
+        read_place(&request, device, pin_memory, requires_grad, function)
+    made = empty_like_tensor(tensor, code, request.type, request.index)
+    return made.pin_memory() if request.pinned else made
+
+
+def empty_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
+               memory_format=None):
+    """Undefined content; shape, dtype and device of `input` unless given."""
+    return make_like(input, dtype, device, pin_memory, requires_grad, b"empty_like")
+
+
+def zeros_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
+               memory_format=None):
+    """Zeros; shape, dtype and device of `input` unless given."""
+    return fill(make_like(input, dtype, device, pin_memory, requires_grad, b"zeros_like"), &ZERO)
+
+
+def ones_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
+              memory_format=None):
+    """Ones; shape, dtype and device of `input` unless given."""
+    return fill(make_like(input, dtype, device, pin_memory, requires_grad, b"ones_like"), &ONE)
+
+
+def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
+              memory_format=None):
+    """`fill_value` everywhere; shape, dtype and device of `input` unless given."""
+    cdef Scalar value
+    require_scalar(fill_value, &value, b"full_like", b"fill_value", 2)
+    return fill(make_like(input, dtype, device, pin_memory, requires_grad, b"full_like"), &value)
+
+
+# --- ranges --------------------------------------------------------------------------------------------------------
+
+cdef int64_t range_length(const Scalar *start, const Scalar *end, const Scalar *step, bint integral) except -1:
+    """ceil((end - start) / step), in int64 for integers, so that large ones stay exact."""
+    cdef double span
+    if step.real == 0:
+        raise RuntimeError("step must be nonzero")
+    if not isfinite(start.real) or not isfinite(end.real):
+        raise RuntimeError(f"unsupported range: {start.real} -> {end.real}")
+    if (step.real > 0 and end.real < start.real) or (step.real < 0 and end.real > start.real):
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if integral:
+        return (end.integer - start.integer + step.integer - (1 if step.integer > 0 else -1)) // step.integer
+    span = ceil((end.real - start.real) / step.real)
+    if span > 9007199254740992.0:
+        raise RuntimeError("invalid size, possible overflow?")
+    return <int64_t>span
+
+
+def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
+           pin_memory=False):
+    """arange(end), arange(start, end) or arange(start, end, step): start + i * step below end."""
+    cdef Scalar numbers[3]
+    cdef Shape shape
+    cdef Request request
+    cdef bint integral = True
+    cdef int i
+    if len(args) > 3 or (end is None and not args):
+        raise TypeError(f"arange() received an invalid combination of arguments - got {len(args)} positional arguments, "
+                        "but expected (end), (start, end) or (start, end, step)")
+    given = [start, end, step]
+    if len(args) == 1 and end is None and start is None:
+        given[1] = args[0]
+    else:
+        given[:len(args)] = args
+    for i in range(3):
+        value = given[i] if given[i] is not None else (0, None, 1)[i]
+        require_scalar(value, &numbers[i], b"arange", (b"start", b"end", b"step")[i])
+        integral &= numbers[i].kind < FLOAT_KIND
+    read_place(&request, device, pin_memory, requires_grad, b"arange")
+    cdef ScalarType code = dtype_for(dtype, out, Long if integral else default_dtype(), b"arange")
+    shape.ndim = 1
+    shape.sizes[0] = range_length(&numbers[0], &numbers[1], &numbers[2], integral)
+    made = make(&request, &shape, code, out, device)
+    if KERNELS[made.device_type].arange_start_step == NULL:
+        no_kernel("arange.start_step", made.device_type, code)
+    if made.numel:
+        KERNELS[made.device_type].arange_start_step(&numbers[0], &numbers[1], &numbers[2], made)
+    return finish(made, out)

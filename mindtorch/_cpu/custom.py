@@ -1,0 +1,114 @@
+"""CPU references of operators that are no single NumPy expression.
+
+Arrays come in the compute dtype (float32 for half and bfloat16). NumPy's warnings are silenced by the caller.
+"""
+import numpy as np
+
+
+def _is_integral(array) -> bool:
+    return array.dtype.kind in "iub"
+
+
+def divide(a, b, rounding_mode):
+    """torch.div with rounding_mode "trunc" or "floor"; integers stay integers."""
+    if _is_integral(a) and _is_integral(np.asarray(b)):
+        if np.any(np.equal(b, 0)):
+            raise RuntimeError("ZeroDivisionError")
+        quotient = np.floor_divide(a, b)
+        if rounding_mode == "floor":
+            return quotient
+        # Towards zero: one more where floor went below an inexact quotient.
+        return quotient + ((np.remainder(a, b) != 0) & ((a < 0) != (np.asarray(b) < 0)))
+    if rounding_mode == "trunc":
+        return np.trunc(np.divide(a, b))
+    return np.where(np.equal(b, 0), np.divide(a, b), np.floor_divide(a, b))
+
+
+def remainder(a, b):
+    if _is_integral(np.asarray(a)) and np.any(np.equal(b, 0)):
+        raise RuntimeError("ZeroDivisionError")
+    return np.remainder(a, b)
+
+
+def power(base, exponent):
+    """Integers to negative powers: 1 and -1 have an exact result, everything else is 0, as in torch."""
+    base, exponent = np.asarray(base), np.asarray(exponent)
+    if not _is_integral(exponent) or base.dtype.kind == "b":
+        return np.logical_or(base, np.logical_not(exponent)) if base.dtype.kind == "b" else np.power(base, exponent)
+    negative = exponent < 0
+    result = np.power(base, np.where(negative, 0, exponent))
+    odd = np.where(exponent % 2 == 0, 1, -1)
+    inverse = np.where(base == 1, 1, np.where(base == -1, odd, 0))
+    return np.where(negative, inverse, result)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def clamp(x, low, high):
+    """Bounds of None are open; NaN in the input or in a bound wins."""
+    if low is not None:
+        x = np.maximum(x, low)
+    return x if high is None else np.minimum(x, high)
+
+
+def mean(x, dim, keepdim):
+    count = x.size if dim is None else np.prod([x.shape[d] for d in dim] if x.ndim else [1], dtype=np.int64)
+    return np.divide(np.sum(x, axis=dim if x.ndim else None, keepdims=keepdim), x.dtype.type(count))
+
+
+def index_of(x, dim, keepdim, find):
+    """argmax and argmin: the first index of the extremum; NaN is the extremum of all."""
+    if x.ndim == 0:
+        return 0
+    return find(x, axis=None if dim is None else dim[0], keepdims=keepdim)
+
+
+def extremum(x, dim, keepdim, find):
+    """Values and first indices along one dimension."""
+    if x.ndim == 0:
+        return x, 0
+    indices = np.expand_dims(find(x, axis=dim), dim)
+    values = np.take_along_axis(x, indices, dim)
+    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+
+
+def addmm(x, a, b, beta, alpha):
+    """beta = 0 ignores x, NaN and all."""
+    product = np.matmul(a, b) * alpha
+    return product if beta == 0 else product + x * beta
+
+
+def _shifted(x, dim):
+    return x - np.max(x, axis=dim, keepdims=True)
+
+
+def softmax(x, dim):
+    if x.ndim == 0:
+        return np.ones_like(x)
+    exponentials = np.exp(_shifted(x, dim))
+    return exponentials / np.sum(exponentials, axis=dim, keepdims=True)
+
+
+def log_softmax(x, dim):
+    if x.ndim == 0:
+        return np.zeros_like(x)
+    shifted = _shifted(x, dim)
+    return shifted - np.log(np.sum(np.exp(shifted), axis=dim, keepdims=True))
+
+
+def cat(tensors, dim):
+    """Empty 1-d tensors are skipped, whatever the rank of the others."""
+    kept = [t for t in tensors if t.ndim != 1 or t.size]
+    return np.concatenate(kept, axis=dim)
+
+
+def filled(out, value):
+    return np.broadcast_to(np.asarray(value).astype(out.dtype), out.shape)
+
+
+def arange(start, step, out):
+    """start + i * step, computed in float64 for floating results, as torch does."""
+    index = np.arange(out.size)
+    return start + index * step

@@ -1,0 +1,58 @@
+"""Generate the operators' code: `python -m generator` in mindtorch/_ops, or mindtorch._ops.generator once it is built.
+
+Files are only written where their text changed, so that nothing is compiled again without need.
+"""
+import sys
+from pathlib import Path
+
+from . import emit_core, emit_cpu, emit_docs, emit_namespace, emit_npu, emit_operators
+from .rows import RowError, Table
+
+PACKAGE = Path(__file__).parents[2]
+CORE, NPU, CPU = (PACKAGE / part / "_gen" for part in ("_core", "_npu", "_cpu"))
+
+
+def outputs(table) -> dict:
+    """Every generated file: path -> text."""
+    families = table.families
+    files = {
+        CORE / "__init__.py": emit_core.NOTE.format(source="*.toml"), CORE / "__init__.pxd": "",
+        CORE / "kernels.pxd": emit_core.kernels_pxd(table), CORE / "kernels.pyx": emit_core.kernels_pyx(),
+        CORE / "operators.pyx": emit_operators.module(table), CORE / "namespace.py": emit_namespace.module(table),
+        NPU / "__init__.py": emit_npu.package_init(families), NPU / "__init__.pxd": "",
+        NPU / "aclnn_api.pxd": emit_npu.api_pxd(), NPU / "cann_ops.h": emit_npu.ops_header(),
+        CPU / "__init__.py": emit_cpu.package_init(families), CPU / "__init__.pxd": "",
+        PACKAGE / "_ops.pyi": emit_docs.ops_pyi(table), PACKAGE.parent / "docs" / "ops.md": emit_docs.ops_md(table),
+    }
+    for family in families:
+        files[CORE / f"{family}.pxd"] = emit_core.family_pxd(table, family)
+        files[CORE / f"{family}.pyx"] = emit_core.family_pyx(table, family)
+        files[NPU / f"{family}.pyx"] = emit_npu.family_pyx(table, family)
+        files[CPU / f"{family}.pyx"] = emit_cpu.family_pyx(table, family)
+    return files
+
+
+def write(files):
+    """Write what differs; generated modules of rows that are gone are removed."""
+    for folder in (CORE, NPU, CPU):
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in folder.glob("*.p[yx]*"):
+            if path not in files and path.suffix in (".py", ".pyx", ".pxd"):
+                path.unlink()
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def main(arguments):
+    if arguments:
+        raise SystemExit(f"usage: python -m generator (no arguments, got {arguments})")
+    try:
+        write(outputs(Table()))
+    except RowError as error:
+        raise SystemExit(f"generator: {error}") from None
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,127 @@
+"""The `npu` column: "aclnnAdd(self, other, alpha, out)" checked against the operator's prototype, as Cython.
+
+An argument is a name of the schema, an output, a constant, or a call of an adapter of mindtorch/_npu/adapt.pxd.
+Argument count, kinds and C types must be those of the prototype: a wrong row is an error here, before any compiler.
+"""
+import ast
+import functools
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from .aclnn import Operator, operators
+from .headers import declared
+from .rows import RowError
+from .rules import SCALAR_TYPES
+
+ADAPTERS = Path(__file__).parents[2] / "_npu" / "adapt.pxd"
+ACL_DTYPES = {
+    "UINT8": 0, "INT8": 1, "INT16": 2, "INT32": 3, "INT64": 4, "FLOAT16": 5, "FLOAT": 6, "DOUBLE": 7,
+    "COMPLEX64": 9, "COMPLEX128": 10, "BOOL": 11, "BF16": 15,
+}
+ALL_DTYPES = sum(1 << bit for bit in ACL_DTYPES.values())
+assert len(ACL_DTYPES) == len(SCALAR_TYPES)
+
+# ACLNN's argument kinds, and the Cython types that each takes.
+_TAKES = {
+    "aclTensor": ("TensorBase",), "aclTensorList": ("list",), "aclScalar": ("const Scalar *",),
+    "aclIntArray": ("const Shape *",), "bool": ("bint", "constant"), "double": ("double", "constant"),
+    "float": ("double", "constant"), "aclDataType": ("aclDataType",),
+    "int64_t": ("int64_t", "int", "constant"), "int8_t": ("int", "constant"), "int": ("int", "constant"),
+}
+
+
+@dataclass(frozen=True)
+class Value:
+    """One argument of a call: the prototype's parameter and what the row gives for it."""
+    parameter: object
+    text: str               # Cython
+    type: str
+    name: str | None        # of the schema's argument or output, where it is one
+
+    @property
+    def mask(self) -> int:
+        """Documented dtypes as bits by ScalarType; 0 where CANN documents none."""
+        return sum(1 << ACL_DTYPES[d] for d in self.parameter.dtypes if d in ACL_DTYPES)
+
+
+@dataclass(frozen=True)
+class Call:
+    operator: Operator
+    values: tuple
+
+
+@functools.cache
+def adapters() -> dict:
+    """Adapter name -> (result type, parameter types)."""
+    found = {}
+    text = ADAPTERS.read_text(encoding="utf-8")
+    for returns, name, parameters in re.findall(r"^cdef (?:inline )?([\w ]+?[ *]+)(\w+)\(([^)]*)\)", text, re.MULTILINE):
+        types = tuple(re.sub(r"\w+$", "", p.strip()).strip() for p in parameters.split(",") if p.strip())
+        found[name] = (returns.strip(), types)
+    return found
+
+
+@functools.cache
+def available() -> frozenset:
+    """Operators whose prototypes stand in include/aclnnop."""
+    return frozenset(op.name for ops in declared().values() for op in ops)
+
+
+def read_call(row, text) -> Call:
+    """Parse and check one call of a row; RowError names the file and the op."""
+    def fail(message):
+        raise RowError(f"{row.family}.toml: {row.key}: {message}")
+    try:
+        node = ast.parse(text, mode="eval").body
+        name = node.func.id
+    except (SyntaxError, AttributeError):
+        fail(f"npu = {text!r} is no call")
+    if name not in operators():
+        fail(f"there is no operator {name!r}")
+    if name not in available():
+        fail(f"{name} is not declared: python -m generator.headers {name}")
+    operator = operators()[name]
+    if len(node.args) != len(operator.parameters):
+        fail(f"{name} takes {len(operator.parameters)} arguments "
+             f"({', '.join(p.name for p in operator.parameters)}), the row gives {len(node.args)}")
+    types = {a.name: a.c_type.strip() for a in row.kernel_arguments} | dict.fromkeys(row.result_names, "TensorBase")
+    values = []
+    for parameter, argument in zip(operator.parameters, node.args, strict=True):
+        value = _value(parameter, argument, types, fail)
+        _check_kind(operator, row, value, fail)
+        values.append(value)
+    return Call(operator, tuple(values))
+
+
+def _value(parameter, node, types, fail) -> Value:
+    if isinstance(node, ast.Constant):
+        return Value(parameter, str(int(node.value)) if isinstance(node.value, bool) else repr(node.value), "constant",
+                     None)
+    if isinstance(node, ast.Name):
+        if node.id not in types:
+            fail(f"{parameter.name}: neither argument nor output: {node.id!r}")
+        return Value(parameter, node.id, types[node.id], node.id)
+    if isinstance(node, ast.Call) and node.func.id in adapters():
+        returns, wanted = adapters()[node.func.id]
+        given = [types.get(getattr(a, "id", None), "constant") for a in node.args]
+        hidden = 1 if wanted[:1] == ("Shape *",) else 0       # storage for the result, which the emitter adds
+        if [t.replace(" ", "") for t in given] != [t.replace(" ", "") for t in wanted[hidden:]]:
+            fail(f"{node.func.id} takes ({', '.join(wanted[hidden:])}), the row gives ({', '.join(given)})")
+        names = ", ".join([f"&{parameter.name}_values"] * hidden + [ast.unparse(a) for a in node.args])
+        return Value(parameter, f"{node.func.id}({names})", returns, None)
+    return fail(f"{parameter.name}: cannot read {ast.unparse(node)!r}")
+
+
+def _check_kind(operator, row, value, fail):
+    parameter = value.parameter
+    takes = _TAKES.get(parameter.kind)
+    if takes is None:
+        fail(f"{operator.name}: {parameter.name} has the kind {parameter.kind!r}, which has no marshaller")
+    if value.type.replace(" ", "") not in [t.replace(" ", "") for t in takes]:
+        fail(f"{operator.name}: {parameter.name} is a {parameter.type}, the row gives a {value.type}")
+    outputs = row.result_names or ["self"]
+    if parameter.role == "out" and value.name is not None and value.name not in outputs:
+        fail(f"{operator.name}: {parameter.name} is an output, the row gives {value.name!r}")
+    if parameter.role == "in" and parameter.kind == "aclTensor" and value.name in row.result_names:
+        fail(f"{operator.name}: {parameter.name} is an input, the row gives the output {value.name!r}")

@@ -1,0 +1,117 @@
+"""mindtorch/_cpu/_gen: the rows' NumPy expressions as kernels.
+
+An expression sees every tensor as an array in the compute dtype (half and bfloat16 as float32), numbers as NumPy
+scalars of that dtype, int lists as tuples (None when empty), dtypes as NumPy's. `np` and `custom` are in scope.
+"""
+import ast
+
+from .emit_core import NOTE, SCALAR_IMPORT, kernel_parameters
+from .rows import RowError
+from .rules import RuleError, Scope
+
+# NumPy functions that write into `out=` themselves; other results are assigned.
+_UFUNCS = frozenset("""
+    add subtract multiply negative absolute exp log sqrt tanh maximum minimum equal not_equal less less_equal greater
+    greater_equal logical_and logical_or logical_not logical_xor bitwise_and bitwise_or bitwise_xor invert isfinite
+    reciprocal power divide square true_divide""".split())
+
+
+def family_pyx(table, family) -> str:
+    rows = [row for row in table.family(family) if row.has_kernel]
+    functions = []
+    for row in rows:
+        try:
+            functions.append(_kernel(row))
+        except (RuleError, SyntaxError) as error:
+            raise RowError(f"{family}.toml: {row.key}: cpu: {error}") from None
+    slots = "".join(f"    KERNELS[<int>CPU].{row.slot} = {row.slot}\n" for row in rows)
+    return (NOTE.format(source=f"{family}.toml") + "from libc.stdint cimport int64_t\n\n"
+            "import numpy as np\n\n"
+            "from mindtorch._cpu import custom\n"
+            "from mindtorch._core cimport dispatch, infer\n"
+            "from mindtorch._core._gen.kernels cimport KERNELS\n"
+            "from mindtorch._core.device cimport CPU\n"
+            "from mindtorch._core.dispatch cimport opmath\n"
+            + SCALAR_IMPORT +
+            "from mindtorch._core.tensor cimport Shape, TensorBase\n"
+            "from mindtorch._core.values cimport as_array\n"
+            "from mindtorch._cpu.arrays cimport ints_or_none, number, numpy_dtype, operand, operands\n\n\n"
+            + "\n\n".join(functions) + f"\n\ndef register():\n{slots or '    pass' + chr(10)}")
+
+
+def package_init(families) -> str:
+    imports = "".join(f"from mindtorch._cpu._gen import {family}\n" for family in families)
+    calls = "".join(f"    {family}.register()\n" for family in families)
+    return NOTE.format(source="*.toml") + f"{imports}\n\ndef register():\n{calls}"
+
+
+class _Rename(ast.NodeTransformer):
+    """The expression's names become the function's local arrays."""
+
+    def __init__(self, names):
+        self.names = names
+
+    def visit_Name(self, node):
+        if node.id in self.names:
+            node.id = self.names[node.id]
+        elif node.id not in ("np", "custom", "True", "False", "None"):
+            raise RuleError(f"the expression uses the unknown name {node.id!r}")
+        return node
+
+
+def _kernel(row) -> str:
+    outputs = row.result_names or ["self"]
+    scope = Scope(row.kernel_arguments)
+    compute = f"{outputs[0]}.dtype"
+    if row.compute:
+        compute = scope.dtype(row.compute)
+    elif row.outputs and row.outputs[0].dtype and not row.factory:
+        compute = scope.dtype(row.outputs[0].dtype)
+    lines = [f"cdef ScalarType compute = opmath({compute})"]
+    body, names = [], {}
+    for argument in row.kernel_arguments:
+        if row.schema.inplace and argument.name == "self":
+            continue
+        names[argument.name] = f"x_{argument.name}"
+        body.append(f"x_{argument.name} = {_local(argument, row)}")
+    for name in outputs:
+        names[name] = f"x_{name}"
+        body.append(f"x_{name} = as_array({name})")
+    tree = _Rename(names).visit(ast.parse(row.cpu, mode="eval"))
+    body.append(_store(tree.body, outputs, row))
+    lines += ['with np.errstate(all="ignore"):', *(f"    {line}" for line in body), "return 0"]
+    return (f"cdef int {row.slot}({kernel_parameters(row)}) except -1:\n" +
+            "".join(f"    {line}\n" for line in lines))
+
+
+def _local(argument, row) -> str:
+    name = argument.name
+    match argument.type:
+        case "Tensor" | "Tensor?":
+            made = f"as_array({name})" if name in row.raw else f"operand({name}, compute)"
+            return f"None if {name} is None else {made}" if argument.optional else made
+        case "Tensor[]":
+            return f"operands({name}, compute)"
+        case "Scalar":
+            return f"number({name}, compute)"
+        case "Scalar?":
+            return f"None if {name} == NULL else number({name}, compute)"
+        case "int[]" | "int[]?" | "int?":
+            return f"ints_or_none({name})"
+        case "bool":
+            return f"bool({name})"
+        case "ScalarType" | "ScalarType?":
+            return f"numpy_dtype({name})"
+    return name
+
+
+def _store(node, outputs, row) -> str:
+    target = f"x_{outputs[0]}"
+    text = ast.unparse(node)
+    if len(outputs) > 1:
+        return ", ".join(f"x_{name}[...]" for name in outputs) + f" = {text}"
+    function = node.func if isinstance(node, ast.Call) else None
+    if isinstance(function, ast.Attribute) and function.value.id == "np" and function.attr in _UFUNCS:
+        # A result in a lower precision than the compute dtype is cast on the way out.
+        return f'{text[:-1]}, out={target}, casting="unsafe")'
+    return f"{target}[...] = {text}"

@@ -1,0 +1,31 @@
+"""mindtorch/_core/_gen/namespace.py: which generated function is a torch function, and which a method."""
+from .emit_core import NOTE
+from .emit_python import functions
+
+
+def module(table) -> str:
+    free, methods = {}, {}
+    aliases = {}
+    for alias, name in table.aliases.items():
+        aliases.setdefault(name, []).append(alias)
+    families = []
+    for family in table.families:
+        made = functions(table, family)
+        if made:
+            families.append(family)
+        for function in made:
+            variants = {variant for row in function.rows for variant in row.variants}
+            for name in [function.name, *aliases.get(function.name, ())]:
+                value = f"{family}.{function.name}"
+                if ("function" in variants and not function.inplace) or name in table.inplace_functions:
+                    free[name] = value
+                if "method" in variants or function.inplace:
+                    methods[name] = value
+    imports = "".join(f"from mindtorch._core._gen import {family}\n" for family in families)
+    imports += "from mindtorch._core._gen import operators as _operators    # fills OPERATORS\n"
+    return (NOTE.format(source="*.toml") + '"""Functions of the torch namespace, and methods of Tensor, by name."""\n' +
+            imports + _table("FUNCTIONS", free) + _table("METHODS", methods))
+
+
+def _table(name, entries) -> str:
+    return f"\n{name} = {{\n" + "".join(f'    "{key}": {value},\n' for key, value in sorted(entries.items())) + "}\n"

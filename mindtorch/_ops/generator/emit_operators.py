@@ -1,0 +1,106 @@
+"""mindtorch/_core/_gen/operators.pyx: Python's number operators, in OPERATORS of _core/tensor.pxd.
+
+Each sees the operands in Python's order; either may be the tensor. What is no tensor and no number gets
+NotImplemented, so that the other operand's type can answer.
+"""
+from .emit_core import NOTE, inplace_name
+from .emit_python import default_value
+from .rows import RowError
+
+# slot -> rows for (tensor, tensor), (tensor, number), and (number, tensor) with the operands as that row takes them.
+BINARY = {
+    "add": ("add.Tensor", "add.Scalar", "add.Scalar", "swapped"),
+    "sub": ("sub.Tensor", "sub.Scalar", "rsub.Scalar", "swapped"),
+    "mul": ("mul.Tensor", "mul.Scalar", "mul.Scalar", "swapped"),
+    "truediv": ("div.Tensor", "div.Scalar", None, "reciprocal"),
+    "floordiv": ("floor_divide", "floor_divide.Scalar", "floor_divide", "wrapped"),
+    "mod": ("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor", "in order"),
+    "matmul": ("matmul", None, None, ""),
+    "pow": ("pow.Tensor_Tensor", "pow.Tensor_Scalar", "pow.Scalar", "in order"),
+    "and_": ("bitwise_and.Tensor", "bitwise_and.Scalar", "bitwise_and.Scalar", "swapped"),
+    "or_": ("bitwise_or.Tensor", "bitwise_or.Scalar", "bitwise_or.Scalar", "swapped"),
+    "xor": ("bitwise_xor.Tensor", "bitwise_xor.Scalar", "bitwise_xor.Scalar", "swapped"),
+    "lt": ("lt.Tensor", "lt.Scalar", None, ""),
+    "le": ("le.Tensor", "le.Scalar", None, ""),
+    "eq": ("eq.Tensor", "eq.Scalar", None, ""),
+    "ne": ("ne.Tensor", "ne.Scalar", None, ""),
+    "gt": ("gt.Tensor", "gt.Scalar", None, ""),
+    "ge": ("ge.Tensor", "ge.Scalar", None, ""),
+}
+UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
+INPLACE = {"iadd": ("add.Tensor", "add.Scalar"), "isub": ("sub.Tensor", "sub.Scalar"),
+           "imul": ("mul.Tensor", "mul.Scalar"), "itruediv": ("div.Tensor", "div.Scalar"),
+           "ipow": ("pow.Tensor_Tensor", "pow.Tensor_Scalar")}
+
+
+def module(table) -> str:
+    """The whole module; a slot whose rows do not exist stays NULL."""
+    writer = _Writer(table)
+    functions = [writer.binary(slot, *spec) for slot, spec in BINARY.items() if spec[0] in table.by_key]
+    functions += [writer.unary(slot, key) for slot, key in UNARY.items() if key in table.by_key]
+    functions += [writer.inplace(slot, *keys) for slot, keys in INPLACE.items() if keys[0] in table.by_key]
+    fills = "".join(f"OPERATORS.{slot} = {slot}\n" for slot in writer.slots)
+    imports = "".join(f"from mindtorch._core._gen.{family} cimport {', '.join(sorted(names))}\n"
+                      for family, names in sorted(writer.used.items()))
+    return (NOTE.format(source="*.toml") + imports +
+            "from mindtorch._core.dispatch cimport ONE, number_like\n"
+            "from mindtorch._core.scalar cimport Scalar, is_scalar, scalar_from\n"
+            "from mindtorch._core.tensor cimport OPERATORS, TensorBase\n\n\n" + "\n\n".join(functions) + "\n\n" + fills)
+
+
+class _Writer:
+    def __init__(self, table):
+        self.table, self.used, self.slots = table, {}, []
+
+    def _name(self, key, inplace=False) -> str:
+        """The C function of a row, noted for the cimports."""
+        row = self.table.by_key.get(key)
+        if row is None:
+            raise RowError(f"the operators need a row {key!r}")
+        target = self.table.by_key[row.same] if row.same else row
+        name = f"op_{inplace_name(target) if inplace else target.slot}"
+        self.used.setdefault(target.family, set()).add(name)
+        return name
+
+    def _call(self, key, first, second, inplace=False) -> str:
+        row = self.table.by_key[key]
+        target = self.table.by_key[row.same] if row.same else row
+        rest = [default_value(target, a, row.same_values) for a in target.kernel_arguments[2:]]
+        return f"{self._name(key, inplace)}({', '.join([first, second, *rest] + ([] if inplace else ['None']))})"
+
+    def binary(self, slot, tensors, scalar, reverse, how) -> str:
+        self.slots.append(slot)
+        a, b, number = "<TensorBase>a", "<TensorBase>b", "&number"
+        with_tensor = [f"if isinstance(b, TensorBase):\n            return {self._call(tensors, a, b)}"]
+        if scalar:
+            with_tensor.append("if is_scalar(b):\n            scalar_from(b, &number)\n"
+                               f"            return {self._call(scalar, a, number)}")
+        lines = ["cdef Scalar number"] if scalar else []
+        inside = "\n        ".join(with_tensor)
+        lines.append(f"if isinstance(a, TensorBase):\n        {inside}\n        return NotImplemented")
+        if how:
+            values = {"swapped": lambda: self._call(reverse, b, number),
+                      "in order": lambda: self._call(reverse, number, b),
+                      "wrapped": lambda: self._call(reverse, "number_like(&number, <TensorBase>b)", b),
+                      "reciprocal": lambda: self._call("mul.Scalar", f"{self._name('reciprocal')}(<TensorBase>b, None)",
+                                                       number)}
+            lines.append(f"if is_scalar(a):\n        scalar_from(a, &number)\n        return {values[how]()}")
+        return self._text(slot, "object a, object b", [*lines, "return NotImplemented"])
+
+    def unary(self, slot, key) -> str:
+        self.slots.append(slot)
+        return self._text(slot, "object a", [f"return {self._name(key)}(<TensorBase>a, None)"])
+
+    def inplace(self, slot, tensors, scalar) -> str:
+        self.slots.append(slot)
+        a = "<TensorBase>a"
+        return self._text(slot, "object a, object b", [
+            "cdef Scalar number",
+            f"if isinstance(b, TensorBase):\n        return {self._call(tensors, a, '<TensorBase>b', True)}",
+            "if is_scalar(b):\n        scalar_from(b, &number)\n"
+            f"        return {self._call(scalar, a, '&number', True)}",
+            "return NotImplemented"])
+
+    @staticmethod
+    def _text(slot, parameters, lines) -> str:
+        return f"cdef object {slot}({parameters}):\n" + "".join(f"    {line}\n" for line in lines)

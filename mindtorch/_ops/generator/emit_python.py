@@ -1,0 +1,340 @@
+"""Python functions over the device-neutral ones: one per op name, which picks the overload by the operands' types.
+
+The parameters of all overloads are merged. Where overloads differ at a position (a Tensor here, a number there, absent
+elsewhere), tests on that position choose; everything else is converted by helpers that raise torch's TypeError.
+"""
+from dataclasses import dataclass, field
+
+from . import emit_core
+from .rows import RowError
+
+# NumPy's words, which torch takes as well.
+SYNONYMS = {"dim": "axis", "keepdim": "keepdims"}
+_LITERALS = {"[]": "()", "Mean": "1"}
+
+
+@dataclass
+class Parameter:
+    """A parameter of the merged function; `by_overload` maps an overload's key to its argument, if it has one."""
+    name: str
+    keyword_only: bool
+    default: str | None = None
+    synonyms: list = field(default_factory=list)
+    by_overload: dict = field(default_factory=dict)
+
+
+@dataclass
+class Function:
+    name: str
+    rows: list               # the overloads it chooses from
+    parameters: list
+    takes_out: bool
+    results: int
+    inplace: bool = False
+
+    @property
+    def signature(self) -> str:
+        """The parameters in Python, as stubs and Cython write them."""
+        parts = [p.name if p.default is None else f"{p.name}={p.default}" for p in self.parameters if not p.keyword_only]
+        keywords = [p.name if p.default is None else f"{p.name}={p.default}" for p in self.parameters if p.keyword_only]
+        if self.takes_out:
+            keywords.append("out=None")
+        keywords += [f"{name}=None" for p in self.parameters for name in p.synonyms]
+        return ", ".join(parts + (["*", *keywords] if keywords else []))
+
+
+def python_name(argument, row) -> str:
+    """torch's functions call their first tensor `input`."""
+    return "input" if argument.name == "self" and not row.schema.inplace else argument.name
+
+
+def functions(table, family) -> list:
+    """The merged functions of a family, in-place forms after their functional ones."""
+    names = dict.fromkeys(row.schema.name for row in table.family(family)
+                          if not row.by_hand and not row.python)
+    made = []
+    for name in names:
+        rows = [row for row in table.family(family) if row.schema.name == name and not row.by_hand]
+        made.append(_merge(name, rows, table))
+        inplace = [row for row in rows if row.inplace]
+        if inplace:
+            made.append(_merge(name + "_", inplace, table, inplace=True))
+    return made
+
+
+def _merge(name, rows, table, inplace=False) -> Function:
+    chosen = [row for row in rows if not _subsumed(row, table)]
+    longest = max(chosen, key=lambda row: (not row.hidden, len(_positional(row))))
+    order = [longest, *(row for row in chosen if row is not longest)]
+    parameters = {}
+    for row in order:
+        for position, argument in enumerate(row.schema.kernel_arguments):
+            _place(parameters, row, position, argument, longest, inplace)
+    merged = list(parameters.values())
+    for parameter in merged:
+        # An overload that a fuller one covers makes its extra arguments optional: sum(input) beside sum(input, dim).
+        present = [row for row in rows if _has(row, parameter)]
+        if parameter.default is None and len(present) < len(rows):
+            parameter.default = "None"
+        synonym = SYNONYMS.get(parameter.name)
+        if synonym and not inplace:
+            parameter.synonyms.append(synonym)
+            if parameter.default is None:
+                parameter.default = "None"
+    row = chosen[0]
+    takes_out = row.takes_out and not inplace and not row.schema.inplace
+    return Function(name, chosen, merged, takes_out, 1 if inplace else len(row.schema.returns),
+                    inplace or row.schema.inplace)
+
+
+def _place(parameters, row, position, argument, longest, inplace):
+    """Give `argument` its merged parameter: that of the same name, else that of the same position."""
+    name = argument.name if inplace else python_name(argument, row)
+    merged = parameters.get(name)
+    if merged is None and row is not longest and not argument.keyword_only:
+        base = _positional(longest)
+        merged = parameters[python_name(base[position], longest)]
+        merged.synonyms.append(name)
+    if merged is None:
+        default = _LITERALS.get(argument.default, argument.default)
+        merged = parameters[name] = Parameter(name, argument.keyword_only, default)
+    merged.keyword_only |= argument.keyword_only
+    merged.by_overload[row.key] = argument
+
+
+def _positional(row) -> list:
+    return [a for a in row.schema.kernel_arguments if not a.keyword_only]
+
+
+def _has(row, parameter) -> bool:
+    return row.key in parameter.by_overload or any(a.name in (parameter.name, *parameter.synonyms) or
+                                                   python_name(a, row) == parameter.name
+                                                   for a in row.schema.kernel_arguments)
+
+
+def _subsumed(row, table) -> bool:
+    """Whether another overload of the same name takes the very arguments of this one."""
+    target = table.by_key.get(row.same)
+    if target is None or target.schema.name != row.schema.name:
+        return False
+    return not any(a.type == "Scalar" and target.schema.argument(a.name).is_tensor for a in row.schema.arguments)
+
+
+def family_functions(table, family) -> tuple:
+    """Cython source of the family's Python functions, and the cimports they need from other families."""
+    made = functions(table, family)
+    elsewhere = {}
+    for row in (row for function in made for row in function.rows if row.same):
+        target = table.by_key[row.same]
+        if target.family != family:
+            elsewhere.setdefault(target.family, set()).add(f"op_{target.slot}")
+    imports = "".join(f"from mindtorch._core._gen.{module} cimport {', '.join(sorted(names))}\n"
+                      for module, names in sorted(elsewhere.items()))
+    return [_Emitter(function, table).source() for function in made], imports
+
+
+class _Emitter:
+    """Writes one merged function."""
+
+    def __init__(self, function, table):
+        self.function = function
+        self.table = table
+        self.locals = {}          # C variable -> type
+
+    def source(self) -> str:
+        function = self.function
+        body = [f"if {synonym} is not None:\n        {p.name} = {synonym}"
+                for p in function.parameters for synonym in p.synonyms]
+        if len(function.rows) == 1:
+            body += self._overload(function.rows[0])
+        else:
+            for row in self._test_order():
+                lines = "\n        ".join(self._overload(row))
+                body.append(f"if {self._test(row)}:\n        {lines}")
+            body.append(self._complaint())
+        declared = [f"cdef {type_} {name}" for name, type_ in self.locals.items()]
+        lines = "".join(f"    {line}\n" for line in [self._docstring(), *declared, *body])
+        name = function.name
+        return f"def {name}({function.signature}):\n{lines}"
+
+    def _docstring(self) -> str:
+        rows = self.function.rows
+        overloads = "; ".join(row.key for row in rows)
+        return f'"""{self.function.name}({self._plain_signature()}). Schemas: {overloads}."""'
+
+    def _plain_signature(self) -> str:
+        signature = self.function.signature
+        for parameter in self.function.parameters:
+            for synonym in parameter.synonyms:
+                signature = signature.replace(f", {synonym}=None", "")
+        return signature.removesuffix(", *")
+
+    # Choosing.
+
+    def _discriminating(self) -> list:
+        return [p for p in self.function.parameters if self._discriminates(p)]
+
+    def _discriminates(self, parameter) -> bool:
+        """Types differ, or some overload must have what another lacks."""
+        arguments = [parameter.by_overload.get(row.key) for row in self.function.rows]
+        kinds = {a.type for a in arguments if a is not None}
+        needed = any(a is not None and a.default is None for a in arguments)
+        return len(kinds) > 1 or (None in arguments and needed)
+
+    @staticmethod
+    def _kind(row, parameter) -> str:
+        argument = parameter.by_overload.get(row.key)
+        return argument.type if argument else ""
+
+    def _test_order(self) -> list:
+        """Tensor overloads first, those that lack the argument last: `is None` is the most open test."""
+        def rank(row):
+            kinds = [self._kind(row, p) for p in self._discriminating()]
+            return [{"Tensor": 0, "Scalar": 1, "Scalar?": 2, "Tensor?": 3, "": 5}.get(kind, 4) for kind in kinds]
+        return sorted(self.function.rows, key=rank)
+
+    def _test(self, row) -> str:
+        tests = []
+        for parameter in self._discriminating():
+            name, kind = parameter.name, self._kind(row, parameter)
+            test = {"Tensor": f"isinstance({name}, TensorBase)", "Scalar": f"is_scalar({name})",
+                    "Tensor?": f"({name} is None or isinstance({name}, TensorBase))",
+                    "Scalar?": f"({name} is None or is_scalar({name}))", "": f"{name} is None"}
+            tests.append(test.get(kind, f"{name} is not None"))
+        return " and ".join(tests)
+
+    def _complaint(self) -> str:
+        """The TypeError where no overload fits."""
+        function = self.function
+        visible = [row for row in function.rows if not row.hidden]
+        values = ", ".join(p.name for p in function.parameters if not p.keyword_only)
+        values += "," if values.count(",") == 0 else ""
+        if len(visible) > 1:
+            expected = "".join(f' * {_torch_signature(row)}\\n' for row in visible)
+            return f'no_combination(b"{function.name}", ({values}), {{}}, "{expected}")'
+        checks = [(i, p) for i, p in enumerate(p for p in function.parameters if not p.keyword_only)
+                  if self._kind(visible[0], p) == "Tensor"]
+        return "\n    ".join(f'require_tensor({p.name}, b"{function.name}", b"{p.name}", {i + 1})' for i, p in checks)
+
+    # Calling.
+
+    def _overload(self, row) -> list:
+        """Statements that convert the arguments, call, and return."""
+        target = self.table.by_key[row.same] if row.same else row
+        tested = {p.name for p in self._discriminating()} if len(self.function.rows) > 1 else set()
+        lines, values = [], {}
+        for position, parameter in enumerate(self.function.parameters):
+            argument = parameter.by_overload.get(row.key)
+            if argument is not None:
+                value = self._convert(argument, parameter, position + 1, parameter.name in tested, lines)
+                wanted = target.schema.argument(argument.name)
+                if argument.type == "Scalar" and wanted is not None and wanted.is_tensor:
+                    value = self._as_tensor(row, value, parameter)
+                values[argument.name] = value
+        call = [values.get(a.name) or default_value(target, a, row.same_values) for a in target.kernel_arguments]
+        name = f"op_{target.slot}"
+        if self.function.inplace:
+            name = f"op_{target.slot if target.schema.inplace else emit_core.inplace_name(target)}"
+        elif self.function.takes_out:
+            call += self._outs(len(target.schema.returns), lines)
+        else:
+            call += ["None"] * len(target.result_names)
+        result = f"{name}({', '.join(call)})"
+        if len(target.schema.returns) > 1:
+            result = f"return_types.{self.function.name}(*{result})"
+        return [*lines, f"return {result}"]
+
+    def _outs(self, results, lines) -> list:
+        function = self.function
+        if results == 1:
+            return [f'optional_tensor(out, b"{function.name}", b"out")']
+        self.locals["outs"] = "tuple"
+        lines.append(f'outs = several_outs(out, {results}, b"{function.name}")')
+        return [f"<TensorBase>outs[{i}]" for i in range(results)]
+
+    def _local(self, name, type_) -> str:
+        self.locals[name] = type_
+        return name
+
+    def _convert(self, argument, parameter, position, tested, lines) -> str:
+        """The C value of a parameter; statements it needs first are appended to `lines`."""
+        name, function = parameter.name, self.function.name
+        position -= self.function.inplace      # self of a method does not count
+        where = f'b"{function}", b"{name}", {0 if parameter.keyword_only else position}'
+        match argument.type:
+            case "Tensor":
+                return f"<TensorBase>{name}" if tested else f"require_tensor({name}, {where})"
+            case "Tensor?":
+                return f"<TensorBase>{name}" if tested else f"optional_tensor({name}, {where})"
+            case "Tensor[]":
+                return f"require_tensors({name}, {where})"
+            case "Scalar":
+                number = self._local(f"{name}_number", "Scalar")
+                lines.append(f"scalar_from({name}, &{number})" if tested else
+                             f"require_scalar({name}, &{number}, {where})")
+                return f"&{number}"
+            case "Scalar?":
+                number = self._local(f"{name}_number", "Scalar")
+                return f"optional_scalar({name}, &{number}, {where})"
+            case "int[]" | "int[]?" | "int?":
+                sizes = self._local(f"{name}_sizes", "Shape")
+                lines.append(f"parse_optional_ints({name}, &{sizes}, {where})")
+                return f"&{sizes}"
+            case "int":
+                return f"require_int({name}, {where})"
+            case "bool":
+                return f"require_bool({name}, {where})"
+            case "float":
+                return f"require_float({name}, {where})"
+            case "ScalarType" | "ScalarType?":
+                return f"require_dtype({name}, Undefined, {where})"
+        return name
+
+    def _as_tensor(self, row, number, parameter) -> str:
+        """A number where the function called takes a tensor: where(condition, x, 0)."""
+        beside = next((a for a in row.schema.arguments if a.type == "Tensor" and a.name != "condition"), None)
+        if beside is None:
+            return f"number_beside({number}, require_tensor(condition, b\"{self.function.name}\", b\"condition\", 1))"
+        other = next(p.name for p in self.function.parameters if p.by_overload.get(row.key) is beside)
+        return f"number_like({number}, <TensorBase>{other})"
+
+
+def default_value(target, argument, given) -> str:
+    """C value of a target's argument that the overload calling it does not have."""
+    if argument.name in given:
+        return given[argument.name]
+    match argument.type:
+        case "Tensor?":
+            return "None"
+        case "Scalar?":
+            return "NULL"
+        case "Scalar":
+            return "&ONE"
+        case "int[]" | "int[]?" | "int?":
+            return "&NO_DIMS"
+        case "ScalarType?":
+            return "Undefined"
+        case "bool":
+            return str(int(argument.default == "True"))
+    if argument.default is None:
+        raise RowError(f"{target.family}.toml: {target.key}: {argument.name!r} has no default for overloads without it")
+    return argument.default
+
+
+_TORCH_TYPES = {"Scalar": "Number", "Scalar?": "Number", "int[]": "tuple of ints", "int[]?": "tuple of ints",
+                "ScalarType?": "torch.dtype", "Tensor[]": "tuple of Tensors", "int?": "int", "Tensor?": "Tensor",
+                "str?": "str"}
+
+
+def _torch_signature(row) -> str:
+    """The overload as torch lists it in "expected one of"."""
+    parts, keyword = [], False
+    for argument in row.schema.kernel_arguments:
+        if argument.keyword_only and not keyword:
+            parts.append("*")
+            keyword = True
+        default = f" = {argument.default}" if argument.default else ""
+        parts.append(f"{_TORCH_TYPES.get(argument.type, argument.type)} {python_name(argument, row)}{default}")
+    if not row.schema.inplace and row.takes_out:
+        parts += ([] if keyword else ["*"]) + ["Tensor out = None"]
+    return f"({', '.join(parts)})"

@@ -1,0 +1,168 @@
+"""The op rows: mindtorch/_ops/*.toml read and checked. docs/design.md, "An op row", says what the columns mean."""
+import ast
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import derivatives
+from .schema import Schema, SchemaError, parse
+
+FOLDER = Path(__file__).parent.parent
+FAMILIES = ("creation", "pointwise", "compare", "reduce", "matmul", "view", "index", "nn")
+# Rows of these kinds have no kernel: a function written by hand computes them for all devices.
+BY_HAND = ("view", "composite")
+
+_COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check", "same",
+            "variants", "hidden", "takes_out", "accepts", "python"}
+
+
+class RowError(ValueError):
+    """A row that cannot be built; the message names the file and the op."""
+
+
+@dataclass(frozen=True)
+class Output:
+    shape: str
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Row:
+    family: str
+    schema: Schema
+    npu: str = ""                 # "aclnnAdd(self, ...)", "view", "composite", "none: reason"
+    since: str = "8.0"            # the oldest CANN release that has the operator
+    outputs: tuple = ()
+    inplace: str = ""             # "" no in-place form; "kernel": the same kernel, writing to self; or a call
+    cpu: str = ""
+    compute: str = ""             # dtype rule that the CPU's inputs are cast to; default: the first output's
+    raw: tuple = ()               # tensor arguments that the CPU expression sees in their own dtype
+    check: tuple = ()             # calls of check_* functions made before anything else
+    grad: dict = field(default_factory=dict)
+    samples: str = ""
+    same: str = ""                # key of the row whose function this overload calls; what it lacks takes defaults, or
+    same_values: dict = field(default_factory=dict)     # the values that the column gives: 'div.Tensor_mode(x="y")'
+    variants: tuple = ("function", "method")
+    hidden: bool = False          # torch's messages do not list this overload
+    takes_out: bool = True
+    accepts: dict = field(default_factory=dict)   # dtypes an operator takes beyond its documentation
+    python: str = ""              # "custom": the Python function is written by hand in mindtorch/_core/factories.pyx
+
+    @property
+    def key(self) -> str:
+        return self.schema.key
+
+    @property
+    def slot(self) -> str:
+        return self.schema.slot
+
+    @property
+    def by_hand(self) -> bool:
+        return self.npu in BY_HAND
+
+    @property
+    def has_kernel(self) -> bool:
+        return not (self.by_hand or self.same)
+
+    @property
+    def factory(self) -> bool:
+        """Whether it makes a tensor from nothing, or from the properties of one."""
+        return self.schema.argument("device") is not None
+
+    @property
+    def result_names(self) -> list:
+        """The kernel's outputs: out, or out0, out1; none where it writes to self."""
+        if self.schema.inplace:
+            return []
+        count = len(self.schema.returns)
+        return ["out"] if count == 1 else [f"out{i}" for i in range(count)]
+
+    @property
+    def kernel_arguments(self) -> list:
+        """What the kernel sees of the schema. A "like" argument gives only its properties and is left out."""
+        arguments = self.schema.kernel_arguments
+        if self.factory:
+            arguments = [a for a in arguments if a.type in ("Scalar", "Scalar?")]
+        return arguments
+
+
+class Table:
+    """All rows, in file order, with aliases of whole ops (name -> name)."""
+
+    def __init__(self, folder=FOLDER):
+        self.rows, self.aliases, self.inplace_functions = [], {}, set()
+        for family in FAMILIES:
+            path = folder / f"{family}.toml"
+            if path.exists():
+                self._load(family, path)
+        self.by_key = {row.key: row for row in self.rows}
+        for row in self.rows:
+            if row.same and row.same not in self.by_key:
+                raise RowError(f"{row.family}.toml: {row.key}: there is no row {row.same!r}")
+
+    def family(self, name) -> list:
+        return [row for row in self.rows if row.family == name]
+
+    @property
+    def families(self) -> list:
+        """Those with at least one generated function."""
+        return [f for f in FAMILIES if any(not row.by_hand for row in self.family(f))]
+
+    def _load(self, family, path):
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        self.aliases.update(content.get("alias", {}))
+        self.inplace_functions.update(content.get("inplace_functions", ()))
+        seen = {row.key for row in self.rows}
+        for entry in content.get("op", ()):
+            try:
+                row = read_row(family, entry)
+            except (SchemaError, RowError, derivatives.DerivativeError) as error:
+                raise RowError(f"{path.name}: {entry.get('schema', '?').split('(')[0]}: {error}") from None
+            if row.key in seen:
+                raise RowError(f"{path.name}: {row.key}: a row of that name exists already")
+            seen.add(row.key)
+            self.rows.append(row)
+
+
+def read_row(family, entry) -> Row:
+    """One [[op]] table as a Row; RowError where columns are missing, unknown or at odds with the schema."""
+    if unknown := set(entry) - _COLUMNS:
+        raise RowError(f"unknown columns {sorted(unknown)}")
+    entry = dict(entry)
+    schema = parse(entry.pop("schema"))
+    out = entry.pop("out", [])
+    outputs = tuple(Output(o.get("shape", ""), o.get("dtype", "")) for o in (out if isinstance(out, list) else [out]))
+    for column in ("raw", "check", "variants"):
+        if column in entry:
+            entry[column] = tuple(entry[column])
+    if "variants" not in entry and (schema.inplace or not schema.argument("self")):
+        entry["variants"] = ("method",) if schema.inplace else ("function",)
+    if "same" in entry:
+        entry["same"], entry["same_values"] = _read_same(entry["same"])
+    row = Row(family=family, schema=schema, outputs=outputs, **entry)
+    _check_row(row)
+    return row
+
+
+def _read_same(text) -> tuple:
+    key, _, values = text.partition("(")
+    if not values:
+        return key, {}
+    call = ast.parse(f"f({values}", mode="eval").body
+    return key, {k.arg: ast.unparse(k.value) for k in call.keywords}
+
+
+def _check_row(row):
+    derivatives.check(row.schema, row.grad)
+    if not row.same and not row.npu:
+        raise RowError("has no npu column")
+    if row.has_kernel:
+        if not row.cpu:
+            raise RowError("has no CPU reference")
+        if not row.samples:
+            raise RowError("has no samples")
+        if not row.schema.inplace and len(row.outputs) != len(row.schema.returns):
+            raise RowError(f"{len(row.outputs)} output rules for {len(row.schema.returns)} results")
+    for name in row.raw:
+        if row.schema.argument(name) is None:
+            raise RowError(f"the schema has no argument {name!r}")
