@@ -38,7 +38,15 @@ inline bool isLive(const T *handle, Magic magic) {
   return handle != nullptr && reinterpret_cast<uintptr_t>(handle) % alignof(T) == 0 && handle->header.magic == magic;
 }
 
-SIM_API int64_t itemSize(aclDataType type); /* in bytes; 0 for types that are smaller than one byte or unknown */
+/* Bytes of an element by aclDataType; 0 for types that are smaller than one byte or unknown. */
+constexpr uint8_t kItemSizes[] = {4, 2, 1, 4, 1, 0, 2, 2, 4, 8, 8, 8, 1, 0, 0, 0, 8, 16, 0,
+                                  0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 4, 1, 1, 1,  1};
+static_assert(kItemSizes[ACL_COMPLEX128] == 16 && kItemSizes[ACL_BF16] == 2 && kItemSizes[ACL_COMPLEX32] == 4 &&
+              kItemSizes[ACL_FLOAT8_E8M0] == 1 && sizeof kItemSizes == ACL_FLOAT8_E8M0 + 1);
+
+inline int64_t itemSize(aclDataType type) {
+  return static_cast<uint32_t>(type) < sizeof kItemSizes ? kItemSizes[type] : 0;
+}
 
 }  // namespace sim
 

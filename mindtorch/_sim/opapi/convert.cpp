@@ -183,28 +183,26 @@ constexpr Rows rowsOf() {
 }
 
 struct TypeFacts {
-  Category category;
-  Compute compute;
   uint8_t width; /* of two floating or complex types the wider one is the common type */
   Rows rows;
 };
 
 const TypeFacts *factsOf(aclDataType type) {
-  static constexpr TypeFacts kFloat{kFloating, kF32, 3, rowsOf<float>()};
-  static constexpr TypeFacts kHalf{kFloating, kF32, 2, rowsOf<Half>()};
-  static constexpr TypeFacts kBFloat{kFloating, kF32, 2, rowsOf<BFloat>()};
-  static constexpr TypeFacts kDouble{kFloating, kF64, 4, rowsOf<double>()};
-  static constexpr TypeFacts kBoolean{kBool, kI64, 0, rowsOf<Bool>()};
-  static constexpr TypeFacts kInt8{kInteger, kI64, 0, rowsOf<int8_t>()};
-  static constexpr TypeFacts kUint8{kInteger, kI64, 0, rowsOf<uint8_t>()};
-  static constexpr TypeFacts kInt16{kInteger, kI64, 0, rowsOf<int16_t>()};
-  static constexpr TypeFacts kUint16{kInteger, kI64, 0, rowsOf<uint16_t>()};
-  static constexpr TypeFacts kInt32{kInteger, kI64, 0, rowsOf<int32_t>()};
-  static constexpr TypeFacts kUint32{kInteger, kI64, 0, rowsOf<uint32_t>()};
-  static constexpr TypeFacts kInt64{kInteger, kI64, 0, rowsOf<int64_t>()};
-  static constexpr TypeFacts kUint64{kInteger, kI64, 0, rowsOf<uint64_t>()};
-  static constexpr TypeFacts kComplex64{kComplex, kC128, 3, rowsOf<std::complex<float>>()};
-  static constexpr TypeFacts kComplex128{kComplex, kC128, 4, rowsOf<Complex>()};
+  static constexpr TypeFacts kFloat{3, rowsOf<float>()};
+  static constexpr TypeFacts kHalf{2, rowsOf<Half>()};
+  static constexpr TypeFacts kBFloat{2, rowsOf<BFloat>()};
+  static constexpr TypeFacts kDouble{4, rowsOf<double>()};
+  static constexpr TypeFacts kBoolean{0, rowsOf<Bool>()};
+  static constexpr TypeFacts kInt8{0, rowsOf<int8_t>()};
+  static constexpr TypeFacts kUint8{0, rowsOf<uint8_t>()};
+  static constexpr TypeFacts kInt16{0, rowsOf<int16_t>()};
+  static constexpr TypeFacts kUint16{0, rowsOf<uint16_t>()};
+  static constexpr TypeFacts kInt32{0, rowsOf<int32_t>()};
+  static constexpr TypeFacts kUint32{0, rowsOf<uint32_t>()};
+  static constexpr TypeFacts kInt64{0, rowsOf<int64_t>()};
+  static constexpr TypeFacts kUint64{0, rowsOf<uint64_t>()};
+  static constexpr TypeFacts kComplex64{3, rowsOf<std::complex<float>>()};
+  static constexpr TypeFacts kComplex128{4, rowsOf<Complex>()};
   switch (type) {
     case ACL_FLOAT:
       return &kFloat;
@@ -259,27 +257,27 @@ aclDataType promoteIntegers(aclDataType a, aclDataType b) {
 
 }  // namespace
 
-Compute computeOf(aclDataType type) {
-  const TypeFacts *facts = factsOf(type);
-  return facts == nullptr ? kNoCompute : facts->compute;
-}
-
-Category categoryOf(aclDataType type) {
-  const TypeFacts *facts = factsOf(type);
-  return facts == nullptr ? kNoCategory : facts->category;
-}
+/* By aclDataType: FLOAT FLOAT16 INT8 INT32 UINT8 - INT16 UINT16 UINT32 INT64 UINT64 DOUBLE BOOL ... */
+constexpr Compute kNo = kNoCompute;
+const Compute kComputes[kTypeCount] = {kF32, kF32, kI64, kI64, kI64, kNo, kI64,  kI64,  kI64, kI64,
+                                       kI64, kF64, kI64, kNo,  kNo,  kNo, kC128, kC128, kNo,  kNo,
+                                       kNo,  kNo,  kNo,  kNo,  kNo,  kNo, kNo,   kF32};
+constexpr Category kNone = kNoCategory, kReal = kFloating, kWhole = kInteger, kPair = kComplex;
+const Category kCategories[kTypeCount] = {kReal,  kReal, kWhole, kWhole, kWhole, kNone, kWhole, kWhole, kWhole, kWhole,
+                                          kWhole, kReal, kBool,  kNone,  kNone,  kNone, kPair,  kPair,  kNone,  kNone,
+                                          kNone,  kNone, kNone,  kNone,  kNone,  kNone, kNone,  kReal};
 
 aclDataType promoteTypes(aclDataType a, aclDataType b) {
   if (a == b) return a;
   const TypeFacts *first = factsOf(a), *second = factsOf(b);
   if (first == nullptr || second == nullptr) return ACL_DT_UNDEFINED;
-  if (first->category == kComplex || second->category == kComplex) {
-    bool wide =
-        (first->category >= kFloating && first->width == 4) || (second->category >= kFloating && second->width == 4);
+  Category category = categoryOf(a), other = categoryOf(b);
+  if (category == kComplex || other == kComplex) {
+    bool wide = (category >= kFloating && first->width == 4) || (other >= kFloating && second->width == 4);
     return wide ? ACL_COMPLEX128 : ACL_COMPLEX64;
   }
-  if (first->category != second->category) return first->category > second->category ? a : b;
-  if (first->category == kInteger) return promoteIntegers(a, b);
+  if (category != other) return category > other ? a : b;
+  if (category == kInteger) return promoteIntegers(a, b);
   if (first->width == second->width) return ACL_FLOAT; /* float16 with bfloat16 */
   return first->width > second->width ? a : b;
 }

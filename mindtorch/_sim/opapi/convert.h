@@ -24,8 +24,20 @@ constexpr Compute computeOfType() {
   return std::is_same<C, int64_t>::value ? kI64 : kC128;
 }
 
-Compute computeOf(aclDataType type);   /* kNoCompute for types without kernels */
-Category categoryOf(aclDataType type); /* as torch's promotion sorts them */
+constexpr uint32_t kTypeCount = ACL_BF16 + 1; /* no type with kernels has a higher number */
+extern const Compute kComputes[kTypeCount];
+extern const Category kCategories[kTypeCount];
+
+/* kNoCompute for types without kernels. */
+inline Compute computeOf(aclDataType type) {
+  return static_cast<uint32_t>(type) < kTypeCount ? kComputes[type] : kNoCompute;
+}
+
+/* As torch's promotion sorts the types. */
+inline Category categoryOf(aclDataType type) {
+  return static_cast<uint32_t>(type) < kTypeCount ? kCategories[type] : kNoCategory;
+}
+
 aclDataType promoteTypes(aclDataType a, aclDataType b);
 bool canCast(aclDataType from, aclDataType to); /* torch's rule for an output of another type */
 

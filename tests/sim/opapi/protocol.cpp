@@ -103,6 +103,7 @@ void testLifetimes() {
   }
   EXPECT(sum.begin() == ACLNN_SUCCESS);
   EXPECT(aclnnAdd(nullptr, 0, sum.executor, nullptr) == ACLNN_SUCCESS);
+  EXPECT(aclrtSynchronizeDevice() == ACL_SUCCESS);
 }
 
 void testRules() {
