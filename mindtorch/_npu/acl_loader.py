@@ -10,10 +10,12 @@ import platform
 import re
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 from mindtorch._npu import toolkit as toolkits
 
+SIMULATOR_SYMBOL = "simLive"         # what no library of CANN exports
 OLDEST = "8.0"                       # the oldest CANN release that has all required functions
 SPLIT_OPERATORS = ("libopapi_math.so", "libopapi_nn.so", "libopapi_cv.so", "libopapi_transformer.so")
 # The head of dlopen's message when a dependency is absent: the message itself may be translated.
@@ -53,6 +55,8 @@ def _import_acl():
     global _TOOLKIT, _missing_operators
     found = toolkits.find()
     runtime, operators = _open_libraries(found)
+    if hasattr(runtime[0], SIMULATOR_SYMBOL):        # wherever it lies, and whoever named it
+        found = replace(found, simulated=True)
     from mindtorch._npu import acl, symbols
     missing, _missing_operators = symbols.fill([lib._handle for lib in runtime], [lib._handle for lib in operators])
     if missing:
@@ -68,8 +72,7 @@ def _announce_simulator(found):
     global _announced
     if not _announced:
         _announced = True
-        reason = "as MINDTORCH_NPU=sim asks" if os.environ.get("MINDTORCH_NPU") == "sim" else "no Ascend NPU here"
-        print(f"mindtorch: device 'npu' is the simulator ({reason}): {found}", file=sys.stderr)
+        print(f"mindtorch: device 'npu' is simulated on the CPU: {found}", file=sys.stderr)
 
 
 def _open_libraries(found):

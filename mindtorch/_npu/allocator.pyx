@@ -338,6 +338,15 @@ cdef class NpuAllocator:
         add("", self._stats.nested())
         return dict(sorted(flat.items()))
 
+    def nested_stats(self):
+        return self._stats.nested()
+
+    def reset_peak(self):
+        self._stats.reset_peak()
+
+    def reset_accumulated(self):
+        self._stats.reset_accumulated()
+
     def snapshot(self):
         """Every segment with its blocks, by address. For torch.npu.memory_snapshot()."""
         cdef Segment *segment = self.segments

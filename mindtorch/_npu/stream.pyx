@@ -8,6 +8,7 @@ import threading
 from libc.stdint cimport intptr_t
 
 from mindtorch._core.device import device as torch_device
+from mindtorch._npu.index import get_device_index
 
 from mindtorch._npu.cann.acl_rt cimport ACL_STREAM_STATUS_COMPLETE, aclrtStreamStatus
 from mindtorch._npu.errors cimport check
@@ -22,14 +23,14 @@ _current = threading.local()
 
 
 cdef class Stream:
-    """Stream(device_index, priority=0): a queue of work on one device; work of different streams may overlap.
+    """Stream(device=None, priority=0): a queue of work on one device; work of different streams may overlap.
 
     Streams are handed out again when nobody holds them, so two objects may compare equal: then they are one queue.
     """
 
-    def __init__(self, int device_index, int priority=0):
+    def __init__(self, device=None, int priority=0):
         if self.slot == NULL:
-            self.slot = take_stream(device_index, -1 if priority < 0 else 0)
+            self.slot = take_stream(get_device_index(device, optional=True), -1 if priority < 0 else 0)
 
     def __dealloc__(self):
         if self.slot != NULL:

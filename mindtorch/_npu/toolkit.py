@@ -65,7 +65,7 @@ def simulator():
     if find_library(SIMULATOR, "libascendcl.so") is None:
         raise RuntimeError(f"the simulated CANN toolkit is not built: {SIMULATOR}/lib64/libascendcl.so is missing. "
                            "Build the package, for instance with `pip install -e .`")
-    return Toolkit(SIMULATOR, read_version(SIMULATOR), simulated=True)
+    return Toolkit(SIMULATOR, read_version(SIMULATOR))
 
 
 def installed_roots():
@@ -92,7 +92,7 @@ def checked(root, because):
         folders = ", ".join(str(folder) for folder in library_folders(root)) or "no lib64 folder at all"
         raise RuntimeError(f"{where}, but {' or '.join(RUNTIME_LIBRARIES)} is not there (looked in {folders}). The "
                            f"installation (version {read_version(root)}) is incomplete: install the toolkit again")
-    return Toolkit(root, read_version(root), simulated=root.resolve() == SIMULATOR.resolve())
+    return Toolkit(root, read_version(root))
 
 
 def library_folders(root):

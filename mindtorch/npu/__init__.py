@@ -1,0 +1,75 @@
+"""torch.npu: devices, streams, events and memory of Ascend NPUs. Importing it loads no CANN."""
+from mindtorch.npu.device import (
+    _get_device_capability,
+    _get_device_index,
+    _get_device_name,
+    _is_in_bad_fork,
+    _lazy_init,
+    can_device_access_peer,
+    current_device,
+    device,
+    device_count,
+    device_of,
+    disable_peer_access,
+    enable_peer_access,
+    get_device_capability,
+    get_device_name,
+    get_device_properties,
+    init,
+    is_available,
+    is_bf16_supported,
+    is_initialized,
+    set_device,
+    synchronize,
+    toolkit,
+)
+from mindtorch.npu.memory import (
+    _get_allocator,
+    empty_cache,
+    get_per_process_memory_fraction,
+    host_empty_cache,
+    is_pinned,
+    max_memory_allocated,
+    max_memory_reserved,
+    mem_get_info,
+    memory_allocated,
+    memory_reserved,
+    memory_snapshot,
+    memory_stats,
+    memory_stats_as_nested_dict,
+    memory_summary,
+    pin_memory,
+    reset_accumulated_memory_stats,
+    reset_peak_memory_stats,
+    set_per_process_memory_fraction,
+)
+from mindtorch.npu.streams import (
+    StreamContext,
+    current_stream,
+    default_stream,
+    set_stream,
+    stream,
+    stream_priority_range,
+)
+
+__all__ = [
+    "Event", "Stream", "StreamContext", "can_device_access_peer", "current_device", "current_stream", "default_stream",
+    "device", "device_count", "device_of", "disable_peer_access", "empty_cache", "enable_peer_access",
+    "get_device_capability", "get_device_name", "get_device_properties", "get_per_process_memory_fraction",
+    "host_empty_cache", "init", "is_available", "is_bf16_supported", "is_initialized", "is_pinned",
+    "max_memory_allocated", "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_reserved",
+    "memory_snapshot", "memory_stats", "memory_stats_as_nested_dict", "memory_summary", "pin_memory",
+    "reset_accumulated_memory_stats", "reset_peak_memory_stats", "set_device", "set_per_process_memory_fraction",
+    "set_stream", "stream", "stream_priority_range", "synchronize", "toolkit",
+]
+
+
+def __getattr__(name):
+    if name == "Stream":
+        from mindtorch._npu.stream import Stream as found
+    elif name == "Event":
+        from mindtorch._npu.event import Event as found
+    else:
+        raise AttributeError(f"module 'mindtorch.npu' has no attribute '{name}'")
+    globals()[name] = found
+    return found
