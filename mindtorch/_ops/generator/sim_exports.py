@@ -40,11 +40,8 @@ _OPTIONAL = {
 
 # Where the documentation as read contradicts what torch_npu passes in basic use, the client is right.
 _OVERRIDES = {
-    ("aclnnMinDim", "indices"): {"dtypes": frozenset({"INT32", "INT64"})},       # as aclnnMaxDim
-    ("aclnnInplacePowTensorScalar", "self"): {"role": "inout"},                  # listed as an input only
-    ("aclnnInplaceNeg", "selfRef"): {"dtypes": frozenset()},                     # int16 too: torch's neg_ takes it
-    ("aclnnNeg", "self"): {"dtypes": frozenset()},
-    ("aclnnNeg", "out"): {"dtypes": frozenset()},
+    ("aclnnMinDim", "indices"): {"dtypes": frozenset({"INT32", "INT64"})},  # as aclnnMaxDim
+    ("aclnnInplacePowTensorScalar", "self"): {"role": "inout"},             # listed as an input only
 }
 
 
@@ -125,8 +122,8 @@ def render() -> str:
     return "\n".join(parts) + "\n"
 
 
-def main(out_dir):
-    path = Path(out_dir) / "opapi_exports.inc"
+def main(argv):
+    path = Path(argv[0]) / "opapi_exports.inc"
     path.parent.mkdir(parents=True, exist_ok=True)
     text = render()
     if not path.exists() or path.read_text("utf-8") != text:  # an unchanged file keeps its time: no rebuild

@@ -200,9 +200,11 @@ aclnnStatus prepareSum(aclOpExecutor &executor, const Argument *arguments, const
   uint32_t mask;
   aclnnStatus status = readDims(executor, arguments[1].pointer, in.rank, &mask);
   if (status != ACLNN_SUCCESS) return status;
-  uint8_t compute = std::max(foldCompute(type), uint8_t{kF64});
-  if (type == ACL_BOOL) compute = std::max(foldCompute(in.type), compute);
-  return prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), compute, mask, arguments[2].integer != 0);
+  if (type == ACL_BOOL) { /* a sum of truth values, not the truth of a sum */
+    return prepareReducer(executor, kAnyOf, foldCompute(in.type), mask, arguments[2].integer != 0);
+  }
+  return prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), foldCompute(type), mask,
+                        arguments[2].integer != 0);
 }
 
 /* self, dim, keepDim, noopWithEmptyAxes, out */
