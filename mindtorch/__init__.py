@@ -1,0 +1,84 @@
+"""mindtorch: the torch namespace on Huawei Ascend NPUs. `import mindtorch as torch`."""
+from importlib import import_module as _import_module
+
+from mindtorch import return_types
+from mindtorch._core import attributes as _attributes
+from mindtorch._core import indexing as _indexing  # takes the slots of a[i] and a[i] = b
+from mindtorch._core import moves as _moves
+from mindtorch._core import view_functions as _view_functions
+from mindtorch._core._gen import namespace as _generated
+from mindtorch._core.device import device, get_default_device, set_default_device
+from mindtorch._core.dtype import _can_cast as can_cast
+from mindtorch._core.dtype import _promote_types as promote_types
+from mindtorch._core.dtype import (
+    bfloat16,
+    complex64,
+    complex128,
+    dtype,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    set_default_dtype,
+    uint8,
+)
+from mindtorch._core.dtype import bool as bool  # noqa: PLC0414 - the dtype, deliberately under Python's name
+from mindtorch._core.errors import OutOfMemoryError
+from mindtorch._core.factories import (
+    arange,
+    empty,
+    empty_like,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
+from mindtorch._core.formats import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
+from mindtorch._core.tensor import Size
+from mindtorch._factories import as_tensor, asarray, from_numpy, scalar_tensor, tensor
+from mindtorch._ops import composite as _composite
+from mindtorch._tensor import Tensor, attach_methods as _attach_methods
+from mindtorch._tensor_str import set_printoptions
+
+__version__ = "0.1.0"
+
+# Other names of dtypes.
+half, float, double = float16, float32, float64
+short, int, long = int16, int32, int64
+cfloat, cdouble = complex64, complex128
+
+for _module in (_attributes, _view_functions, _moves, _generated, _composite):
+    globals().update(_module.FUNCTIONS)
+for _module in (_generated, _composite):
+    _attach_methods(_module.METHODS)
+
+_LAZY = ("npu", "nn", "sim", "_C")
+
+
+def is_tensor(obj):
+    """Whether `obj` is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        return _import_module(f"mindtorch.{name}")
+    raise AttributeError(f"module 'mindtorch' has no attribute '{name}'")
+
+
+def __dir__():
+    return sorted({*globals(), *_LAZY})

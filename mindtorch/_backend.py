@@ -13,3 +13,10 @@ def npu_available():
     """Whether device "npu" can be used, without starting it. Never raises."""
     from mindtorch import npu
     return npu.is_available()
+
+
+def missing_operators():
+    """Names of the aclnn operators that the toolkit in use does not have. Loads the toolkit."""
+    from mindtorch._npu import acl_loader
+    acl_loader.ensure_acl()
+    return acl_loader.missing_operators()

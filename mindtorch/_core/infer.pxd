@@ -44,6 +44,8 @@ cdef int broadcast_shapes(Shape *shape, const Shape *other) except -1  # shape: 
 cdef TensorBase output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type, int device_index)
 # The caller counts the new version of `out`.
 cdef TensorBase write_back(TensorBase result, TensorBase out)          # returns `out` when it was given, else result
+# Gives `self` another shape, contiguous; the storage grows, keeping its elements, when it is too small.
+cdef int resize(TensorBase self, const Shape *shape) except -1
 cdef int check_overlap(TensorBase written) except -1                   # RuntimeError for expanded tensors
 # In-place: shape must be self's, dtype must be castable to self's, self must not overlap itself (expanded).
 cdef TensorBase inplace_output(TensorBase self, const Shape *shape, ScalarType dtype)

@@ -10,7 +10,7 @@ from mindtorch._core.dtype cimport (
 from mindtorch._core.scalar cimport (
     BOOL_KIND, FLOAT_KIND, INT_KIND, Bool, ComplexDouble, ComplexFloat, Double, Long, Undefined)
 from mindtorch._core.tensor cimport (
-    Storage, allocate, count_elements, empty_tensor, may_overlap_itself, set_geometry, set_storage,
+    Storage, allocate, count_elements, empty_tensor, make_tensor, may_overlap_itself, set_geometry, set_storage,
     shape_text)
 
 
@@ -366,10 +366,27 @@ cdef int check_overlap(TensorBase written) except -1:
     return 0
 
 
-cdef int resize_output(TensorBase out, const Shape *shape) except -1:
-    """Give `out` the result's shape; its storage grows when it is too small."""
+cdef int resize(TensorBase self, const Shape *shape) except -1:
     cdef int64_t count = count_elements(shape)
-    cdef Storage storage = out.storage
+    cdef Storage storage = self.storage
+    if (self.offset + count) * ITEMSIZE[<int>self.dtype] > <int64_t>storage.nbytes:
+        storage = allocate(self.offset + count, self.dtype, self.device_type, self.device_index)
+        storage.version = self.storage.version
+        copy_prefix(storage, self)
+    set_geometry(self, shape.ndim, shape.sizes, NULL, self.offset)
+    return set_storage(self, storage, self.dtype)
+
+
+cdef int copy_prefix(Storage grown, TensorBase self) except -1:
+    """The old storage's elements, up to its end, into a larger storage."""
+    cdef int64_t count = self.storage.nbytes // ITEMSIZE[<int>self.dtype]
+    if count:
+        copy_data(make_tensor(grown, self.dtype, 1, &count, NULL, 0),
+                  make_tensor(self.storage, self.dtype, 1, &count, NULL, 0), False)
+    return 0
+
+
+cdef int resize_output(TensorBase out, const Shape *shape) except -1:
     if out.numel != 0:
         warnings.warn(
             f"An output with one or more elements was resized since it had shape {shape_text(out.ndim, out.sizes)}, "
@@ -377,11 +394,7 @@ cdef int resize_output(TensorBase out, const Shape *shape) except -1:
             "deprecated, and in a future PyTorch release outputs will not be resized unless they have zero elements. "
             "You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
             UserWarning, stacklevel=2)
-    if (out.offset + count) * ITEMSIZE[<int>out.dtype] > <int64_t>storage.nbytes:
-        storage = allocate(out.offset + count, out.dtype, out.device_type, out.device_index)
-        storage.version = out.storage.version
-    set_geometry(out, shape.ndim, shape.sizes, NULL, out.offset)
-    return set_storage(out, storage, out.dtype)
+    return resize(out, shape)
 
 
 cdef TensorBase output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type, int device_index):

@@ -2,10 +2,10 @@
 import warnings
 
 from mindtorch._core.arguments cimport (
-    no_combination, require_bool, require_device, require_dtype, require_scalar, require_tensor, wrong_type)
+    no_combination, parse_varargs, require_bool, require_device, require_dtype, require_scalar, require_tensor, wrong_type)
 from mindtorch._core.device cimport CPU, NPU, copy_data, device, resolve
 from mindtorch._core.dtype cimport CODE_NAMES, KIND, code_name, dtype, dtype_code
-from mindtorch._core.infer cimport broadcast, check_overlap
+from mindtorch._core.infer cimport broadcast, check_overlap, resize
 from mindtorch._core.scalar cimport (
     COMPLEX_KIND, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double, Float, Half, Int, Long, Scalar,
     Short, is_scalar)
@@ -307,12 +307,21 @@ def set_data(TensorBase self, new_data):
     set_geometry(self, source.ndim, source.sizes, source.strides, source.offset)
 
 
+def resize_(TensorBase self, *sizes, memory_format=None):
+    """Another shape in place. The storage grows when it must, and keeps its elements; new ones are uninitialised."""
+    cdef Shape shape
+    wants_contiguous(memory_format, b"resize_")
+    parse_varargs(sizes, &shape, b"resize_", b"size")
+    resize(self, &shape)
+    return self
+
+
 FUNCTIONS = {"clone": clone, "detach": detach}
 
 METHODS = dict(
-    FUNCTIONS, contiguous=contiguous_method, copy_=copy_, to=to, cpu=cpu, npu=npu, type=type_, type_as=type_as,
+    FUNCTIONS, contiguous=contiguous_method, copy_=copy_, resize_=resize_, to=to, cpu=cpu, npu=npu, type=type_, type_as=type_as,
     float=float_, double=double, half=half, bfloat16=bfloat16, byte=byte, char=char_, short=short_, int=int_,
     long=long_, bool=bool_, cfloat=cfloat, cdouble=cdouble)
 
-for name, method in METHODS.items():
+for name, method in METHODS.items():          # float_ is only called so here because `float` is a C type's name
     method.__name__ = name

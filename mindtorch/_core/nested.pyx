@@ -9,9 +9,11 @@ import numpy
 
 from libc.stdint cimport int64_t
 
+from mindtorch._core.arguments cimport require_device, require_dtype
 from mindtorch._core.device cimport CPU
 from mindtorch._core.dtype cimport (
     ITEMSIZE, KIND, default_complex, default_dtype, numpy_code, promote_types)
+from mindtorch._core.moves cimport convert
 from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, Bool, Long, Scalar, ScalarType, Undefined, scalar_from
 from mindtorch._core.tensor cimport MAX_DIMS, Shape, TensorBase, empty_tensor
 from mindtorch._core.values cimport cast_on_host, from_array, read_scalar, store, stored_as
@@ -133,3 +135,23 @@ cdef TensorBase from_data(object data, ScalarType dtype):
     address = result.data_ptr()
     fill(data, result, &address, 0)
     return cast_on_host(result, dtype)
+
+
+def tensor_from(data, dtype, device, bint pin_memory, str function):
+    """torch.tensor without its warning: a new tensor from `data`, on `device`."""
+    cdef bytes name = function.encode()
+    cdef int device_type, device_index
+    cdef ScalarType code = require_dtype(dtype, Undefined, name, b"dtype")
+    cdef TensorBase made
+    if isinstance(data, TensorBase):
+        made = <TensorBase>data
+        if device is None:
+            device_type, device_index = made.device_type, made.device_index
+        else:
+            require_device(device, &device_type, &device_index, name)
+        return convert(made, made.dtype if code == Undefined else code, device_type, device_index, False, True)
+    require_device(device, &device_type, &device_index, name)
+    made = from_data(data, code)
+    if pin_memory:
+        made = made.pin_memory()
+    return convert(made, made.dtype, device_type, device_index, False, False)

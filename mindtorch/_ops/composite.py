@@ -1,0 +1,44 @@
+"""Device-neutral operators written with other operators."""
+from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.tensor import TensorBase
+
+_abs, _all, _eq, _isfinite = _OPS["abs"], _OPS["all"], _OPS["eq"], _OPS["isfinite"]
+_isnan, _le, _logical_and, _logical_or = _OPS["isnan"], _OPS["le"], _OPS["logical_and"], _OPS["logical_or"]
+
+
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Elementwise |input - other| <= atol + rtol * |other|; equal infinities are close, NaNs only with equal_nan."""
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{str(input.dtype).removeprefix('torch.')} did not match "
+                           f"{str(other.dtype).removeprefix('torch.')}")
+    if rtol < 0 or atol < 0:
+        name, value = ("rtol", rtol) if rtol < 0 else ("atol", atol)
+        raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
+    close = _eq(input, other)
+    if equal_nan and input.is_floating_point():
+        close = _logical_or(close, _logical_and(_isnan(input), _isnan(other)))
+    if rtol == 0 and atol == 0 or input.numel() == 0:
+        return close
+    if not input.is_floating_point() and not input.is_complex():
+        input, other = input.double(), other.double()
+    distance = _abs(input - other)
+    near = _logical_and(_isfinite(distance), _le(distance, _abs(other) * rtol + atol))
+    return _logical_or(close, near)
+
+
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether all elements are close, as `isclose` says. Waits for the device."""
+    return bool(_all(isclose(input, other, rtol, atol, equal_nan)).item())
+
+
+def equal(input, other):
+    """Whether two tensors have the same shape and the same elements. Waits for the device."""
+    for argument, value in (("input", input), ("other", other)):
+        if not isinstance(value, TensorBase):
+            raise TypeError(f"equal(): argument '{argument}' (position {1 if argument == 'input' else 2}) must be "
+                            f"Tensor, not {type(value).__name__}")
+    return input.shape == other.shape and bool(_all(_eq(input, other)).item())
+
+
+FUNCTIONS = {"isclose": isclose, "allclose": allclose, "equal": equal}
+METHODS = FUNCTIONS

@@ -1,0 +1,210 @@
+"""class Tensor: TensorBase with its methods. What needs speed is in Cython; here are names and the cold methods."""
+import warnings
+
+import numpy
+
+from mindtorch._core import attributes, moves, tensor, values, view_functions
+from mindtorch._core import device as device_module
+from mindtorch._core import dtype as dtype_module
+from mindtorch._core.nested import tensor_from
+from mindtorch._core.tensor import Size, TensorBase
+from mindtorch._tensor_str import tensor_str
+
+
+class Tensor(TensorBase):
+    """An array of elements of one dtype on one device, as `torch.Tensor`.
+
+    Arithmetic, comparison and indexing operators come from TensorBase; operators of the table and views are attached
+    by `attach_methods`.
+    """
+
+    __array_priority__ = 1000       # `array + tensor` is the tensor's business
+
+    # No tensor of this package is any of these; code written for torch asks.
+    is_cuda = is_meta = is_sparse = is_quantized = is_nested = is_mps = is_xpu = is_mkldnn = False
+    requires_grad = property(lambda self: False, doc="Whether gradients are computed for the tensor.")
+    is_leaf = property(lambda self: True, doc="Whether the tensor was made by the user, not by an operator.")
+    grad = property(lambda self: None, doc="The gradient.")
+    grad_fn = property(lambda self: None, doc="The operator to differentiate.")
+
+    T = property(view_functions.transposed)
+    mT = property(view_functions.matrix_transposed)
+    H = property(view_functions.conjugate_transposed)
+    mH = property(view_functions.adjoint)
+    data = property(moves.detach, moves.set_data, doc="The tensor without its history; assigning replaces contents.")
+
+    item = values.item
+    tolist = values.tolist
+    numpy = values.numpy
+
+    def __new__(cls, *args, device=None):
+        """torch's legacy constructor: `Tensor(2, 3)` is uninitialised, `Tensor([2, 3])` holds those numbers."""
+        if len(args) == 1 and isinstance(args[0], TensorBase):
+            return moves.detach(args[0])
+        if len(args) == 1 and isinstance(args[0], (list, tuple, numpy.ndarray)) and not isinstance(args[0], Size):
+            return tensor_from(args[0], dtype_module.get_default_dtype(), device, False, "new")
+        from mindtorch import empty
+        return empty(*(args or (0,)), device=device)
+
+    # --- Python's conversions -----------------------------------------------------------------------------------------
+
+    def __repr__(self, *, tensor_contents=None):
+        return tensor_str(self, dtype_module.get_default_dtype())
+
+    def __format__(self, spec):
+        return self.item().__format__(spec) if self.dim() == 0 else object.__format__(self, spec)
+
+    def _only_element(self):
+        if self.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.item()
+
+    def __bool__(self):
+        if self.numel() == 1:
+            return bool(self.item())
+        many = "more than one value" if self.numel() else "no values"
+        raise RuntimeError(f"Boolean value of Tensor with {many} is ambiguous")
+
+    def __int__(self):
+        return int(_real(self._only_element(), "int64_t"))
+
+    def __float__(self):
+        return float(_real(self._only_element(), "double"))
+
+    def __complex__(self):
+        return complex(self._only_element())
+
+    def __index__(self):
+        if self.numel() != 1 or self.is_floating_point() or self.is_complex():
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __iter__(self):
+        if self.dim() == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __reversed__(self):
+        if self.dim() == 0:
+            return self
+        from mindtorch import stack
+        return stack(self.unbind(0)[::-1]) if len(self) else self
+
+    def __contains__(self, element):
+        if not isinstance(element, (TensorBase, bool, int, float, complex)):
+            raise RuntimeError(
+                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+        return bool((self == element).any().item())
+
+    def __array__(self, dtype=None, copy=None):
+        array = self.numpy()
+        if dtype is not None and array.dtype != numpy.dtype(dtype):
+            if copy is False:
+                raise ValueError("Unable to avoid copy while creating an array as requested.")
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        return values.from_numpy(numpy.asarray(array))
+
+    # --- copying and pickling -----------------------------------------------------------------------------------------
+
+    def __copy__(self):
+        return moves.detach(self)
+
+    def __deepcopy__(self, memo):
+        copied = moves.clone(self)
+        memo[id(self)] = copied
+        return copied
+
+    def __reduce_ex__(self, protocol):
+        array = self.detach().cpu().contiguous().flatten().view(dtype_module.uint8).numpy()
+        return _rebuild, (array, self.dtype, tuple(self.shape), str(self.device))
+
+    # --- new tensors like this one ------------------------------------------------------------------------------------
+
+    def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
+        """`torch.tensor(data)` with this tensor's dtype and device."""
+        return tensor_from(data, dtype or self.dtype, device or self.device, pin_memory, "new_tensor")
+
+    def new_empty(self, *size, dtype=None, device=None, **options):
+        """`torch.empty(size)` with this tensor's dtype and device."""
+        return self._new("empty", size, (), dtype, device, options)
+
+    def new_zeros(self, *size, dtype=None, device=None, **options):
+        """`torch.zeros(size)` with this tensor's dtype and device."""
+        return self._new("zeros", size, (), dtype, device, options)
+
+    def new_ones(self, *size, dtype=None, device=None, **options):
+        """`torch.ones(size)` with this tensor's dtype and device."""
+        return self._new("ones", size, (), dtype, device, options)
+
+    def new_full(self, size, fill_value, *, dtype=None, device=None, **options):
+        """`torch.full(size, fill_value)` with this tensor's dtype and device."""
+        return self._new("full", (size,), (fill_value,), dtype, device, options)
+
+    def _new(self, name, size, more, dtype, device, options):
+        import mindtorch
+        if "size" in options:
+            size = (options.pop("size"),)
+        if len(size) == 1 and isinstance(size[0], (tuple, list)):
+            size = size[0]
+        factory = getattr(mindtorch, name)
+        return factory(tuple(size), *more, dtype=dtype or self.dtype, device=device or self.device, **options)
+
+    # --- pinned memory, gradients -------------------------------------------------------------------------------------
+
+    def pin_memory(self, device=None):
+        """A copy in page-locked host memory, from which copies to an NPU are asynchronous."""
+        from mindtorch import npu
+        return npu.pin_memory(self)
+
+    def is_pinned(self, device=None):
+        """Whether the tensor is in page-locked host memory."""
+        from mindtorch import npu
+        return npu.is_pinned(self)
+
+    def requires_grad_(self, requires_grad=True):
+        """Refused for True: this version has no autograd."""
+        if requires_grad:
+            raise NotImplementedError("requires_grad=True needs autograd, which this version of mindtorch does not have")
+        return self
+
+    def detach_(self):
+        """The tensor itself: it has no history to cut off."""
+        return self
+
+
+Tensor.__module__ = "mindtorch"
+
+
+def _real(number, wanted):
+    if isinstance(number, complex):
+        if number.imag:
+            raise RuntimeError(f"value cannot be converted to type {wanted} without overflow")
+        return number.real
+    return number
+
+
+def _rebuild(array, dtype, shape, device):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)        # unpickled arrays may be read-only; the clone is not
+        flat = values.from_numpy(array)
+    return flat.clone().view(dtype).view(shape).to(device_module.device(device))
+
+
+def attach_methods(methods):
+    """Publish functions as methods of Tensor. One that the class defines itself is a mistake."""
+    for name, function in methods.items():
+        if name in vars(Tensor):
+            raise TypeError(f"Tensor.{name} is defined twice")
+        setattr(Tensor, name, function)
+
+
+for _name, _getter in attributes.PROPERTIES.items():
+    setattr(Tensor, _name, property(_getter, doc=_getter.__doc__))
+attach_methods(attributes.METHODS)
+attach_methods(view_functions.METHODS)
+attach_methods(moves.METHODS)
+tensor.register_tensor_class(Tensor)
+

@@ -1,0 +1,159 @@
+"""How tensors print: torch's layout, number for number."""
+import math
+
+import numpy
+
+_PROFILES = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80, "sci_mode": None},
+    "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80, "sci_mode": None},
+}
+
+
+class _Options:
+    def __init__(self):
+        vars(self).update(_PROFILES["default"])
+
+
+_options = _Options()
+
+
+def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+    """Set how tensors print; `profile` ("default", "short", "full") first, then what else is given.
+
+    precision: digits after the point. threshold: elements beyond which only edges are shown. edgeitems: how many at
+    each edge. linewidth: characters a line. sci_mode: True or False forces the notation, None chooses.
+    """
+    if profile is not None:
+        vars(_options).update(_PROFILES[profile])
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    vars(_options).update({name: value for name, value in given.items() if value is not None})
+    _options.sci_mode = sci_mode
+
+
+def get_printoptions():
+    """The options as a dictionary."""
+    return dict(vars(_options))
+
+
+class _Numbers:
+    """One notation for all the numbers of a tensor: integers, integers with a point, fixed or scientific."""
+
+    def __init__(self, values):
+        self.floating = values.dtype.kind == "f"
+        self.scientific = False
+        self.whole = True
+        self.width = 1
+        if not self.floating:
+            self.width = max((len(str(value)) for value in values.ravel().tolist()), default=1)
+            return
+        values = values.ravel()
+        counted = values[numpy.isfinite(values) & (values != 0)].astype(numpy.float64)
+        if counted.size == 0:
+            return
+        magnitudes = numpy.abs(counted)
+        low, high = float(magnitudes.min()), float(magnitudes.max())
+        self.whole = bool((counted == numpy.ceil(counted)).all())
+        self.scientific = high / low > 1000.0 or high > 1.0e8 or (not self.whole and low < 1.0e-4)
+        self.width = max(len(self._digits(value)) for value in counted.tolist())
+        if _options.sci_mode is not None:
+            self.scientific = _options.sci_mode
+
+    def _digits(self, value):
+        if self.scientific:
+            return f"{value:.{_options.precision}e}"
+        if self.whole:
+            return f"{value:.0f}" + ("." if math.isfinite(value) else "")
+        return f"{value:.{_options.precision}f}"
+
+    def __call__(self, value):
+        return (self._digits(value) if self.floating else str(value)).rjust(self.width)
+
+
+class _ComplexNumbers:
+    def __init__(self, values):
+        self.real, self.imag = _Numbers(values.real), _Numbers(values.imag)
+        self.width = self.real.width + self.imag.width + 1
+
+    def __call__(self, value):
+        imag = (self.imag(value.imag) + "j").lstrip()
+        return self.real(value.real) + ("" if imag[0] in "+-" else "+") + imag
+
+
+def _edges(array):
+    """Only the elements that a summary shows."""
+    for axis, size in enumerate(array.shape):
+        if size > 2 * _options.edgeitems:
+            shown = [*range(_options.edgeitems), *range(size - _options.edgeitems, size)]
+            array = numpy.take(array, shown, axis=axis)
+    return array
+
+
+def _vector(values, indent, summarize, numbers):
+    edge = _options.edgeitems
+    per_line = max(1, (_options.linewidth - indent) // (numbers.width + 2))
+    if summarize and len(values) > 2 * edge:
+        cells = [numbers(v) for v in values[:edge]] + [" ..."] + [numbers(v) for v in values[-edge:]]
+    else:
+        cells = [numbers(v) for v in values]
+    lines = [", ".join(cells[i:i + per_line]) for i in range(0, len(cells), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+def _block(array, indent, summarize, numbers):
+    edge = _options.edgeitems
+    if array.ndim == 0:
+        return numbers(array.item())
+    if array.ndim == 1:
+        return _vector(array, indent, summarize, numbers)
+    if summarize and len(array) > 2 * edge:
+        rows = [_block(row, indent + 1, summarize, numbers) for row in array[:edge]]
+        rows.append("...")
+        rows += [_block(row, indent + 1, summarize, numbers) for row in array[-edge:]]
+    else:
+        rows = [_block(row, indent + 1, summarize, numbers) for row in array]
+    return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(rows) + "]"
+
+
+def _host_array(tensor):
+    array = tensor.detach()
+    if not tensor.dtype.is_complex and tensor.dtype.itemsize == 2 and tensor.dtype.is_floating_point:
+        array = array.float()
+    return array.cpu().numpy()
+
+
+def _with_suffixes(text, suffixes, indent):
+    line = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if line + len(suffix) + 2 > _options.linewidth:
+            text += ",\n" + " " * indent + suffix
+            line = indent + len(suffix)
+        else:
+            text += ", " + suffix
+            line += len(suffix) + 2
+    return text + ")"
+
+
+def tensor_str(tensor, default_dtype):
+    """The repr of a tensor; dtypes other than `default_dtype`, int64 and bool are named, and so is every NPU."""
+    prefix = "tensor("
+    suffixes = [] if tensor.is_cpu else [f"device='{tensor.device}'"]
+    dtype = tensor.dtype
+    if tensor.numel() == 0:
+        body = "[]"
+        if tensor.dim() != 1:
+            suffixes.append(f"size={tuple(tensor.shape)}")
+        if dtype is not default_dtype:
+            suffixes.append(f"dtype={dtype}")
+    else:
+        implied = {"int64", "bool", default_dtype.name}
+        if default_dtype.name in ("float32", "float64"):
+            implied.add(default_dtype.to_complex().name)
+        if dtype.name not in implied:
+            suffixes.append(f"dtype={dtype}")
+        array = _host_array(tensor)
+        summarize = array.size > _options.threshold
+        shown = _edges(array) if summarize else array
+        numbers = _ComplexNumbers(shown) if dtype.is_complex else _Numbers(shown)
+        body = _block(array, len(prefix), summarize, numbers)
+    return _with_suffixes(prefix + body, suffixes, len(prefix))
