@@ -89,7 +89,7 @@ aclError readConfiguration(const char *path, Configuration *configuration) {
 }
 
 aclError notRunning(const char *function) {
-  if (!lifetime().finalised_once) return notInitialised(function);
+  if (!lifetime().finalised_once || lifetime().lost_in_fork) return notInitialised(function);
   return simFail(ACL_ERROR_REPEAT_FINALIZE, "EE1001", "%s: ACL was finalised before", function);
 }
 
