@@ -58,7 +58,7 @@ def cython_modules():
                         extra_compile_args=["-O2", "-g0", "-fvisibility=hidden", *WARNINGS, *CYTHON_WARNINGS])
 
 
-def newer(target, *sources):
+def up_to_date(target, *sources):
     """Whether `target` is up to date with every one of `sources`."""
     return os.path.exists(target) and all(os.path.getmtime(s) <= os.path.getmtime(target) for s in sources)
 
@@ -75,7 +75,8 @@ class Build(build_ext):
     def get_ext_filename(self, name):
         extension = self.ext_map.get(name)
         if isinstance(extension, SharedLibrary):
-            return os.path.join(*TOOLKIT.split("."), "lib64", f"lib{extension.library}.so")
+            *package, library = name.split(".")      # asked for with and without its package
+            return os.path.join(*package, f"lib{library}.so")
         return super().get_ext_filename(name)
 
     def get_export_symbols(self, extension):
@@ -92,12 +93,16 @@ class Build(build_ext):
         for module, done in zip(modules, cythonized, strict=True):
             module.sources = done.sources
         with ThreadPoolExecutor(jobs) as pool:
-            work = [pool.submit(self._compile_library, lib) for lib in LIBRARIES]
+            work = [pool.submit(self._compile, *unit) for library in LIBRARIES for unit in self._stale_units(library)]
             work += [pool.submit(self.build_extension, module) for module in modules]
             for done in work:
                 done.result()
         for library in LIBRARIES:
             self._link_library(library)
+
+    def copy_extensions_to_source(self):
+        ROOT.joinpath(*TOOLKIT.split("."), "lib64").mkdir(parents=True, exist_ok=True)
+        super().copy_extensions_to_source()
 
     def run(self):
         super().run()
@@ -107,27 +112,30 @@ class Build(build_ext):
     def _objects(self, library):
         return {s: os.path.join(self.build_temp, os.path.splitext(s)[0] + ".o") for s in library.sources}
 
-    def _compile_library(self, library):
-        generated = []
+    def _stale_units(self, library):
+        """(library, source, object) of what has to be compiled; sources depend on every header."""
         if library.library == "opapi":
-            generated = [os.path.join(self.build_temp, "sim_exports")]
-            sim_exports.main(generated)
-            library.sources += sorted(str(p) for p in Path(generated[0]).glob("*.cpp"))
-        headers = [p for folder in ("include", SIM, *generated) for p in Path(folder).rglob("*") if p.suffix in
-                   (".h", ".inc", ".def")]
+            exports = os.path.join(self.build_temp, "sim_exports")
+            sim_exports.main([exports])
+            library.include_dirs.append(exports)
+        headers = [p for folder in ("include", SIM, *library.include_dirs) for p in Path(folder).rglob("*")
+                   if p.suffix in (".h", ".inc", ".def")]
         for source, target in self._objects(library).items():
-            if self.force or not newer(target, source, *headers):
-                os.makedirs(os.path.dirname(target), exist_ok=True)
-                self.spawn([*self.compiler.compiler_so_cxx, "-c", source, "-o", target, "-std=c++17", "-O2", "-g1",
-                            "-fPIC", "-fvisibility=hidden", "-pthread", *WARNINGS,
-                            *(f"-I{d}" for d in ["include", SIM, *generated, *library.include_dirs])])
+            if self.force or not up_to_date(target, source, *headers):
+                yield library, source, target
+
+    def _compile(self, library, source, target):
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        self.spawn([*self.compiler.compiler_so_cxx, "-c", source, "-o", target, "-std=c++17", "-O2", "-g1", "-fPIC",
+                    "-fvisibility=hidden", "-pthread", *WARNINGS,
+                    *(f"-I{d}" for d in ["include", SIM, *library.include_dirs])])
 
     def _link_library(self, library):
         target = self.get_ext_fullpath(library.name)
         folder = os.path.dirname(target)
         os.makedirs(folder, exist_ok=True)
         objects = list(self._objects(library).values())
-        if self.force or not newer(target, *objects):
+        if self.force or not up_to_date(target, *objects):
             self.spawn([*self.compiler.linker_so_cxx, *objects, "-o", target, "-pthread", "-Wl,--no-undefined",
                         f"-Wl,-soname,lib{library.library}.so", "-Wl,-rpath,$ORIGIN", f"-L{folder}",
                         *(f"-L{d}" for d in library.library_dirs), "-Wl,--no-as-needed",
@@ -141,7 +149,7 @@ class Build(build_ext):
             (info / "version.info").write_text(f"Version={SIM_CANN_VERSION}\n", encoding="utf-8")
         blas = Path(scipy_openblas32.get_lib_dir(), "libscipy_openblas.so")
         copy = root / "lib64" / blas.name
-        if not newer(copy, blas):
+        if not up_to_date(copy, blas):
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(blas, copy)
 

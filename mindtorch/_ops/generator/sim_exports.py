@@ -131,4 +131,4 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1:])
