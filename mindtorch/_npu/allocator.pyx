@@ -208,7 +208,6 @@ cdef class NpuAllocator:
         """A free block of at least `size`, from the driver. The ladder before torch.OutOfMemoryError."""
         cdef size_t wanted = segment_size(size, small) if size < MAX_REQUEST else size
         cdef Block *block = NULL
-        use_device(self.device)
         if size < MAX_REQUEST:
             if self.fraction >= 1.0 or wanted <= self._allowed():
                 block = self.add_segment(wanted, small, stream)
@@ -226,8 +225,11 @@ cdef class NpuAllocator:
         """NULL when the driver has no room."""
         cdef void *address = NULL
         cdef int status
-        cdef Segment *segment = <Segment *>calloc(1, sizeof(Segment))
-        cdef Block *block = <Block *>calloc(1, sizeof(Block))
+        cdef Segment *segment
+        cdef Block *block
+        use_device(self.device)
+        segment = <Segment *>calloc(1, sizeof(Segment))
+        block = <Block *>calloc(1, sizeof(Block))
         if segment == NULL or block == NULL:
             free(segment)
             free(block)
@@ -305,6 +307,7 @@ cdef class NpuAllocator:
         cdef Segment *segment
         cdef int status
         while self.unwanted != NULL:
+            use_device(self.device)
             segment = self.unwanted
             self.unwanted = segment.next
             with nogil:

@@ -10,7 +10,7 @@ from mindtorch._core.dtype cimport ITEMSIZE
 from mindtorch._core.tensor cimport Storage, TensorBase, make_tensor
 from mindtorch._npu.deferred cimport defer, drain, waiting
 from mindtorch._npu.errors cimport check
-from mindtorch._npu.handles cimport thread_state, use_device, wait_for_stream
+from mindtorch._npu.handles cimport bind_device, thread_state, wait_for_stream
 from mindtorch._npu.symbols cimport api
 
 
@@ -29,6 +29,11 @@ cdef int size_class(size_t nbytes) noexcept:
     return number
 
 
+cdef int use_any_device() except -1:
+    # Pinned memory belongs to no device, but the driver wants a current context.
+    return 0 if thread_state().bound >= 0 else bind_device(thread_state().device)
+
+
 cdef PinnedBlock *take_pinned(size_t nbytes) except NULL:
     global reserved
     cdef int number
@@ -42,7 +47,7 @@ cdef PinnedBlock *take_pinned(size_t nbytes) except NULL:
     if block != NULL:
         IDLE[number] = block.next
     else:
-        use_device(thread_state().device)
+        use_any_device()
         block = <PinnedBlock *>calloc(1, sizeof(PinnedBlock))
         if block == NULL:
             raise MemoryError()
@@ -119,7 +124,7 @@ def release_idle():
     global reserved
     cdef PinnedBlock *block
     cdef int number, status
-    use_device(thread_state().device)
+    use_any_device()
     for number in range(SIZES):
         while IDLE[number] != NULL:
             block = IDLE[number]

@@ -18,7 +18,7 @@ from mindtorch._npu.cann.acl_base_rt cimport ACL_BOOL, ACL_COMPLEX128, ACL_DOUBL
 from mindtorch._npu.cann.acl_meta cimport aclIntArray, aclScalar, aclTensor, aclTensorList
 from mindtorch._npu.descriptor cimport describe
 from mindtorch._npu.errors import check_status, driver_message
-from mindtorch._npu.handles cimport bind_device, first_stream, thread_state, wait_for_stream
+from mindtorch._npu.handles cimport bind_device, first_stream, thread_state, use_device, wait_for_stream
 from mindtorch._npu.symbols cimport api
 from mindtorch._npu.workspace cimport release_old_workspaces, workspace
 
@@ -94,6 +94,7 @@ cdef TensorBase bring(Call *call, TensorBase tensor):
         shape.sizes[i] = tensor.sizes[i]
     brought = empty_tensor(&shape, tensor.dtype, NPU, call.device)
     BACKENDS[<int>NPU].copy(brought, tensor, False)
+    use_device(call.device)                      # the copy may have looked after other devices
     Py_INCREF(brought)
     call.objects += 1
     keep(call, <PyObject *>brought, OBJECT)
@@ -207,6 +208,7 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
     if call.workspace_size != 0:
         try:
             scratch = workspace(stream, call.workspace_size)
+            use_device(call.device)              # the allocator may have looked after other devices
         except BaseException:
             close_call(call)
             raise
