@@ -1,0 +1,221 @@
+"""Every op row, on both devices, over dtypes, layouts and samples, in every form: torch 2.13 is the oracle.
+
+What torch refuses must be refused, what it computes must come out equal: value, dtype, shape. On the NPU an operator
+may refuse a dtype that CANN does not document for it, by NotImplementedError.
+"""
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+from samples import DTYPES, LAYOUTS, SAMPLES, Description, Make
+
+import mindtorch
+
+sys.path.insert(0, str(Path(mindtorch.__file__).parent / "_ops"))
+from generator.emit_python import SYNONYMS
+from generator.rows import Table
+
+TABLE = Table()
+ROWS = {row.key: row for row in TABLE.rows if row.samples}
+# Refused dtypes may be many on the NPU, but never the ones that training needs.
+ALWAYS = ("float32",)
+UNDEFINED_CONTENT = ("empty.memory_format", "empty_like")
+TOLERANCE = {"float16": (2e-3, 1e-3), "bfloat16": (2e-2, 1e-2), "float32": (2e-5, 1e-5), "complex64": (2e-5, 1e-5),
+             "float64": (1e-9, 1e-9), "complex128": (1e-9, 1e-9)}
+
+
+def realised(value, lib, device, layout):
+    """Arguments with every description made into a tensor of `lib`."""
+    if isinstance(value, Description):
+        return value.realise(lib, device, layout)
+    if isinstance(value, (list, tuple)):
+        return type(value)(realised(v, lib, device, layout) for v in value)
+    if isinstance(value, dict):
+        return {k: getattr(lib, v) if k == "dtype" else realised(v, lib, device, layout) for k, v in value.items()}
+    return value
+
+
+def outcome(call):
+    """What a call returned, or the exception it raised."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return call()
+        except Exception as error:      # noqa: BLE001 - any refusal is an outcome
+            return error
+
+
+def to_torch(tensor):
+    name = str(tensor.dtype).removeprefix("torch.")
+    return torch.tensor(tensor.cpu().tolist(), dtype=getattr(torch, name)).reshape(tuple(tensor.shape))
+
+
+def check(ours, theirs, where, npu, dtype):
+    if isinstance(theirs, Exception):
+        assert isinstance(ours, Exception), f"{where}: torch raises {theirs!r}, the result here is {ours}"
+        same = isinstance(ours, type(theirs)) or isinstance(theirs, type(ours)) or isinstance(ours, NotImplementedError)
+        assert same, f"{where}: torch raises {theirs!r}, here {ours!r}"
+        return
+    if isinstance(ours, NotImplementedError) and npu and dtype not in ALWAYS:
+        return
+    if isinstance(ours, Exception):
+        raise AssertionError(f"{where}: {ours!r}; torch gives {theirs}") from ours
+    if isinstance(theirs, tuple):
+        for one, other in zip(ours, theirs, strict=True):
+            check(one, other, where, npu, dtype)
+        return
+    assert tuple(ours.shape) == tuple(theirs.shape), where
+    assert str(ours.dtype) == str(theirs.dtype), f"{where}: {ours.dtype}, torch: {theirs.dtype}"
+    rtol, atol = TOLERANCE.get(str(theirs.dtype).removeprefix("torch."), (0, 0))
+    if dtype in TOLERANCE and theirs.is_floating_point():
+        rtol, atol = max(rtol, TOLERANCE[dtype][0]), max(atol, TOLERANCE[dtype][1])
+    torch.testing.assert_close(to_torch(ours), theirs, rtol=rtol, atol=atol, equal_nan=True, msg=lambda m: f"{where}: {m}")
+
+
+def cases(row, dtype):
+    for number, (args, kwargs) in enumerate(SAMPLES[row.samples](Make(dtype, seed=row.key))):
+        yield f"{row.key} sample {number} of {dtype}", args, kwargs
+
+
+def function_of(row, lib):
+    """The function form, or None where torch has none."""
+    if row.schema.name == "linear":
+        return lib.nn.functional.linear
+    return getattr(lib, row.schema.name, None) if "function" in row.variants else None
+
+
+def takes_tensor_first(row):
+    return bool(row.schema.arguments) and row.schema.arguments[0].name == "self" and row.schema.arguments[0].is_tensor
+
+
+def forms(row):
+    """(name, how to call it) for the forms that return a result."""
+    if function_of(row, torch) is not None:
+        yield "function", lambda lib, args, kwargs: function_of(row, lib)(*args, **kwargs)
+    if "method" in row.variants:
+        def method(lib, args, kwargs):
+            if not isinstance(args[0], (torch.Tensor, mindtorch.Tensor)):
+                raise TypeError("a number has no methods")
+            return getattr(args[0], row.schema.name)(*args[1:], **kwargs)
+        yield "method", method
+    if row.inplace:
+        yield "in-place", lambda lib, args, kwargs: getattr(args[0], row.schema.name + "_")(*args[1:], **kwargs)
+
+
+def on_device(row, kwargs, device):
+    return {**kwargs, "device": device} if row.factory and not takes_tensor_first(row) else kwargs
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("key", ROWS)
+def test_forms(key, dtype, device):
+    row = ROWS[key]
+    for where, args, kwargs in cases(row, dtype):
+        for form, call in forms(row):
+            theirs = outcome(lambda: call(torch, realised(args, torch, "cpu", "contiguous"),
+                                          realised(kwargs, torch, "cpu", "contiguous")))
+            ours = outcome(lambda: call(mindtorch, realised(args, mindtorch, device, "contiguous"),
+                                        realised(on_device(row, kwargs, device), mindtorch, device, "contiguous")))
+            if row.key in UNDEFINED_CONTENT and not isinstance(theirs, Exception) and not isinstance(ours, Exception):
+                assert (tuple(ours.shape), str(ours.dtype)) == (tuple(theirs.shape), str(theirs.dtype)), where
+                continue
+            check(ours, theirs, f"{where}, {form} on {device}, {args} {kwargs}", device == "npu", dtype)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS[1:])
+@pytest.mark.parametrize("key", ROWS)
+def test_layouts(key, layout, device):
+    """float32 and int64 in memory that is not dense; in-place forms write through the view."""
+    row = ROWS[key]
+    if row.key in UNDEFINED_CONTENT:
+        return
+    for dtype in ("float32", "int64"):
+        for where, args, kwargs in cases(row, dtype):
+            for form, call in forms(row):
+                theirs = outcome(lambda: call(torch, realised(args, torch, "cpu", layout),
+                                              realised(kwargs, torch, "cpu", layout)))
+                ours = outcome(lambda: call(mindtorch, realised(args, mindtorch, device, layout),
+                                            realised(on_device(row, kwargs, device), mindtorch, device, layout)))
+                check(ours, theirs, f"{where}, {form} on {device}, {layout}, {args} {kwargs}", device == "npu", dtype)
+
+
+@pytest.mark.parametrize("key", [key for key, row in ROWS.items()
+                                 if row.takes_out and not (row.by_hand or row.schema.inplace or row.factory)])
+def test_out(key, device):
+    """out= of the right shape, to be resized, of another dtype, and strided."""
+    row = ROWS[key]
+    for dtype in ("float32", "int64", "bool"):
+        for where, args, kwargs in cases(row, dtype):
+            for make_out in (_empty_out, _wide_out, _strided_out):
+                theirs = outcome(lambda: _with_out(row, torch, "cpu", args, kwargs, make_out))
+                ours = outcome(lambda: _with_out(row, mindtorch, device, args, kwargs, make_out))
+                check(ours, theirs, f"{where}, {make_out.__name__} on {device}, {args} {kwargs}", device == "npu", dtype)
+
+
+def _empty_out(lib, like):
+    return lib.empty(0, dtype=like.dtype, device=like.device)
+
+
+def _wide_out(lib, like):
+    wide = lib.float64 if like.dtype in (lib.float32, lib.float64) else lib.float32
+    return lib.zeros(tuple(like.shape), dtype=wide, device=like.device)
+
+
+def _strided_out(lib, like):
+    return lib.zeros((*tuple(like.shape), 2), dtype=like.dtype, device=like.device)[..., 0]
+
+
+def _with_out(row, lib, device, args, kwargs, make_out):
+    made = realised(args, lib, device, "contiguous"), realised(kwargs, lib, device, "contiguous")
+    plain = function_of(row, lib)(*made[0], **made[1])
+    outs = tuple(make_out(lib, one) for one in plain) if isinstance(plain, tuple) else make_out(lib, plain)
+    result = function_of(row, lib)(*made[0], **made[1], out=outs)
+    if isinstance(outs, tuple):
+        assert all(one is out for one, out in zip(result, outs, strict=True))
+        return tuple(outs)
+    assert result is outs
+    return outs
+
+
+MIXED = [key for key, row in ROWS.items() if row.samples in ("binary", "binary_alpha", "binary_nonzero")]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("key", MIXED)
+def test_two_dtypes(key, dtype, device):
+    """Type promotion between tensors with dimensions, 0-d tensors, and in-place."""
+    row = ROWS[key]
+    for args, kwargs in SAMPLES["binary_mixed"](Make(dtype, seed=key)):
+        for form, call in forms(row):
+            theirs = outcome(lambda: call(torch, realised(args, torch, "cpu", "contiguous"), {}))
+            ours = outcome(lambda: call(mindtorch, realised(args, mindtorch, device, "contiguous"), {}))
+            where = f"{key} {form} on {device}, {args}"
+            other = next(a.dtype for a in args if a.dtype != dtype) if len({a.dtype for a in args}) > 1 else dtype
+            check(ours, theirs, where, device == "npu", dtype if other == "float32" else other)
+
+
+def test_samples_exist():
+    assert {row.samples for row in TABLE.rows if row.samples} <= set(SAMPLES)
+
+
+def test_aliases():
+    for alias, name in TABLE.aliases.items():
+        for owner in (mindtorch, mindtorch.Tensor):
+            assert getattr(owner, alias, None) is getattr(owner, name, None), alias
+
+
+def test_synonyms():
+    x = mindtorch.ones(2, 3)
+    assert SYNONYMS == {"dim": "axis", "keepdim": "keepdims"}
+    assert x.sum(axis=0, keepdims=True).shape == (1, 3)
+
+
+def test_schemas_are_torchs():
+    for row in TABLE.rows:
+        packet = getattr(torch.ops.aten, row.schema.name)
+        if row.schema.overload == "dims":
+            continue      # the table's own default for `dim` stands for the overload without it
+        schema = str(getattr(packet, row.schema.overload or "default")._schema).removeprefix("aten::")
+        assert row.schema.text == schema, row.key
