@@ -13,6 +13,7 @@ def loop():
     ("a + b", "add", ("vector", "vector"), (4,)),
     ("a.relu()", "relu", ("vector",), (4,)),
     ("a @ b", "mm", ("matrix", "matrix"), (2, 2)),
+    ("a.sum()", "sum", ("vector",), ()),
 ])
 def bench_launch(benchmark, npu, loop, op, name, operands, shape):
     out = npu.torch.empty(shape, device="npu")

@@ -69,7 +69,7 @@ class Memory:
         return address.value
 
     def give_back(self, address, nbytes):
-        self.free[nbytes].append(address)
+        self.free.setdefault(nbytes, []).append(address)
 
     def close(self):
         for address in self.owned:
