@@ -1,0 +1,128 @@
+"""The simulator's own tests, against its C API: every `tests/sim/<library>/<program>.cpp` is a program that prints "ok".
+
+`plain` runs them on the toolkit as it is installed. The sanitizers compile the library sources once more, into
+`build/native/<variant>`, and only what has changed since; they run with `pytest -m sanitizers`.
+
+Adding a test is adding a file.
+"""
+import functools
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from mindtorch import sim
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+SOURCES = ROOT / "mindtorch" / "_sim"
+PROGRAMS = sorted(HERE.glob("*/*.cpp"))
+INCLUDE = [ROOT / "include", SOURCES]
+FLAGS = ["-std=c++17", "-fPIC", "-pthread", "-Wall", "-Wextra", "-Werror"]
+SANITIZERS = {
+    # No check of enum values: a C caller may pass any int, and refusing it is what is tested.
+    "address": ["-fsanitize=address,undefined", "-fno-sanitize=enum", "-fno-sanitize-recover=all"],
+    "thread": ["-fsanitize=thread"],
+}
+SANITIZED = ["-O1", "-g1", "-fno-omit-frame-pointer"]
+# Folder of the sources: name of the library and the libraries it links, in the order of building.
+LIBRARIES = {
+    "runtime": ("ascendcl", []),
+    "nnopbase": ("nnopbase", ["ascendcl"]),
+    "opapi": ("opapi", ["nnopbase", "ascendcl"]),
+}
+# What the programs of a folder are linked with.
+NEEDS = {"runtime": ["runtime"], "nnopbase": ["runtime", "nnopbase"], "opapi": ["runtime", "nnopbase", "opapi"]}
+ENVIRONMENT = {
+    "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+}
+
+
+def run(command, **options):
+    """Runs a command; its output is the failure's text."""
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False, **options)
+    if done.returncode != 0:
+        pytest.fail(f"{' '.join(map(str, command))}\nexit status {done.returncode}\n{done.stdout}{done.stderr}",
+                    pytrace=False)
+    return done.stdout
+
+
+def outdated(target, *sources):
+    return not target.exists() or any(s.stat().st_mtime > target.stat().st_mtime for s in sources)
+
+
+def headers():
+    folders = (ROOT / "include", SOURCES, HERE)
+    return [path for folder in folders for path in folder.rglob("*") if path.suffix in (".h", ".inc", ".def")]
+
+
+def extras(folder, build):
+    """Generated sources and further options of a library: (sources, include folders, link options)."""
+    if folder != "opapi":
+        return [], [], []
+    import scipy_openblas32
+    generated = build / "sim_exports"
+    newest = max(p.stat().st_mtime for p in [*SOURCES.rglob("*.cpp"), *(ROOT / "mindtorch" / "_ops").rglob("*.py")])
+    if not generated.exists() or generated.stat().st_mtime < newest:
+        run([sys.executable, "-m", "mindtorch._ops.generator.sim_exports", generated], cwd=ROOT)
+        generated.touch()
+    lib = scipy_openblas32.get_lib_dir()
+    return (sorted(generated.glob("*.cpp")), [generated, scipy_openblas32.get_include_dir()],
+            [f"-L{lib}", "-lscipy_openblas", f"-Wl,-rpath,{lib}"])
+
+
+def compile_objects(sources, folder, options):
+    """Compiles what is out of date, in parallel; returns the objects."""
+    folder.mkdir(parents=True, exist_ok=True)
+    objects = [folder / f"{source.stem}_{len(source.parts)}.o" for source in sources]
+    with ThreadPoolExecutor(int(os.environ.get("MINDTORCH_BUILD_JOBS", os.cpu_count() or 1))) as pool:
+        work = [pool.submit(run, ["g++", "-c", source, "-o", target, *options])
+                for source, target in zip(sources, objects, strict=True) if outdated(target, source, *headers())]
+        for done in work:
+            done.result()
+    return objects
+
+
+@functools.cache
+def sanitized_library(folder, variant):
+    """Builds one library with a sanitizer, once per session; returns the folder it is in."""
+    build = ROOT / "build" / "native" / variant
+    name, links = LIBRARIES[folder]
+    generated, include, link_options = extras(folder, build)
+    sources = [*sorted((SOURCES / folder).rglob("*.cpp")), *generated]
+    options = [*FLAGS, *SANITIZED, *SANITIZERS[variant], "-fvisibility=hidden", *(f"-I{i}" for i in INCLUDE + include)]
+    objects = compile_objects(sources, build / folder, options)
+    library = build / f"lib{name}.so"
+    if outdated(library, *objects):
+        run(["g++", "-shared", "-o", library, *objects, f"-Wl,-soname,lib{name}.so", "-pthread", *SANITIZERS[variant],
+             f"-L{build}", "-Wl,-rpath,$ORIGIN", *(f"-l{link}" for link in links), *link_options])
+    return build
+
+
+def library_folder(program, variant):
+    if variant != "plain":
+        return [sanitized_library(folder, variant) for folder in NEEDS[program.parent.name]][-1]
+    lib64 = sim.toolkit() / "lib64"
+    if not (lib64 / "libascendcl.so").exists():
+        pytest.fail(f"the simulated toolkit is not built: {lib64} is missing", pytrace=False)
+    return lib64
+
+
+@pytest.mark.parametrize("variant", [
+    "plain", *(pytest.param(variant, marks=pytest.mark.sanitizers) for variant in SANITIZERS)])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_native(program, variant, tmp_path):
+    lib64 = library_folder(program, variant)
+    sanitizer = [*SANITIZED, *SANITIZERS[variant]] if variant != "plain" else ["-O1", "-g1"]
+    libraries = [f"-l{LIBRARIES[folder][0]}" for folder in reversed(NEEDS[program.parent.name])]
+    binary = tmp_path / program.stem
+    run(["g++", program, "-o", binary, *FLAGS, *sanitizer, *(f"-I{i}" for i in INCLUDE), f"-L{lib64}", *libraries,
+         f"-Wl,-rpath,{lib64}", f"-Wl,-rpath-link,{lib64}"])
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MINDTORCH_", "ASCEND_"))}
+    out = run([binary], env=clean | ENVIRONMENT, timeout=300)
+    assert out.splitlines()[-1:] == ["ok"]
