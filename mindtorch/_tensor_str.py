@@ -55,9 +55,9 @@ class _Numbers:
         low, high = float(magnitudes.min()), float(magnitudes.max())
         self.whole = bool((counted == numpy.ceil(counted)).all())
         self.scientific = high / low > 1000.0 or high > 1.0e8 or (not self.whole and low < 1.0e-4)
-        self.width = max(len(self._digits(value)) for value in counted.tolist())
         if _options.sci_mode is not None:
             self.scientific = _options.sci_mode
+        self.width = max(len(self._digits(value)) for value in counted.tolist())
 
     def _digits(self, value):
         if self.scientific:

@@ -20,6 +20,7 @@ cdef int parse_optional_ints(object value, Shape *out, const char *function, con
 cdef TensorBase require_tensor(object value, const char *function, const char *argument, int position=*)
 cdef TensorBase optional_tensor(object value, const char *function, const char *argument, int position=*)   # or None
 cdef list require_tensors(object value, const char *function, const char *argument, int position=*)
+cdef int64_t as_int(object value) except? -1       # of what is known to be an int; ValueError beyond 64 bits
 cdef int64_t require_int(object value, const char *function, const char *argument, int position=*) except? -1
 cdef double require_float(object value, const char *function, const char *argument, int position=*) except? -1.0
 cdef int require_bool(object value, const char *function, const char *argument, int position=*) except -1

@@ -2,7 +2,7 @@
 from cpython.bool cimport PyBool_Check
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.list cimport PyList_CheckExact
-from cpython.long cimport PyLong_AsLongLong, PyLong_Check, PyLong_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_Check, PyLong_CheckExact
 from cpython.tuple cimport PyTuple_Check
 
 from mindtorch._core.device cimport device, resolve
@@ -35,7 +35,7 @@ cdef int no_combination(const char *function, tuple args, dict kwargs, str expec
     got = [type_label(value) for value in args]
     got += [f"{name}={type_label(value)}" for name, value in (kwargs or {}).items()]
     raise TypeError(f"{function.decode()}() received an invalid combination of arguments - got ({', '.join(got)}), "
-                    f"but expected one of:\n{expected}\n")
+                    f"but expected one of:\n{expected}")
 
 
 # --- ints ----------------------------------------------------------------------------------------------------------
@@ -53,15 +53,15 @@ cdef inline bint is_int(object value):
     return is_scalar(value) and hasattr(value, "__index__")
 
 
-cdef inline int64_t as_int(object value) except? -1:
-    if PyLong_CheckExact(value):
-        return PyLong_AsLongLong(value)
-    return PyLong_AsLongLong(value.__index__())
+cdef int64_t as_int(object value) except? -1:
+    cdef int overflow = 0
+    cdef int64_t result = PyLong_AsLongLongAndOverflow(value if PyLong_Check(value) else value.__index__(), &overflow)
+    if overflow:
+        raise ValueError("Overflow when unpacking long long")
+    return result
 
 
 cdef int64_t require_int(object value, const char *function, const char *argument, int position=0) except? -1:
-    if PyLong_CheckExact(value):
-        return PyLong_AsLongLong(value)
     if not is_int(value):
         wrong_type(value, function, argument, position, "int")
     return as_int(value)
@@ -98,9 +98,7 @@ cdef int parse_sequence(object items, Shape *out, const char *function, const ch
         raise RuntimeError(f"{function.decode()}(): argument '{argument.decode()}' has {len(items)} entries; "
                            f"at most {MAX_DIMS} are supported")
     for item in items:
-        if PyLong_CheckExact(item):
-            out.sizes[i] = PyLong_AsLongLong(item)
-        elif is_int(item) or (i > 0 and PyBool_Check(item)):
+        if is_int(item) or (i > 0 and PyBool_Check(item)):
             out.sizes[i] = as_int(item)
         else:
             wrong_item(item, i, function, argument, position)

@@ -8,7 +8,7 @@ from mindtorch._core.infer cimport wrap_dim
 from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, Bool, Byte
 from mindtorch._core.tensor cimport Storage, TensorBase, make_size
 
-from mindtorch._core.formats import contiguous_format, strided
+from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, strided
 
 
 cdef class UntypedStorage:
@@ -106,7 +106,23 @@ def is_contiguous(TensorBase self, memory_format=contiguous_format):
     """Whether the elements lie in memory one after the other, the last dimension fastest."""
     if memory_format is contiguous_format:
         return bool(self.contiguous)
-    raise NotImplementedError(f"is_contiguous(): memory_format {memory_format} is not supported")
+    if memory_format is channels_last:
+        return self.ndim == 4 and runs_in_order(self, (1, 3, 2, 0))
+    if memory_format is channels_last_3d:
+        return self.ndim == 5 and runs_in_order(self, (1, 4, 3, 2, 0))
+    raise RuntimeError("preserve memory format is unsupported by is_contiguous")
+
+
+cdef bint runs_in_order(TensorBase self, tuple dims) except -1:
+    """Whether the elements lie one after the other when `dims` is the order from the fastest dimension on."""
+    cdef int64_t expected = 1
+    cdef int dim
+    for dim in dims:
+        if self.sizes[dim] != 1:
+            if self.strides[dim] != expected:
+                return False
+            expected *= self.sizes[dim]
+    return True
 
 
 # --- elements and memory -----------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from cpython.bool cimport PyBool_Check
 from cpython.complex cimport PyComplex_Check
 from cpython.float cimport PyFloat_Check
 from cpython.list cimport PyList_Check
-from cpython.long cimport PyLong_AsSsize_t, PyLong_Check, PyLong_CheckExact
+from cpython.long cimport PyLong_Check, PyLong_CheckExact
 from cpython.slice cimport PySlice_AdjustIndices, PySlice_Check, PySlice_Unpack
 from cpython.tuple cimport PyTuple_Check
 from libc.stdint cimport int64_t
@@ -15,7 +15,7 @@ from libc.string cimport memcpy
 
 import numpy
 
-from mindtorch._core.arguments cimport type_label
+from mindtorch._core.arguments cimport as_int, type_label
 from mindtorch._core.device cimport copy_data
 from mindtorch._core.dtype cimport KIND
 from mindtorch._core.infer cimport check_overlap
@@ -23,7 +23,7 @@ from mindtorch._core.moves cimport type_string
 from mindtorch._core.scalar cimport INT_KIND, Byte, Scalar, scalar_from
 from mindtorch._core.tensor cimport (
     MAX_DIMS, OPERATORS, Shape, TensorBase, make_view)
-from mindtorch._core.values cimport read_scalar
+from mindtorch._core.values cimport check_fits, read_scalar
 from mindtorch._core.views cimport expand_to
 
 
@@ -96,7 +96,7 @@ cdef int take_part(Selection *selection, TensorBase self, object part, int speci
     if isinstance(part, TensorBase):
         read_scalar(<TensorBase>part, &number)
         return take_index(selection, self, number.integer)
-    return take_index(selection, self, PyLong_AsSsize_t(part if PyLong_Check(part) else part.__index__()))
+    return take_index(selection, self, as_int(part))
 
 
 cdef int check_part(object part) except -1:
@@ -160,7 +160,7 @@ cdef TensorBase indexed(TensorBase self, object index):
         # The commonest index needs no copy of the geometry: what remains is the tail of it.
         selection.offset = self.offset
         selection.dim = 0
-        take_index(&selection, self, PyLong_AsSsize_t(index))
+        take_index(&selection, self, as_int(index))
         return make_view(self, self.ndim - 1, self.sizes + 1, self.strides + 1, selection.offset)
     apply_index(&selection, self, index if PyTuple_Check(index) else (index,))
     return make_view(self, selection.ndim, selection.sizes, selection.strides, selection.offset)
@@ -193,6 +193,7 @@ cdef int set_item(object self, object index, object value) except -1:
         assign_tensor(target, <TensorBase>value)
     elif PyFloat_Check(value) or PyLong_Check(value) or PyComplex_Check(value):
         scalar_from(value, &number)
+        check_fits(&number, target.dtype)
         OPERATORS.fill(target, &number)
     else:
         raise TypeError(f"can't assign a {type_label(value)} to a {type_string(tensor)}")

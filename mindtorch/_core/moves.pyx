@@ -11,7 +11,7 @@ from mindtorch._core.scalar cimport (
     Short, is_scalar)
 from mindtorch._core.tensor cimport (
     OPERATORS, Shape, empty_like_tensor, empty_tensor, make_alias, set_geometry, set_storage, shape_text)
-from mindtorch._core.values cimport scalar_tensor
+from mindtorch._core.values cimport check_fits, scalar_tensor
 
 from mindtorch._core.formats import contiguous_format, memory_format, preserve_format
 
@@ -98,9 +98,9 @@ cdef bint wants_contiguous(object format, const char *function) except -1:
 
 def contiguous_method(TensorBase self, memory_format=contiguous_format):
     """The tensor itself when its elements lie in order, else a copy in which they do."""
-    if memory_format is preserve_format:
+    if memory_format is preserve_format and not self.contiguous:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
-    wants_contiguous(memory_format, b"contiguous")
+    wants_contiguous(memory_format, b"contiguous")      # refuses what is no format
     return contiguous(self)
 
 
@@ -118,6 +118,7 @@ def copy_(TensorBase self, src, non_blocking=False):
     if is_scalar(src):
         check_overlap(self)
         require_scalar(src, &number, b"copy_", b"other", 1)
+        check_fits(&number, self.dtype)
         OPERATORS.fill(self, &number)
         self.storage.version += 1
         return self
@@ -151,7 +152,7 @@ cdef dict to_options(tuple args, dict kwargs):
         no_combination(b"to", args, kwargs, TO_FORMS)
     options = dict(zip(names, args))
     for name, value in kwargs.items():
-        if name in options or name not in ("device", "dtype", "non_blocking", "copy", "memory_format", "other"):
+        if name in options or name not in ("device", "dtype", "non_blocking", "copy", "memory_format"):
             no_combination(b"to", args, kwargs, TO_FORMS)
         options[name] = value
     for name in ("non_blocking", "copy"):
@@ -174,9 +175,9 @@ cdef TensorBase to_with(TensorBase self, dict options):
         code = require_dtype(options.get("dtype"), code, b"to", b"dtype")
         if options.get("device") is not None:
             require_device(options["device"], &device_type, &device_index, b"to")
-    if wants_contiguous(options.get("memory_format"), b"to"):
-        result = contiguous_copy(self) if copy else contiguous(self)
-        return convert(result, code, device_type, device_index, non_blocking, False)
+    if wants_contiguous(options.get("memory_format"), b"to") and not self.contiguous:
+        result = convert(self, code, device_type, device_index, non_blocking, copy)
+        return result if result is self else contiguous(result)
     return convert(self, code, device_type, device_index, non_blocking, copy)
 
 

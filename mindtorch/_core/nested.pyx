@@ -12,7 +12,7 @@ from libc.stdint cimport int64_t
 from mindtorch._core.arguments cimport require_device, require_dtype
 from mindtorch._core.device cimport CPU
 from mindtorch._core.dtype cimport (
-    ITEMSIZE, KIND, default_complex, default_dtype, numpy_code, promote_types)
+    DTYPES, ITEMSIZE, KIND, default_complex, default_dtype, numpy_code, promote_types)
 from mindtorch._core.moves cimport convert
 from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, Bool, Long, Scalar, ScalarType, Undefined, scalar_from
 from mindtorch._core.tensor cimport MAX_DIMS, Shape, TensorBase, empty_tensor
@@ -44,7 +44,7 @@ cdef int measure(object data, Shape *shape) except -1:
             break
         data = data[0]
     if is_text(data):
-        if shape.ndim == 0:
+        if shape.ndim == 0 or not isinstance(data, str):
             raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
         raise ValueError(f"too many dimensions '{type(data).__name__}'")
     return 0
@@ -72,7 +72,9 @@ cdef ScalarType infer_dtype(object data) except *:
         return numpy_code(data.dtype)
     if isinstance(data, TensorBase):
         return (<TensorBase>data).dtype
-    if is_text(data) or not PySequence_Check(data):
+    if is_text(data):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if not PySequence_Check(data):
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
     for element in data:
         other = infer_dtype(element)
@@ -91,7 +93,8 @@ cdef int number_of(object element, ScalarType dtype, Scalar *out) except -1:
     except OverflowError:
         raise ValueError("Overflow when unpacking long long") from None
     if out.kind == COMPLEX_KIND and KIND[<int>dtype] != COMPLEX_KIND and dtype != Bool:
-        raise TypeError("must be real number, not complex")
+        raise TypeError("must be real number, not complex" if KIND[<int>dtype] == FLOAT_KIND else
+                        "'complex' object cannot be interpreted as an integer")
     return 0
 
 
@@ -101,7 +104,11 @@ cdef int fill(object data, TensorBase target, char **address, int dim) except -1
     cdef int64_t length
     if dim == target.ndim:
         number_of(data, target.dtype, &number)
-        store(address[0], target.dtype, &number)
+        try:
+            store(address[0], target.dtype, &number)
+        except RuntimeError:          # torch.tensor calls the dtype by another name than a[i] = value does
+            name = DTYPES[<int>target.dtype].name
+            raise RuntimeError(f"value cannot be converted to type {name} without overflow") from None
         address[0] += ITEMSIZE[<int>target.dtype]
         return 0
     if is_number(data) or is_text(data) or not PySequence_Check(data):

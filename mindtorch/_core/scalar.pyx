@@ -2,7 +2,8 @@
 from cpython.bool cimport PyBool_Check
 from cpython.complex cimport PyComplex_Check, PyComplex_ImagAsDouble, PyComplex_RealAsDouble
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
-from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_Check
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_AsUnsignedLongLong, PyLong_Check
+from libc.stdint cimport uint64_t
 
 import numpy
 
@@ -16,9 +17,16 @@ cdef type NUMPY_COMPLEX = numpy.complexfloating
 
 cdef inline int set_integer(object number, Scalar *scalar, ScalarKind kind) except -1:
     cdef int overflow = 0
+    cdef uint64_t unsigned
     cdef int64_t value = PyLong_AsLongLongAndOverflow(number, &overflow)
     if overflow != 0:
-        raise OverflowError("int too big to convert")
+        # As in torch, numbers up to 2**64 - 1 keep their bits; greater ones raise OverflowError here.
+        unsigned = PyLong_AsUnsignedLongLong(number)
+        scalar.kind = kind
+        scalar.integer = <int64_t>unsigned
+        scalar.real = <double>unsigned
+        scalar.imag = 0.0
+        return 0
     if value == -1:
         # Distinguishes the number -1 from an error inside the conversion.
         value = <int64_t>number

@@ -259,22 +259,27 @@ cdef int64_t count_elements(const Shape *shape) except -1:
 
 cdef void sort_dims_by_stride(TensorBase like, int *order) noexcept nogil:
     """Dimensions from the fastest to the slowest; broadcast ones (stride 0) keep their place, as in torch."""
-    cdef int i, j, moved
+    cdef int i, moving, other, before
     for i in range(like.ndim):
         order[i] = like.ndim - 1 - i
     for i in range(1, like.ndim):
-        moved = order[i]
-        j = i
-        while j > 0 and runs_faster(like, moved, order[j - 1]):
-            order[j] = order[j - 1]
-            j -= 1
-        order[j] = moved
+        moving = i
+        for other in range(i - 1, -1, -1):
+            before = compare_dims(like, order[other], order[moving])
+            if before < 0:
+                break
+            if before > 0:
+                order[other], order[moving] = order[moving], order[other]
+                moving = other
 
 
-cdef inline bint runs_faster(TensorBase like, int a, int b) noexcept nogil:
+cdef inline int compare_dims(TensorBase like, int a, int b) noexcept nogil:
+    """Below 0: `a` runs faster; above 0: `b` does; 0: they do not tell."""
+    if like.strides[a] == 0 or like.strides[b] == 0:
+        return 0
     if like.strides[a] != like.strides[b]:
-        return like.strides[a] < like.strides[b]
-    return like.sizes[a] < like.sizes[b] and like.sizes[a] != 1 and like.sizes[b] != 1
+        return -1 if like.strides[a] < like.strides[b] else 1
+    return 1 if like.sizes[a] > like.sizes[b] else 0
 
 
 cdef bint is_dense(TensorBase tensor) noexcept nogil:
@@ -299,8 +304,6 @@ cdef int dense_strides(TensorBase like, int64_t *strides) noexcept nogil:
     cdef int order[MAX_DIMS]
     cdef int64_t stride = 1
     cdef int i, dim
-    if like.contiguous:
-        return contiguous_strides(like.ndim, like.sizes, strides)
     if is_dense(like):
         memcpy(strides, like.strides, like.ndim * sizeof(int64_t))
         return 0
@@ -399,8 +402,6 @@ cdef TensorBase empty_tensor(const Shape *shape, ScalarType dtype, int device_ty
 cdef TensorBase empty_like_tensor(TensorBase like, ScalarType dtype, int device_type, int device_index):
     cdef int64_t strides[MAX_DIMS]
     cdef Storage storage = allocate(like.numel, dtype, device_type, device_index)
-    if like.contiguous:
-        return make_tensor(storage, dtype, like.ndim, like.sizes, NULL, 0)
     dense_strides(like, strides)
     return make_tensor(storage, dtype, like.ndim, like.sizes, strides, 0)
 

@@ -11,7 +11,7 @@ from libc.string cimport memcpy
 from mindtorch._core.device cimport CPU, copy_data, device_of
 from mindtorch._core.dtype cimport DTYPES, ITEMSIZE, KIND, code_name, dtype, numpy_code
 from mindtorch._core.scalar cimport (
-    COMPLEX_KIND, INT_KIND, BFloat16, Bool, Char, ComplexDouble, ComplexFloat, Double,
+    COMPLEX_KIND, INT_KIND, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double,
     Float, Half, Int, Long, Short, scalar_to)
 from mindtorch._core.tensor cimport MAX_DIMS, Shape, Storage, empty_like_tensor, empty_tensor, make_tensor
 
@@ -85,8 +85,8 @@ cdef void load(const char *address, ScalarType dtype, Scalar *out) noexcept:
 
 
 cdef int does_not_fit(ScalarType dtype) except -1:
-    name = "int64_t" if dtype == Long else "int" if dtype == Int else DTYPES[<int>dtype].name
-    raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+    name = {Byte: "uint8_t", Char: "int8_t", Short: "int16_t", Int: "int", Long: "int64_t", Float: "float"}
+    raise RuntimeError(f"value cannot be converted to type {name.get(<int>dtype, 'double')} without overflow")
 
 
 cdef inline int64_t integer_of(const Scalar *value, ScalarType dtype) except? -1:
@@ -130,8 +130,7 @@ cdef int store(char *address, ScalarType dtype, const Scalar *value) except -1:
     if KIND[<int>dtype] == INT_KIND:
         return store_integer(address, dtype, value)
     if value.kind == COMPLEX_KIND and value.imag != 0.0 and KIND[<int>dtype] != COMPLEX_KIND:
-        raise RuntimeError(
-            f"value cannot be converted to type {'float' if dtype == Float else 'double'} without overflow")
+        does_not_fit(dtype)
     if dtype == Float or dtype == ComplexFloat:
         (<float *>address)[0] = <float>value.real
         if dtype == ComplexFloat:
@@ -143,6 +142,11 @@ cdef int store(char *address, ScalarType dtype, const Scalar *value) except -1:
     else:
         raise RuntimeError(f"numbers are not stored as {code_name(dtype)} directly")
     return 0
+
+
+cdef int check_fits(const Scalar *value, ScalarType dtype) except -1:
+    cdef double room[2]
+    return store(<char *>room, stored_as(dtype), value)
 
 
 cdef ScalarType stored_as(ScalarType dtype) noexcept:

@@ -338,7 +338,7 @@ cdef TensorBase expand_to(TensorBase self, const Shape *shape):
                 raise RuntimeError(f"The expanded size of the tensor ({sizes[i]}) isn't allowed in a leading, "
                                    f"non-existing dimension {i}")
             # The stride that a contiguous new dimension of size 1 would have; 0 once it repeats.
-            strides[i] = 0 if sizes[i] != 1 else (1 if i == shape.ndim - 1 else sizes[i + 1] * strides[i + 1])
+            strides[i] = sizes[i + 1] * strides[i + 1] if sizes[i] == 1 and self.ndim else 0
         elif sizes[i] == -1 or sizes[i] == self.sizes[own]:
             sizes[i] = self.sizes[own]
             strides[i] = self.strides[own]
