@@ -206,6 +206,32 @@ void testThreads() {
   EXPECT(simLive(SIM_TENSOR) == 0);
 }
 
+/* Eight threads run operators at once, each on its own stream. */
+void testStreams() {
+  currentCase() = "streams";
+  std::vector<std::thread> threads;
+  std::vector<aclrtStream> streams(8);
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([i, &stream = streams[static_cast<size_t>(i)]] {
+      EXPECT(aclrtSetDevice(0) == ACL_SUCCESS);
+      EXPECT(aclrtCreateStream(&stream) == ACL_SUCCESS);
+      Tensor sum(ACL_FLOAT, {4}, {0, 0, 0, 0}), step(ACL_FLOAT, {}, {static_cast<double>(i)});
+      Scalar one(1);
+      for (int round = 0; round < 50; ++round) {
+        uint64_t size;
+        aclOpExecutor *executor;
+        EXPECT(aclnnInplaceAddGetWorkspaceSize(sum, step, one, &size, &executor) == ACLNN_SUCCESS);
+        EXPECT(aclnnInplaceAdd(nullptr, 0, executor, stream) == ACLNN_SUCCESS);
+      }
+      EXPECT(aclrtSynchronizeStream(stream) == ACL_SUCCESS);
+      EXPECT_VALUES(sum.read(), Values(4, 50.0 * i), 0);
+      EXPECT(aclrtResetDevice(0) == ACL_SUCCESS);
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+  for (aclrtStream stream : streams) EXPECT(aclrtDestroyStream(stream) == ACL_SUCCESS);
+}
+
 }  // namespace
 
 int main() {
@@ -217,4 +243,5 @@ int main() {
   testGetters();
   testRepeatable();
   testThreads();
+  testStreams();
 }

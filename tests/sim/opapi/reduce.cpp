@@ -82,6 +82,9 @@ void testSums() {
   EXPECT(RUN(aclnnReduceSum, bytes, none, false, ACL_UINT8, narrow) == ACLNN_SUCCESS);
   EXPECT_VALUES(narrow.read(), {200000 % 256}, 0);
   EXPECT(RUN(aclnnReduceSum, bytes, none, false, ACL_FLOAT, sum) == ACLNN_ERR_PARAM_INVALID);
+  Tensor signs(ACL_INT32, {2}, {1, -1}), truth(ACL_BOOL, {}, {});
+  EXPECT(RUN(aclnnReduceSum, signs, none, false, ACL_BOOL, truth) == ACLNN_SUCCESS);
+  EXPECT_VALUES(truth.read(), {1}, 0); /* of truth values, which do not cancel */
   currentCase() = "nothing to sum";
   Tensor empty(ACL_FLOAT, {0, 2}, {}), zeros(ACL_FLOAT, {2}, {1, 1}), mean(ACL_FLOAT, {}, {});
   IntArray first{0};
