@@ -67,7 +67,7 @@ cdef int check_subtract_scalar(TensorBase self, const Scalar *other) except -1
 cdef int check_negative(TensorBase self) except -1
 cdef int check_floating(TensorBase self, ScalarType result_dtype) except -1      # mean
 cdef int check_no_bool(TensorBase self) except -1                                # relu
-cdef int check_ordered(TensorBase self, str op) except -1                        # no complex
+cdef int check_ordered(ScalarType dtype, str op) except -1                        # no complex
 cdef int check_reducible(TensorBase self, const Shape *dim, str op) except -1    # empty input without a dim
 cdef int check_reduced_dim(TensorBase self, int64_t dim, str op) except -1
 cdef int check_condition(TensorBase condition) except -1
@@ -75,7 +75,7 @@ cdef int check_bounds(bint low, bint high) except -1
 cdef int check_same_dtype(TensorBase a, TensorBase b) except -1                  # matrix products
 cdef int check_pow(TensorBase self, const Scalar *exponent) except -1
 cdef int check_rounding(object rounding_mode) except -1
-cdef int check_integral(TensorBase self, str op) except -1                       # bitwise operators
+cdef int check_integral(ScalarType dtype, str op) except -1                       # bitwise operators
 cdef int check_fill_value(TensorBase value) except -1
 cdef int check_not_empty(TensorBase self, str op) except -1
-cdef int check_softmax(ScalarType result_dtype, str op) except -1
+cdef int check_softmax(TensorBase self, ScalarType result_dtype, str op) except -1

@@ -234,9 +234,9 @@ cdef int check_no_bool(TensorBase self) except -1:
     return 0
 
 
-cdef int check_ordered(TensorBase self, str op) except -1:
-    if KIND[<int>self.dtype] == COMPLEX_KIND:
-        raise RuntimeError(f'"{op}" not implemented for \'{code_name(self.dtype)}\'')
+cdef int check_ordered(ScalarType dtype, str op) except -1:
+    if KIND[<int>dtype] == COMPLEX_KIND:
+        raise NotImplementedError(f'"{op}" not implemented for \'{code_name(dtype)}\'')
     return 0
 
 
@@ -302,9 +302,9 @@ cdef int check_rounding(object rounding_mode) except -1:
     return 0
 
 
-cdef int check_integral(TensorBase self, str op) except -1:
-    if KIND[<int>self.dtype] > INT_KIND:
-        raise RuntimeError(f'"{op}" not implemented for \'{code_name(self.dtype)}\'')
+cdef int check_integral(ScalarType dtype, str op) except -1:
+    if KIND[<int>dtype] > INT_KIND:
+        raise NotImplementedError(f'"{op}" not implemented for \'{code_name(dtype)}\'')
     return 0
 
 
@@ -322,7 +322,7 @@ cdef int check_not_empty(TensorBase self, str op) except -1:
     return 0
 
 
-cdef int check_softmax(ScalarType result_dtype, str op) except -1:
-    if KIND[<int>result_dtype] != FLOAT_KIND:
+cdef int check_softmax(TensorBase self, ScalarType result_dtype, str op) except -1:
+    if KIND[<int>result_dtype] != FLOAT_KIND and self.numel:
         raise NotImplementedError(f'"{op}" not implemented for \'{code_name(result_dtype)}\'')
     return 0

@@ -27,17 +27,16 @@ class Description:
         dense = flat.reshape(self.shape)
         if self.shape and dense.numel():
             dense = _LAYOUTS[layout](lib, dense)
-        return dense.to(device) if layout == "contiguous" or device == "cpu" else _on_device(lib, dense, device)
+        return dense if device == "cpu" else _on_device(lib, dense, device)
 
 
 def _on_device(lib, view, device):
     """The same view of a copy on the device: `to` alone would give dense memory there."""
-    base = lib.as_strided(view, (_reach(view),), (1,), 0).to(device) if hasattr(lib, "as_strided") else None
-    return view.to(device) if base is None else lib.as_strided(base, view.shape, view.stride(), view.storage_offset())
-
-
-def _reach(view):
-    return view.storage_offset() + 1 + sum((n - 1) * s for n, s in zip(view.shape, view.stride(), strict=True))
+    if not view.numel():
+        return view.to(device)
+    reach = view.storage_offset() + 1 + sum((n - 1) * s for n, s in zip(view.shape, view.stride(), strict=True))
+    base = lib.as_strided(view, (reach,), (1,), 0).to(device)
+    return lib.as_strided(base, view.shape, view.stride(), view.storage_offset())
 
 
 def _strided(lib, dense):

@@ -68,6 +68,19 @@ def available() -> frozenset:
     return frozenset(op.name for ops in declared().values() for op in ops)
 
 
+def alternatives(row, text) -> list:
+    """(condition, call) pairs of "aclnnA(...) if x is None else aclnnB(...)"; the last condition is None."""
+    try:
+        node = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        raise RowError(f"{row.family}.toml: {row.key}: npu = {text!r} is no call") from None
+    found = []
+    while isinstance(node, ast.IfExp):
+        found.append((ast.unparse(node.test), ast.unparse(node.body)))
+        node = node.orelse
+    return [*found, (None, ast.unparse(node))]
+
+
 def read_call(row, text) -> Call:
     """Parse and check one call of a row; RowError names the file and the op."""
     def fail(message):

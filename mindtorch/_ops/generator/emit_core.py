@@ -155,10 +155,9 @@ def _inplace(row) -> str:
 
 
 def _written_self(row) -> str:
-    """An op that has only the in-place form: fill_, zero_."""
+    """An op that has only the in-place form: fill_, zero_. Each element gets the same value, so overlap does no harm."""
     scope = _scope(row)
-    lines = [*_opening(row, scope), "cdef Shape shape", "infer.same(&shape, self)",
-             "infer.inplace_output(self, &shape, self.dtype)", "if self.numel:",
+    lines = [*_opening(row, scope), "if self.numel:",
              f"    {_kernel_call(row, [], 'self.dtype')}", "self.storage.version += 1", "return self"]
     return _text(f"cdef TensorBase op_{row.slot}({function_parameters(row)})", lines)
 

@@ -97,7 +97,8 @@ def _local(argument, row) -> str:
         case "Scalar?":
             return f"None if {name} == NULL else number({name}, compute)"
         case "int[]" | "int[]?" | "int?":
-            return f"ints_or_none({name})"
+            # NumPy has no axis 0 in 0-d arrays.
+            return f"ints_or_none({name}) if self.ndim else None"
         case "bool":
             return f"bool({name})"
         case "ScalarType" | "ScalarType?":

@@ -1,5 +1,5 @@
 """mindtorch/_npu/_gen: one function a row and operator call, and the declarations of the operators."""
-from .aclnn_calls import ACL_DTYPES, ALL_DTYPES, available, read_call
+from .aclnn_calls import ACL_DTYPES, ALL_DTYPES, alternatives, available, read_call
 from .aclnn import operators
 from .emit_core import NOTE, SCALAR_IMPORT, kernel_parameters
 from .headers import declared
@@ -43,11 +43,7 @@ def ops_header() -> str:
 
 def family_pyx(table, family) -> str:
     rows = [row for row in table.family(family) if row.has_kernel and row.npu.startswith("aclnn")]
-    functions = []
-    for row in rows:
-        functions.append(_kernel(row))
-        if row.inplace.startswith("aclnn"):
-            functions.append(_inplace_kernel(row))
+    functions = [text for row in rows for text in _kernels(row)]
     slots = "".join(f"    KERNELS[<int>NPU].{row.slot} = {row.slot}\n" for row in rows)
     return (NOTE.format(source=f"{family}.toml") + "from libc.stdint cimport int64_t\n\n"
             "from mindtorch._core cimport dispatch, infer\n"
@@ -70,17 +66,19 @@ def package_init(families) -> str:
     return NOTE.format(source="*.toml") + f"{imports}\n\ndef register():\n{calls}"
 
 
-def _kernel(row) -> str:
-    name, first = row.slot, []
+def _kernels(row) -> list:
+    """The function in the slot, after those that it hands special cases to: in-place calls, absent arguments."""
+    functions, first = [], []
+    arguments = ", ".join([a.name for a in row.kernel_arguments] + row.result_names)
+    *special, (_, call) = alternatives(row, row.npu)
     if row.inplace.startswith("aclnn"):
-        arguments = ", ".join(a.name for a in row.kernel_arguments)
-        first = [f"if out is self:    # the same tensor, not merely the same memory\n"
-                 f"        return {name}_inplace({arguments}, out)"]
-    return _function(row, read_call(row, row.npu), name, first)
-
-
-def _inplace_kernel(row) -> str:
-    return _function(row, read_call(row, row.inplace), f"{row.slot}_inplace", [])
+        functions.append(_function(row, read_call(row, row.inplace), f"{row.slot}_inplace", []))
+        first.append(f"if out is self:    # the same tensor, not merely the same memory\n"
+                     f"        return {row.slot}_inplace({arguments})")
+    for number, (condition, text) in enumerate(special):
+        functions.append(_function(row, read_call(row, text), f"{row.slot}_{number}", []))
+        first.append(f"if {condition}:\n        return {row.slot}_{number}({arguments})")
+    return [*functions, _function(row, read_call(row, call), row.slot, first)]
 
 
 def _function(row, call, name, first) -> str:
