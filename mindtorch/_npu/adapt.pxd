@@ -1,6 +1,7 @@
 """Adapters that the npu column of a row may call: arguments that an operator wants in another form."""
 from libc.stdint cimport int64_t
 
+from mindtorch._core.scalar cimport ScalarType
 from mindtorch._core.tensor cimport Shape, TensorBase
 from mindtorch._npu.cann.cann_api cimport aclDataType
 
@@ -9,6 +10,7 @@ cdef const Shape *axes(Shape *all_of_them, const Shape *dim, TensorBase self) no
 cdef aclDataType dtype_of(TensorBase tensor) noexcept
 cdef int rounding(object rounding_mode) except -1                       # None 0, "trunc" 1, "floor" 2
 cdef TensorBase cast(TensorBase tensor, TensorBase out)                 # `tensor` in the dtype of `out`
+cdef TensorBase cast_to(TensorBase tensor, ScalarType dtype)
 cdef list cast_list(list tensors, TensorBase out)
 cdef list cat_list(list tensors, TensorBase out)                        # the same without empty 1-d tensors
 # Operators with exactly one dim: without it, they see the tensor as one row.

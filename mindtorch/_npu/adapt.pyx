@@ -22,15 +22,17 @@ cdef int rounding(object rounding_mode) except -1:
     return {None: 0, "trunc": 1, "floor": 2}[rounding_mode]
 
 
-cdef TensorBase cast(TensorBase tensor, TensorBase out):
+cdef TensorBase cast_to(TensorBase tensor, ScalarType dtype):
     cdef Shape shape
     cdef TensorBase made
-    if tensor.dtype == out.dtype:
-        return tensor
     same(&shape, tensor)
-    made = empty_tensor(&shape, out.dtype, tensor.device_type, tensor.device_index)
+    made = empty_tensor(&shape, dtype, tensor.device_type, tensor.device_index)
     copy_data(made, tensor, True)
     return made
+
+
+cdef TensorBase cast(TensorBase tensor, TensorBase out):
+    return tensor if tensor.dtype == out.dtype else cast_to(tensor, out.dtype)
 
 
 cdef list cast_list(list tensors, TensorBase out):

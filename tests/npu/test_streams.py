@@ -1,0 +1,164 @@
+"""Streams and events: order, timing, who is current where."""
+import gc
+import threading
+
+import pytest
+
+import mindtorch as torch
+from mindtorch import sim
+
+
+def busy(size=600, rounds=6):
+    """Keeps the current stream at work for some tens of milliseconds; returns the tensors that it works on."""
+    a = torch.ones((size, size), device="npu")
+    for _ in range(rounds):
+        a = (a @ a) * (1.0 / size)
+    return a
+
+
+def test_default_stream_is_current():
+    assert torch.npu.current_stream() == torch.npu.default_stream()
+    assert torch.npu.current_stream().stream_id == 0
+    assert torch.npu.current_stream().npu_stream != 0
+
+
+def test_stream_context_restores():
+    outer, inner = torch.npu.Stream(), torch.npu.Stream()
+    assert outer != inner
+    with torch.npu.stream(outer):
+        with torch.npu.stream(inner):
+            assert torch.npu.current_stream() == inner
+        assert torch.npu.current_stream() == outer
+        with torch.npu.stream(None):
+            assert torch.npu.current_stream() == outer
+    assert torch.npu.current_stream() == torch.npu.default_stream()
+
+
+def test_stream_attributes():
+    stream = torch.npu.Stream(priority=-5)
+    assert stream.priority == -1
+    assert stream.device == torch.device("npu:0")
+    assert stream.device_index == 0
+    assert stream.query() is True
+    assert hex(stream.npu_stream) in repr(stream)
+
+
+def test_an_idle_stream_is_handed_out_again_and_given_back():
+    torch.npu.empty_cache()
+    before = sim.live_objects()["stream"]
+    first = torch.npu.Stream()
+    handle = first.npu_stream
+    del first
+    second = torch.npu.Stream()
+    assert second.npu_stream == handle
+    assert sim.live_objects()["stream"] == before + 1
+    del second
+    gc.collect()
+    torch.npu.empty_cache()
+    assert sim.live_objects()["stream"] == before
+
+
+def test_synchronize_and_query():
+    stream = torch.npu.Stream()
+    with torch.npu.stream(stream):
+        result = busy()
+    stream.synchronize()
+    assert stream.query() is True
+    assert result[0, 0].item() == pytest.approx(1.0)
+
+
+def test_wait_stream_orders_two_streams():
+    one, two = torch.npu.Stream(), torch.npu.Stream()
+    source = torch.zeros((600, 600), device="npu")
+    torch.npu.synchronize()
+    with torch.npu.stream(one):
+        source.copy_(busy())
+    two.wait_stream(one)
+    with torch.npu.stream(two):
+        seen = source + 0
+    two.synchronize()
+    assert seen[0, 0].item() == pytest.approx(1.0)
+
+
+def test_event_orders_two_streams():
+    one, two = torch.npu.Stream(), torch.npu.Stream()
+    source = torch.zeros((600, 600), device="npu")
+    torch.npu.synchronize()
+    with torch.npu.stream(one):
+        source.copy_(busy())
+        event = one.record_event()
+    two.wait_event(event)
+    with torch.npu.stream(two):
+        seen = source + 0
+    two.synchronize()
+    assert event.query() is True
+    assert seen[5, 5].item() == pytest.approx(1.0)
+
+
+def test_event_timing():
+    start, end = torch.npu.Event(enable_timing=True), torch.npu.Event(enable_timing=True)
+    start.record()
+    kept = busy()
+    end.record()
+    end.synchronize()
+    assert 0 < start.elapsed_time(end) < 60_000
+    assert kept is not None
+
+
+def test_event_before_its_first_record():
+    event = torch.npu.Event()
+    assert event.query() is True
+    event.synchronize()
+    event.wait()
+    assert "uninitialized" in repr(event)
+    assert event.device is None
+
+
+def test_event_errors():
+    timed, plain = torch.npu.Event(enable_timing=True), torch.npu.Event()
+    with pytest.raises(RuntimeError, match="Both events must be recorded before calculating elapsed time"):
+        timed.elapsed_time(torch.npu.Event(enable_timing=True))
+    with pytest.raises(ValueError, match="enable_timing=True"):
+        plain.elapsed_time(timed)
+    with pytest.raises(TypeError):
+        plain.record("no stream")
+
+
+def test_current_stream_is_per_thread():
+    stream = torch.npu.Stream()
+    seen = []
+    with torch.npu.stream(stream):
+        thread = threading.Thread(target=lambda: seen.append(torch.npu.current_stream()))
+        thread.start()
+        thread.join()
+    assert seen == [torch.npu.default_stream()]
+
+
+def test_a_stream_set_in_a_thread_is_idle_after_it():
+    torch.npu.empty_cache()
+    before = sim.live_objects()["stream"]
+    thread = threading.Thread(target=lambda: torch.npu.set_stream(torch.npu.Stream()))
+    thread.start()
+    thread.join()
+    gc.collect()
+    torch.npu.empty_cache()
+    assert sim.live_objects()["stream"] == before
+
+
+def test_events_are_reused_and_given_back():
+    torch.npu.empty_cache()
+    before = sim.live_objects().get("event", 0)
+    for _ in range(20):
+        torch.npu.Event().record()
+    assert sim.live_objects()["event"] <= before + 1
+    torch.npu.empty_cache()
+    assert sim.live_objects().get("event", 0) == before
+
+
+def test_work_of_a_dropped_stream_still_runs():
+    stream = torch.npu.Stream()
+    with torch.npu.stream(stream):
+        result = busy()
+    del stream
+    torch.npu.synchronize()
+    assert result[1, 1].item() == pytest.approx(1.0)
