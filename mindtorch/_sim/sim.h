@@ -60,12 +60,12 @@ SIM_API void simSetLatency(const char *function, int64_t nanoseconds);
 /* Non-zero while any fault, latency or call count is armed: one relaxed load on the fast path. */
 extern SIM_API int32_t simArmed;
 SIM_API aclError simEnterArmed(const char *function);
-#define SIM_ENTER_OR(function, entered, result)                          \
-  do {                                                                   \
+#define SIM_ENTER_OR(function, entered, result)                              \
+  do {                                                                       \
     if (__builtin_expect(__atomic_load_n(&simArmed, __ATOMIC_RELAXED), 0)) { \
-      aclError entered = simEnterArmed(#function);                       \
-      if (entered != ACL_SUCCESS) return result;                         \
-    }                                                                    \
+      aclError entered = simEnterArmed(#function);                           \
+      if (entered != ACL_SUCCESS) return result;                             \
+    }                                                                        \
   } while (0)
 /* For functions that return a status. */
 #define SIM_ENTER(function) SIM_ENTER_OR(function, simEntered, simEntered)
@@ -73,8 +73,7 @@ SIM_API aclError simEnterArmed(const char *function);
 #define SIM_ENTER_VALUE(function, failure) SIM_ENTER_OR(function, simEntered, failure)
 
 /* Puts "<id>: <text>" on top of the calling thread's messages (aclGetRecentErrMsg) and returns `code`. */
-SIM_API aclError simFail(aclError code, const char *id, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+SIM_API aclError simFail(aclError code, const char *id, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* A task of a stream. `run` is called on the stream's thread, in order; a non-zero result is a device fault that
  * surfaces on a later call. `drop` frees `argument` afterwards, or when the task is never run. */

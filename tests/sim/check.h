@@ -12,25 +12,25 @@
 
 #include "sim.h"
 
-#define CHECK(condition)                                                                  \
-  do {                                                                                    \
-    if (!(condition)) {                                                                   \
-      const char *message = aclGetRecentErrMsg();                                         \
-      std::fprintf(stderr, "%s:%d: not true: %s\n%s\n", __FILE__, __LINE__, #condition,   \
-                   message == nullptr ? "" : message);                                    \
-      std::_Exit(1);                                                                      \
-    }                                                                                     \
+#define CHECK(condition)                                                                \
+  do {                                                                                  \
+    if (!(condition)) {                                                                 \
+      const char *message = aclGetRecentErrMsg();                                       \
+      std::fprintf(stderr, "%s:%d: not true: %s\n%s\n", __FILE__, __LINE__, #condition, \
+                   message == nullptr ? "" : message);                                  \
+      std::_Exit(1);                                                                    \
+    }                                                                                   \
   } while (0)
 
-#define CHECK_CODE(call, expected)                                                                        \
-  do {                                                                                                    \
-    const int got = static_cast<int>(call);                                                               \
-    if (got != (expected)) {                                                                              \
-      const char *message = aclGetRecentErrMsg();                                                         \
-      std::fprintf(stderr, "%s:%d: %s returned %d, expected %d\n%s\n", __FILE__, __LINE__, #call, got,    \
-                   static_cast<int>(expected), message == nullptr ? "" : message);                        \
-      std::_Exit(1);                                                                                      \
-    }                                                                                                     \
+#define CHECK_CODE(call, expected)                                                                     \
+  do {                                                                                                 \
+    const int got = static_cast<int>(call);                                                            \
+    if (got != (expected)) {                                                                           \
+      const char *message = aclGetRecentErrMsg();                                                      \
+      std::fprintf(stderr, "%s:%d: %s returned %d, expected %d\n%s\n", __FILE__, __LINE__, #call, got, \
+                   static_cast<int>(expected), message == nullptr ? "" : message);                     \
+      std::_Exit(1);                                                                                   \
+    }                                                                                                  \
   } while (0)
 
 #define CHECK_OK(call) CHECK_CODE(call, ACL_SUCCESS)

@@ -1,4 +1,4 @@
-"""The simulator's own tests, against its C API: every `tests/sim/<library>/<program>.cpp` is a program that prints "ok".
+"""The simulator's own tests, against its C API: every `tests/sim/<library>/*.cpp` is a program that prints "ok".
 
 `plain` runs them on the toolkit as it is installed. The sanitizers compile the library sources once more, into
 `build/native/<variant>`, and only what has changed since; they run with `pytest -m sanitizers`.
@@ -13,8 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-
-from mindtorch import sim
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -107,6 +105,7 @@ def sanitized_library(folder, variant):
 def library_folder(program, variant):
     if variant != "plain":
         return [sanitized_library(folder, variant) for folder in NEEDS[program.parent.name]][-1]
+    from mindtorch import sim  # here, so that the sanitizers' runs need no built package
     lib64 = sim.toolkit() / "lib64"
     if not (lib64 / "libascendcl.so").exists():
         pytest.fail(f"the simulated toolkit is not built: {lib64} is missing", pytrace=False)

@@ -122,8 +122,7 @@ aclError aclrtLaunchCallback(aclrtCallback fn, void *userData, aclrtCallbackBloc
                    __func__);
   }
   const sim::Callback callback{fn, userData, std::make_shared<sim::Marker>()};
-  return sim::submitWork(*found, __func__,
-                         sim::CallbackWork{found, thread, callback, blockType == ACL_CALLBACK_BLOCK});
+  return sim::submitWork(*found, __func__, sim::CallbackWork{found, thread, callback, blockType == ACL_CALLBACK_BLOCK});
 }
 
 aclError aclrtProcessReport(int32_t timeout) {

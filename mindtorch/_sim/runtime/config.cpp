@@ -28,7 +28,8 @@ uint64_t parseMemory(const char *text) {
   if (std::strcmp(unit, "GiB") == 0) shift = 30;
   const double bytes = shift < 0 ? 0 : value * static_cast<double>(uint64_t{1} << shift);
   if (errno != 0 || !(bytes > 0) || bytes > static_cast<double>(uint64_t{1} << 42)) {
-    std::fprintf(stderr, "mindtorch simulator: MINDTORCH_SIM_MEMORY=%s is not a size such as 32GiB; using 32GiB\n", text);
+    std::fprintf(stderr, "mindtorch simulator: MINDTORCH_SIM_MEMORY=%s is not a size such as 32GiB; using 32GiB\n",
+                 text);
     return kDefaultMemory;
   }
   const uint64_t pages = static_cast<uint64_t>(bytes) / kLeastMemory;  // addresses are laid out in 2 MiB steps
@@ -68,8 +69,8 @@ Config readConfig() {
   const char *kernels = std::getenv("MINDTORCH_SIM_KERNELS");
   Config read;
   read.memory_bytes = parseMemory(std::getenv("MINDTORCH_SIM_MEMORY"));
-  read.physical = visibleDevices(std::getenv("ASCEND_RT_VISIBLE_DEVICES"),
-                                 parseCount(std::getenv("MINDTORCH_SIM_DEVICES")));
+  read.physical =
+      visibleDevices(std::getenv("ASCEND_RT_VISIBLE_DEVICES"), parseCount(std::getenv("MINDTORCH_SIM_DEVICES")));
   read.soc = soc == nullptr || *soc == '\0' ? "Ascend910B1" : soc;
   read.null_kernels = kernels != nullptr && std::strcmp(kernels, "null") == 0;
   return read;

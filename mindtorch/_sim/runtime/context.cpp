@@ -50,7 +50,8 @@ Context *contextOrDefault() {
 aclError noContext(const char *function) {
   if (!initialised()) return notInitialised(function);
   return simFail(ACL_ERROR_RT_CONTEXT_NULL, "EE1001",
-                 "%s: the calling thread has no context; call aclrtSetDevice or aclrtSetCurrentContext in it", function);
+                 "%s: the calling thread has no context; call aclrtSetDevice or aclrtSetCurrentContext in it",
+                 function);
 }
 
 Context *openContext(Device &device, bool primary) {

@@ -11,9 +11,9 @@ namespace {
 bool onDevice(const Place &place) { return place.kind == Place::kDevice; }
 
 const char *nameOf(aclrtMemcpyKind kind) {
-  static const char *const kNames[] = {"HOST_TO_HOST",          "HOST_TO_DEVICE",         "DEVICE_TO_HOST",
-                                       "DEVICE_TO_DEVICE",      "DEFAULT",                "HOST_TO_BUF_TO_DEVICE",
-                                       "INNER_DEVICE_TO_DEVICE", "INTER_DEVICE_TO_DEVICE"};
+  static const char *const kNames[] = {
+      "HOST_TO_HOST", "HOST_TO_DEVICE",        "DEVICE_TO_HOST",         "DEVICE_TO_DEVICE",
+      "DEFAULT",      "HOST_TO_BUF_TO_DEVICE", "INNER_DEVICE_TO_DEVICE", "INTER_DEVICE_TO_DEVICE"};
   return kind <= ACL_MEMCPY_INTER_DEVICE_TO_DEVICE ? kNames[kind] : "unknown";
 }
 
@@ -69,9 +69,10 @@ aclError checkPeers(const char *function, const Device &own, const Copy &copy) {
   const Device *peer = dst == &own ? src : dst;
   const bool involved = dst == &own || src == &own;
   if (involved && (own.peers.load() >> peer->id & 1) != 0) return ACL_SUCCESS;
-  return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001",
-                 "%s: from device %d to device %d while device %d is current: aclrtDeviceEnablePeerAccess was not called",
-                 function, src->id, dst->id, own.id);
+  return simFail(
+      ACL_ERROR_RT_PARAM_INVALID, "EE1001",
+      "%s: from device %d to device %d while device %d is current: aclrtDeviceEnablePeerAccess was not called",
+      function, src->id, dst->id, own.id);
 }
 
 // Finds out where both ends lie and checks the copy as a whole.
@@ -337,7 +338,6 @@ aclError aclrtMemsetAsync(void *devPtr, size_t maxCount, int32_t value, size_t c
   if (aclError error = device.check(__func__); error != ACL_SUCCESS) return error;
   if (aclError error = sim::checkFill(__func__, device, devPtr, maxCount, count); error != ACL_SUCCESS) return error;
   const char *function = __func__;
-  return sim::submitWork(*found, function, [=] {
-    return sim::CopyWork::finish(sim::fill(function, devPtr, value, count));
-  });
+  return sim::submitWork(*found, function,
+                         [=] { return sim::CopyWork::finish(sim::fill(function, devPtr, value, count)); });
 }

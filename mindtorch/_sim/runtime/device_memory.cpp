@@ -181,7 +181,7 @@ void DeviceMemory::giveBackPages(uint64_t offset, uint64_t size) {
 bool DeviceMemory::takePhysical(uint64_t size, uint64_t *offset) {
   std::unique_lock<std::shared_mutex> lock(mutex_);
   if (!charge(size)) return false;
-  if (physical_.allocate(size, kPage, offset)) return true;
+  if (physical_.allocate(size, kVirtualAlignment, offset)) return true;
   used_.fetch_sub(size, std::memory_order_relaxed);
   return false;
 }
@@ -385,8 +385,8 @@ void *simDeviceMemory(const void *address, uint64_t bytes) {
   sim::Recent &entry = sim::recent[(at >> 21) % sim::kRecent];
   // Read before the look-up: a free that comes in between makes the entry stale at once.
   const uint64_t generation = sim::memory_generation.load(std::memory_order_acquire);
-  if (__builtin_expect(entry.generation == generation && at >= entry.start && at <= entry.end &&
-                           bytes <= entry.end - at, 1)) {
+  if (__builtin_expect(
+          entry.generation == generation && at >= entry.start && at <= entry.end && bytes <= entry.end - at, 1)) {
     return sim::toPointer(at + entry.distance);
   }
   return sim::lookUp(at, bytes, generation, &entry);

@@ -1,9 +1,10 @@
 // Pinned host memory: allocated by the runtime, or the program's own and registered.
+#include "host_memory.h"
+
 #include <cstdlib>
 #include <map>
 #include <shared_mutex>
 
-#include "host_memory.h"
 #include "runtime.h"
 #include "stream.h"
 

@@ -110,9 +110,9 @@ bool initialised() { return lifetime().references.load(std::memory_order_relaxed
 int32_t defaultDevice() { return lifetime().default_device.load(std::memory_order_relaxed); }
 
 aclError notInitialised(const char *function) {
-  return simFail(ACL_ERROR_UNINITIALIZE, "EE1001", "%s: %s", function,
-                 lifetime().lost_in_fork ? "this process was forked after aclInit and has no devices"
-                                         : "aclInit was not called");
+  return simFail(
+      ACL_ERROR_UNINITIALIZE, "EE1001", "%s: %s", function,
+      lifetime().lost_in_fork ? "this process was forked after aclInit and has no devices" : "aclInit was not called");
 }
 
 }  // namespace sim

@@ -43,8 +43,8 @@ aclError requireDeviceRange(const char *function, const void *address, size_t si
   if (contextOrDefault() == nullptr) return noContext(function);
   if (address == nullptr) return nullArgument(function, "devPtr");
   if (placeOf(address, size).kind == Place::kDevice) return ACL_SUCCESS;
-  return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: [%p, +%zu) is not inside one live block", function,
-                 address, size);
+  return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: [%p, +%zu) is not inside one live block", function, address,
+                 size);
 }
 
 }  // namespace

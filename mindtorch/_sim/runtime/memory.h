@@ -25,11 +25,12 @@ class RangeAllocator {
 };
 
 // Note [Address layout]
-// Four times the capacity is reserved without access, and these addresses are handed out: the first half by aclrtMalloc,
-// the second half by aclrtReserveMemAddress. An alias of the same length follows at the constant distance(). Behind both
-// stands one sparse file in memory of four times the capacity: its first half backs the first half of the alias, its
-// second half holds what aclrtMallocPhysical gives out, which aclrtMapMem maps into the second half of the alias.
-// Room for addresses is twice the capacity, so that fragments never exhaust them; what a program may use is counted.
+// Four times the capacity is reserved without access, and these addresses are handed out: the first half by
+// aclrtMalloc, the second half by aclrtReserveMemAddress. An alias of the same length follows at the constant
+// distance(). Behind both stands one sparse file in memory of four times the capacity: its first half backs the first
+// half of the alias, its second half holds what aclrtMallocPhysical gives out, which aclrtMapMem maps into the second
+// half of the alias. Room for addresses is twice the capacity, so that fragments never exhaust them; what a program may
+// use is counted.
 class DeviceMemory {
  public:
   struct Block {
@@ -85,9 +86,9 @@ class DeviceMemory {
   RangeAllocator addresses_;
   RangeAllocator virtual_addresses_;
   RangeAllocator physical_;
-  std::map<uint64_t, Block> blocks_;           // by start
-  std::map<uint64_t, uint64_t> reservations_;  // start -> size
-  std::map<uint64_t, Mapping> mappings_;       // by start
+  std::map<uint64_t, Block> blocks_;                   // by start
+  std::map<uint64_t, uint64_t> reservations_;          // start -> size
+  std::map<uint64_t, Mapping> mappings_;               // by start
   std::deque<std::pair<uint64_t, uint64_t>> resting_;  // freed (start, size), not handed out again yet
 };
 

@@ -40,8 +40,8 @@ struct Context {
   bool primary = false;
   std::atomic<bool> stopped{false};  // a stream with STOP_ON_FAILURE has failed
   Stream *default_stream = nullptr;
-  std::vector<Stream *> streams;                   // with the default one; lifecycle mutex
-  std::map<aclSysParamOpt, int64_t> sys_params;    // lifecycle mutex
+  std::vector<Stream *> streams;                 // with the default one; lifecycle mutex
+  std::map<aclSysParamOpt, int64_t> sys_params;  // lifecycle mutex
 };
 
 struct Device {
@@ -81,7 +81,7 @@ struct Device {
 std::mutex &lifecycleMutex();
 HandleTable<Context> &contexts();
 int32_t deviceCount();
-Device &device(int32_t id);          // 0 <= id < deviceCount()
+Device &device(int32_t id);  // 0 <= id < deviceCount()
 Device *deviceOrNull(int32_t id);
 void armDevice(int32_t id, aclError code);
 void disarmDevices();
@@ -96,8 +96,8 @@ inline thread_local ThreadState thread_state;
 
 inline Context *currentContext() {
   const ThreadState &state = thread_state;
-  if (__builtin_expect(state.context == nullptr || state.context->id.load(std::memory_order_acquire) != state.context_id,
-                       0)) {
+  if (__builtin_expect(
+          state.context == nullptr || state.context->id.load(std::memory_order_acquire) != state.context_id, 0)) {
     return nullptr;
   }
   return state.context;
@@ -116,8 +116,8 @@ void setSharedMessages(bool shared);
 // device.cpp, context.cpp, stream.cpp, event.cpp, notify.cpp: what the end of a device takes with it
 void releaseAllDevices();
 aclError retainDevice(Device &device);
-Context *openContext(Device &device, bool primary);     // lifecycle mutex held; nullptr: no stream left
-void closeContext(Context *context);                    // lifecycle mutex not held
+Context *openContext(Device &device, bool primary);  // lifecycle mutex held; nullptr: no stream left
+void closeContext(Context *context);                 // lifecycle mutex not held
 void releaseEvents(const Device *device);
 void releaseNotifies(const Device *device);
 void releasePinnedMemory();
@@ -132,8 +132,8 @@ aclError noAddresses(const char *function);
 
 }  // namespace sim
 
-#define SIM_REQUIRE_INIT() \
-  do {                     \
+#define SIM_REQUIRE_INIT()                                         \
+  do {                                                             \
     if (!sim::initialised()) return sim::notInitialised(__func__); \
   } while (0)
 #define SIM_REQUIRE_POINTER(pointer)                                        \
@@ -141,8 +141,8 @@ aclError noAddresses(const char *function);
     if ((pointer) == nullptr) return sim::nullArgument(__func__, #pointer); \
   } while (0)
 // Declares `context`, the current one.
-#define SIM_REQUIRE_CONTEXT(context)                 \
-  sim::Context *context = sim::contextOrDefault();   \
+#define SIM_REQUIRE_CONTEXT(context)               \
+  sim::Context *context = sim::contextOrDefault(); \
   if (context == nullptr) return sim::noContext(__func__)
 
 #endif

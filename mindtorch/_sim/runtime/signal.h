@@ -12,7 +12,7 @@ namespace sim {
 
 using Clock = std::chrono::steady_clock;
 
-// The end of a wait: nullptr-like `forever()` or a point in time.
+// The ends of waits.
 inline Clock::time_point forever() { return Clock::time_point::max(); }
 inline Clock::time_point afterMilliseconds(int64_t timeout) {
   return timeout < 0 ? forever() : Clock::now() + std::chrono::milliseconds(timeout);

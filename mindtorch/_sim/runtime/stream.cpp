@@ -68,8 +68,8 @@ aclError Stream::wait(const char *function, Clock::time_point end, uint64_t tick
     if (ticket == 0) ticket = submitted_;
     const uint64_t aborts = aborts_;
     ++users_, ++waiting_;
-    const bool in_time = waitUntil(progress_, lock, end,
-                                   [&] { return completed_ >= ticket || closing_ || aborts_ != aborts; });
+    const bool in_time =
+        waitUntil(progress_, lock, end, [&] { return completed_ >= ticket || closing_ || aborts_ != aborts; });
     --waiting_;
     const bool aborted = closing_ || aborts_ != aborts;
     const aclError code = aborts_ != aborts ? abort_code_ : ACL_ERROR_RT_STREAM_ABORT;

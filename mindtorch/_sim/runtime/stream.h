@@ -27,8 +27,9 @@ class Stream {
   uint32_t priority() const { return priority_; }
   uint32_t flags() const { return flags_; }
   // PERSISTENT, DEVICE_USE_ONLY and CPU_SCHEDULE streams: their tasks are never run from here.
-  bool stores() const { return (flags_ & (ACL_STREAM_PERSISTENT | ACL_STREAM_DEVICE_USE_ONLY |
-                                          ACL_STREAM_CPU_SCHEDULE)) != 0; }
+  bool stores() const {
+    return (flags_ & (ACL_STREAM_PERSISTENT | ACL_STREAM_DEVICE_USE_ONLY | ACL_STREAM_CPU_SCHEDULE)) != 0;
+  }
   // True when every task has been run: what they wrote may be read.
   bool idle() const { return pending_.load(std::memory_order_acquire) == 0; }
 
@@ -56,10 +57,10 @@ class Stream {
   Context *context_ = nullptr;
   uint32_t priority_ = 0;
   uint32_t flags_ = 0;
-  std::atomic<uint64_t> pending_{0};  // submitted, not completed; changes with the mutex held
+  std::atomic<uint64_t> pending_{0};    // submitted, not completed; changes with the mutex held
   std::atomic<bool> cancelled_{false};  // the running task is to give up waiting
 
-  std::mutex mutex_;  // guards all below
+  std::mutex mutex_;                  // guards all below
   std::condition_variable work_;      // for the thread: a task, or closing
   std::condition_variable progress_;  // for the others: a task completed, aborted, or the thread is gone
   std::deque<SimTask> queue_;

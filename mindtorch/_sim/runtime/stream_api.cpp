@@ -12,7 +12,7 @@ constexpr uint32_t kKnownFlags = ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC |
 constexpr uint32_t kLeastPriority = 7;  // the greatest is 0
 
 struct Timeouts {
-  std::atomic<uint32_t> wait_seconds{0};        // 0: a task waits for ever
+  std::atomic<uint32_t> wait_seconds{0};          // 0: a task waits for ever
   std::atomic<uint64_t> execute_microseconds{0};  // kept for the client; simulated kernels are not timed
 };
 Timeouts timeouts;
@@ -160,7 +160,8 @@ namespace {
 aclError setFailureMode(const char *function, sim::Stream &stream, uint64_t mode) {
   constexpr uint64_t kStopOnFailure = 1;
   if (mode > kStopOnFailure) {
-    return sim::badValue(function, "mode", static_cast<int64_t>(mode), "ACL_CONTINUE_ON_FAILURE or ACL_STOP_ON_FAILURE");
+    return sim::badValue(function, "mode", static_cast<int64_t>(mode),
+                         "ACL_CONTINUE_ON_FAILURE or ACL_STOP_ON_FAILURE");
   }
   if (stream.failure_mode_set.exchange(true) && stream.failure_mode.load() != mode) {
     return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: the failure mode of a stream can be set once", function);

@@ -18,13 +18,14 @@ constexpr Version kInterface{1, 16, 0};  // of the ACL interface, which CANN 8.5
 
 // Names of packages as their folders under share/info have them, with "_" for "-".
 constexpr const char *kPackages[] = {
-    "cann",        "runtime",    "compiler",  "toolkit",         "opp",          "opp_kernel", "hccl",
-    "hcomm",       "metadef",    "opbase",    "ops_math",        "ops_nn",       "ops_cv",     "ops_transformer",
-    "ops_legacy",  "ge_compiler", "ge_executor", "bisheng_compiler", "asc_devkit", "oam_tools"};
+    "cann",       "runtime",     "compiler",    "toolkit",          "opp",        "opp_kernel", "hccl",
+    "hcomm",      "metadef",     "opbase",      "ops_math",         "ops_nn",     "ops_cv",     "ops_transformer",
+    "ops_legacy", "ge_compiler", "ge_executor", "bisheng_compiler", "asc_devkit", "oam_tools"};
 
 const Version *versionOf(const char *package) {
   std::string name(package);
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return c == '-' ? '_' : std::tolower(c); });
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return c == '-' ? '_' : std::tolower(c); });
   if (name == "driver") return &kDriver;
   const auto found = std::find(std::begin(kPackages), std::end(kPackages), name);
   return found == std::end(kPackages) ? nullptr : &kCann;

@@ -5,8 +5,7 @@ namespace sim {
 
 namespace {
 
-constexpr uint64_t kPage = 4096;
-constexpr uint64_t kHugePage = uint64_t{2} << 20;
+constexpr uint64_t kHugePage = uint64_t{2} << 20;  // a multiple of every host's page, so that normal memory has it too
 constexpr uint64_t kGigabytePage = uint64_t{1} << 30;
 constexpr uint32_t kHandles = 1 << 17;
 
@@ -46,13 +45,6 @@ Shareables &shareables() {
 // 0: no memory of that kind.
 uint64_t granularity(aclrtMemAttr attr) {
   switch (attr) {
-    case ACL_DDR_MEM_NORMAL:
-    case ACL_HBM_MEM_NORMAL:
-    case ACL_DDR_MEM_P2P_NORMAL:
-    case ACL_HBM_MEM_P2P_NORMAL:
-    case ACL_MEM_NORMAL:
-    case ACL_MEM_P2P_NORMAL:
-      return kPage;
     case ACL_HBM_MEM_HUGE1G:
     case ACL_HBM_MEM_P2P_HUGE1G:
     case ACL_MEM_HUGE1G:
@@ -127,8 +119,8 @@ aclError mapHandle(const char *function, void *address, size_t size, Physical &p
   if (size != store.size) {
     return badValue(function, "size", static_cast<int64_t>(size), "the size of the physical memory");
   }
-  if (reinterpret_cast<uint64_t>(address) % kPage != 0) {
-    return simFail(ACL_ERROR_RT_ADDR_UNALIGNED, "EE1001", "%s: virPtr %p is not at a page", function, address);
+  if (reinterpret_cast<uint64_t>(address) % kHugePage != 0) {
+    return simFail(ACL_ERROR_RT_ADDR_UNALIGNED, "EE1001", "%s: virPtr %p is not aligned to 2 MiB", function, address);
   }
   if (physical.mapped || physical.freed) {
     return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: the memory is %s already", function,
@@ -192,8 +184,7 @@ aclError aclrtMallocPhysical(aclrtDrvMemHandle *handle, size_t size, const aclrt
   store->device = &device;
   if (!device.memory.open(sim::config().memory_bytes) || !device.memory.takePhysical(size, &store->offset)) {
     return simFail(ACL_ERROR_RT_MEMORY_ALLOCATION, "EL0004", "%s: out of device memory: %zu bytes asked for, %llu free",
-                   __func__, size,
-                   static_cast<unsigned long long>(device.memory.capacity() - device.memory.used()));
+                   __func__, size, static_cast<unsigned long long>(device.memory.capacity() - device.memory.used()));
   }
   store->size = size;
   return sim::openHandle(__func__, std::move(store), handle);

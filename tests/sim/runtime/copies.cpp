@@ -130,8 +130,7 @@ void testRows(aclrtStream stream) {
   CHECK_OK(aclrtMemcpy2dAsync(back.data(), 7, memory, 16, 7, 4, ACL_MEMCPY_DEVICE_TO_HOST, stream));
   CHECK(std::memcmp(&back[21], &source[30], 7) == 0);
   CHECK_CODE(aclrtMemcpy2d(memory, 6, source.data(), 10, 7, 4, ACL_MEMCPY_HOST_TO_DEVICE), ACL_ERROR_RT_PARAM_INVALID);
-  CHECK_CODE(aclrtMemcpy2d(memory, 32, source.data(), 10, 7, 4, ACL_MEMCPY_HOST_TO_DEVICE),
-             ACL_ERROR_RT_PARAM_INVALID);
+  CHECK_CODE(aclrtMemcpy2d(memory, 32, source.data(), 10, 7, 4, ACL_MEMCPY_HOST_TO_DEVICE), ACL_ERROR_RT_PARAM_INVALID);
   CHECK_OK(aclrtFree(memory));
 }
 
@@ -155,8 +154,7 @@ void testBatch(aclrtStream stream) {
   CHECK_OK(aclrtMemcpyBatchAsync(host, sizes, memory, sizes, 2, &to_host, &start, 1, &failed, stream));
   CHECK_OK(aclrtSynchronizeStream(stream));
   CHECK(first == counted(8));
-  CHECK_CODE(aclrtMemcpyBatch(memory, sizes, host, sizes, 2, &to_host, &start, 1, &failed),
-             ACL_ERROR_RT_PARAM_INVALID);
+  CHECK_CODE(aclrtMemcpyBatch(memory, sizes, host, sizes, 2, &to_host, &start, 1, &failed), ACL_ERROR_RT_PARAM_INVALID);
   CHECK(failed == 0);
   void *mixed_dst[] = {memory[0], host[1]};
   void *mixed_src[] = {host[0], memory[1]};

@@ -1,9 +1,9 @@
 // Faults and latencies on demand, counts of calls, messages and last errors, faults of the device.
+#include <unistd.h>
+
 #include <chrono>
 #include <fstream>
 #include <thread>
-
-#include <unistd.h>
 
 #include "../check.h"
 

@@ -1,7 +1,8 @@
 // Device and pinned memory: what is accepted, what is counted, what an address may be used for.
-#include <sys/wait.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <thread>
 #include <vector>
 
@@ -106,17 +107,16 @@ void testDeviceMemoryLookUp() {
   CHECK(simDeviceMemory(memory, 1) == nullptr);
 }
 
-// The addresses that the program gets are the device's: reading one on the host is a crash, as on hardware.
+// The addresses that the program gets are the device's: the kernel finds nothing there that it could read, so a host
+// that follows one crashes as it does on hardware.
 void testHostCannotRead() {
   void *memory = allocate(64);
-  int status = 0;
-  const pid_t child = fork();
-  if (child == 0) {
-    fclose(stderr);  // the report of a sanitizer about the crash that is wanted here
-    _exit(*static_cast<volatile char *>(memory) == 0 ? 0 : 0);
-  }
-  CHECK(waitpid(child, &status, 0) == child);
-  CHECK(!WIFEXITED(status) || WEXITSTATUS(status) != 0);
+  int ends[2] = {-1, -1};
+  CHECK(pipe(ends) == 0);
+  CHECK(syscall(SYS_write, ends[1], memory, 1) == -1 && errno == EFAULT);
+  CHECK(syscall(SYS_write, ends[1], simDeviceMemory(memory, 1), 1) == 1);
+  close(ends[0]);
+  close(ends[1]);
   CHECK_OK(aclrtFree(memory));
 }
 
