@@ -109,7 +109,6 @@ extern "C" SIM_API aclnnStatus {op.name}GetWorkspaceSize(
 }}
 extern "C" SIM_API aclnnStatus {op.name}(
     void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream) {{
-  SIM_ENTER({op.name});
   return sim::launchOp(sim::rule_{op.name}, workspace, workspaceSize, executor, stream);
 }}"""
 

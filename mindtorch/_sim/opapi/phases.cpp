@@ -380,7 +380,9 @@ aclnnStatus launchOp(const OpRule &op, void *workspace, uint64_t workspace_size,
     return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: the executor was made by phase 1 of %s", op.name,
                    executor->op->name);
   }
-  aclnnStatus status = checkWorkspace(op, workspace, workspace_size, *executor);
+  aclnnStatus status = ACLNN_SUCCESS; /* an injected fault consumes the executor, as every failure does */
+  if (__builtin_expect(__atomic_load_n(&simArmed, __ATOMIC_RELAXED), 0)) status = simEnterArmed(op.name);
+  if (status == ACLNN_SUCCESS) status = checkWorkspace(op, workspace, workspace_size, *executor);
   if (status == ACLNN_SUCCESS) status = checkReferences(op, *executor);
   if (status == ACLNN_SUCCESS && executor->repeatable) status = refreshAddresses(op, *executor);
   if (status != ACLNN_SUCCESS && executor->repeatable) return status;
