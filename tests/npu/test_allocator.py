@@ -161,8 +161,6 @@ def test_out_of_memory():
         take(2 * total)
     assert stats("num_ooms") == 1
     assert stats("num_alloc_retries") == 1
-    with pytest.raises(RuntimeError, match="NPU out of memory"):
-        take(1 << 60)
     assert torch.npu.memory_allocated() == 1536
     assert kept.data_ptr() != 0
 

@@ -1,0 +1,220 @@
+"""The ends of a process: exit with everything alive, fork, device faults, several devices. Each in its own process."""
+import os
+import subprocess
+import sys
+
+import pytest
+
+# Registered before mindtorch's own, hence run after it.
+COUNT_AT_EXIT = """
+import atexit
+from mindtorch import sim
+atexit.register(lambda: print("left:", sim.live_objects()))
+import mindtorch as torch
+"""
+
+
+def run(code, check=True, **environment):
+    done = subprocess.run([sys.executable, "-c", code], env=dict(os.environ, MINDTORCH_NPU="sim", **environment),
+                          capture_output=True, text=True, timeout=120)
+    if check:
+        assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_nothing_is_started_without_use():
+    out = run(COUNT_AT_EXIT + "torch.ones(3); print(torch.npu.is_initialized())").stdout
+    assert out.split("\n")[:2] == ["False", "left: {}"]
+
+
+def test_exit_with_live_objects_frees_everything():
+    out = run(COUNT_AT_EXIT + """
+a = torch.ones((300, 300), device="npu")
+stream = torch.npu.Stream()
+with torch.npu.stream(stream):
+    b = a @ a
+event = stream.record_event()
+timed = torch.npu.Event(enable_timing=True)
+timed.record()
+there = torch.ones(1000).to("npu", non_blocking=True)
+from mindtorch._npu import storage
+storage.record_stream(a, stream)
+del a
+""").stdout
+    assert out.strip() == "left: {}"
+
+
+def test_exit_while_daemon_threads_work():
+    done = run(COUNT_AT_EXIT + """
+import threading, time
+def work():
+    while True:
+        a = torch.ones((50, 50), device="npu") + 1
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.3)
+""")
+    assert "Traceback" not in done.stdout
+
+
+def test_several_devices():
+    out = run(COUNT_AT_EXIT + """
+assert torch.npu.device_count() == 2
+a = torch.arange(10, device="npu:0")
+b = a.to("npu:1")
+assert b.device == torch.device("npu:1")
+assert (b + 1).tolist() == list(range(1, 11))
+assert b[2:].to("npu:0", torch.float32).tolist() == [float(i) for i in range(2, 10)]
+a.copy_(b.flip(0) if hasattr(b, "flip") else b)
+assert torch.npu.current_device() == 0
+with torch.npu.device(1):
+    assert torch.npu.current_device() == 1
+    c = torch.ones(3, device="npu")
+    assert c.device.index == 1
+    assert torch.npu.current_stream().device_index == 1
+assert torch.npu.current_device() == 0
+with torch.npu.device_of(c):
+    assert torch.npu.current_device() == 1
+torch.npu.set_device(1)
+assert torch.npu.current_device() == 1
+import threading
+seen = []
+thread = threading.Thread(target=lambda: seen.append(torch.npu.current_device()))
+thread.start(); thread.join()
+assert seen == [0]
+assert torch.npu.memory_allocated(0) > 0 and torch.npu.memory_allocated(1) > 0
+assert torch.npu.can_device_access_peer(0, 1) and not torch.npu.can_device_access_peer(0, 0)
+torch.npu.enable_peer_access(0)
+torch.npu.disable_peer_access(0)
+try:
+    a + b
+except RuntimeError as error:
+    print("refused")
+try:
+    torch.ones(3, device="npu:7")
+except RuntimeError as error:
+    assert "invalid device ordinal 7: 2 device(s) available" in str(error), error
+big = torch.ones(1_000_000, device="npu:0")
+assert big.to("npu:1").sum().item() == 1_000_000
+torch.npu.empty_cache()
+""", MINDTORCH_SIM_DEVICES="2").stdout
+    assert out.splitlines() == ["refused", "left: {}"]
+
+
+def test_stream_of_another_device_orders_across_devices():
+    out = run("""
+import mindtorch as torch
+a = torch.ones((400, 400), device="npu:0")
+for _ in range(10):
+    a = a @ a * (1 / 400)
+torch.npu.set_device(1)
+torch.npu.current_stream(1).wait_stream(torch.npu.current_stream(0))
+b = torch.ones(3, device="npu:1")
+torch.npu.synchronize(1)
+print(torch.npu.current_stream(0).query(), b.sum().item())
+try:
+    event = torch.npu.Event()
+    event.record(torch.npu.current_stream(0))
+    event.record(torch.npu.current_stream(1))
+except RuntimeError as error:
+    print(error)
+""", MINDTORCH_SIM_DEVICES="2").stdout.splitlines()
+    assert out == ["True 3.0", "Event device npu:0 does not match recording stream's device npu:1."]
+
+
+def test_forked_child_may_not_use_the_npu():
+    out = run(COUNT_AT_EXIT + """
+import os, sys
+a = torch.ones(3, device="npu")
+pid = os.fork()
+if pid == 0:
+    assert not torch.npu.is_initialized()
+    assert torch.npu._is_in_bad_fork()
+    for use in (lambda: a + a, lambda: torch.ones(2, device="npu"), lambda: a.tolist(), torch.npu.synchronize,
+                torch.npu.Stream, torch.npu.current_device):
+        try:
+            use()
+        except RuntimeError as error:
+            assert str(error).startswith("Cannot re-initialize NPU in forked subprocess"), error
+        else:
+            raise SystemExit(3)
+    del a
+    sys.exit(0)
+_, status = os.waitpid(pid, 0)
+print(os.waitstatus_to_exitcode(status), (a + 1).tolist())
+""").stdout
+    assert "0 [2.0, 2.0, 2.0]" in out
+    assert out.splitlines()[-1] == "left: {}"
+
+
+def test_fork_before_the_first_use_is_fine():
+    out = run("""
+import os, sys
+import mindtorch as torch
+pid = os.fork()
+print(torch.ones(3, device="npu").sum().item(), flush=True)
+if pid:
+    os.waitpid(pid, 0)
+""").stdout
+    assert out.split() == ["3.0", "3.0"]
+
+
+def test_device_fault_surfaces_later_and_exit_is_safe():
+    done = run(COUNT_AT_EXIT + """
+a = torch.ones(3, device="npu")
+torch.npu.synchronize()
+sim.inject_device_fault(507015)
+b = a + a
+seen = 0
+for use in (torch.npu.synchronize, lambda: b.tolist(), lambda: (b + 1).tolist()):
+    try:
+        use()
+    except RuntimeError as error:
+        assert "507015" in str(error), error
+        seen += 1
+print("seen", seen)
+del b
+""")
+    assert done.stdout.splitlines() == ["seen 3", "left: {}"]
+    assert "Traceback" not in done.stderr
+
+
+def test_launch_blocking_reports_a_device_fault_at_the_op():
+    out = run("""
+import mindtorch as torch
+from mindtorch import sim
+a = torch.ones(3, device="npu")
+sim.inject_device_fault(507015)
+try:
+    a + a
+except RuntimeError as error:
+    print("at the op" if "507015" in str(error) else error)
+""", ACL_LAUNCH_BLOCKING="1").stdout
+    assert out.strip() == "at the op"
+
+
+@pytest.mark.parametrize("function", ["aclInit", "aclrtSetDevice", "aclrtCreateContext", "aclrtGetDeviceCount",
+                                      "aclrtCreateStreamWithConfig", "aclrtSetCurrentContext"])
+def test_a_failed_start_can_be_tried_again(function):
+    out = run(COUNT_AT_EXIT + f"""
+sim.inject_fault({function!r})
+try:
+    torch.ones(3, device="npu")
+except RuntimeError as error:
+    print({function!r} in str(error))
+print(torch.ones(3, device="npu").sum().item())
+""").stdout
+    assert out.splitlines() == ["True", "3.0", "left: {}"]
+
+
+@pytest.mark.parametrize("function", ["aclrtSynchronizeStream", "aclrtFree", "aclrtDestroyStream", "aclrtResetDevice",
+                                      "aclrtDestroyContext", "aclFinalize"])
+def test_exit_survives_a_failing_call(function):
+    done = run(f"""
+import mindtorch as torch
+from mindtorch import sim
+a = torch.ones(3, device="npu")
+stream = torch.npu.Stream()
+sim.inject_fault({function!r})
+""")
+    assert "Traceback" not in done.stderr
