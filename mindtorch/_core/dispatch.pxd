@@ -35,6 +35,9 @@ cdef int no_kernel(str op, int device_type, ScalarType dtype) except -1         
 # What an op with out= returns: `out`, written back where a temporary stood in for it, its version counted.
 cdef TensorBase finish(TensorBase result, TensorBase out)
 
+# The elements of an expanded tensor, each once: where all get the same value, that is the same.
+cdef TensorBase distinct(TensorBase tensor)
+
 # Arguments beside arguments.pxd's.
 cdef const Scalar *optional_scalar(object value, Scalar *scalar, const char *function, const char *argument,
                                    int position) except? NULL                    # None: NULL
@@ -66,16 +69,22 @@ cdef int check_subtract(TensorBase self, TensorBase other) except -1
 cdef int check_subtract_scalar(TensorBase self, const Scalar *other) except -1
 cdef int check_negative(TensorBase self) except -1
 cdef int check_floating(TensorBase self, ScalarType result_dtype) except -1      # mean
-cdef int check_no_bool(TensorBase self) except -1                                # relu
+cdef int check_relu(TensorBase self) except -1
+cdef int check_arithmetic(ScalarType dtype, str op) except -1                    # no bool
 cdef int check_ordered(ScalarType dtype, str op) except -1                        # no complex
 cdef int check_reducible(TensorBase self, const Shape *dim, str op) except -1    # empty input without a dim
 cdef int check_reduced_dim(TensorBase self, int64_t dim, str op) except -1
 cdef int check_condition(TensorBase condition) except -1
-cdef int check_bounds(bint low, bint high) except -1
+cdef int check_bounds(ScalarType dtype, bint low, bint high) except -1           # clamp
+cdef int check_product(TensorBase self) except -1                                # matrix products
+cdef int check_no_bool(TensorBase self, str op) except -1                        # argmax, argmin
+cdef int check_abs(TensorBase self) except -1
+cdef int check_abs_in_place(TensorBase self) except -1
+cdef int check_number_fits(TensorBase self, const Scalar *number) except -1
 cdef int check_same_dtype(TensorBase a, TensorBase b) except -1                  # matrix products
 cdef int check_pow(TensorBase self, const Scalar *exponent) except -1
 cdef int check_rounding(object rounding_mode) except -1
 cdef int check_integral(ScalarType dtype, str op) except -1                       # bitwise operators
-cdef int check_fill_value(TensorBase value) except -1
+cdef int check_fill_value(TensorBase self, TensorBase value) except -1
 cdef int check_not_empty(TensorBase self, str op) except -1
 cdef int check_softmax(TensorBase self, ScalarType result_dtype, str op) except -1

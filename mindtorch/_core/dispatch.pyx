@@ -2,12 +2,13 @@ from mindtorch._core.device cimport CPU, DEVICE_TYPES, copy_data, device_of, mak
 from mindtorch._core.dtype cimport KIND, code_name, default_complex, default_dtype, promote_types
 from mindtorch._core.arguments cimport optional_tensor, require_scalar, wrong_type
 from mindtorch._core.infer cimport (
-    broadcast3, common_device_list, mm, promote, promote_scalar, same, wrap_dim, write_back)
+    broadcast3, check_overlap, common_device_list, mm, promote, promote_scalar, same, wrap_dim, write_back)
 from mindtorch._core.scalar cimport (
     BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, INT_KIND, BFloat16, Bool, Byte, ComplexDouble, ComplexFloat, Double, Float,
     Half, Long, scalar_from, scalar_to)
 from mindtorch._core._gen.kernels cimport KERNELS
-from mindtorch._core.tensor cimport empty_tensor
+from mindtorch._core.values cimport check_fits
+from mindtorch._core.tensor cimport empty_tensor, make_view, may_overlap_itself
 
 scalar_from(1, &ONE)
 NO_DIMS.ndim = 0
@@ -45,6 +46,18 @@ cdef TensorBase finish(TensorBase result, TensorBase out):
         return result
     out.storage.version += 1
     return out if result is out else write_back(result, out)
+
+
+cdef TensorBase distinct(TensorBase tensor):
+    cdef Shape shape
+    cdef int i
+    if tensor.contiguous or not may_overlap_itself(tensor):
+        return tensor
+    same(&shape, tensor)
+    for i in range(tensor.ndim):
+        if tensor.strides[i] == 0:
+            shape.sizes[i] = 1
+    return make_view(tensor, shape.ndim, shape.sizes, tensor.strides, tensor.offset)
 
 
 # --- arguments -----------------------------------------------------------------------------------------------------
@@ -228,7 +241,13 @@ cdef int check_floating(TensorBase self, ScalarType result_dtype) except -1:
     return 0
 
 
-cdef int check_no_bool(TensorBase self) except -1:
+cdef int check_arithmetic(ScalarType dtype, str op) except -1:
+    if dtype == Bool:
+        raise NotImplementedError(f'"{op}" not implemented for \'Bool\'')
+    return 0
+
+
+cdef int check_relu(TensorBase self) except -1:
     if self.dtype == Bool:
         raise RuntimeError("Boolean inputs not supported for relu")
     return 0
@@ -270,10 +289,34 @@ cdef int check_condition(TensorBase condition) except -1:
     return 0
 
 
-cdef int check_bounds(bint low, bint high) except -1:
+cdef int check_product(TensorBase self) except -1:
+    return check_arithmetic(self.dtype, "addmm") if self.numel else 0
+
+
+cdef int check_no_bool(TensorBase self, str op) except -1:
+    if self.dtype == Bool:
+        raise RuntimeError(f"{op}(): does not support bool input")
+    return 0
+
+
+cdef int check_abs(TensorBase self) except -1:
+    return check_arithmetic(self.dtype, "abs")
+
+
+cdef int check_abs_in_place(TensorBase self) except -1:
+    if KIND[<int>self.dtype] == COMPLEX_KIND:
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
+    return 0
+
+
+cdef int check_number_fits(TensorBase self, const Scalar *number) except -1:
+    return check_fits(number, self.dtype)
+
+
+cdef int check_bounds(ScalarType dtype, bint low, bint high) except -1:
     if not low and not high:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    return 0
+    return check_arithmetic(dtype, "clamp") if low and high else 0
 
 
 cdef int check_same_dtype(TensorBase a, TensorBase b) except -1:
@@ -308,7 +351,8 @@ cdef int check_integral(ScalarType dtype, str op) except -1:
     return 0
 
 
-cdef int check_fill_value(TensorBase value) except -1:
+cdef int check_fill_value(TensorBase self, TensorBase value) except -1:
+    check_overlap(self)
     if value.ndim:
         raise RuntimeError(
             f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")

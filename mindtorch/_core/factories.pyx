@@ -6,10 +6,12 @@ from mindtorch._core._gen.kernels cimport KERNELS
 from mindtorch._core.arguments cimport (
     parse_ints, parse_varargs, require_device, require_dtype, require_scalar, require_tensor)
 from mindtorch._core.dispatch cimport ONE, finish, no_kernel, number_dtype
-from mindtorch._core.dtype cimport default_dtype
+from mindtorch._core.dtype cimport KIND, code_name, default_dtype
 from mindtorch._core.infer cimport output
-from mindtorch._core.scalar cimport FLOAT_KIND, Long, Scalar, ScalarType, Undefined, scalar_from
+from mindtorch._core.scalar cimport (
+    COMPLEX_KIND, FLOAT_KIND, INT_KIND, Bool, Long, Scalar, ScalarType, Undefined, scalar_from)
 from mindtorch._core.tensor cimport Shape, TensorBase, empty_like_tensor
+from mindtorch._core.values cimport check_fits
 
 cdef Scalar ZERO
 scalar_from(0, &ZERO)
@@ -65,6 +67,7 @@ cdef TensorBase fill(TensorBase made, const Scalar *value):
             no_kernel("ones", made.device_type, made.dtype)
         KERNELS[made.device_type].ones(made)
     else:
+        check_fits(value, made.dtype)
         if KERNELS[made.device_type].full == NULL:
             no_kernel("full", made.device_type, made.dtype)
         KERNELS[made.device_type].full(value, made)
@@ -88,6 +91,9 @@ def zeros(*args, size=None, out=None, dtype=None, layout=None, device=None, requ
     cdef Shape shape
     cdef Request request
     read_size(args, size, &shape, b"zeros")
+    for i in range(shape.ndim):
+        if shape.sizes[i] < 0:
+            raise RuntimeError("zeros: Dimension size must be non-negative.")
     read_place(&request, device, pin_memory, requires_grad, b"zeros")
     made = make(&request, &shape, dtype_for(dtype, out, default_dtype(), b"zeros"), out, device)
     return finish(fill(made, &ZERO), out)
@@ -160,6 +166,15 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requir
 
 # --- ranges --------------------------------------------------------------------------------------------------------
 
+cdef int truncate(Scalar *number) except -1:
+    """As torch reads the numbers of an integer range: 0.25 is 0."""
+    if number.kind >= FLOAT_KIND:
+        number.integer = <int64_t>number.real
+        number.real = <double>number.integer
+        number.kind = INT_KIND
+    return 0
+
+
 cdef int64_t range_length(const Scalar *start, const Scalar *end, const Scalar *step, bint integral) except -1:
     """ceil((end - start) / step), in int64 for integers, so that large ones stay exact."""
     cdef double span
@@ -199,6 +214,14 @@ def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=
         integral &= numbers[i].kind < FLOAT_KIND
     read_place(&request, device, pin_memory, requires_grad, b"arange")
     cdef ScalarType code = dtype_for(dtype, out, Long if integral else default_dtype(), b"arange")
+    if code == Bool or KIND[<int>code] == COMPLEX_KIND:
+        raise NotImplementedError(f'"arange" not implemented for \'{code_name(code)}\'')
+    if code == Long and not integral:
+        for i in range(3):
+            truncate(&numbers[i])
+        integral = True
+        if numbers[2].integer == 0:
+            raise ValueError("step must be nonzero")
     shape.ndim = 1
     shape.sizes[0] = range_length(&numbers[0], &numbers[1], &numbers[2], integral)
     made = make(&request, &shape, code, out, device)

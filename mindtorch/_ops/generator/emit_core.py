@@ -69,7 +69,7 @@ def family_pyx(table, family) -> str:
             "    no_combination, optional_tensor, parse_optional_ints, require_bool, require_dtype, require_int,"
             " require_scalar,\n    require_tensor, require_tensors)\n"
             "from mindtorch._core.dispatch cimport (\n"
-            "    NO_DIMS, ONE, Place, finish, join, no_kernel, number_beside, number_like, optional_scalar, place_of,\n"
+            "    NO_DIMS, ONE, Place, distinct, finish, join, no_kernel, number_beside, number_like, optional_scalar, place_of,\n"
             "    place_of_list, several_outs)\n" + SCALAR_IMPORT +
             "from mindtorch._core.scalar cimport is_scalar, scalar_from\n"
             "from mindtorch._core.tensor cimport Shape, TensorBase\n\n\n" + "\n\n".join(functions + python))
@@ -148,7 +148,8 @@ def _function(row) -> str:
 
 def _inplace(row) -> str:
     scope = _scope(row)
-    lines = [*_opening(row, scope), "cdef Shape shape", scope.shape(row.outputs[0].shape),
+    checks = [scope.check(text) for text in row.inplace_check]
+    lines = [*_opening(row, scope), *checks, "cdef Shape shape", scope.shape(row.outputs[0].shape),
              "cdef TensorBase result = infer.inplace_output(self, &shape, result_dtype)", "if result.numel:",
              f"    {_kernel_call(row, ['result'], 'result_dtype')}", "return finish(result, self)"]
     return _text(f"cdef TensorBase op_{inplace_name(row)}({inplace_parameters(row)})", lines)
@@ -157,8 +158,8 @@ def _inplace(row) -> str:
 def _written_self(row) -> str:
     """An op that has only the in-place form: fill_, zero_. Each element gets the same value, so overlap does no harm."""
     scope = _scope(row)
-    lines = [*_opening(row, scope), "if self.numel:",
-             f"    {_kernel_call(row, [], 'self.dtype')}", "self.storage.version += 1", "return self"]
+    call = _kernel_call(row, [], "self.dtype").replace("(self", "(distinct(self)", 1)
+    lines = [*_opening(row, scope), "if self.numel:", f"    {call}", "self.storage.version += 1", "return self"]
     return _text(f"cdef TensorBase op_{row.slot}({function_parameters(row)})", lines)
 
 

@@ -119,12 +119,17 @@ def _prepare(row, call, target) -> tuple:
     """Lines that bring tensors to documented dtypes and, where needed, to contiguous memory; outputs copied back."""
     lines, copies, wanted = [], {}, f"{target}.dtype"
     scope = Scope(row.kernel_arguments)
+    rule = row.compute or (row.outputs[0].dtype if row.outputs else "")
     for value in call.values:
         parameter, name = value.parameter, value.name
         if parameter.kind != "aclTensor" or name is None:
             continue
         mask = value.mask | sum(1 << ACL_DTYPES[d] for d in row.accepts.get(name, ()))
         written = parameter.role != "in"
+        if not written and "promote(" in rule and name not in row.raw:
+            # ACLNN promotes a 0-d tensor as any other; in torch it does not raise the dtype within its category.
+            goal = scope.dtype(rule)
+            lines += [f"if {name}.ndim == 0 and {name}.dtype != {goal}:", f"    {name} = cast_to({name}, {goal})"]
         present = f"{name} is not None and " if row.schema.argument(name) and row.schema.argument(name).optional else ""
         if value.mask and mask != ALL_DTYPES:
             goal = f"{name}.dtype" if written else wanted

@@ -12,7 +12,7 @@ FAMILIES = ("creation", "pointwise", "compare", "reduce", "matmul", "view", "ind
 # Rows of these kinds have no kernel: a function written by hand computes them for all devices.
 BY_HAND = ("view", "composite")
 
-_COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check", "same",
+_COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check", "inplace_check", "same",
             "variants", "hidden", "takes_out", "accepts", "python"}
 
 
@@ -38,6 +38,7 @@ class Row:
     compute: str = ""             # dtype rule that the CPU's inputs are cast to; default: the first output's
     raw: tuple = ()               # tensor arguments that the CPU expression sees in their own dtype
     check: tuple = ()             # calls of check_* functions made before anything else
+    inplace_check: tuple = ()     # the same, for the in-place form alone
     grad: dict = field(default_factory=dict)
     samples: str = ""
     same: str = ""                # key of the row whose function this overload calls; what it lacks takes defaults, or
@@ -132,7 +133,7 @@ def read_row(family, entry) -> Row:
     schema = parse(entry.pop("schema"))
     out = entry.pop("out", [])
     outputs = tuple(Output(o.get("shape", ""), o.get("dtype", "")) for o in (out if isinstance(out, list) else [out]))
-    for column in ("raw", "check", "variants"):
+    for column in ("raw", "check", "inplace_check", "variants"):
         if column in entry:
             entry[column] = tuple(entry[column])
     if "variants" not in entry and (schema.inplace or not schema.argument("self")):
