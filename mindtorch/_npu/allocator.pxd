@@ -15,8 +15,8 @@ cdef class NpuAllocator:
     cdef uint32_t random
     cdef dict __dict__               # a test may replace a method of one instance
 
-    cdef Block *malloc(self, size_t nbytes, StreamSlot *stream) except NULL
-    cdef void free(self, Block *block) noexcept
+    cdef Block *take(self, size_t nbytes, StreamSlot *stream) except NULL
+    cdef void give(self, Block *block) noexcept
     cdef Block *refill(self, size_t size, bint small, StreamSlot *stream) except NULL
     cdef Block *add_segment(self, size_t size, bint small, StreamSlot *stream) except? NULL
     cdef void split(self, Block *block, size_t size) noexcept

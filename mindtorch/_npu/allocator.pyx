@@ -86,7 +86,7 @@ cdef class NpuAllocator:
 
     # Blocks
 
-    cdef Block *malloc(self, size_t nbytes, StreamSlot *stream) except NULL:
+    cdef Block *take(self, size_t nbytes, StreamSlot *stream) except NULL:
         cdef size_t size = round_size(nbytes)
         cdef bint small = size <= SMALL_LIMIT
         cdef Block *block
@@ -108,7 +108,7 @@ cdef class NpuAllocator:
         increase(self._stats.table[<int>REQUESTED_BYTES], small, nbytes)
         return block
 
-    cdef void free(self, Block *block) noexcept:
+    cdef void give(self, Block *block) noexcept:
         cdef bint small = block.segment.small
         decrease(self._stats.table[<int>ALLOCATION], small, 1)
         decrease(self._stats.table[<int>ALLOCATED_BYTES], small, block.size)
@@ -281,7 +281,7 @@ cdef class NpuAllocator:
             if stream.device == self.device and stream.launches == 0 and stream.workspace != NULL:
                 block = stream.workspace
                 stream.workspace = NULL
-                self.free(block)
+                self.give(block)
             stream = stream.next
 
     cdef void detach_unused(self) noexcept:
@@ -447,11 +447,11 @@ cdef Block *allocate_block(size_t nbytes, StreamSlot *stream) except NULL:
     if stream.allocator == NULL:
         allocator = allocator_of(stream.device)      # ALLOCATORS keeps it for ever
         stream.allocator = <void *>allocator
-    return (<NpuAllocator>stream.allocator).malloc(nbytes, stream)
+    return (<NpuAllocator>stream.allocator).take(nbytes, stream)
 
 
 cdef void free_block(Block *block) noexcept:
-    (<NpuAllocator>block.segment.allocator).free(block)
+    (<NpuAllocator>block.segment.allocator).give(block)
 
 
 cdef void release_use(void *argument) noexcept:

@@ -4,7 +4,8 @@ from libc.stdint cimport intptr_t
 from mindtorch._core.device import device as torch_device
 
 from mindtorch._npu.errors cimport check
-from mindtorch._npu.handles cimport current_stream, give_event, is_complete, record, take_event, thread_state, use_device
+from mindtorch._npu.handles cimport (
+    current_stream, give_event, is_complete, record, take_event, thread_state, use_device)
 from mindtorch._npu.records cimport EventSlot, StreamSlot
 from mindtorch._npu.stream cimport Stream
 from mindtorch._npu.symbols cimport api

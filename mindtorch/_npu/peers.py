@@ -35,8 +35,3 @@ def connect(device, peer):
     open_access(device, peer)
     open_access(peer, device)
     return True
-
-
-def forget():
-    """All devices have been reset."""
-    _opened.clear()

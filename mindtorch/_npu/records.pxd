@@ -1,7 +1,7 @@
 """The C records that streams, events and memory share.
 
-The GIL guards every field: whoever reads or writes one holds it, and gives it up only between consistent states. Records
-of streams and events live until the process ends, so a pointer to one never dangles.
+The GIL guards every field: whoever reads or writes one holds it, and gives it up only between consistent states.
+Records of streams and events live until the process ends, so a pointer to one never dangles.
 """
 from libc.stdint cimport uint32_t
 

@@ -7,7 +7,7 @@ import atexit
 import os
 import threading
 
-from mindtorch._npu import acl, acl_loader, allocator, deferred, handles, host_memory, peers
+from mindtorch._npu import acl, acl_loader, allocator, deferred, handles, host_memory
 from mindtorch._npu.errors import check_status
 
 REPEAT_INITIALIZE = 100002

@@ -1,10 +1,10 @@
 """torch.npu: devices, streams, events and memory of Ascend NPUs. Importing it loads no CANN."""
 from mindtorch.npu.device import (
-    _get_device_capability,
-    _get_device_index,
-    _get_device_name,
-    _is_in_bad_fork,
-    _lazy_init,
+    _get_device_capability as _get_device_capability,
+    _get_device_index as _get_device_index,
+    _get_device_name as _get_device_name,
+    _is_in_bad_fork as _is_in_bad_fork,
+    _lazy_init as _lazy_init,
     can_device_access_peer,
     current_device,
     device,
@@ -24,7 +24,7 @@ from mindtorch.npu.device import (
     toolkit,
 )
 from mindtorch.npu.memory import (
-    _get_allocator,
+    _get_allocator as _get_allocator,
     empty_cache,
     get_per_process_memory_fraction,
     host_empty_cache,

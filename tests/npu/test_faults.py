@@ -51,6 +51,15 @@ def functions_called():
     return sorted(name for name, count in calls.items() if count)
 
 
+def failure_of_work():
+    try:
+        work()
+        settle()
+    except RuntimeError as error:
+        return error.with_traceback(None)        # whose frames would keep tensors alive
+    return None
+
+
 # Handing things back: their statuses are not looked at, since nobody could do anything about a failure.
 SILENT = {"aclDestroyTensor", "aclDestroyScalar", "aclDestroyIntArray", "aclDestroyTensorList", "aclrtDestroyEvent",
           "aclrtDestroyStream"}
@@ -63,14 +72,12 @@ def test_first_call_of_each_function_fails_once(expected):
     for name in failing:
         torch.npu.empty_cache()
         with sim.fault(name, code=FAILURE):
-            try:
-                work()
-                settle()
-            except RuntimeError as error:
-                if not name.startswith("aclCreate"):
-                    assert name in str(error)
-                    assert f"code {FAILURE}" in str(error)
-                assert not isinstance(error, torch.OutOfMemoryError)
+            error = failure_of_work()
+        # aclCreate* return no code. Some calls are repeated, and some failures lose nothing: these may be silent.
+        if error is not None and not name.startswith("aclCreate"):
+            assert name in str(error)
+            assert f"code {FAILURE}" in str(error)
+        assert not isinstance(error, torch.OutOfMemoryError)
         assert work() == result, f"after {name} had failed once"
         settle()
         assert sim.live_objects() == live, f"after {name} had failed once"
@@ -97,7 +104,7 @@ def test_a_failure_is_named_and_not_kept(function, act):
 def test_driver_out_of_memory_is_torch_s_exception():
     torch.npu.empty_cache()
     with sim.fault("aclrtMalloc", code=OUT_OF_MEMORY, times=2), \
-            pytest.raises(torch.OutOfMemoryError, match="NPU out of memory. Tried to allocate 2.00 MiB"):
+            pytest.raises(torch.OutOfMemoryError, match=r"NPU out of memory\. Tried to allocate 2\.00 MiB"):
         torch.empty(10, device="npu")
     with sim.fault("aclrtMalloc", code=OUT_OF_MEMORY):       # the second try, after the cache was emptied, succeeds
         torch.empty(10, device="npu")
@@ -123,5 +130,6 @@ def test_shapes_that_do_not_match():
 
 
 def test_a_missing_kernel_is_reported_with_a_remedy():
-    with sim.fault("aclnnReluGetWorkspaceSize", code=561003), pytest.raises(RuntimeError, match=r"561003[\s\S]*ops package"):
+    with sim.fault("aclnnReluGetWorkspaceSize", code=561003), \
+            pytest.raises(RuntimeError, match=r"561003[\s\S]*ops package"):
         torch.ones(3, device="npu").relu()

@@ -21,7 +21,8 @@ def run(code=LOAD, **variables):
     """Runs `code` in a process of its own whose environment names no toolkit but for `variables`."""
     kept = {name: value for name, value in os.environ.items()
             if name not in (*toolkit.VARIABLES, "MINDTORCH_NPU", "LD_LIBRARY_PATH")}
-    return subprocess.run([sys.executable, "-c", code], env=kept | variables, capture_output=True, text=True, check=True)
+    return subprocess.run([sys.executable, "-c", code], env=kept | variables, capture_output=True, text=True,
+                          check=True)
 
 
 def library(path, source="", *options):

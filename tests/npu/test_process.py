@@ -14,11 +14,10 @@ import mindtorch as torch
 """
 
 
-def run(code, check=True, **environment):
+def run(code, **environment):
     done = subprocess.run([sys.executable, "-c", code], env=dict(os.environ, MINDTORCH_NPU="sim", **environment),
-                          capture_output=True, text=True, timeout=120)
-    if check:
-        assert done.returncode == 0, done.stderr
+                          capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
     return done
 
 

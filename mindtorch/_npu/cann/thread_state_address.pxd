@@ -1,4 +1,4 @@
-"""include/mindtorch/thread_state.h, the part that only handles.pyx may use: each module would get a state of its own."""
+"""include/mindtorch/thread_state.h: the part for handles.pyx alone, since each module would get a state of its own."""
 from mindtorch._npu.cann.thread_state cimport ThreadState
 
 
