@@ -1,6 +1,5 @@
 """From what users may name a device by to its index."""
 from mindtorch._core.device import device as torch_device
-
 from mindtorch._npu import handles
 
 

@@ -1,10 +1,20 @@
 """torch.npu: devices, streams, events and memory of Ascend NPUs. Importing it loads no CANN."""
 from mindtorch.npu.device import (
     _get_device_capability as _get_device_capability,
+)
+from mindtorch.npu.device import (
     _get_device_index as _get_device_index,
+)
+from mindtorch.npu.device import (
     _get_device_name as _get_device_name,
+)
+from mindtorch.npu.device import (
     _is_in_bad_fork as _is_in_bad_fork,
+)
+from mindtorch.npu.device import (
     _lazy_init as _lazy_init,
+)
+from mindtorch.npu.device import (
     can_device_access_peer,
     current_device,
     device,
@@ -25,6 +35,8 @@ from mindtorch.npu.device import (
 )
 from mindtorch.npu.memory import (
     _get_allocator as _get_allocator,
+)
+from mindtorch.npu.memory import (
     empty_cache,
     get_per_process_memory_fraction,
     host_empty_cache,
