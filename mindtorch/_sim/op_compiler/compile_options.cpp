@@ -21,7 +21,7 @@ struct Options {
       {ACL_OP_SELECT_IMPL_MODE, "high_precision"},
       {ACL_OP_DEBUG_LEVEL, "0"},
       {ACL_OP_COMPILER_CACHE_MODE, "enable"},
-      {ACL_OP_JIT_COMPILE, "enable"},
+      {ACL_OP_JIT_COMPILE, "disable"},  // the default of the Ascend 910B family
       {ACL_OP_DETERMINISTIC, "0"},
       {ACL_ALLOW_HF32, "10"},
   };

@@ -8,7 +8,8 @@ namespace {
 constexpr uint32_t kContexts = 4096;
 
 std::map<aclSysParamOpt, int64_t> &processParams() {
-  static auto &params = *new std::map<aclSysParamOpt, int64_t>;
+  // Determinism has a value from the start: torch_npu reads it before it sets any.
+  static auto &params = *new std::map<aclSysParamOpt, int64_t>{{ACL_OPT_DETERMINISTIC, 0}};
   return params;
 }
 

@@ -69,10 +69,10 @@ aclError Stream::wait(const char *function, Clock::time_point end, uint64_t tick
     const uint64_t aborts = aborts_;
     ++users_, ++waiting_;
     const bool in_time =
-        waitUntil(progress_, lock, end, [&] { return completed_ >= ticket || closing_ || aborts_ != aborts; });
+        waitUntil(progress_, lock, end, [&] { return completed_ >= ticket || aborts_ != aborts; });
     --waiting_;
-    const bool aborted = closing_ || aborts_ != aborts;
-    const aclError code = aborts_ != aborts ? abort_code_ : ACL_ERROR_RT_STREAM_ABORT;
+    const bool aborted = aborts_ != aborts;  // a stream that is destroyed with its work done is no failure
+    const aclError code = abort_code_;
     leave(lock);
     if (aborted) return simFail(code, "EE9999", "%s: the stream was aborted while it was waited for", function);
     if (!in_time) {
@@ -149,6 +149,10 @@ void Stream::abort(aclError code) {
 void Stream::close(bool wait) {
   std::unique_lock<std::mutex> lock(mutex_);
   closing_ = true;
+  if (running_ || !queue_.empty()) {  // destroyed by force
+    ++aborts_;
+    abort_code_ = ACL_ERROR_RT_STREAM_ABORT;
+  }
   work_.notify_one();
   cancel(lock);
   lock.lock();

@@ -148,7 +148,9 @@ void testParameters() {
   CHECK_OK(aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, 1));
   CHECK_OK(aclrtCtxGetSysParamOpt(ACL_OPT_DETERMINISTIC, &value));
   CHECK(value == 1);
-  CHECK_CODE(aclrtGetSysParamOpt(ACL_OPT_DETERMINISTIC, &value), ACL_ERROR_RT_SYSPARAMOPT_NOT_SET);
+  CHECK_OK(aclrtGetSysParamOpt(ACL_OPT_DETERMINISTIC, &value));
+  CHECK(value == 0);
+  CHECK_CODE(aclrtGetSysParamOpt(ACL_OPT_ENABLE_DEBUG_KERNEL, &value), ACL_ERROR_RT_SYSPARAMOPT_NOT_SET);
   CHECK_OK(aclrtSetSysParamOpt(ACL_OPT_DETERMINISTIC, 2));
   CHECK_OK(aclrtGetSysParamOpt(ACL_OPT_DETERMINISTIC, &value));
   CHECK(value == 2);
