@@ -1,9 +1,10 @@
 """mindtorch: the torch namespace on Huawei Ascend NPUs. `import mindtorch as torch`."""
+# ruff: noqa: F401 - what is imported here is what the namespace consists of
 from importlib import import_module as _import_module
 
 from mindtorch import return_types
 from mindtorch._core import attributes as _attributes
-from mindtorch._core import indexing as _indexing  # takes the slots of a[i] and a[i] = b
+from mindtorch._core import indexing as _indexing
 from mindtorch._core import moves as _moves
 from mindtorch._core import view_functions as _view_functions
 from mindtorch._core._gen import namespace as _generated
@@ -26,7 +27,7 @@ from mindtorch._core.dtype import (
     set_default_dtype,
     uint8,
 )
-from mindtorch._core.dtype import bool as bool  # noqa: PLC0414 - the dtype, deliberately under Python's name
+from mindtorch._core.dtype import bool as bool
 from mindtorch._core.errors import OutOfMemoryError
 from mindtorch._core.factories import (
     arange,
@@ -51,7 +52,8 @@ from mindtorch._core.formats import (
 from mindtorch._core.tensor import Size
 from mindtorch._factories import as_tensor, asarray, from_numpy, scalar_tensor, tensor
 from mindtorch._ops import composite as _composite
-from mindtorch._tensor import Tensor, attach_methods as _attach_methods
+from mindtorch._tensor import Tensor
+from mindtorch._tensor import attach_methods as _attach_methods
 from mindtorch._tensor_str import set_printoptions
 
 __version__ = "0.1.0"

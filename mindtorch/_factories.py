@@ -12,7 +12,7 @@ __all__ = ["as_tensor", "asarray", "from_numpy", "scalar_tensor", "tensor"]
 
 def _refuse_grad(requires_grad):
     if requires_grad:
-        raise NotImplementedError("requires_grad=True needs autograd, which this version of mindtorch does not have")
+        raise NotImplementedError("requires_grad=True needs autograd, which this version does not have")
 
 
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):

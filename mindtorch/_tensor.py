@@ -167,7 +167,7 @@ class Tensor(TensorBase):
     def requires_grad_(self, requires_grad=True):
         """Refused for True: this version has no autograd."""
         if requires_grad:
-            raise NotImplementedError("requires_grad=True needs autograd, which this version of mindtorch does not have")
+            raise NotImplementedError("requires_grad=True needs autograd, which this version does not have")
         return self
 
     def detach_(self):

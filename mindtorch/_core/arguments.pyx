@@ -38,7 +38,7 @@ cdef int no_combination(const char *function, tuple args, dict kwargs, str expec
                     f"but expected one of:\n{expected}")
 
 
-# --- ints ----------------------------------------------------------------------------------------------------------
+# --- ints ------------------------------------------------------------------------------------------------------------
 
 cdef inline bint is_int(object value):
     """Python ints, NumPy ints and 0-d integer tensors; not bool, as in torch."""
@@ -165,7 +165,7 @@ cdef int require_device(object value, int *type_code, int *index, const char *fu
     return resolve(value, type_code, index)
 
 
-# --- tensors -------------------------------------------------------------------------------------------------------
+# --- tensors ---------------------------------------------------------------------------------------------------------
 
 cdef TensorBase require_tensor(object value, const char *function, const char *argument, int position=0):
     if not isinstance(value, TensorBase):

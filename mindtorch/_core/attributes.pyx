@@ -54,7 +54,7 @@ cdef class UntypedStorage:
         return f"[torch.storage.UntypedStorage(device={self.place}) of size {self.storage.nbytes}]"
 
 
-# --- geometry ----------------------------------------------------------------------------------------------------------
+# --- geometry --------------------------------------------------------------------------------------------------------
 
 def shape(TensorBase self):
     """The size of each dimension."""
@@ -125,7 +125,7 @@ cdef bint runs_in_order(TensorBase self, tuple dims) except -1:
     return True
 
 
-# --- elements and memory -----------------------------------------------------------------------------------------------
+# --- elements and memory ---------------------------------------------------------------------------------------------
 
 def dtype(TensorBase self):
     """The type of the elements."""
@@ -195,7 +195,7 @@ def is_set_to(TensorBase self, tensor):
             and stride(self) == stride(other))
 
 
-# --- device ------------------------------------------------------------------------------------------------------------
+# --- device ----------------------------------------------------------------------------------------------------------
 
 def device(TensorBase self):
     """Where the elements are."""

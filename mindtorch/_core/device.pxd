@@ -24,7 +24,8 @@ ctypedef struct Backend:
 
 cdef Backend BACKENDS[DEVICE_TYPES]
 
-cdef int resolve(object device_or_none, int *type_code, int *index) except -1   # None: the default device; loads the backend
+# None: the default device. Loads the backend.
+cdef int resolve(object device_or_none, int *type_code, int *index) except -1
 cdef int require_backend(int type_code) except -1                               # imports it through mindtorch._backend
 cdef device device_of(TensorBase tensor)
 cdef device make_device(int type_code, int index)          # index -1: none

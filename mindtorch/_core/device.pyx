@@ -151,7 +151,7 @@ cdef device device_of(TensorBase tensor):
     return <device>NPUS[tensor.device_index]
 
 
-# --- the default device --------------------------------------------------------------------------------------------
+# --- the default device ----------------------------------------------------------------------------------------------
 
 cdef device DEFAULT = THE_CPU
 cdef int SCOPES = 0                   # `with device:` blocks open in any thread; 0 spares the look-up

@@ -14,7 +14,7 @@ from mindtorch._core.tensor cimport (
     shape_text)
 
 
-# --- devices -------------------------------------------------------------------------------------------------------
+# --- devices ---------------------------------------------------------------------------------------------------------
 
 cdef inline bint same_device(TensorBase a, TensorBase b) noexcept nogil:
     return a.device_type == b.device_type and a.device_index == b.device_index
@@ -55,7 +55,7 @@ cdef int common_device_list(list tensors, int *index) except -1:
     return lead.device_type
 
 
-# --- dtypes --------------------------------------------------------------------------------------------------------
+# --- dtypes ----------------------------------------------------------------------------------------------------------
 
 cdef inline ScalarType combine(ScalarType higher, ScalarType lower) noexcept nogil:
     """Operands of a higher category decide; a lower one only lifts the kind."""
@@ -115,7 +115,7 @@ cdef ScalarType to_sum(ScalarType dtype) noexcept nogil:
     return dtype if KIND[<int>dtype] >= FLOAT_KIND else Long
 
 
-# --- shapes --------------------------------------------------------------------------------------------------------
+# --- shapes ----------------------------------------------------------------------------------------------------------
 
 cdef int sizes_differ(int64_t a, int64_t b, int dim) except -1:
     raise RuntimeError(
@@ -345,7 +345,7 @@ cdef inline bint same_shape(TensorBase a, TensorBase b) noexcept nogil:
     return a.ndim == b.ndim and memcmp(a.sizes, b.sizes, a.ndim * sizeof(int64_t)) == 0
 
 
-# --- outputs -------------------------------------------------------------------------------------------------------
+# --- outputs ---------------------------------------------------------------------------------------------------------
 
 cdef inline bint has_shape(TensorBase tensor, const Shape *shape) noexcept nogil:
     return tensor.ndim == shape.ndim and memcmp(tensor.sizes, shape.sizes, shape.ndim * sizeof(int64_t)) == 0

@@ -2,7 +2,8 @@
 import warnings
 
 from mindtorch._core.arguments cimport (
-    no_combination, parse_varargs, require_bool, require_device, require_dtype, require_scalar, require_tensor, wrong_type)
+    no_combination, parse_varargs, require_bool, require_device, require_dtype, require_scalar, require_tensor,
+    wrong_type)
 from mindtorch._core.device cimport CPU, NPU, copy_data, device, resolve
 from mindtorch._core.dtype cimport CODE_NAMES, KIND, code_name, dtype, dtype_code
 from mindtorch._core.infer cimport broadcast, check_overlap, resize
@@ -83,7 +84,7 @@ cdef str type_string(TensorBase self):
     return f"torch.{'' if self.device_type == CPU else 'npu.'}{code_name(self.dtype)}Tensor"
 
 
-# --- memory formats ----------------------------------------------------------------------------------------------------
+# --- memory formats --------------------------------------------------------------------------------------------------
 
 cdef bint wants_contiguous(object format, const char *function) except -1:
     """Of the formats, None and preserve_format keep the order of strides; contiguous_format does not."""
@@ -110,7 +111,7 @@ def clone(input, *, memory_format=None):
     return contiguous_copy(self) if wants_contiguous(memory_format, b"clone") else clone_tensor(self)
 
 
-# --- copy_ and to ------------------------------------------------------------------------------------------------------
+# --- copy_ and to ----------------------------------------------------------------------------------------------------
 
 def copy_(TensorBase self, src, non_blocking=False):
     """Write the elements of `src` here, broadcast, cast and moved as needed."""
@@ -129,7 +130,8 @@ def copy_(TensorBase self, src, non_blocking=False):
 TO_FORMS = (
     " * (torch.device device = None, torch.dtype dtype = None, bool non_blocking = False, bool copy = False, *, "
     "torch.memory_format memory_format = None)\n"
-    " * (torch.dtype dtype, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)\n"
+    " * (torch.dtype dtype, bool non_blocking = False, bool copy = False, *, "
+    "torch.memory_format memory_format = None)\n"
     " * (Tensor tensor, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)\n")
 
 cdef dict TO_NAMES = {
@@ -294,7 +296,7 @@ def type_as(TensorBase self, other):
     return convert(self, like.dtype, like.device_type, like.device_index, False, False)
 
 
-# --- the same storage under another tensor -----------------------------------------------------------------------------
+# --- the same storage under another tensor ---------------------------------------------------------------------------
 
 def detach(input):
     """A tensor over the same elements that takes no part in differentiation."""
@@ -320,9 +322,9 @@ def resize_(TensorBase self, *sizes, memory_format=None):
 FUNCTIONS = {"clone": clone, "detach": detach}
 
 METHODS = dict(
-    FUNCTIONS, contiguous=contiguous_method, copy_=copy_, resize_=resize_, to=to, cpu=cpu, npu=npu, type=type_, type_as=type_as,
-    float=float_, double=double, half=half, bfloat16=bfloat16, byte=byte, char=char_, short=short_, int=int_,
-    long=long_, bool=bool_, cfloat=cfloat, cdouble=cdouble)
+    FUNCTIONS, contiguous=contiguous_method, copy_=copy_, resize_=resize_, to=to, cpu=cpu, npu=npu, type=type_,
+    type_as=type_as, float=float_, double=double, half=half, bfloat16=bfloat16, byte=byte, char=char_, short=short_,
+    int=int_, long=long_, bool=bool_, cfloat=cfloat, cdouble=cdouble)
 
-for name, method in METHODS.items():          # float_ is only called so here because `float` is a C type's name
+for name, method in METHODS.items():          # float_ is called so here only because `float` is a type of C
     method.__name__ = name

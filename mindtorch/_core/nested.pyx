@@ -9,7 +9,7 @@ import numpy
 
 from libc.stdint cimport int64_t
 
-from mindtorch._core.arguments cimport require_device, require_dtype
+from mindtorch._core.arguments cimport as_int, require_device, require_dtype
 from mindtorch._core.device cimport CPU
 from mindtorch._core.dtype cimport (
     DTYPES, ITEMSIZE, KIND, default_complex, default_dtype, numpy_code, promote_types)
@@ -88,10 +88,9 @@ cdef int number_of(object element, ScalarType dtype, Scalar *out) except -1:
     if not is_number(element):
         wanted = "a real number" if KIND[<int>dtype] >= FLOAT_KIND else "an integer"
         raise TypeError(f"'{type(element).__name__}' object cannot be interpreted as {wanted}")
-    try:
-        scalar_from(element, out)
-    except OverflowError:
-        raise ValueError("Overflow when unpacking long long") from None
+    if PyLong_Check(element) and not PyBool_Check(element):
+        as_int(element)                # refuses what 64 bits with a sign do not hold; scalar_from would wrap it
+    scalar_from(element, out)
     if out.kind == COMPLEX_KIND and KIND[<int>dtype] != COMPLEX_KIND and dtype != Bool:
         raise TypeError("must be real number, not complex" if KIND[<int>dtype] == FLOAT_KIND else
                         "'complex' object cannot be interpreted as an integer")
@@ -129,8 +128,8 @@ cdef TensorBase from_data(object data, ScalarType dtype):
     if isinstance(data, NUMPY_SCALAR):
         data = numpy.asarray(data)
     if isinstance(data, NUMPY_ARRAY):
-        result = from_array(numpy.array(data, dtype=data.dtype.newbyteorder("="), order="C"))
-        return result if dtype == Undefined else cast_on_host(result, dtype)
+        result = from_array(data)
+        return convert(result, result.dtype if dtype == Undefined else dtype, CPU, 0, False, True)
     if hasattr(data, "__array__") and not isinstance(data, TensorBase):
         return from_data(data.__array__(), dtype)
     measure(data, &shape)

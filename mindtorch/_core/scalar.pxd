@@ -36,6 +36,7 @@ cdef struct Scalar:
     double imag                # COMPLEX_KIND
 
 
-cdef int scalar_from(object number, Scalar *scalar) except -1   # bool, int, float, complex and NumPy scalars; else TypeError
+# bool, int, float, complex and NumPy scalars; else TypeError. OverflowError beyond 64 bits.
+cdef int scalar_from(object number, Scalar *scalar) except -1
 cdef bint is_scalar(object number) noexcept                     # what scalar_from would take
 cdef object scalar_to(const Scalar *scalar)                     # back to a Python number

@@ -62,7 +62,7 @@ cdef TensorBase empty_tensor(const Shape *shape, ScalarType dtype, int device_ty
 # torch's rule for results "like" another tensor: dense non-overlapping strides are kept, else contiguous.
 cdef TensorBase empty_like_tensor(TensorBase like, ScalarType dtype, int device_type, int device_index)
 
-cdef Storage allocate(int64_t count, ScalarType dtype, int device_type, int device_index)     # room for `count` elements
+cdef Storage allocate(int64_t count, ScalarType dtype, int device_type, int device_index)    # room for `count` elements
 cdef int64_t count_elements(const Shape *shape) except -1       # RuntimeError for negative sizes and overflow
 cdef bint strides_are_contiguous(int ndim, const int64_t *sizes, const int64_t *strides) noexcept nogil
 cdef int contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides) noexcept nogil

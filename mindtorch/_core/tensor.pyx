@@ -209,7 +209,7 @@ def register_tensor_class(cls):
     TENSOR_CLASS = cls
 
 
-# --- geometry ------------------------------------------------------------------------------------------------------
+# --- geometry --------------------------------------------------------------------------------------------------------
 
 cdef bint strides_are_contiguous(int ndim, const int64_t *sizes, const int64_t *strides) noexcept nogil:
     cdef int64_t expected = 1
@@ -329,7 +329,7 @@ cdef bint may_overlap_itself(TensorBase tensor) noexcept nogil:
     return False
 
 
-# --- making tensors ------------------------------------------------------------------------------------------------
+# --- making tensors --------------------------------------------------------------------------------------------------
 
 cdef inline int place_dims(TensorBase tensor, int ndim) except -1:
     """Room for sizes and strides."""
@@ -431,7 +431,7 @@ cdef int set_storage(TensorBase self, Storage storage, ScalarType dtype) except 
     return 0
 
 
-# --- operators without an implementation yet: Python then tries the other operand, or raises TypeError ----------------
+# --- operators without an implementation yet: Python then tries the other operand, or raises TypeError ---------------
 
 cdef object no_binary(object a, object b):
     return NotImplemented

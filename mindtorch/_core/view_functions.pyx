@@ -107,7 +107,7 @@ def unflatten(input, dim, sizes):
     return unflatten_dim(self, require_int(dim, b"unflatten", b"dim", 1), &parts)
 
 
-# --- order of dimensions -----------------------------------------------------------------------------------------------
+# --- order of dimensions ---------------------------------------------------------------------------------------------
 
 def transpose(input, dim0, dim1):
     """Two dimensions exchanged."""
@@ -171,7 +171,7 @@ def movedim(input, source, destination):
     return move_dims(self, &origin, &target)
 
 
-# --- dimensions of size 1, expansion -----------------------------------------------------------------------------------
+# --- dimensions of size 1, expansion ---------------------------------------------------------------------------------
 
 def squeeze(input, dim=None):
     """Without the dimensions of size 1: all of them, or those among `dim`."""
@@ -221,7 +221,7 @@ def broadcast_to(input, size):
     return expand_to(self, &shape)
 
 
-# --- parts -------------------------------------------------------------------------------------------------------------
+# --- parts -----------------------------------------------------------------------------------------------------------
 
 def select(input, dim, index):
     """The slice at `index` of dimension `dim`, which goes away."""
@@ -271,19 +271,17 @@ def chunk(input, chunks, dim=0):
     cdef TensorBase self = require_tensor(input, b"chunk", b"input", 1)
     cdef int64_t count = require_int(chunks, b"chunk", b"chunks", 1)
     cdef int64_t along = require_int(dim, b"chunk", b"dim", 2)
-    cdef Shape parts
-    cdef int i
     if self.ndim == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if count <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {count}")
-    size = self_size(self, along)
+    size = size_of(self, along)
     if size == 0:
-        return tuple([narrow_dim(self, along, 0, 0) for i in range(count)])
+        return tuple([narrow_dim(self, along, 0, 0) for _ in range(count)])
     return split_evenly(self, (size + count - 1) // count, along)
 
 
-cdef int64_t self_size(TensorBase self, int64_t dim) except -1:
+cdef int64_t size_of(TensorBase self, int64_t dim) except -1:
     return self.sizes[wrap_dim(dim, self.ndim)]
 
 
@@ -328,7 +326,7 @@ def as_strided(input, size, stride, storage_offset=None):
     return make_view(self, sizes.ndim, sizes.sizes, strides.sizes, offset)
 
 
-# --- in place: the tensor itself gets the geometry of the view ----------------------------------------------------------
+# --- in place: the tensor itself gets the geometry of the view -------------------------------------------------------
 
 cdef TensorBase adopt(TensorBase self, TensorBase view):
     set_geometry(self, view.ndim, view.sizes, view.strides, view.offset)
@@ -351,7 +349,7 @@ def t_(TensorBase self):
     return adopt(self, t(self))
 
 
-# --- attributes that are views -----------------------------------------------------------------------------------------
+# --- attributes that are views ---------------------------------------------------------------------------------------
 
 def transposed(TensorBase self):
     """The dimensions in reverse order (torch's `T`)."""

@@ -199,7 +199,7 @@ cdef TensorBase unflatten_dim(TensorBase self, int64_t dim, Shape *parts):
     return view_shape(self, &shape)
 
 
-# --- order of dimensions -----------------------------------------------------------------------------------------------
+# --- order of dimensions ---------------------------------------------------------------------------------------------
 
 cdef TensorBase transpose_dims(TensorBase self, int64_t dim0, int64_t dim1):
     cdef int64_t sizes[MAX_DIMS]
@@ -277,7 +277,7 @@ cdef TensorBase move_dims(TensorBase self, Shape *source, Shape *destination):
     return permute_dims(self, &order)
 
 
-# --- dimensions of size 1, expansion -----------------------------------------------------------------------------------
+# --- dimensions of size 1, expansion ---------------------------------------------------------------------------------
 
 cdef TensorBase squeeze_dims(TensorBase self, Shape *dims):
     cdef int64_t sizes[MAX_DIMS]
@@ -349,7 +349,7 @@ cdef TensorBase expand_to(TensorBase self, const Shape *shape):
     return make_view(self, shape.ndim, sizes, strides, self.offset)
 
 
-# --- parts -------------------------------------------------------------------------------------------------------------
+# --- parts -----------------------------------------------------------------------------------------------------------
 
 cdef TensorBase select_dim(TensorBase self, int64_t dim, int64_t index):
     cdef int64_t sizes[MAX_DIMS]

@@ -17,7 +17,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     close = _eq(input, other)
     if equal_nan and input.is_floating_point():
         close = _logical_or(close, _logical_and(_isnan(input), _isnan(other)))
-    if rtol == 0 and atol == 0 or input.numel() == 0:
+    if (rtol == 0 and atol == 0) or input.numel() == 0:
         return close
     if not input.is_floating_point() and not input.is_complex():
         input, other = input.double(), other.double()
