@@ -5,6 +5,18 @@ import sys
 import pytest
 
 
+PASSED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Remembers whether the test passed, for the fixtures that come after it."""
+    report = yield
+    if report.when == "call":
+        item.stash[PASSED] = report.passed
+    return report
+
+
 @pytest.fixture(params=["cpu", "npu"])
 def device(request):
     """Runs the test once on each device."""
@@ -50,16 +62,16 @@ def _warm():
 
 
 @pytest.fixture(autouse=True)
-def _nothing_left_behind(_warm):
+def _nothing_left_behind(_warm, request):
     """Fails a test that ends with more live objects than it began with.
 
     The quick look comes first: only where a count has grown are garbage and caches cleared, and the counts compared
-    again.
+    again. A test that has failed is left alone, its traceback keeps objects alive.
     """
     sim = _simulator()
     before = _live(sim) if sim else {}
     yield
-    if sim is None:
+    if sim is None or not request.node.stash.get(PASSED, False):
         return
 
     def grown():
