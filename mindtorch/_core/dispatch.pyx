@@ -1,11 +1,11 @@
-from mindtorch._core.device cimport CPU, DEVICE_TYPES, copy_data, device_of, make_device
+from mindtorch._core.device cimport CPU, device_of, make_device
 from mindtorch._core.dtype cimport KIND, code_name, default_complex, default_dtype, promote_types
 from mindtorch._core.arguments cimport optional_tensor, require_scalar, wrong_type
 from mindtorch._core.infer cimport (
     broadcast3, check_overlap, common_device_list, mm, promote, promote_scalar, same, wrap_dim, write_back)
 from mindtorch._core.scalar cimport (
     BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, INT_KIND, BFloat16, Bool, Byte, ComplexDouble, ComplexFloat, Double, Float,
-    Half, Long, scalar_from, scalar_to)
+    Half, Long, scalar_from)
 from mindtorch._core._gen.kernels cimport KERNELS
 from mindtorch._core.values cimport check_fits
 from mindtorch._core.tensor cimport empty_tensor, make_view, may_overlap_itself
@@ -101,8 +101,8 @@ cdef int dot(Shape *shape, TensorBase a, TensorBase b) except -1:
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     if a.numel != b.numel:
-        raise RuntimeError(f"inconsistent tensor size, expected tensor [{a.numel}] and src [{b.numel}] to have the same "
-                           f"number of elements, but got {a.numel} and {b.numel} elements respectively")
+        raise RuntimeError(f"inconsistent tensor size, expected tensor [{a.numel}] and src [{b.numel}] to have the "
+                           f"same number of elements, but got {a.numel} and {b.numel} elements respectively")
     return scalar_shape(shape)
 
 
@@ -216,8 +216,8 @@ cdef int check_subtract(TensorBase self, TensorBase other) except -1:
 
 
 cdef int no_bool_subtract() except -1:
-    raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert "
-                       "a mask, use the `~` or `logical_not()` operator instead.")
+    raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
+                       "invert a mask, use the `~` or `logical_not()` operator instead.")
 
 
 cdef int check_subtract_scalar(TensorBase self, const Scalar *other) except -1:
@@ -228,8 +228,8 @@ cdef int check_subtract_scalar(TensorBase self, const Scalar *other) except -1:
 
 cdef int check_negative(TensorBase self) except -1:
     if self.dtype == Bool:
-        raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
-                           "mask, use the `~` or `logical_not()` operator instead.")
+        raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert "
+                           "a mask, use the `~` or `logical_not()` operator instead.")
     return 0
 
 

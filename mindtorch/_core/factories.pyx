@@ -9,7 +9,7 @@ from mindtorch._core.dispatch cimport ONE, finish, no_kernel, number_dtype
 from mindtorch._core.dtype cimport KIND, code_name, default_dtype
 from mindtorch._core.infer cimport output
 from mindtorch._core.scalar cimport (
-    COMPLEX_KIND, FLOAT_KIND, INT_KIND, Bool, Long, Scalar, ScalarType, Undefined, scalar_from)
+    COMPLEX_KIND, FLOAT_KIND, INT_KIND, Bool, Long, Scalar, ScalarType, scalar_from)
 from mindtorch._core.tensor cimport Shape, TensorBase, empty_like_tensor
 from mindtorch._core.values cimport check_fits
 
@@ -201,8 +201,8 @@ def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=
     cdef bint integral = True
     cdef int i
     if len(args) > 3 or (end is None and not args):
-        raise TypeError(f"arange() received an invalid combination of arguments - got {len(args)} positional arguments, "
-                        "but expected (end), (start, end) or (start, end, step)")
+        raise TypeError(f"arange() received an invalid combination of arguments - got {len(args)} positional "
+                        "arguments, but expected (end), (start, end) or (start, end, step)")
     given = [start, end, step]
     if len(args) == 1 and end is None and start is None:
         given[1] = args[0]

@@ -5,6 +5,7 @@ may refuse a dtype that CANN does not document for it, by NotImplementedError.
 """
 import sys
 import warnings
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -37,12 +38,12 @@ def realised(value, lib, device, layout):
     return value
 
 
-def outcome(call):
-    """What a call returned, or the exception it raised."""
+def outcome(call, lib, device, layout, args, kwargs):
+    """What a call with the described arguments returned, or the exception it raised."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return call()
+            return call(lib, realised(args, lib, device, layout), realised(kwargs, lib, device, layout))
         except Exception as error:      # noqa: BLE001 - any refusal is an outcome
             return error
 
@@ -65,7 +66,7 @@ def check(ours, theirs, where, npu, dtype):
         same = isinstance(ours, type(theirs)) or isinstance(theirs, type(ours)) or isinstance(ours, NotImplementedError)
         assert same, f"{where}: torch raises {theirs!r}, here {ours!r}"
         return
-    if isinstance(ours, NotImplementedError) and (npu and dtype not in ALWAYS or _is_empty(theirs)):
+    if isinstance(ours, NotImplementedError) and ((npu and dtype not in ALWAYS) or _is_empty(theirs)):
         return
     if isinstance(ours, Exception):
         raise AssertionError(f"{where}: {ours!r}; torch gives {theirs}") from ours
@@ -79,8 +80,10 @@ def check(ours, theirs, where, npu, dtype):
     assert str(ours.dtype) == str(theirs.dtype), f"{where}: {ours.dtype}, torch: {theirs.dtype}"
     rtol, atol = TOLERANCE.get(str(theirs.dtype).removeprefix("torch."), (0, 0))
     if rtol:      # computed in the operands' precision (float32 for integers), whatever `out` is
-        rtol, atol = (max(a, b) for a, b in zip((rtol, atol), TOLERANCE.get(dtype, TOLERANCE["float32"]), strict=True))
-    torch.testing.assert_close(to_torch(ours), theirs, rtol=rtol, atol=atol, equal_nan=True, msg=lambda m: f"{where}: {m}")
+        least = TOLERANCE.get(dtype, TOLERANCE["float32"])
+        rtol, atol = max(rtol, least[0]), max(atol, least[1])
+    torch.testing.assert_close(to_torch(ours), theirs, rtol=rtol, atol=atol, equal_nan=True,
+                               msg=lambda message: f"{where}: {message}")
 
 
 def not_on(row, device):
@@ -130,10 +133,8 @@ def test_forms(key, dtype, device):
         return
     for where, args, kwargs in cases(row, dtype):
         for form, call in forms(row):
-            theirs = outcome(lambda: call(torch, realised(args, torch, "cpu", "contiguous"),
-                                          realised(kwargs, torch, "cpu", "contiguous")))
-            ours = outcome(lambda: call(mindtorch, realised(args, mindtorch, device, "contiguous"),
-                                        realised(on_device(row, kwargs, device), mindtorch, device, "contiguous")))
+            theirs = outcome(call, torch, "cpu", "contiguous", args, kwargs)
+            ours = outcome(call, mindtorch, device, "contiguous", args, on_device(row, kwargs, device))
             if row.key in UNDEFINED_CONTENT and not isinstance(theirs, Exception) and not isinstance(ours, Exception):
                 assert (tuple(ours.shape), str(ours.dtype)) == (tuple(theirs.shape), str(theirs.dtype)), where
                 continue
@@ -150,10 +151,8 @@ def test_layouts(key, layout, device):
     for dtype in ("float32", "int64"):
         for where, args, kwargs in cases(row, dtype):
             for form, call in forms(row):
-                theirs = outcome(lambda: call(torch, realised(args, torch, "cpu", layout),
-                                              realised(kwargs, torch, "cpu", layout)))
-                ours = outcome(lambda: call(mindtorch, realised(args, mindtorch, device, layout),
-                                            realised(on_device(row, kwargs, device), mindtorch, device, layout)))
+                theirs = outcome(call, torch, "cpu", layout, args, kwargs)
+                ours = outcome(call, mindtorch, device, layout, args, on_device(row, kwargs, device))
                 check(ours, theirs, f"{where}, {form} on {device}, {layout}, {args} {kwargs}", device == "npu", dtype)
 
 
@@ -167,11 +166,13 @@ def test_out(key, device):
     for dtype in ("float32", "int64", "bool"):
         for where, args, kwargs in cases(row, dtype):
             for make_out in (_empty_out, _wide_out, _strided_out):
-                theirs = outcome(lambda: _with_out(row, torch, "cpu", args, kwargs, make_out))
+                call = partial(_with_out, row, make_out)
+                theirs = outcome(call, torch, "cpu", "contiguous", args, kwargs)
                 if isinstance(theirs, Exception):     # test_forms looks at refusals; more kinds of out= do no harm
                     continue
-                ours = outcome(lambda: _with_out(row, mindtorch, device, args, kwargs, make_out))
-                check(ours, theirs, f"{where}, {make_out.__name__} on {device}, {args} {kwargs}", device == "npu", dtype)
+                ours = outcome(call, mindtorch, device, "contiguous", args, kwargs)
+                described = f"{where}, {make_out.__name__} on {device}, {args} {kwargs}"
+                check(ours, theirs, described, device == "npu", dtype)
 
 
 def _empty_out(lib, like):
@@ -187,11 +188,11 @@ def _strided_out(lib, like):
     return lib.zeros((*tuple(like.shape), 2), dtype=like.dtype, device=like.device)[..., 0]
 
 
-def _with_out(row, lib, device, args, kwargs, make_out):
-    made = realised(args, lib, device, "contiguous"), realised(kwargs, lib, device, "contiguous")
-    plain = function_of(row, lib)(*made[0], **made[1])
+def _with_out(row, make_out, lib, args, kwargs):
+    function = function_of(row, lib)
+    plain = function(*args, **kwargs)
     outs = tuple(make_out(lib, one) for one in plain) if isinstance(plain, tuple) else make_out(lib, plain)
-    result = function_of(row, lib)(*made[0], **made[1], out=outs)
+    result = function(*args, **kwargs, out=outs)
     if isinstance(outs, tuple):
         assert all(one is out for one, out in zip(result, outs, strict=True))
         return tuple(outs)
@@ -211,8 +212,8 @@ def test_two_dtypes(key, dtype, device):
         return
     for args, kwargs in SAMPLES["binary_mixed"](Make(dtype, seed=key)):
         for form, call in forms(row):
-            theirs = outcome(lambda: call(torch, realised(args, torch, "cpu", "contiguous"), {}))
-            ours = outcome(lambda: call(mindtorch, realised(args, mindtorch, device, "contiguous"), {}))
+            theirs = outcome(call, torch, "cpu", "contiguous", args, kwargs)
+            ours = outcome(call, mindtorch, device, "contiguous", args, kwargs)
             where = f"{key} {form} on {device}, {args}"
             other = next(a.dtype for a in args if a.dtype != dtype) if len({a.dtype for a in args}) > 1 else dtype
             check(ours, theirs, where, device == "npu", dtype if other == "float32" else other)

@@ -56,7 +56,8 @@ def adapters() -> dict:
     """Adapter name -> (result type, parameter types)."""
     found = {}
     text = ADAPTERS.read_text(encoding="utf-8")
-    for returns, name, parameters in re.findall(r"^cdef (?:inline )?([\w ]+?[ *]+)(\w+)\(([^)]*)\)", text, re.MULTILINE):
+    declaration = re.compile(r"^cdef (?:inline )?([\w ]+?[ *]+)(\w+)\(([^)]*)\)", re.MULTILINE)
+    for returns, name, parameters in declaration.findall(text):
         types = tuple(re.sub(r"\w+$", "", p.strip()).strip() for p in parameters.split(",") if p.strip())
         found[name] = (returns.strip(), types)
     return found

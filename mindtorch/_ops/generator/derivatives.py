@@ -11,12 +11,13 @@ import ast
 import builtins
 
 # Written by hand beside the autograd engine: what is no plain expression.
-FUNCTIONS = frozenset("""
-    where zeros_like full_like sum_to expand_reduced scale_grad_by_count mm_grad bmm_grad matmul_grad_self
-    matmul_grad_other pow_grad_self pow_grad_exponent select_grad index_grad cat_grad stack_grad softmax_grad
-    log_softmax_grad threshold_grad clamp_grad clamp_grad_bound extremum_grad reduced_extremum_grad scatter_dim
-    linear_grad_input linear_grad_weight linear_grad_bias slice_grad true_mask sigmoid_grad tanh_grad
-    """.split())
+FUNCTIONS = frozenset((
+    "where", "zeros_like", "full_like", "sum_to", "expand_reduced", "scale_grad_by_count", "mm_grad", "bmm_grad",
+    "matmul_grad_self", "matmul_grad_other", "pow_grad_self", "pow_grad_exponent", "select_grad", "index_grad",
+    "cat_grad", "stack_grad", "softmax_grad", "log_softmax_grad", "threshold_grad", "clamp_grad",
+    "clamp_grad_bound", "extremum_grad", "reduced_extremum_grad", "scatter_dim", "linear_grad_input",
+    "linear_grad_weight", "linear_grad_bias", "slice_grad", "true_mask", "sigmoid_grad", "tanh_grad",
+))
 
 
 class DerivativeError(ValueError):

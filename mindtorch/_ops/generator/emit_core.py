@@ -28,7 +28,7 @@ def kernels_pxd(table) -> str:
     slots = "\n".join(f"    int (*{row.slot})({kernel_parameters(row)}) except -1"
                       for row in table.rows if row.has_kernel)
     return (NOTE.format(source="*.toml") +
-            '"""One slot an op and device. A slot is a pure kernel: it writes into outputs that are allocated already."""\n'
+            '"""One slot an op and device: a pure kernel, which writes into outputs that are allocated already."""\n'
             "from libc.stdint cimport int64_t\n\n"
             "from mindtorch._core.device cimport DEVICE_TYPES\n"
             "from mindtorch._core.scalar cimport Scalar, ScalarType\n"
@@ -69,8 +69,8 @@ def family_pyx(table, family) -> str:
             "    no_combination, optional_tensor, parse_optional_ints, require_bool, require_dtype, require_int,"
             " require_scalar,\n    require_tensor, require_tensors)\n"
             "from mindtorch._core.dispatch cimport (\n"
-            "    NO_DIMS, ONE, Place, distinct, finish, join, no_kernel, number_beside, number_like, optional_scalar, place_of,\n"
-            "    place_of_list, several_outs)\n" + SCALAR_IMPORT +
+            "    NO_DIMS, ONE, Place, distinct, finish, join, no_kernel, number_beside, number_like, optional_scalar,\n"
+            "    place_of, place_of_list, several_outs)\n" + SCALAR_IMPORT +
             "from mindtorch._core.scalar cimport is_scalar, scalar_from\n"
             "from mindtorch._core.tensor cimport Shape, TensorBase\n\n\n" + "\n\n".join(functions + python))
 
@@ -156,7 +156,7 @@ def _inplace(row) -> str:
 
 
 def _written_self(row) -> str:
-    """An op that has only the in-place form: fill_, zero_. Each element gets the same value, so overlap does no harm."""
+    """An op that has only the in-place form: fill_, zero_. All elements get one value, so overlap does no harm."""
     scope = _scope(row)
     call = _kernel_call(row, [], "self.dtype").replace("(self", "(distinct(self)", 1)
     lines = [*_opening(row, scope), "if self.numel:", f"    {call}", "self.storage.version += 1", "return self"]

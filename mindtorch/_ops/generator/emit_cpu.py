@@ -10,10 +10,12 @@ from .rows import RowError
 from .rules import RuleError, Scope
 
 # NumPy functions that write into `out=` themselves; other results are assigned.
-_UFUNCS = frozenset("""
-    add subtract multiply negative absolute exp log sqrt tanh maximum minimum equal not_equal less less_equal greater
-    greater_equal logical_and logical_or logical_not logical_xor bitwise_and bitwise_or bitwise_xor invert isfinite
-    reciprocal power divide square true_divide""".split())
+_UFUNCS = frozenset((
+    "add", "subtract", "multiply", "negative", "absolute", "exp", "log", "sqrt", "tanh", "maximum", "minimum",
+    "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or",
+    "logical_not", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "isfinite", "reciprocal",
+    "power", "divide", "square", "true_divide",
+))
 
 
 def family_pyx(table, family) -> str:

@@ -25,13 +25,17 @@ def ops_md(table) -> str:
         if not rows:
             continue
         parts.append(f"\n## {family}\n\n| schema | forms | npu | since | derivative |\n|---|---|---|---|---|\n")
-        for row in rows:
-            parts.append(f"| `{row.schema.text}` | {_forms(row)} | {_npu(row)} | "
-                         f"{row.since if _npu(row).startswith('`') else ''} | {_derivative(row)} |\n".replace("  |", " |"))
+        parts += [_line(row) for row in rows]
     if table.aliases:
         parts.append("\n## Other names\n\n| name | is |\n|---|---|\n")
         parts += [f"| `{alias}` | `{name}` |\n" for alias, name in sorted(table.aliases.items())]
     return "".join(parts)
+
+
+def _line(row) -> str:
+    since = row.since if _npu(row).startswith("`") else ""
+    cells = (f"`{row.schema.text}`", _forms(row), _npu(row), since, _derivative(row))
+    return f"| {' | '.join(cells)} |\n".replace("  |", " |")
 
 
 def _forms(row) -> str:
@@ -68,7 +72,7 @@ def ops_pyi(table) -> str:
     for _, function in made:
         variants = {variant for row in function.rows for variant in row.variants}
         for name in [function.name, *aliases.get(function.name, ())]:
-            if "function" in variants and not function.inplace or name in table.inplace_functions:
+            if ("function" in variants and not function.inplace) or name in table.inplace_functions:
                 free.append(f"def {name}({_stub(function, method=False)}) -> {_returns(function)}: ...\n")
             if "method" in variants or function.inplace:
                 methods.append(f"    def {name}({_stub(function, method=True)}) -> {_returns(function)}: ...\n")

@@ -1,6 +1,6 @@
 """mindtorch/_npu/_gen: one function a row and operator call, and the declarations of the operators."""
-from .aclnn_calls import ACL_DTYPES, ALL_DTYPES, alternatives, available, read_call
 from .aclnn import operators
+from .aclnn_calls import ACL_DTYPES, ALL_DTYPES, alternatives, available, read_call
 from .emit_core import NOTE, SCALAR_IMPORT, kernel_parameters
 from .headers import declared
 from .rows import RowError
@@ -54,8 +54,8 @@ def family_pyx(table, family) -> str:
             "from mindtorch._npu.adapt cimport *\n"
             "from mindtorch._npu.cann.cann_api cimport aclIntArray, aclScalar, aclTensor, aclTensorList\n"
             "from mindtorch._npu.launch cimport (\n"
-            "    Call, Phase2, acl_dtype, conform, int_array_argument, launch, make_contiguous, missing_symbol, open_call,\n"
-            "    optional_tensor_argument, scalar_argument, tensor_argument, tensor_list_argument)\n"
+            "    Call, Phase2, acl_dtype, conform, int_array_argument, launch, make_contiguous, missing_symbol,\n"
+            "    open_call, optional_tensor_argument, scalar_argument, tensor_argument, tensor_list_argument)\n"
             "from mindtorch._npu.symbols cimport aclnn\n\n\n" + "\n\n".join(functions) +
             f"\n\ndef register():\n{slots or '    pass' + chr(10)}")
 

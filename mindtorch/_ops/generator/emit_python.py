@@ -22,6 +22,10 @@ class Parameter:
     synonyms: list = field(default_factory=list)
     by_overload: dict = field(default_factory=dict)
 
+    @property
+    def text(self) -> str:
+        return self.name if self.default is None else f"{self.name}={self.default}"
+
 
 @dataclass
 class Function:
@@ -35,8 +39,8 @@ class Function:
     @property
     def signature(self) -> str:
         """The parameters in Python, as stubs and Cython write them."""
-        parts = [p.name if p.default is None else f"{p.name}={p.default}" for p in self.parameters if not p.keyword_only]
-        keywords = [p.name if p.default is None else f"{p.name}={p.default}" for p in self.parameters if p.keyword_only]
+        parts = [p.text for p in self.parameters if not p.keyword_only]
+        keywords = [p.text for p in self.parameters if p.keyword_only]
         if self.takes_out:
             keywords.append("out=None")
         keywords += [f"{name}=None" for p in self.parameters for name in p.synonyms]

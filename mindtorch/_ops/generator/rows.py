@@ -12,8 +12,8 @@ FAMILIES = ("creation", "pointwise", "compare", "reduce", "matmul", "view", "ind
 # Rows of these kinds have no kernel: a function written by hand computes them for all devices.
 BY_HAND = ("view", "composite")
 
-_COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check", "inplace_check", "same",
-            "variants", "hidden", "takes_out", "accepts", "python"}
+_COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check",
+            "inplace_check", "same", "variants", "hidden", "takes_out", "accepts", "python"}
 
 
 class RowError(ValueError):

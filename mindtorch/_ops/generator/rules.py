@@ -1,4 +1,4 @@
-"""The rules that rows name, `shape = "broadcast(self, other)"`, turned into Cython (`infer.broadcast(&shape, self, other)`).
+"""The rules that rows name, `shape = "broadcast(self, other)"`, as Cython: `infer.broadcast(&shape, self, other)`.
 
 Which rules exist, and what they take, is read from the .pxd files that declare them: a rule with a wrong name or a
 wrong argument is an error of the row.
@@ -55,7 +55,7 @@ class Scope:
         self.types = {a.name: a.c_type.strip() for a in arguments}
 
     def shape(self, text) -> str:
-        """ "broadcast(self, other)" -> "infer.broadcast(&shape, self, other)". A bare tensor or int list gives its own."""
+        """The statement that fills `shape`; the name of an int list is that list itself."""
         node = _parse(text)
         if isinstance(node, ast.Name) and self.types.get(node.id) == "const Shape *":
             return f"shape = {node.id}[0]"
