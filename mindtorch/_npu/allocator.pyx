@@ -12,6 +12,7 @@ The GIL is the lock of every field here and in records.pxd; it is given up aroun
 cimport cython
 from libc.stdint cimport intptr_t
 from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
 
 from mindtorch._core.errors import OutOfMemoryError
 
@@ -42,6 +43,24 @@ cdef enum:
 cdef size_t MAX_REQUEST = <size_t>1 << 60
 
 cdef list ALLOCATORS = [None] * MAX_DEVICES
+cdef Block *SPARE_BLOCKS = NULL      # records of merged blocks, linked by `left`: splitting is on the way of every op
+
+
+cdef Block *new_block() noexcept:
+    """A zeroed record; NULL when the host is out of memory."""
+    global SPARE_BLOCKS
+    cdef Block *block = SPARE_BLOCKS
+    if block == NULL:
+        return <Block *>calloc(1, sizeof(Block))
+    SPARE_BLOCKS = block.left
+    memset(block, 0, sizeof(Block))
+    return block
+
+
+cdef void drop_block(Block *block) noexcept:
+    global SPARE_BLOCKS
+    block.left = SPARE_BLOCKS
+    SPARE_BLOCKS = block
 
 
 cdef inline size_t round_size(size_t nbytes) noexcept:
@@ -121,7 +140,7 @@ cdef class NpuAllocator:
 
     cdef void split(self, Block *block, size_t size) noexcept:
         """Cuts `block`, which is in use, to `size`; the rest becomes a free block after it."""
-        cdef Block *rest = <Block *>calloc(1, sizeof(Block))
+        cdef Block *rest = new_block()
         if rest == NULL:
             return                   # the whole block serves as well
         rest.address = block.address + size
@@ -158,7 +177,7 @@ cdef class NpuAllocator:
         block.next = gone.next
         if gone.next != NULL:
             gone.next.previous = block
-        free(gone)
+        drop_block(gone)
 
     cdef void insert_free(self, Block *block) noexcept:
         tree_insert(free_tree(block.segment), block)
@@ -229,16 +248,17 @@ cdef class NpuAllocator:
         cdef Block *block
         use_device(self.device)
         segment = <Segment *>calloc(1, sizeof(Segment))
-        block = <Block *>calloc(1, sizeof(Block))
+        block = new_block()
         if segment == NULL or block == NULL:
             free(segment)
-            free(block)
+            if block != NULL:
+                drop_block(block)
             raise MemoryError()
         with nogil:
             status = api.aclrtMalloc(&address, size, ACL_MEM_MALLOC_HUGE_FIRST)
         if status != 0:
             free(segment)
-            free(block)
+            drop_block(block)
             if status != ACL_ERROR_RT_MEMORY_ALLOCATION:
                 check(status, b"aclrtMalloc")
             return NULL
@@ -291,7 +311,7 @@ cdef class NpuAllocator:
             following = segment.next
             if not segment.first.allocated and segment.first.next == NULL:
                 self.remove_free(segment.first)
-                free(segment.first)
+                drop_block(segment.first)
                 if segment.previous != NULL:
                     segment.previous.next = following
                 else:

@@ -154,6 +154,7 @@ cdef int download(TensorBase dst, TensorBase src, bint non_blocking) except -1:
     if non_blocking and target is dst and isinstance(dst.storage, PinnedStorage):
         enqueue(dst.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_HOST, stream)
         return hold_pinned((<PinnedStorage>dst.storage).block, stream)
+    use_device(src.device_index)
     runtime.get_runtime(src.device_index).synchronize(<intptr_t>stream.handle)
     transfer(target.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_HOST, stream)
     if target is not dst:

@@ -14,16 +14,20 @@ cdef enum:
 cdef aclDataType ACL_DTYPES[SCALAR_TYPES]
 cdef aclFormat FORMATS[MAX_RANK + 1]
 
-cdef inline aclTensor *describe(TensorBase tensor) except NULL:
+# NULL where there is no descriptor; then `no_descriptor` says why.
+cdef inline aclTensor *try_describe(TensorBase tensor) noexcept:
     # The storage is told as one dimension: it may hold more than the view, in any layout.
     cdef int64_t elements
-    cdef aclTensor *descriptor = NULL
-    if tensor.ndim <= MAX_RANK:
-        elements = <int64_t>(tensor.storage.nbytes // ITEMSIZE[<int>tensor.dtype])
-        descriptor = api.aclCreateTensor(tensor.sizes, tensor.ndim, ACL_DTYPES[<int>tensor.dtype], tensor.strides,
-                                         tensor.offset, FORMATS[tensor.ndim], &elements, 1, tensor.storage.data)
+    if tensor.ndim > MAX_RANK:
+        return NULL
+    elements = <int64_t>(tensor.storage.nbytes // ITEMSIZE[<int>tensor.dtype])
+    return api.aclCreateTensor(tensor.sizes, tensor.ndim, ACL_DTYPES[<int>tensor.dtype], tensor.strides,
+                               tensor.offset, FORMATS[tensor.ndim], &elements, 1, tensor.storage.data)
+
+cdef inline aclTensor *describe(TensorBase tensor) except NULL:
+    cdef aclTensor *descriptor = try_describe(tensor)
     if descriptor == NULL:
         no_descriptor(tensor)
     return descriptor
 
-cdef int no_descriptor(TensorBase tensor) except -1
+cdef int no_descriptor(TensorBase tensor) except -1                  # always raises

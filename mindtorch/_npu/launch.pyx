@@ -16,7 +16,7 @@ from mindtorch._core.scalar cimport BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, Scalar
 from mindtorch._core.tensor cimport Shape, TensorBase, empty_tensor
 from mindtorch._npu.cann.acl_base_rt cimport ACL_BOOL, ACL_COMPLEX128, ACL_DOUBLE, ACL_INT64
 from mindtorch._npu.cann.acl_meta cimport aclIntArray, aclScalar, aclTensor, aclTensorList
-from mindtorch._npu.descriptor cimport describe
+from mindtorch._npu.descriptor cimport describe, try_describe
 from mindtorch._npu.errors import check_status, driver_message
 from mindtorch._npu.handles cimport bind_device, first_stream, thread_state, use_device, wait_for_stream
 from mindtorch._npu.symbols cimport api
@@ -72,16 +72,22 @@ cdef int refuse(Call *call, void *handle, Kind kind) except -1:
 
 
 cdef aclTensor *tensor_argument(Call *call, TensorBase tensor) except NULL:
-    cdef aclTensor *descriptor
+    cdef aclTensor *descriptor = NULL
+    if tensor.device_type == NPU:
+        descriptor = try_describe(tensor)
+    if descriptor == NULL:
+        descriptor = other_tensor(call, tensor)
+    keep(call, descriptor, TENSOR)
+    return descriptor
+
+
+cdef aclTensor *other_tensor(Call *call, TensorBase tensor) except NULL:
+    """The tensors that are not on the device, or cannot be described: raises for these."""
     try:
-        if tensor.device_type != NPU:
-            tensor = bring(call, tensor)
-        descriptor = describe(tensor)
+        return describe(tensor if tensor.device_type == NPU else bring(call, tensor))
     except BaseException:
         close_call(call)
         raise
-    keep(call, descriptor, TENSOR)
-    return descriptor
 
 
 cdef TensorBase bring(Call *call, TensorBase tensor):

@@ -93,6 +93,11 @@ try:
     torch.ones(3, device="npu:7")
 except RuntimeError as error:
     assert "invalid device ordinal 7: 2 device(s) available" in str(error), error
+zero, one = torch.ones(3, device="npu:0"), torch.ones(3, device="npu:1")
+for _ in range(3):                       # the thread's context follows the tensors
+    assert (one + one).tolist() == [2, 2, 2]
+    assert zero.tolist() == [1, 1, 1]
+    zero = zero * torch.tensor(1.0)      # a number on the CPU beside a tensor of npu:0
 big = torch.ones(1_000_000, device="npu:0")
 assert big.to("npu:1").sum().item() == 1_000_000
 torch.npu.empty_cache()
