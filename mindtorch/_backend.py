@@ -15,6 +15,12 @@ def npu_available():
     return npu.is_available()
 
 
+def record_stream(tensor, stream):
+    """Keeps the memory of an NPU tensor until `stream` has done the work that it has when the tensor dies."""
+    from mindtorch._npu import storage
+    storage.record_stream(tensor, stream)
+
+
 def missing_operators():
     """Names of the aclnn operators that the toolkit in use does not have. Loads the toolkit."""
     from mindtorch._npu import acl_loader

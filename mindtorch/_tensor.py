@@ -3,6 +3,7 @@ import warnings
 
 import numpy
 
+from mindtorch import _backend
 from mindtorch._core import attributes, moves, tensor, values, view_functions
 from mindtorch._core import device as device_module
 from mindtorch._core import dtype as dtype_module
@@ -163,6 +164,11 @@ class Tensor(TensorBase):
         """Whether the tensor is in page-locked host memory."""
         from mindtorch import npu
         return npu.is_pinned(self)
+
+    def record_stream(self, stream):
+        """Tell the allocator that `stream` uses the tensor; nothing to tell for tensors in host memory."""
+        if self.is_npu:
+            _backend.record_stream(self, stream)
 
     def requires_grad_(self, requires_grad=True):
         """Refused for True: this version has no autograd."""

@@ -18,8 +18,16 @@ from mindtorch._core.scalar cimport Bool
 
 
 cdef extern from "Python.h":
-    # Cython's own declaration takes any object where C wants a type.
+    # Cython's own declarations take any object where C wants a type, and leave out the slots.
     object PyType_GenericAlloc(PyTypeObject *cls, Py_ssize_t items)
+    ctypedef struct PyNumberMethods:
+        void *nb_add
+    ctypedef struct PyMappingMethods:
+        void *mp_length
+    ctypedef struct TypeSlots "PyTypeObject":
+        PyNumberMethods *tp_as_number
+        PyMappingMethods *tp_as_mapping
+        void *tp_richcompare
 
 cdef tuple NO_ARGUMENTS = ()
 
@@ -207,6 +215,26 @@ def register_tensor_class(cls):
     if not issubclass(cls, TensorBase):
         raise TypeError("the tensor class must derive from TensorBase")
     TENSOR_CLASS = cls
+    share_slots(<TypeSlots *>TensorBase, <TypeSlots *>TENSOR_CLASS)
+
+
+cdef int share_slots(TypeSlots *base, TypeSlots *derived) except -1:
+    """Give the Python class the C slots of TensorBase: `a + b` then needs no look-up of `__add__`.
+
+    Python would let it inherit them, were Cython's methods slot wrappers. What the class defines itself stays, since
+    TensorBase has no such slot.
+    """
+    copy_slots(<void **>base.tp_as_number, <void **>derived.tp_as_number, sizeof(PyNumberMethods) // sizeof(void *))
+    copy_slots(<void **>base.tp_as_mapping, <void **>derived.tp_as_mapping, sizeof(PyMappingMethods) // sizeof(void *))
+    derived.tp_richcompare = base.tp_richcompare
+    return 0
+
+
+cdef void copy_slots(void **base, void **derived, size_t count) noexcept:
+    cdef size_t i
+    for i in range(count):
+        if base[i] != NULL:
+            derived[i] = base[i]
 
 
 # --- geometry --------------------------------------------------------------------------------------------------------
