@@ -3,20 +3,16 @@
 What torch refuses must be refused, what it computes must come out equal: value, dtype, shape. On the NPU an operator
 may refuse a dtype that CANN does not document for it, by NotImplementedError.
 """
-import sys
 import warnings
 from functools import partial
-from pathlib import Path
 
 import pytest
 import torch
 from samples import DTYPES, LAYOUTS, SAMPLES, Description, Make
 
 import mindtorch
-
-sys.path.insert(0, str(Path(mindtorch.__file__).parent / "_ops"))
-from generator.emit_python import SYNONYMS
-from generator.rows import Table
+from mindtorch._ops.generator.emit_python import SYNONYMS
+from mindtorch._ops.generator.rows import Table
 
 TABLE = Table()
 ROWS = {row.key: row for row in TABLE.rows if row.samples}

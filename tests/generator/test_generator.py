@@ -1,0 +1,181 @@
+"""The generator: what it writes for a few rows, and which wrong rows it refuses."""
+from pathlib import Path
+
+import pytest
+
+from mindtorch._ops.generator import __main__ as generator
+from mindtorch._ops.generator import derivatives, emit_core, emit_cpu, emit_npu, emit_python, headers, schema
+from mindtorch._ops.generator.aclnn_calls import read_call
+from mindtorch._ops.generator.rows import RowError, Table, read_row
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = Path(__file__).parent / "golden"
+TABLE = Table()
+
+ADD = {
+    "schema": "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "npu": "aclnnAdd(self, other, alpha, out)",
+    "out": {"shape": "broadcast(self, other)", "dtype": "promote(self, other)"},
+    "cpu": "np.add(self, np.multiply(other, alpha))",
+    "samples": "binary_alpha",
+}
+
+
+def row(**changes):
+    return read_row("pointwise", {key: value for key, value in {**ADD, **changes}.items() if value is not None})
+
+
+# --- schemas -------------------------------------------------------------------------------------------------------
+
+def test_schema_of_every_part():
+    parsed = schema.parse("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None)"
+                          " -> Tensor")
+    assert (parsed.name, parsed.overload, parsed.slot) == ("sum", "dim_IntList", "sum_dim_IntList")
+    assert [a.type for a in parsed.arguments] == ["Tensor", "int[]?", "bool", "ScalarType?"]
+    assert [a.default for a in parsed.arguments] == [None, None, "False", "None"]
+    assert [a.keyword_only for a in parsed.arguments] == [False, False, False, True]
+
+
+def test_schema_with_aliases_and_several_results():
+    assert schema.parse("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)").arguments[0].written
+    parsed = schema.parse("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)")
+    assert parsed.returns == (("Tensor", "values"), ("Tensor", "indices"))
+
+
+@pytest.mark.parametrize("text", ["add(Tensor self", "add(Tensor) -> Tensor", "add(Gizmo self) -> Tensor", "-> Tensor"])
+def test_schema_that_cannot_be_read(text):
+    with pytest.raises(schema.SchemaError):
+        schema.parse(text)
+
+
+# --- refused rows --------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"cpu": None}, "no CPU reference"),
+    ({"samples": None}, "no samples"),
+    ({"npu": None}, "no npu column"),
+    ({"colour": "red"}, r"unknown columns \['colour'\]"),
+    ({"out": [ADD["out"], ADD["out"]]}, "2 output rules for 1 results"),
+    ({"raw": ["condition"]}, "no argument 'condition'"),
+])
+def test_row_with_a_wrong_column(changes, message):
+    with pytest.raises(RowError, match=message):
+        row(**changes)
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    ("aclnnAdd(self, other, out)", r"aclnnAdd takes 4 arguments \(self, other, alpha, out\), the row gives 3"),
+    ("aclnnAdd(self, alpha, other, out)", r"other is a const aclTensor \*, the row gives a const Scalar \*"),
+    ("aclnnAdd(self, other, alpha, self)", "out is an output, the row gives 'self'"),
+    ("aclnnAdd(out, other, alpha, out)", "self is an input, the row gives the output 'out'"),
+    ("aclnnAdd(self, nobody, alpha, out)", "neither argument nor output: 'nobody'"),
+    ("aclnnAddition(self, other, alpha, out)", "there is no operator 'aclnnAddition'"),
+    ("aclnnSin(self, out)", r"aclnnSin is not declared: python -m generator.headers aclnnSin"),
+    ("aclnnAdd", "is no call"),
+])
+def test_call_that_does_not_fit_its_prototype(call, message):
+    wrong = row(npu=call)
+    with pytest.raises(RowError, match=rf"pointwise.toml: add.Tensor: .*{message}"):
+        read_call(wrong, call)
+
+
+@pytest.mark.parametrize(("out", "message"), [
+    ({"shape": "broadcats(self, other)", "dtype": "promote(self, other)"}, "unknown rule 'broadcats'"),
+    ({"shape": "broadcast(self)", "dtype": "promote(self, other)"}, "broadcast takes 2 arguments, not 1"),
+    ({"shape": "broadcast(self, alpha)", "dtype": "promote(self, other)"}, "'alpha' is a const Scalar"),
+    ({"shape": "broadcast(self, other)", "dtype": "promote(self, third)"}, "no argument 'third'"),
+])
+def test_rule_that_does_not_exist(out, message):
+    table = one_row_table(row(out=out))
+    with pytest.raises(RowError, match=rf"pointwise.toml: add.Tensor: .*{message}"):
+        emit_core.family_pyx(table, "pointwise")
+
+
+def test_expression_with_an_unknown_name():
+    with pytest.raises(RowError, match="unknown name 'beta'"):
+        emit_cpu.family_pyx(one_row_table(row(cpu="np.add(self, beta)")), "pointwise")
+
+
+@pytest.mark.parametrize(("grad", "message"), [
+    ({"self": "grad * gamma"}, "'self' uses the unknown name 'gamma'"),
+    ({"third": "grad"}, "'third', which is no argument"),
+    ({"self": "grad *"}, "is no expression"),
+])
+def test_derivative_that_cannot_be_built(grad, message):
+    with pytest.raises(derivatives.DerivativeError, match=message):
+        row(grad=grad)
+
+
+def test_derivative_tells_what_is_saved():
+    power = TABLE.by_key["pow.Scalar"]
+    assert derivatives.saved(power.schema, power.grad["exponent"]) == ["self", "exponent", "result"]
+    assert derivatives.saved(TABLE.by_key["add.Tensor"].schema, "grad * alpha") == ["alpha"]
+
+
+def test_message_names_file_and_op(tmp_path):
+    text = '[[op]]\nschema = "sin(Tensor self) -> Tensor"\nnpu = "aclnnSin(self, out)"\n'
+    (tmp_path / "pointwise.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(RowError, match=r"pointwise.toml: sin: has no CPU reference"):
+        Table(tmp_path)
+
+
+def one_row_table(*rows):
+    table = Table.__new__(Table)
+    table.rows, table.aliases, table.inplace_functions = list(rows), {}, set()
+    table.by_key = {one.key: one for one in rows}
+    return table
+
+
+# --- what is written -----------------------------------------------------------------------------------------------
+
+GOLDEN_ROWS = ("add.Tensor", "sum.dim_IntList", "max.dim", "mm", "fill_.Scalar", "clamp.Tensor")
+
+
+def rendered(key):
+    """All that a row becomes: slot, device-neutral functions, NPU and CPU kernels, Python function."""
+    one = TABLE.by_key[key]
+    parts = [f"int (*{one.slot})({emit_core.kernel_parameters(one)}) except -1\n", emit_core._function(one)]
+    if one.inplace:
+        parts.append(emit_core._inplace(one))
+    parts += emit_npu._kernels(one)
+    parts.append(emit_cpu._kernel(one))
+    made = [f for f in emit_python.functions(TABLE, one.family) if one in f.rows]
+    parts += [emit_python._Emitter(f, TABLE).source() for f in made]
+    return "\n\n".join(parts)
+
+
+@pytest.mark.parametrize("key", GOLDEN_ROWS)
+def test_golden(key):
+    """Committed, so that a change of the generator shows in review; running this file renews them."""
+    assert rendered(key) == (GOLDEN / f"{key}.pyx.txt").read_text(encoding="utf-8")
+
+
+def test_committed_files_are_current():
+    files = generator.outputs(TABLE)
+    for name in ("mindtorch/_ops.pyi", "docs/ops.md"):
+        assert (ROOT / name).read_text(encoding="utf-8") == files[ROOT / name], f"{name}: run the generator"
+
+
+def test_every_operator_called_is_declared():
+    declared = {op.name for ops in headers.declared().values() for op in ops}
+    text = emit_npu.ops_header()
+    assert declared
+    assert all(f"X({name})" in text for name in declared)
+
+
+def test_writing_leaves_unchanged_files_alone(tmp_path, monkeypatch):
+    for part in ("CORE", "NPU", "CPU"):
+        monkeypatch.setattr(generator, part, tmp_path / part)
+    path = tmp_path / "CORE" / "a.pyx"
+    generator.write({path: "text"})
+    before = path.stat().st_mtime_ns
+    (tmp_path / "CORE" / "gone.pyx").write_text("", encoding="utf-8")
+    generator.write({path: "text"})
+    assert path.stat().st_mtime_ns == before
+    assert not (tmp_path / "CORE" / "gone.pyx").exists()
+
+
+if __name__ == "__main__":
+    GOLDEN.mkdir(exist_ok=True)
+    for row_key in GOLDEN_ROWS:
+        (GOLDEN / f"{row_key}.pyx.txt").write_text(rendered(row_key), encoding="utf-8")
