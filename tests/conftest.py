@@ -4,7 +4,6 @@ import sys
 
 import pytest
 
-
 PASSED = pytest.StashKey[bool]()
 
 
@@ -24,61 +23,57 @@ def device(request):
 
 
 def _simulator():
-    """mindtorch.sim when the NPU of this process is the simulated one and has been started, else None."""
-    npu = sys.modules.get("mindtorch.npu")
-    if npu is None or not npu.is_initialized():
+    """(mindtorch.npu, mindtorch.sim) when the NPU of this process is the simulated one and has been started."""
+    if "mindtorch" not in sys.modules:
         return None
-    from mindtorch import sim
-    return sim if npu.get_device_name().endswith("(simulated)") else None
+    from mindtorch import npu, sim
+    return (npu, sim) if npu.is_initialized() and npu.get_device_name().endswith("(simulated)") else None
 
 
-def _live(sim):
-    """How many objects of each kind the process holds, and the bytes that tensors occupy on each device."""
-    npu = sys.modules["mindtorch.npu"]
+def _live(npu, sim):
+    """How many objects of each kind the process holds, and the bytes that tensors occupy on each device.
+
+    What only waits to be freed, cached segments and workspaces are given back first.
+    """
+    for index in range(npu.device_count()):
+        npu.synchronize(index)
+    npu.empty_cache()
     counts = dict(sim.live_objects())
     for index in range(npu.device_count()):
         counts[f"bytes of tensors on npu:{index}"] = npu.memory_allocated(index)
     return counts
 
 
-def _settle():
-    """Lets go of all that is only waiting to be freed: reference cycles, deferred frees, cached segments."""
-    npu = sys.modules["mindtorch.npu"]
-    gc.collect()
-    for index in range(npu.device_count()):
-        npu.synchronize(index)
-    npu.empty_cache()
-
-
 @pytest.fixture(scope="session")
 def _warm():
     """Creates what the first use of a device creates for the life of the process: contexts, streams, workspaces."""
-    if "mindtorch.npu" in sys.modules:
-        import mindtorch
-        if mindtorch.npu.is_available():
-            for index in range(mindtorch.npu.device_count()):
-                ones = mindtorch.ones((2, 2), device=f"npu:{index}")
-                (ones @ ones).sum().item()
+    if "mindtorch" not in sys.modules:
+        return
+    import mindtorch
+    if mindtorch.npu.is_available():
+        for index in range(mindtorch.npu.device_count()):
+            ones = mindtorch.ones((2, 2), device=f"npu:{index}")
+            (ones @ ones).sum().item()
 
 
 @pytest.fixture(autouse=True)
 def _nothing_left_behind(_warm, request):
     """Fails a test that ends with more live objects than it began with.
 
-    The quick look comes first: only where a count has grown are garbage and caches cleared, and the counts compared
-    again. A test that has failed is left alone, its traceback keeps objects alive.
+    Garbage is collected only where a count has grown: that takes longer than most tests. A test that has failed is left
+    alone, its traceback keeps objects alive.
     """
-    sim = _simulator()
-    before = _live(sim) if sim else {}
+    simulator = _simulator()
+    before = _live(*simulator) if simulator else {}
     yield
-    if sim is None or not request.node.stash.get(PASSED, False):
+    if simulator is None or not request.node.stash.get(PASSED, False):
         return
 
     def grown():
-        return {kind: f"{before.get(kind, 0)} -> {count}" for kind, count in _live(sim).items()
+        return {kind: f"{before.get(kind, 0)} -> {count}" for kind, count in _live(*simulator).items()
                 if count > before.get(kind, 0)}
 
     if grown():
-        _settle()
+        gc.collect()
         left = grown()
         assert not left, f"the test left live objects behind: {left}"
