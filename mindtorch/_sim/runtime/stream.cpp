@@ -68,8 +68,7 @@ aclError Stream::wait(const char *function, Clock::time_point end, uint64_t tick
     if (ticket == 0) ticket = submitted_;
     const uint64_t aborts = aborts_;
     ++users_, ++waiting_;
-    const bool in_time =
-        waitUntil(progress_, lock, end, [&] { return completed_ >= ticket || aborts_ != aborts; });
+    const bool in_time = waitUntil(progress_, lock, end, [&] { return completed_ >= ticket || aborts_ != aborts; });
     --waiting_;
     const bool aborted = aborts_ != aborts;  // a stream that is destroyed with its work done is no failure
     const aclError code = abort_code_;
