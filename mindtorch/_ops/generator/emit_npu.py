@@ -97,6 +97,10 @@ def _function(row, call, name, first) -> str:
             continue
         const = "const " if value.parameter.type.startswith("const") else ""
         text = copies.get(value.name, value.text)
+        if value.name is None and value.type in ("TensorBase", "list"):
+            # What an adapter made must live until the call: its memory would go to the workspace otherwise.
+            lines.append(f"cdef {value.type} t{index} = {text}")
+            text = f"t{index}"
         if value.name and (argument := row.schema.argument(value.name)) and argument.type == "Tensor?":
             made = f"optional_tensor_argument(&call, {text})"
         elif value.name and (argument := row.schema.argument(value.name)) and argument.type == "Scalar?":
