@@ -44,19 +44,19 @@ cdef extern from "mindtorch/cann_api.h" nogil:
         aclError (*aclrtFreeHost)(void *hostPtr) noexcept nogil
         aclError (*aclrtGetMemInfo)(aclrtMemAttr attr, size_t *free, size_t *total) noexcept nogil
         aclError (*aclrtMemcpy)(void *dst, size_t destMax, const void *src, size_t count,
-                aclrtMemcpyKind kind) noexcept nogil
+                                aclrtMemcpyKind kind) noexcept nogil
         aclError (*aclrtMemcpyAsync)(void *dst, size_t destMax, const void *src, size_t count, aclrtMemcpyKind kind,
-                aclrtStream stream) noexcept nogil
+                                     aclrtStream stream) noexcept nogil
         aclError (*aclrtMemset)(void *devPtr, size_t maxCount, int32_t value, size_t count) noexcept nogil
         aclError (*aclrtMemsetAsync)(void *devPtr, size_t maxCount, int32_t value, size_t count,
-                aclrtStream stream) noexcept nogil
+                                     aclrtStream stream) noexcept nogil
         aclError (*aclrtDeviceCanAccessPeer)(int32_t *canAccessPeer, int32_t deviceId,
-                int32_t peerDeviceId) noexcept nogil
+                                             int32_t peerDeviceId) noexcept nogil
         aclError (*aclrtDeviceEnablePeerAccess)(int32_t peerDeviceId, uint32_t flags) noexcept nogil
         aclError (*aclrtDeviceDisablePeerAccess)(int32_t peerDeviceId) noexcept nogil
         aclTensor *(*aclCreateTensor)(const int64_t *viewDims, uint64_t viewDimsNum, aclDataType dataType,
-                const int64_t *stride, int64_t offset, aclFormat format, const int64_t *storageDims,
-                uint64_t storageDimsNum, void *tensorData) noexcept nogil
+                                      const int64_t *stride, int64_t offset, aclFormat format, const int64_t *storageDims,
+                                      uint64_t storageDimsNum, void *tensorData) noexcept nogil
         aclnnStatus (*aclDestroyTensor)(const aclTensor *tensor) noexcept nogil
         aclScalar *(*aclCreateScalar)(void *value, aclDataType dataType) noexcept nogil
         aclnnStatus (*aclDestroyScalar)(const aclScalar *scalar) noexcept nogil
