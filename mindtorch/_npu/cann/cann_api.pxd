@@ -55,8 +55,9 @@ cdef extern from "mindtorch/cann_api.h" nogil:
         aclError (*aclrtDeviceEnablePeerAccess)(int32_t peerDeviceId, uint32_t flags) noexcept nogil
         aclError (*aclrtDeviceDisablePeerAccess)(int32_t peerDeviceId) noexcept nogil
         aclTensor *(*aclCreateTensor)(const int64_t *viewDims, uint64_t viewDimsNum, aclDataType dataType,
-                                      const int64_t *stride, int64_t offset, aclFormat format, const int64_t *storageDims,
-                                      uint64_t storageDimsNum, void *tensorData) noexcept nogil
+                                      const int64_t *stride, int64_t offset, aclFormat format,
+                                      const int64_t *storageDims, uint64_t storageDimsNum,
+                                      void *tensorData) noexcept nogil
         aclnnStatus (*aclDestroyTensor)(const aclTensor *tensor) noexcept nogil
         aclScalar *(*aclCreateScalar)(void *value, aclDataType dataType) noexcept nogil
         aclnnStatus (*aclDestroyScalar)(const aclScalar *scalar) noexcept nogil
