@@ -26,6 +26,7 @@ cdef ScalarType to_sum(ScalarType dtype) noexcept nogil                         
 cdef int broadcast(Shape *shape, TensorBase a, TensorBase b) except -1
 cdef int broadcast3(Shape *shape, TensorBase a, TensorBase b, TensorBase c) except -1
 cdef int same(Shape *shape, TensorBase a) except -1
+cdef int like(Shape *shape, TensorBase a) except -1                   # as same, for ops that are not elementwise
 cdef int reduce_dims(Shape *shape, TensorBase a, const Shape *dims, bint keepdim) except -1   # dims.ndim == 0: all
 cdef int matmul(Shape *shape, TensorBase a, TensorBase b) except -1
 cdef int mm(Shape *shape, TensorBase a, TensorBase b) except -1
@@ -43,6 +44,10 @@ cdef int broadcast_shapes(Shape *shape, const Shape *other) except -1  # shape: 
 # temporary comes back; write_back copies it over afterwards.
 cdef TensorBase output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type, int device_index)
 # The caller counts the new version of `out`.
+# The output of an elementwise op (rules same and broadcast): a new one keeps the operands' order of dimensions, so that
+# the sum of two transposed tensors is a transposed tensor, as in torch. b and c may be None.
+cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
+                                   int device_index, TensorBase a, TensorBase b, TensorBase c)
 cdef TensorBase write_back(TensorBase result, TensorBase out)          # returns `out` when it was given, else result
 # Gives `self` another shape, contiguous; the storage grows, keeping its elements, when it is too small.
 cdef int resize(TensorBase self, const Shape *shape) except -1

@@ -10,8 +10,8 @@ from mindtorch._core.dtype cimport (
 from mindtorch._core.scalar cimport (
     BOOL_KIND, FLOAT_KIND, INT_KIND, Bool, ComplexDouble, ComplexFloat, Double, Long, Undefined)
 from mindtorch._core.tensor cimport (
-    Storage, allocate, count_elements, empty_tensor, make_tensor, may_overlap_itself, set_geometry, set_storage,
-    shape_text)
+    MAX_DIMS, Storage, allocate, count_elements, empty_tensor, make_tensor, may_overlap_itself, set_geometry,
+    set_storage, shape_text)
 
 
 # --- devices ---------------------------------------------------------------------------------------------------------
@@ -158,6 +158,10 @@ cdef int same(Shape *shape, TensorBase a) except -1:
     for i in range(a.ndim):
         shape.sizes[i] = a.sizes[i]
     return 0
+
+
+cdef int like(Shape *shape, TensorBase a) except -1:
+    return same(shape, a)
 
 
 cdef int64_t wrap_dim(int64_t dim, int ndim) except? -1:
@@ -408,6 +412,63 @@ cdef TensorBase output(TensorBase out, const Shape *shape, ScalarType dtype, int
         resize_output(out, shape)
     check_overlap(out)
     return out if out.dtype == dtype else empty_tensor(shape, dtype, device_type, device_index)
+
+
+cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
+                                   int device_index, TensorBase a, TensorBase b, TensorBase c):
+    if (out is not None or (a.contiguous and (b is None or b.contiguous) and (c is None or c.contiguous))
+            or shape.ndim < 2):
+        return output(out, shape, dtype, device_type, device_index)
+    cdef int64_t strides[MAX_DIMS]
+    operand_order(shape, a, b, c, strides)
+    return make_tensor(allocate(count_elements(shape), dtype, device_type, device_index), dtype, shape.ndim,
+                       shape.sizes, strides, 0)
+
+
+cdef inline int64_t stride_in(TensorBase operand, const Shape *shape, int dim) noexcept:
+    """The operand's stride along a dimension of the result; 0 where the operand is broadcast or absent."""
+    if operand is None:
+        return 0
+    dim -= shape.ndim - operand.ndim
+    if dim < 0 or (operand.sizes[dim] == 1 and shape.sizes[dim + shape.ndim - operand.ndim] != 1):
+        return 0
+    return operand.strides[dim]
+
+
+cdef int compare_dims(const Shape *shape, TensorBase a, TensorBase b, TensorBase c, int first, int second) noexcept:
+    """Whether `first` runs slower (1) or faster (-1) than `second` in the first operand that tells them apart."""
+    cdef int64_t one, other
+    for operand in (a, b, c):
+        one = stride_in(operand, shape, first)
+        other = stride_in(operand, shape, second)
+        if one != 0 and other != 0:
+            if one != other:
+                return 1 if one > other else -1
+            if shape.sizes[first] > shape.sizes[second]:
+                return 1
+    return 0
+
+
+cdef void operand_order(const Shape *shape, TensorBase a, TensorBase b, TensorBase c, int64_t *strides) noexcept:
+    """Dense strides in the operands' order of dimensions: the permutation that torch's TensorIterator finds."""
+    cdef int order[MAX_DIMS]                 # from the fastest dimension to the slowest
+    cdef int i, j, at, compared
+    cdef int64_t stride = 1
+    for i in range(shape.ndim):
+        order[i] = shape.ndim - 1 - i
+    for i in range(1, shape.ndim):
+        at = i
+        for j in range(i - 1, -1, -1):
+            compared = compare_dims(shape, a, b, c, order[j], order[at])
+            if compared > 0:
+                order[j], order[at] = order[at], order[j]
+                at = j
+            elif compared < 0:
+                break
+    for i in range(shape.ndim):
+        strides[order[i]] = stride
+        if shape.sizes[order[i]] > 1:
+            stride *= shape.sizes[order[i]]
 
 
 cdef TensorBase write_back(TensorBase result, TensorBase out):

@@ -139,7 +139,10 @@ def _function(row) -> str:
         dtype = "result_dtype" if index == 0 else f"result_dtype{index}"
         if index == 0 or out.shape != row.outputs[0].shape:
             lines.append(scope.shape(out.shape))
-        lines.append(f"cdef TensorBase {result} = infer.output({name}, &shape, {dtype}, place.type, place.index)")
+        operands = scope.operands(out.shape)
+        make = "elementwise_output" if operands else "output"
+        shared = [name, "&shape", dtype, "place.type", "place.index", *(operands and (operands + ["None"] * 2)[:3])]
+        lines.append(f"cdef TensorBase {result} = infer.{make}({', '.join(shared)})")
     lines += [f"if {results[0]}.numel:", f"    {_kernel_call(row, results, 'result_dtype')}"]
     finished = [f"finish({r}, {n})" for r, n in zip(results, names, strict=True)]
     lines.append(f"return {', '.join(finished)}")

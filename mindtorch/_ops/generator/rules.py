@@ -16,6 +16,9 @@ SCALAR_TYPES = {
     "bool": "Bool", "bfloat16": "BFloat16",
 }
 
+# Shape rules of elementwise ops: their results keep the operands' order of dimensions.
+ELEMENTWISE = ("same", "broadcast", "broadcast3", "broadcast_optional")
+
 
 class RuleError(ValueError):
     """A rule that does not exist or is called wrongly."""
@@ -62,6 +65,13 @@ class Scope:
         if not isinstance(node, ast.Call):
             raise RuleError(f"shape rule {text!r} is no call")
         return self._call(node, of_shape=True)
+
+    def operands(self, text) -> list:
+        """The tensors that an elementwise op's shape comes from; none for other ops."""
+        node = _parse(text)
+        if isinstance(node, ast.Call) and node.func.id in ELEMENTWISE:
+            return [argument.id for argument in node.args]
+        return []
 
     def dtype(self, text) -> str:
         """A dtype rule as an expression of type ScalarType; "dtype or rule" takes the argument where it was given."""

@@ -1,0 +1,46 @@
+"""Elementwise results keep the operands' order of dimensions, as torch's do; and so does what is viewed from them."""
+import itertools
+
+import pytest
+import torch
+
+import mindtorch
+
+
+def operands(lib, device):
+    def zeros(*shape):
+        return lib.zeros(shape).to(device)
+
+    return [zeros(2, 3, 4), zeros(4, 3, 2).permute(2, 1, 0), zeros(3, 2, 4).transpose(0, 1),
+            zeros(2, 4, 3).transpose(1, 2), zeros(4, 2, 6)[:, :, ::2].permute(1, 2, 0), zeros(1, 3, 1).expand(2, 3, 4),
+            zeros(4, 3).t(), zeros(4), zeros(1, 1, 4), zeros(2, 1, 4), zeros(4, 1, 2).permute(2, 1, 0),
+            zeros(3, 1).expand(3, 4), zeros()]
+
+
+@pytest.mark.quick
+def test_two_operands(device):
+    pairs = zip(itertools.product(operands(mindtorch, device), repeat=2),
+                itertools.product(operands(torch, "cpu"), repeat=2), strict=True)
+    compared = 0
+    for (a, b), (x, y) in pairs:
+        try:
+            expected = x + y
+        except RuntimeError:
+            with pytest.raises(RuntimeError):
+                a + b
+            continue
+        assert (a + b).stride() == expected.stride(), (a.shape, a.stride(), b.shape, b.stride())
+        assert (a <= b).stride() == (x <= y).stride()
+        compared += 1
+    assert compared > 100
+
+
+@pytest.mark.parametrize("name", ["relu", "neg", "exp", "logical_not"])
+def test_one_operand(device, name):
+    for a, x in zip(operands(mindtorch, device), operands(torch, "cpu"), strict=True):
+        assert getattr(a, name)().stride() == getattr(x, name)().stride(), (a.shape, a.stride())
+
+
+def test_three_operands(device):
+    for a, x in zip(operands(mindtorch, device), operands(torch, "cpu"), strict=True):
+        assert mindtorch.where(a > 0, a, a).stride() == torch.where(x > 0, x, x).stride(), (a.shape, a.stride())
