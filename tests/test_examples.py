@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
 
 
 @pytest.mark.quick
@@ -35,3 +36,13 @@ def test_digits_fails_when_the_figures_do_not_hold(tmp_path):
                          check=False)
     assert run.returncode == 1
     assert "expected 351" in run.stderr
+
+
+@pytest.mark.quick
+def test_readme():
+    """The program of the README prints what the comments in it say."""
+    program = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)[1]
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    promised = [line.removeprefix("# ") for line in program.splitlines() if line.startswith("# ")]
+    assert run.stdout.splitlines()[:-1] == promised
