@@ -86,7 +86,7 @@ class Pool {
     }
   }
 
-  static inline thread_local List local_ __attribute__((tls_model("initial-exec"))) = {};
+  static inline thread_local List local_ = {};
   static inline T *shared_ = nullptr;
   static inline std::mutex mutex_;
 };

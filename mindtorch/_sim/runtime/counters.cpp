@@ -24,8 +24,7 @@ struct ThreadBlock {
   }
 };
 
-// initial-exec: a plain load instead of a call, worth it for what every object made and destroyed goes through.
-__attribute__((tls_model("initial-exec"))) thread_local Block *own_block = nullptr;
+thread_local Block *own_block = nullptr;
 
 Block *adoptBlock() {
   thread_local ThreadBlock owner;

@@ -92,7 +92,7 @@ struct ThreadState {
   uint64_t context_id = 0;  // the context is gone when its id is another
   uint32_t last_task = 0;
 };
-__attribute__((tls_model("initial-exec"))) inline thread_local ThreadState thread_state;
+inline thread_local ThreadState thread_state;
 
 inline Context *currentContext() {
   const ThreadState &state = thread_state;
