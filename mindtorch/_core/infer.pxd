@@ -53,4 +53,6 @@ cdef TensorBase write_back(TensorBase result, TensorBase out)          # returns
 cdef int resize(TensorBase self, const Shape *shape) except -1
 cdef int check_overlap(TensorBase written) except -1                   # RuntimeError for expanded tensors
 # In-place: shape must be self's, dtype must be castable to self's, self must not overlap itself (expanded).
+# RuntimeError where an elementwise op would read from `operand` what it has written to `written` already.
+cdef int check_partial_overlap(TensorBase written, TensorBase operand) except -1
 cdef TensorBase inplace_output(TensorBase self, const Shape *shape, ScalarType dtype)

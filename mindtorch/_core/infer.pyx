@@ -10,8 +10,8 @@ from mindtorch._core.dtype cimport (
 from mindtorch._core.scalar cimport (
     BOOL_KIND, FLOAT_KIND, INT_KIND, Bool, ComplexDouble, ComplexFloat, Double, Long, Undefined)
 from mindtorch._core.tensor cimport (
-    MAX_DIMS, Storage, allocate, count_elements, empty_tensor, make_tensor, may_overlap_itself, set_geometry,
-    set_storage, shape_text)
+    MAX_DIMS, Storage, allocate, count_elements, empty_tensor, is_dense, make_tensor, may_overlap_itself,
+    set_geometry, set_storage, shape_text)
 
 
 # --- devices ---------------------------------------------------------------------------------------------------------
@@ -370,6 +370,26 @@ cdef int check_overlap(TensorBase written) except -1:
     return 0
 
 
+cdef int check_partial_overlap(TensorBase written, TensorBase operand) except -1:
+    if operand is None or operand.storage is not written.storage or operand is written:
+        return 0
+    if not written.numel or not operand.numel or not is_dense(written) or not is_dense(operand):
+        return 0                             # as in torch, which finds the general case too hard to tell
+    cdef char *start = written.data_ptr()
+    cdef char *other = operand.data_ptr()
+    cdef char *end = start + written.numel * ITEMSIZE[<int>written.dtype]
+    cdef char *other_end = other + operand.numel * ITEMSIZE[<int>operand.dtype]
+    if start == other and end == other_end and (
+            written.ndim == operand.ndim
+            and memcmp(written.strides, operand.strides, written.ndim * sizeof(int64_t)) == 0):
+        return 0
+    if start < other_end and other < end:
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+            "memory location. Please clone() the tensor before performing the operation.")
+    return 0
+
+
 cdef int resize(TensorBase self, const Shape *shape) except -1:
     cdef int64_t count = count_elements(shape)
     cdef Storage storage = self.storage
@@ -416,9 +436,13 @@ cdef TensorBase output(TensorBase out, const Shape *shape, ScalarType dtype, int
 
 cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
                                    int device_index, TensorBase a, TensorBase b, TensorBase c):
-    if (out is not None or (a.contiguous and (b is None or b.contiguous) and (c is None or c.contiguous))
-            or shape.ndim < 2):
-        return output(out, shape, dtype, device_type, device_index)
+    if out is not None:
+        out_or_temporary = output(out, shape, dtype, device_type, device_index)
+        for operand in (a, b, c):
+            check_partial_overlap(out, operand)
+        return out_or_temporary
+    if (a.contiguous and (b is None or b.contiguous) and (c is None or c.contiguous)) or shape.ndim < 2:
+        return empty_tensor(shape, dtype, device_type, device_index)
     cdef int64_t strides[MAX_DIMS]
     operand_order(shape, a, b, c, strides)
     return make_tensor(allocate(count_elements(shape), dtype, device_type, device_index), dtype, shape.ndim,

@@ -67,6 +67,7 @@ cdef int64_t count_elements(const Shape *shape) except -1       # RuntimeError f
 cdef bint strides_are_contiguous(int ndim, const int64_t *sizes, const int64_t *strides) noexcept nogil
 cdef int contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides) noexcept nogil
 cdef int dense_strides(TensorBase like, int64_t *strides) noexcept nogil    # what empty_like_tensor gives
+cdef bint is_dense(TensorBase tensor) noexcept nogil             # no gaps and no overlaps, in any order of dimensions
 cdef bint may_overlap_itself(TensorBase tensor) noexcept nogil  # elements that share memory: expanded tensors
 # Gives `self` another geometry, or another storage as well: `t.data = other`, resize_, in-place transposes.
 cdef int set_geometry(TensorBase self, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset) except -1

@@ -153,8 +153,10 @@ def _inplace(row) -> str:
     scope = _scope(row)
     checks = [scope.check(text) for text in row.inplace_check]
     lines = [*_opening(row, scope), *checks, "cdef Shape shape", scope.shape(row.outputs[0].shape),
-             "cdef TensorBase result = infer.inplace_output(self, &shape, result_dtype)", "if result.numel:",
-             f"    {_kernel_call(row, ['result'], 'result_dtype')}", "return finish(result, self)"]
+             "cdef TensorBase result = infer.inplace_output(self, &shape, result_dtype)",
+             *(f"infer.check_partial_overlap(self, {other})"
+               for other in scope.operands(row.outputs[0].shape) if other != "self"),
+             "if result.numel:", f"    {_kernel_call(row, ['result'], 'result_dtype')}", "return finish(result, self)"]
     return _text(f"cdef TensorBase op_{inplace_name(row)}({inplace_parameters(row)})", lines)
 
 
