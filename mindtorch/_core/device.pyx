@@ -193,13 +193,25 @@ def get_default_device():
     return THE_CPU if type_code == CPU else make_device(type_code, index)
 
 
+cdef dict NAMED = {}                   # what strings have been read as: `device="npu"` stands in many loops
+
+
+cdef device named_device(str name):
+    cdef device known = NAMED.get(name)
+    if known is None:
+        known = NAMED[name] = device(name)
+    return known
+
+
 cdef int resolve(object device_or_none, int *type_code, int *index) except -1:
     cdef device chosen
     if device_or_none is None:
         chosen = default_device()
     elif isinstance(device_or_none, device):
         chosen = <device>device_or_none
-    elif isinstance(device_or_none, (str, int)) and not isinstance(device_or_none, bool):
+    elif isinstance(device_or_none, str):
+        chosen = named_device(device_or_none)
+    elif isinstance(device_or_none, int) and not isinstance(device_or_none, bool):
         chosen = device(device_or_none)
     else:
         raise TypeError(f"argument 'device' must be torch.device, not {type(device_or_none).__name__}")
