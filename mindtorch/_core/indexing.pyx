@@ -18,7 +18,7 @@ import numpy
 from mindtorch._core.arguments cimport as_int, type_label
 from mindtorch._core.device cimport copy_data
 from mindtorch._core.dtype cimport KIND
-from mindtorch._core.infer cimport check_overlap
+from mindtorch._core.infer cimport check_overlap, check_partial_overlap
 from mindtorch._core.moves cimport type_string
 from mindtorch._core.scalar cimport INT_KIND, Byte, Scalar, scalar_from
 from mindtorch._core.tensor cimport (
@@ -181,7 +181,9 @@ cdef int assign_tensor(TensorBase target, TensorBase value) except -1:
         leading += 1
     if leading > 0:
         value = make_view(value, value.ndim - leading, value.sizes + leading, value.strides + leading, value.offset)
-    return copy_data(target, expand_to(value, &shape), False)
+    value = expand_to(value, &shape)
+    check_partial_overlap(target, value)
+    return copy_data(target, value, False)
 
 
 cdef int set_item(object self, object index, object value) except -1:

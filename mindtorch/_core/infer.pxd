@@ -55,4 +55,7 @@ cdef int check_overlap(TensorBase written) except -1                   # Runtime
 # In-place: shape must be self's, dtype must be castable to self's, self must not overlap itself (expanded).
 # RuntimeError where an elementwise op would read from `operand` what it has written to `written` already.
 cdef int check_partial_overlap(TensorBase written, TensorBase operand) except -1
+# For ops that are not elementwise and read an operand while they write: `result`, or a temporary like it where the two
+# may share memory.
+cdef TensorBase apart(TensorBase result, TensorBase operand)
 cdef TensorBase inplace_output(TensorBase self, const Shape *shape, ScalarType dtype)

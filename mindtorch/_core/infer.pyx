@@ -390,6 +390,26 @@ cdef int check_partial_overlap(TensorBase written, TensorBase operand) except -1
     return 0
 
 
+cdef inline int64_t end_of(TensorBase tensor) noexcept nogil:
+    """The byte of the storage behind the last element."""
+    cdef int64_t last = tensor.offset
+    cdef int i
+    for i in range(tensor.ndim):
+        last += (tensor.sizes[i] - 1) * tensor.strides[i]
+    return (last + 1) * ITEMSIZE[<int>tensor.dtype]
+
+
+cdef TensorBase apart(TensorBase result, TensorBase operand):
+    cdef Shape shape
+    if operand is None or operand.storage is not result.storage or not operand.numel or not result.numel:
+        return result
+    if (end_of(operand) <= result.offset * ITEMSIZE[<int>result.dtype]
+            or end_of(result) <= operand.offset * ITEMSIZE[<int>operand.dtype]):
+        return result
+    same(&shape, result)
+    return empty_tensor(&shape, result.dtype, result.device_type, result.device_index)
+
+
 cdef int resize(TensorBase self, const Shape *shape) except -1:
     cdef int64_t count = count_elements(shape)
     cdef Storage storage = self.storage

@@ -6,7 +6,7 @@ from mindtorch._core.arguments cimport (
     wrong_type)
 from mindtorch._core.device cimport CPU, NPU, copy_data, device, resolve
 from mindtorch._core.dtype cimport CODE_NAMES, KIND, code_name, dtype, dtype_code
-from mindtorch._core.infer cimport broadcast, check_overlap, resize
+from mindtorch._core.infer cimport broadcast, check_overlap, check_partial_overlap, resize
 from mindtorch._core.scalar cimport (
     COMPLEX_KIND, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double, Float, Half, Int, Long, Scalar,
     Short, is_scalar)
@@ -65,6 +65,7 @@ cdef TensorBase copy_into(TensorBase self, TensorBase source, bint non_blocking)
         if shape.ndim != self.ndim or shape.sizes[i] != self.sizes[i]:
             raise RuntimeError(f"output with shape {shape_text(self.ndim, self.sizes)} doesn't match the broadcast "
                                f"shape {shape_text(shape.ndim, shape.sizes)}")
+    check_partial_overlap(self, source)
     warn_of_lost_imaginary(source.dtype, self.dtype)
     copy_data(self, source, non_blocking)
     self.storage.version += 1

@@ -81,7 +81,16 @@ def test_a_write_takes_a_tensor_of_another_device(device):
     assert host.tolist() == [[1, 2], [0, 0]]
 
 
-def test_overlapping_assignment_reads_before_it_writes():
-    a = torch.arange(6)
-    a[1:] = a[:-1]
-    assert a.tolist() == [0, 0, 1, 2, 3, 4]
+@pytest.mark.parametrize("write", [
+    lambda a: a.__setitem__(slice(1, None), a[:-1]), lambda a: a[1:].copy_(a[:-1]), lambda a: a.copy_(a[0]),
+    lambda a: a.view(2, 3).t().copy_(a.view(3, 2)),
+], ids=["assignment", "copy_", "element", "transposed"])
+def test_overlapping_copies_are_refused(write, device):
+    a = torch.arange(6).to(device)
+    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor"):
+        write(a)
+    assert a.tolist() == [0, 1, 2, 3, 4, 5]
+    a[:] = a
+    a[1:] = a[:1]
+    a[::2] = a[1::2]
+    assert a.tolist() == [0] * 6

@@ -143,19 +143,32 @@ def _function(row) -> str:
         make = "elementwise_output" if operands else "output"
         shared = [name, "&shape", dtype, "place.type", "place.index", *(operands and (operands + ["None"] * 2)[:3])]
         lines.append(f"cdef TensorBase {result} = infer.{make}({', '.join(shared)})")
+        if not operands:
+            lines += _kept_apart(row, result, f"if {name} is not None:", "")
     lines += [f"if {results[0]}.numel:", f"    {_kernel_call(row, results, 'result_dtype')}"]
     finished = [f"finish({r}, {n})" for r, n in zip(results, names, strict=True)]
     lines.append(f"return {', '.join(finished)}")
     return _text(f"cdef {result_type(row)} op_{row.slot}({function_parameters(row)})", lines)
 
 
+def _kept_apart(row, result, condition, written) -> list:
+    """Lines that replace a result by a temporary where it shares memory with an operand other than `written`."""
+    lines = [f"{result} = infer.apart({result}, {a.name})"
+             for a in row.kernel_arguments if a.is_tensor and a.name != written]
+    lists = [a.name for a in row.kernel_arguments if a.type == "Tensor[]"]
+    lines += [line for name in lists
+              for line in (f"for operand in {name}:", f"    {result} = infer.apart({result}, <TensorBase>operand)")]
+    return [condition, *(f"    {line}" for line in lines)] if condition and lines else lines
+
+
 def _inplace(row) -> str:
     scope = _scope(row)
     checks = [scope.check(text) for text in row.inplace_check]
+    operands = scope.operands(row.outputs[0].shape)
     lines = [*_opening(row, scope), *checks, "cdef Shape shape", scope.shape(row.outputs[0].shape),
              "cdef TensorBase result = infer.inplace_output(self, &shape, result_dtype)",
-             *(f"infer.check_partial_overlap(self, {other})"
-               for other in scope.operands(row.outputs[0].shape) if other != "self"),
+             *(f"infer.check_partial_overlap(self, {other})" for other in operands if other != "self"),
+             *([] if operands else _kept_apart(row, "result", "", "self")),
              "if result.numel:", f"    {_kernel_call(row, ['result'], 'result_dtype')}", "return finish(result, self)"]
     return _text(f"cdef TensorBase op_{inplace_name(row)}({inplace_parameters(row)})", lines)
 
