@@ -8,7 +8,7 @@ from mindtorch._core.scalar cimport (
     Half, Long, scalar_from)
 from mindtorch._core._gen.kernels cimport KERNELS
 from mindtorch._core.values cimport check_fits
-from mindtorch._core.tensor cimport empty_tensor, make_view, may_overlap_itself
+from mindtorch._core.tensor cimport empty_tensor, make_view, may_overlap_itself, shape_text
 
 scalar_from(1, &ONE)
 NO_DIMS.ndim = 0
@@ -130,7 +130,8 @@ cdef int addmm(Shape *shape, TensorBase self, TensorBase mat1, TensorBase mat2) 
         j = 2 - self.ndim + i
         if self.sizes[i] != 1 and self.sizes[i] != shape.sizes[j]:
             raise RuntimeError(f"The expanded size of the tensor ({shape.sizes[j]}) must match the existing size "
-                               f"({self.sizes[i]}) at non-singleton dimension {j}.")
+                               f"({self.sizes[i]}) at non-singleton dimension {j}.  Target sizes: "
+                               f"{shape_text(2, shape.sizes)}.  Tensor sizes: {shape_text(self.ndim, self.sizes)}")
     return 0
 
 

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 
 from mindtorch._core._gen.kernels cimport KERNELS
 from mindtorch._core.arguments cimport (
-    parse_ints, parse_varargs, require_device, require_dtype, require_scalar, require_tensor)
+    parse_ints, parse_varargs, require_device, require_dtype, require_scalar, require_tensor, wrong_type)
 from mindtorch._core.dispatch cimport ONE, finish, no_kernel, number_dtype
 from mindtorch._core.dtype cimport KIND, code_name, default_dtype
 from mindtorch._core.infer cimport output
@@ -45,6 +45,8 @@ cdef TensorBase make(Request *request, const Shape *shape, ScalarType dtype, obj
 cdef int read_size(tuple args, object size, Shape *shape, const char *function) except -1:
     if size is not None:
         return parse_ints(size, shape, function, b"size")
+    if not args:
+        raise TypeError(f'{function.decode()}() missing 1 required positional arguments: "size"')
     return parse_varargs(args, shape, function, b"size")
 
 
@@ -114,6 +116,8 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
     cdef Shape shape
     cdef Request request
     cdef Scalar value
+    if not isinstance(size, (tuple, list)):
+        wrong_type(size, b"full", b"size", 1, "tuple of ints")
     parse_ints(size, &shape, b"full", b"size", 1)
     require_scalar(fill_value, &value, b"full", b"fill_value", 2)
     read_place(&request, device, pin_memory, requires_grad, b"full")

@@ -4,6 +4,7 @@ from mindtorch._core.tensor import TensorBase
 
 _abs, _all, _eq, _isfinite = _OPS["abs"], _OPS["all"], _OPS["eq"], _OPS["isfinite"]
 _isnan, _le, _logical_and, _logical_or = _OPS["isnan"], _OPS["le"], _OPS["logical_and"], _OPS["logical_or"]
+_where = _OPS["where"]
 
 
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
@@ -40,5 +41,10 @@ def equal(input, other):
     return input.shape == other.shape and bool(_all(_eq(input, other)).item())
 
 
+def where_method(self, condition, other):
+    """Tensor.where: the tensor's elements where `condition` is true, else those of `other`."""
+    return _where(condition, self, other)
+
+
 FUNCTIONS = {"isclose": isclose, "allclose": allclose, "equal": equal}
-METHODS = FUNCTIONS
+METHODS = {**FUNCTIONS, "where": where_method}

@@ -124,3 +124,22 @@ def test_functions_of_nn(device):
                  lambda t, f, x, d: f.relu(x), lambda t, f, x, d: f.softmax(x, dim=1),
                  lambda t, f, x, d: f.log_softmax(x, 0, dtype=t.float32), lambda t, f, x, d: f.relu(x, inplace=True)):
         same(make(mindtorch, mindtorch.nn.functional, ours, device), make(torch, torch.nn.functional, theirs, "cpu"))
+
+
+def test_where_as_a_method(device):
+    a = mindtorch.tensor([1.0, -2.0, 3.0], device=device)
+    assert a.where(a > 0, mindtorch.tensor(0.0)).tolist() == [1.0, 0.0, 3.0]
+    assert a.where(condition=a > 0, other=7).tolist() == [1.0, 7.0, 3.0]
+
+
+@pytest.mark.parametrize("call", [
+    "torch.zeros()", "torch.ones(dtype=torch.int32)", "torch.empty()", "torch.full(2, 3.0)",
+    "torch.addmm(torch.ones(2), torch.ones(2, 4), torch.ones(4, 3))",
+    "torch.nn.functional.linear(torch.ones(2, 3), torch.ones(4, 3), torch.ones(3))",
+])
+def test_refusals_as_torch_words_them(call):
+    with pytest.raises((TypeError, RuntimeError)) as theirs:
+        eval(call, {"torch": torch})
+    with pytest.raises(theirs.type) as ours:
+        eval(call, {"torch": mindtorch})
+    assert str(ours.value) == str(theirs.value)
