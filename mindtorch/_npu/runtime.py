@@ -19,11 +19,13 @@ _runtimes = {}                   # device index -> _Runtime that has been starte
 _lock = threading.Lock()         # guards the start of devices
 _device_count = None
 _owns_acl = False                # aclInit was ours, so aclFinalize is
-_state = "open"                  # "closed" at exit; "forked" in the child of a process that used the NPU
+_state = "open"                  # "closed" at exit; "forked" in the child of a process that had started ACL
 
 
 def _start_acl():
     global _owns_acl
+    if _owns_acl:
+        return
     ret = acl.init()
     if ret != REPEAT_INITIALIZE:         # somebody else's aclInit serves as well, and is theirs to finalise
         check_status(ret, "aclInit")
@@ -165,7 +167,7 @@ def is_started():
 
 
 def in_bad_fork():
-    """Whether this process is the child of one that had started a device."""
+    """Whether this process is the child of one that had started ACL."""
     return _state == "forked"
 
 
@@ -177,7 +179,7 @@ def started_devices():
 def _after_fork_in_child():
     global _state, _lock
     _lock = threading.Lock()
-    if _runtimes:
+    if _runtimes or _owns_acl:       # the driver outlives no fork, not even when it has only counted devices
         _state = "forked"
         _runtimes.clear()
         handles.forget_devices()

@@ -110,7 +110,10 @@ def synchronize(device=None):
 def _get_device_name(device=None):
     from mindtorch._npu import acl
     _valid_index(device)
-    return acl.get_soc_name() + (" (simulated)" if toolkit().simulated else "")
+    name = acl.get_soc_name()
+    if name is None:
+        raise RuntimeError("NPU error: aclrtGetSocName returned no name")
+    return name + (" (simulated)" if toolkit().simulated else "")
 
 
 def get_device_name(device=None):

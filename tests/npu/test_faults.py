@@ -133,3 +133,16 @@ def test_a_missing_kernel_is_reported_with_a_remedy():
     with sim.fault("aclnnReluGetWorkspaceSize", code=561003), \
             pytest.raises(RuntimeError, match=r"561003[\s\S]*ops package"):
         torch.ones(3, device="npu").relu()
+
+
+def test_a_chip_without_a_name():
+    with sim.fault("aclrtGetSocName"), pytest.raises(RuntimeError, match="aclrtGetSocName"):
+        torch.npu.get_device_name()
+    assert torch.npu.get_device_name().endswith("(simulated)")
+
+
+def test_errors_do_not_speak_of_the_start():
+    """aclInit is called once: a second call leaves a warning that would be told with the next error."""
+    with sim.fault("aclnnAdd"), pytest.raises(RuntimeError) as caught:
+        torch.ones(2, device="npu") + torch.ones(2, device="npu")
+    assert "aclInit" not in str(caught.value)

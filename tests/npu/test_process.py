@@ -164,6 +164,23 @@ print(torch.ones(3, device="npu").sum().item(), flush=True)
     assert out.split() == ["3.0", "3.0"]
 
 
+def test_fork_after_only_counting_devices():
+    out = run("""
+import os
+import mindtorch as torch
+torch.npu.is_available()
+pid = os.fork()
+if pid:
+    os.waitpid(pid, 0)
+try:
+    print(torch.npu.is_available(), torch.ones(3, device="npu").sum().item(), flush=True)
+except RuntimeError as error:
+    print(error, flush=True)
+""").stdout.splitlines()
+    assert out[0].startswith("Cannot re-initialize NPU in forked subprocess")
+    assert out[1] == "True 3.0"
+
+
 def test_device_fault_surfaces_later_and_exit_is_safe():
     done = run(COUNT_AT_EXIT + """
 a = torch.ones(3, device="npu")
