@@ -143,3 +143,9 @@ def test_refusals_as_torch_words_them(call):
     with pytest.raises(theirs.type) as ours:
         eval(call, {"torch": mindtorch})
     assert str(ours.value) == str(theirs.value)
+
+
+def test_a_sum_wraps_in_the_dtype_asked_for(device):
+    a = mindtorch.full((300,), 1, dtype=mindtorch.int8, device=device)
+    assert a.sum(dtype=mindtorch.int8).item() == 44
+    assert a.sum(dtype=mindtorch.bool).item() is True
