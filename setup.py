@@ -47,8 +47,9 @@ LIBRARIES = [
     SharedLibrary("acl_op_compiler", "op_compiler", needs=["ascendcl"]),
     SharedLibrary("hccl", "hccl", needs=["ascendcl"]),
     SharedLibrary("nnopbase", "nnopbase", needs=["ascendcl"]),
-    SharedLibrary("opapi", "opapi", needs=["nnopbase", "ascendcl"], libraries=["scipy_openblas"],
-                  include_dirs=[scipy_openblas32.get_include_dir()], library_dirs=[scipy_openblas32.get_lib_dir()]),
+    # Kernels: no errno and no floating point traps, which keep loops from being vectorised and change no result.
+    SharedLibrary("opapi", "opapi", needs=["nnopbase", "ascendcl"], libraries=["dl"],
+                  extra_compile_args=["-O3", "-fno-math-errno", "-fno-trapping-math"]),
 ]
 
 
@@ -128,7 +129,7 @@ class Build(build_ext):
         os.makedirs(os.path.dirname(target), exist_ok=True)
         self.spawn([*self.compiler.compiler_so_cxx, "-c", source, "-o", target, "-std=c++17", "-O2", "-g1", "-fPIC",
                     "-fvisibility=hidden", "-pthread", *WARNINGS,
-                    *(f"-I{d}" for d in ["include", SIM, *library.include_dirs])])
+                    *library.extra_compile_args, *(f"-I{d}" for d in ["include", SIM, *library.include_dirs])])
 
     def _link_library(self, library):
         target = self.get_ext_fullpath(library.name)
@@ -142,7 +143,7 @@ class Build(build_ext):
                         *(f"-l{name}" for name in [*library.needs, *library.libraries])])
 
     def _complete_toolkit(self, root):
-        """The files beside the libraries: the version that clients read, and the BLAS that libopapi.so links."""
+        """The files beside the libraries: the version that clients read, and the BLAS that libopapi.so loads."""
         for package in ("runtime", "opbase", "ops_math", "ops_nn"):
             info = root / "share" / "info" / package
             info.mkdir(parents=True, exist_ok=True)

@@ -130,22 +130,35 @@ T storeAs(C value) {
 }
 
 template <class T, class C>
+inline void loadAll(const char *memory, int64_t stride, C *to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    T value;
+    std::memcpy(&value, memory + i * stride, sizeof value);
+    to[i] = loadAs<C>(value);
+  }
+}
+
+/* A loop of its own for what lies side by side: the compiler vectorises it. */
+template <class T, class C>
 void load(const char *memory, int64_t stride, void *array, int64_t count) {
   C *to = static_cast<C *>(array);
-  for (int64_t i = 0; i < count; ++i, memory += stride) {
-    T value;
-    std::memcpy(&value, memory, sizeof value);
-    to[i] = loadAs<C>(value);
+  if (stride == sizeof(T)) return loadAll<T>(memory, sizeof(T), to, count);
+  loadAll<T>(memory, stride, to, count);
+}
+
+template <class T, class C>
+inline void storeAll(const C *from, char *memory, int64_t stride, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    T value = storeAs<T>(from[i]);
+    std::memcpy(memory + i * stride, &value, sizeof value);
   }
 }
 
 template <class T, class C>
 void store(const void *array, char *memory, int64_t stride, int64_t count) {
   const C *from = static_cast<const C *>(array);
-  for (int64_t i = 0; i < count; ++i, memory += stride) {
-    T value = storeAs<T>(from[i]);
-    std::memcpy(memory, &value, sizeof value);
-  }
+  if (stride == sizeof(T)) return storeAll<T>(from, memory, sizeof(T), count);
+  storeAll<T>(from, memory, stride, count);
 }
 
 template <int Size>

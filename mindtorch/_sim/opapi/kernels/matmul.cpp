@@ -1,11 +1,8 @@
 /* Matrix products. A BLAS does the float32 work; strided and 16-bit matrices are packed into the workspace first. */
 #include <algorithm>
 
+#include "opapi/blas.h"
 #include "opapi/loops.h"
-
-/* OpenBLAS as scipy-openblas32 builds it: CBLAS with a prefix and 32-bit sizes. */
-extern "C" void scipy_cblas_sgemm(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha,
-                                  const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
 
 namespace sim {
 namespace {
@@ -13,6 +10,9 @@ namespace {
 constexpr int kRowMajor = 101, kNoTranspose = 111, kTranspose = 112;
 
 enum Attribute { kLeft, kRight, kResult, kBias };
+
+/* What phase 1 has loaded. */
+Sgemm sgemmOf(const aclOpExecutor &executor) { return reinterpret_cast<Sgemm>(const_cast<void *>(executor.kernel)); }
 
 int64_t rowsOf(const Operand &matrix) { return matrix.dims[matrix.rank - 2]; }
 int64_t columnsOf(const Operand &matrix) { return matrix.dims[matrix.rank - 1]; }
@@ -93,7 +93,7 @@ struct Rooms {
 };
 
 void multiplyOne(const Operand &left, const Operand &right, const Operand &out, const Operand *bias, float alpha,
-                 float beta, const Rooms &rooms) {
+                 float beta, const Rooms &rooms, Sgemm sgemm) {
   const int64_t m = rowsOf(left), n = columnsOf(right), k = columnsOf(left);
   bool in_place = bias == nullptr && isRowMajor(out);
   float *target = in_place ? reinterpret_cast<float *>(out.host) : rooms.product;
@@ -102,8 +102,8 @@ void multiplyOne(const Operand &left, const Operand &right, const Operand &out, 
     for (int64_t i = 0; i < m; ++i) std::fill_n(target + i * leading, n, 0.0f);
   } else {
     Factor a = factorOf(left, rooms.left), b = factorOf(right, rooms.right);
-    scipy_cblas_sgemm(kRowMajor, a.transpose, b.transpose, static_cast<int>(m), static_cast<int>(n),
-                      static_cast<int>(k), alpha, a.data, a.leading, b.data, b.leading, 0.0f, target, leading);
+    sgemm(kRowMajor, a.transpose, b.transpose, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), alpha,
+          a.data, a.leading, b.data, b.leading, 0.0f, target, leading);
   }
   if (!in_place) combine(target, out, bias, beta);
 }
@@ -130,7 +130,7 @@ aclError runMatmul(const aclOpExecutor &executor) {
     Operand target = matrixAt(out, c.position()), added;
     if (bias != nullptr && beta != 0.0f) added = matrixAt(*bias, bias->host);
     multiplyOne(matrixAt(left, a.position()), matrixAt(right, b.position()), target,
-                bias != nullptr && beta != 0.0f ? &added : nullptr, alpha, beta, rooms);
+                bias != nullptr && beta != 0.0f ? &added : nullptr, alpha, beta, rooms, sgemmOf(executor));
   }
   return ACL_SUCCESS;
 }
@@ -163,15 +163,20 @@ aclnnStatus checkProduct(const aclOpExecutor &executor, const Operand &left, con
   return requireCast(executor, promoteTypes(left.type, right.type), out);
 }
 
-void plan(aclOpExecutor &executor, uint32_t left, uint32_t right, uint32_t out, int64_t bias) {
+aclnnStatus plan(aclOpExecutor &executor, uint32_t left, uint32_t right, uint32_t out, int64_t bias) {
   executor.attributes[kLeft] = left;
   executor.attributes[kRight] = right;
   executor.attributes[kResult] = out;
   executor.attributes[kBias] = bias;
   executor.run = runMatmul;
-  if (executor.operands[out].count == 0) return;
+  if (executor.operands[out].count == 0) return ACLNN_SUCCESS;
   int64_t floats = sizeOf(executor.operands[left]) + sizeOf(executor.operands[right]) + sizeOf(executor.operands[out]);
   executor.workspace_size = roundUp(static_cast<uint64_t>(floats) * sizeof(float));
+  if (simNullKernels()) return ACLNN_SUCCESS;
+  const char *reason;
+  executor.kernel = reinterpret_cast<const void *>(loadSgemm(&reason));
+  if (executor.kernel != nullptr) return ACLNN_SUCCESS;
+  return simFail(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "EZ9999", "%s: %s", executor.op->name, reason);
 }
 
 /* self, mat2, out of any rank: vectors become matrices, the rest broadcasts. */
@@ -194,8 +199,7 @@ aclnnStatus prepareMatmul(aclOpExecutor &executor, const Argument *, const OpBod
   if (left_vector) insertOne(&out, out.rank - 1);
   expandBatch(&left, batch);
   expandBatch(&right, batch);
-  plan(executor, 0, 1, 2, -1);
-  return ACLNN_SUCCESS;
+  return plan(executor, 0, 1, 2, -1);
 }
 
 /* self, mat1, mat2, then out where the call is not in place. */
@@ -219,8 +223,7 @@ aclnnStatus prepareAddmm(aclOpExecutor &executor, const Argument *, const OpBody
     }
     expandTo(&bias, shape);
   }
-  plan(executor, 1, 2, out_index, 0);
-  return ACLNN_SUCCESS;
+  return plan(executor, 1, 2, out_index, 0);
 }
 
 template <class C>

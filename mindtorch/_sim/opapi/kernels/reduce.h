@@ -1,32 +1,35 @@
-/* Reductions over any set of dimensions: one fold function a compute type over blocks of the reduced elements. */
+/* Reductions over any set of dimensions, along the elements of one result or across a row of results. */
 #ifndef MINDTORCH_SIM_OPAPI_KERNELS_REDUCE_H_
 #define MINDTORCH_SIM_OPAPI_KERNELS_REDUCE_H_
 #include "opapi/loops.h"
 
 namespace sim {
 
-/* One output element in the making. Floating point accumulates in double: exact enough for every order. */
-struct Accumulator {
-  double real;
-  double imaginary;
-  int64_t integer;
-  int64_t count;    /* elements folded so far */
-  int64_t position; /* of the extreme element */
+/* Results in the making, up to a block of neighbours. Floating point accumulates in double: exact enough for every
+ * order. */
+struct Lanes {
+  alignas(64) char values[kBlockBytes]; /* in the compute type */
+  alignas(64) int64_t integers[kBlock]; /* positions of the extreme elements, or truth values */
 };
 
+/* By compute type; `position` counts the reduced elements that came before. */
 struct Reducer {
-  void (*fold[4])(Accumulator *accumulator, const void *block, int64_t count); /* by compute type */
-  void (*finish)(Accumulator *accumulator, uint8_t compute);                   /* may be NULL */
-  double start;
+  void (*along[4])(Lanes *lanes, int64_t lane, const void *block, int64_t count, int64_t position); /* for one result */
+  void (*across[4])(Lanes *lanes, const void *row, int64_t count, int64_t position); /* one element for each result */
+  int64_t start;       /* of the integers; values start at 0 */
+  bool mean;           /* the sum is divided by the number of elements */
+  bool truth;          /* the integers are the result */
   bool needs_elements; /* has no value for an empty set */
 };
 
-/* A view divided into the dimensions that stay and those that go. */
+/* A view divided into the dimensions that stay and those that go, both without those of one element. */
 struct Division {
   Operand kept;
   Operand reduced;
 };
 Division divide(const Operand &in, uint32_t mask);
+bool isRowwise(const Division &view); /* the last dimension that stays is the closest in memory */
+int64_t elementsOf(const Operand &view);
 
 /* Fills the mask from a dim array (NULL or empty: all). */
 aclnnStatus readDims(const aclOpExecutor &executor, const void *array, int32_t rank, uint32_t *mask);

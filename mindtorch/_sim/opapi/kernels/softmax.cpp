@@ -1,4 +1,7 @@
-/* softmax and log_softmax over one dimension, forward and backward, computed in double. */
+/* softmax and log_softmax over one dimension, forward and backward, computed in double.
+ *
+ * A sheet of neighbouring lines is brought to the workspace, worked on and written back: [element of the line][line]
+ * where lines are neighbours in memory, and one whole line at a time where its own elements are. */
 #include <algorithm>
 
 #include "opapi/kernels/reduce.h"
@@ -6,100 +9,122 @@
 namespace sim {
 namespace {
 
-/* One line along the dimension, visited in blocks. */
-struct Line {
-  LoadRow load;
-  StoreRow store;
-  int64_t stride;
-  int64_t length;
+constexpr int64_t kSheet = 1 << 15; /* doubles that stay in the cache */
 
-  explicit Line(const Operand &operand, int32_t dim)
-      : load(loadRow(operand.type, kF64)),
-        store(storeRow(operand.type, kF64)),
-        stride(operand.rank == 0 ? operand.item : operand.strides[dim] * operand.item),
-        length(operand.rank == 0 ? 1 : operand.dims[dim]) {}
+/* The lines of one operand along the dimension. */
+class Lines {
+ public:
+  Lines(const Operand &operand, int32_t dim) : Lines(operand, divide(operand, operand.rank == 0 ? 0 : 1u << dim)) {}
 
-  template <class Visit>
-  void forEach(const char *base, Visit visit) const {
-    double values[kBlock];
-    for (int64_t first = 0; first < length; first += kBlock) {
-      int64_t count = std::min(kBlock, length - first);
-      load(base + first * stride, stride, values, count);
-      for (int64_t i = 0; i < count; ++i) visit(values[i]);
-    }
+  int64_t count() const { return count_; }
+  int64_t length() const { return length_; }
+  int64_t width() const { return width_; } /* lines before the next jump in memory */
+  bool rowwise() const { return rowwise_; }
+
+  void load(double *sheet, int64_t lines) const {
+    if (lines == 1) return load_(kept_.position(), stride_, sheet, length_);
+    for (int64_t i = 0; i < length_; ++i) load_(kept_.position() + i * stride_, step_, sheet + i * lines, lines);
   }
-
-  template <class Function>
-  void map(const char *from, const Line &target, char *to, Function function) const {
-    double values[kBlock];
-    for (int64_t first = 0; first < length; first += kBlock) {
-      int64_t count = std::min(kBlock, length - first);
-      load(from + first * stride, stride, values, count);
-      for (int64_t i = 0; i < count; ++i) values[i] = function(values[i]);
-      target.store(values, to + first * target.stride, target.stride, count);
-    }
+  void store(const double *sheet, int64_t lines) const {
+    if (lines == 1) return store_(sheet, kept_.position(), stride_, length_);
+    for (int64_t i = 0; i < length_; ++i) store_(sheet + i * lines, kept_.position() + i * stride_, step_, lines);
   }
+  void skip(int64_t lines) { kept_.skip(lines); }
+
+ private:
+  Lines(const Operand &operand, const Division &view)
+      : load_(loadRow(operand.type, kF64)),
+        store_(storeRow(operand.type, kF64)),
+        stride_(view.reduced.rank == 0 ? operand.item : view.reduced.strides[0] * operand.item),
+        step_(view.kept.rank == 0 ? 0 : view.kept.strides[view.kept.rank - 1] * operand.item),
+        length_(elementsOf(view.reduced)),
+        width_(view.kept.rank == 0 ? 1 : view.kept.dims[view.kept.rank - 1]),
+        count_(elementsOf(view.kept)),
+        rowwise_(isRowwise(view)),
+        kept_(view.kept) {}
+
+  LoadRow load_;
+  StoreRow store_;
+  int64_t stride_, step_, length_, width_, count_;
+  bool rowwise_;
+  Cursor kept_;
 };
 
+/* Lines in a sheet, at most. */
+int64_t sheetWidth(const Lines &lines) {
+  if (!lines.rowwise()) return 1;
+  return std::min({std::max<int64_t>(8, kSheet / lines.length()), lines.width(), kBlock});
+}
+
 template <bool Logarithm>
-void forwardLine(const Line &in, const char *from, const Line &out, char *to) {
-  double largest = -std::numeric_limits<double>::infinity(), sum = 0.0;
-  in.forEach(from, [&](double x) { largest = larger(x, largest); });
-  in.forEach(from, [&](double x) { sum += std::exp(x - largest); });
-  if (Logarithm) {
-    double shift = largest + std::log(sum);
-    in.map(from, out, to, [&](double x) { return std::isinf(largest) ? x - largest - std::log(sum) : x - shift; });
-  } else {
-    in.map(from, out, to, [&](double x) { return std::exp(x - largest) / sum; });
+void forwardSheet(double *sheet, int64_t length, int64_t lines) {
+  double largest[kBlock], sums[kBlock] = {};
+  std::copy(sheet, sheet + lines, largest);
+  for (int64_t i = 1; i < length; ++i) {
+    for (int64_t k = 0; k < lines; ++k) largest[k] = larger(sheet[i * lines + k], largest[k]);
+  }
+  for (int64_t i = 0; i < length; ++i) {
+    for (int64_t k = 0; k < lines; ++k) {
+      double &x = sheet[i * lines + k], power = std::exp(x - largest[k]);
+      sums[k] += power;
+      x = Logarithm ? x - largest[k] : power;
+    }
+  }
+  for (int64_t k = 0; Logarithm && k < lines; ++k) sums[k] = std::log(sums[k]);
+  for (int64_t i = 0; i < length; ++i) {
+    for (int64_t k = 0; k < lines; ++k) {
+      double &x = sheet[i * lines + k];
+      x = Logarithm ? x - sums[k] : x / sums[k];
+    }
   }
 }
 
-uint32_t maskOf(const Operand &in, int64_t dim) { return in.rank == 0 ? 0 : 1u << dim; }
-
-int64_t linesOf(const Operand &kept) {
-  int64_t count = 1;
-  for (int32_t i = 0; i < kept.rank; ++i) count *= kept.dims[i];
-  return count;
+/* softmax: y (g - sum(g y)); log_softmax: g - exp(y) sum(g). The result takes the place of g. */
+template <bool Logarithm>
+void backwardSheet(double *g, const double *y, int64_t length, int64_t lines) {
+  double sums[kBlock] = {};
+  for (int64_t i = 0; i < length; ++i) {
+    for (int64_t k = 0; k < lines; ++k) sums[k] += Logarithm ? g[i * lines + k] : g[i * lines + k] * y[i * lines + k];
+  }
+  for (int64_t i = 0; i < length; ++i) {
+    for (int64_t k = 0; k < lines; ++k) {
+      const int64_t at = i * lines + k;
+      g[at] = Logarithm ? g[at] - std::exp(y[at]) * sums[k] : y[at] * (g[at] - sums[k]);
+    }
+  }
 }
 
 template <bool Logarithm>
 aclError runForward(const aclOpExecutor &executor) {
-  const Operand &in = executor.operands[0], &out = executor.operands[1];
-  if (in.count == 0) return ACL_SUCCESS;
-  int32_t dim = static_cast<int32_t>(executor.attributes[0]);
-  Line source(in, dim), target(out, dim);
-  Operand in_lines = divide(in, maskOf(in, dim)).kept, out_lines = divide(out, maskOf(in, dim)).kept;
-  Cursor from(in_lines), to(out_lines);
-  for (int64_t i = linesOf(in_lines); i > 0; --i, from.skip(1), to.skip(1)) {
-    forwardLine<Logarithm>(source, from.position(), target, to.position());
+  if (executor.operands[0].count == 0) return ACL_SUCCESS;
+  const int32_t dim = static_cast<int32_t>(executor.attributes[0]);
+  Lines from(executor.operands[0], dim), to(executor.operands[1], dim);
+  double *sheet = reinterpret_cast<double *>(executor.workspace);
+  const int64_t most = sheetWidth(from);
+  for (int64_t first = 0, lines; first < from.count(); first += lines, from.skip(lines), to.skip(lines)) {
+    lines = std::min(most, from.width() - first % from.width());
+    from.load(sheet, lines);
+    forwardSheet<Logarithm>(sheet, from.length(), lines);
+    to.store(sheet, lines);
   }
   return ACL_SUCCESS;
 }
 
-/* gradOutput, output: softmax gives y (g - sum(g y)), log_softmax g - exp(y) sum(g). */
+/* gradOutput, output, out */
 template <bool Logarithm>
 aclError runBackward(const aclOpExecutor &executor) {
-  const Operand &gradient = executor.operands[0], &output = executor.operands[1], &out = executor.operands[2];
-  if (gradient.count == 0) return ACL_SUCCESS;
-  int32_t dim = static_cast<int32_t>(executor.attributes[0]);
-  uint32_t mask = maskOf(out, dim);
-  Line g_line(gradient, dim), y_line(output, dim), target(out, dim);
-  Operand g_lines = divide(gradient, mask).kept, y_lines = divide(output, mask).kept, lines = divide(out, mask).kept;
-  Cursor g_at(g_lines), y_at(y_lines), to(lines);
-  double g[kBlock], y[kBlock];
-  for (int64_t i = linesOf(lines); i > 0; --i, g_at.skip(1), y_at.skip(1), to.skip(1)) {
-    double sum = 0.0;
-    for (int pass = 0; pass < 2; ++pass) {
-      for (int64_t first = 0; first < target.length; first += kBlock) {
-        int64_t count = std::min(kBlock, target.length - first);
-        g_line.load(g_at.position() + first * g_line.stride, g_line.stride, g, count);
-        y_line.load(y_at.position() + first * y_line.stride, y_line.stride, y, count);
-        for (int64_t k = 0; pass == 0 && k < count; ++k) sum += Logarithm ? g[k] : g[k] * y[k];
-        if (pass == 0) continue;
-        for (int64_t k = 0; k < count; ++k) g[k] = Logarithm ? g[k] - std::exp(y[k]) * sum : y[k] * (g[k] - sum);
-        target.store(g, to.position() + first * target.stride, target.stride, count);
-      }
-    }
+  if (executor.operands[0].count == 0) return ACL_SUCCESS;
+  const int32_t dim = static_cast<int32_t>(executor.attributes[0]);
+  Lines gradient(executor.operands[0], dim), output(executor.operands[1], dim), to(executor.operands[2], dim);
+  const int64_t most = sheetWidth(gradient);
+  double *g = reinterpret_cast<double *>(executor.workspace), *y = g + gradient.length() * most;
+  for (int64_t first = 0, lines; first < gradient.count(); first += lines) {
+    lines = std::min(most, gradient.width() - first % gradient.width());
+    gradient.load(g, lines);
+    output.load(y, lines);
+    backwardSheet<Logarithm>(g, y, gradient.length(), lines);
+    to.store(g, lines);
+    for (Lines *each : {&gradient, &output, &to}) each->skip(lines);
   }
   return ACL_SUCCESS;
 }
@@ -117,7 +142,11 @@ aclnnStatus prepare(aclOpExecutor &executor, int64_t dim, aclError (*run)(const 
   }
   executor.attributes[0] = normalized;
   executor.run = run;
-  executor.workspace_size = roundUp(static_cast<uint64_t>(out.count > 0 ? 1 : 0));
+  if (out.count == 0) return ACLNN_SUCCESS;
+  Lines lines(executor.operands[0], normalized);
+  const int64_t sheets = static_cast<int64_t>(executor.operands.size()) - 1; /* one for each input */
+  executor.workspace_size =
+      roundUp(static_cast<uint64_t>(sheets * lines.length() * sheetWidth(lines)) * sizeof(double));
   return ACLNN_SUCCESS;
 }
 

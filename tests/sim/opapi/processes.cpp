@@ -1,0 +1,59 @@
+/* What loading libopapi costs a process, and what a fork leaves of it. */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "aclnn/aclnn_base.h"
+#include "aclnnop/aclnn_add.h"
+#include "aclnnop/aclnn_matmul.h"
+#include "op_test.h"
+
+namespace {
+
+bool isMapped(const char *library) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(library) != std::string::npos) return true;
+  }
+  return false;
+}
+
+/* In a child: the operators say that there is no device, and nothing waits for threads that stayed with the parent. */
+void testFork(const Tensor &x, const Scalar &one, const Tensor &out) {
+  currentCase() = "fork";
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    uint64_t size;
+    aclOpExecutor *executor = nullptr;
+    aclnnStatus status = aclnnAddGetWorkspaceSize(x, x, one, out, &size, &executor);
+    bool right = (status != ACLNN_SUCCESS ? status : aclnnAdd(nullptr, 0, executor, nullptr)) != ACLNN_SUCCESS;
+    const char *message = aclGetRecentErrMsg();
+    right &= message != nullptr && std::strstr(message, "forked") != nullptr;
+    const int64_t dims[] = {2};
+    aclTensor *tensor = aclCreateTensor(dims, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, dims, 1, nullptr);
+    right &= tensor != nullptr && aclDestroyTensor(tensor) == ACLNN_SUCCESS;
+    _exit(right ? 0 : 1);
+  }
+  int status = -1;
+  EXPECT(waitpid(child, &status, 0) == child);
+  EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+}  // namespace
+
+int main() {
+  Session session;
+  currentCase() = "BLAS";
+  Tensor x(ACL_FLOAT, {2, 2}, {1, 2, 3, 4}), out(ACL_FLOAT, {2, 2}, {});
+  Scalar one(1);
+  EXPECT(RUN(aclnnAdd, x, x, one, out) == ACLNN_SUCCESS);
+  EXPECT(!isMapped("libscipy_openblas")); /* it comes with the first product */
+  EXPECT(RUN(aclnnMatmul, x, x, out, 0) == ACLNN_SUCCESS);
+  EXPECT(isMapped("libscipy_openblas"));
+  EXPECT_VALUES(out.read(), {7, 10, 15, 22}, 0);
+  testFork(x, one, out);
+  EXPECT(RUN(aclnnMatmul, x, x, out, 0) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), {7, 10, 15, 22}, 0);
+}
