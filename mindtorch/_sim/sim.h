@@ -94,6 +94,11 @@ SIM_API int32_t simNullKernels(void);
  * one live allocation (its 32-byte tail counts). Device addresses themselves cannot be read by the host. */
 SIM_API void *simDeviceMemory(const void *address, uint64_t bytes);
 
+/* Another device's memory, unless the current device was given access to it, is out of reach of kernels: the id of
+ * that device, or -1. */
+SIM_API int32_t simForeignDevice(const void *address);
+SIM_API int32_t simDeviceTotal(void);
+
 #ifdef __cplusplus
 }
 #endif

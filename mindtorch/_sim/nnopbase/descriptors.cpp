@@ -91,7 +91,9 @@ SIM_API aclnnStatus aclInitTensor(aclTensor *tensor, const int64_t *viewDims, ui
   CHECK_TENSOR(aclInitTensor, tensor);
   bool filled = fill(tensor, "aclInitTensor", viewDims, viewDimsNum, dataType, stride, offset, format, storageDims,
                      storageDimsNum, tensorDataAddr);
-  return filled ? ACLNN_SUCCESS : ACLNN_ERR_PARAM_INVALID;
+  if (!filled) return ACLNN_ERR_PARAM_INVALID;
+  ++tensor->header.generation;
+  return ACLNN_SUCCESS;
 }
 
 SIM_API aclnnStatus aclDestroyTensor(const aclTensor *tensor) {
@@ -183,6 +185,7 @@ SIM_API aclnnStatus aclGetDataType(const aclTensor *tensor, aclDataType *dataTyp
 SIM_API aclnnStatus aclSetRawTensorAddr(aclTensor *tensor, void *addr) {
   SIM_ENTER(aclSetRawTensorAddr);
   CHECK_TENSOR(aclSetRawTensorAddr, tensor);
+  ++tensor->header.generation; /* documented: not between the phases */
   tensor->data = addr;
   return ACLNN_SUCCESS;
 }

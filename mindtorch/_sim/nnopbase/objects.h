@@ -1,8 +1,8 @@
 /* What the handles of ACLNN point to. libnnopbase.so makes them, libopapi.so reads them.
  *
  * Every object begins with a Header. Its magic number tells a live object of the right kind from a destroyed or a
- * foreign one; its generation changes with every destruction, so that an executor notices when the memory of one of
- * its arguments has become another object. */
+ * foreign one; its generation changes when it is destroyed or rewritten, so that an executor notices what became of its
+ * arguments between the phases. */
 #ifndef MINDTORCH_SIM_NNOPBASE_OBJECTS_H_
 #define MINDTORCH_SIM_NNOPBASE_OBJECTS_H_
 #include <cstdint>

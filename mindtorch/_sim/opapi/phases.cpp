@@ -94,6 +94,17 @@ aclnnStatus checkMemory(const OpRule &op, const char *name, const Operand &opera
                  static_cast<long long>(operand.bytes), static_cast<unsigned long long>(operand.address));
 }
 
+/* Views must stay in the storage that the descriptor states; a descriptor without storage dimensions states none. */
+aclnnStatus checkStorage(const OpRule &op, const char *name, const aclTensor *tensor, const Operand &operand) {
+  if (tensor->storage_rank == 0 || operand.count == 0) return ACLNN_SUCCESS;
+  uint64_t storage = 1;
+  for (uint32_t i = 0; i < tensor->storage_rank; ++i) storage *= static_cast<uint64_t>(tensor->storage_dims[i]);
+  const uint64_t needed = static_cast<uint64_t>(tensor->offset) + static_cast<uint64_t>(operand.bytes / operand.item);
+  if (needed <= storage) return ACLNN_SUCCESS;
+  return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: the view of %s needs %llu elements, its storage has %llu",
+                 op.name, name, static_cast<unsigned long long>(needed), static_cast<unsigned long long>(storage));
+}
+
 aclnnStatus captureTensor(aclOpExecutor &executor, const ParameterRule &rule, const aclTensor *tensor,
                           uint32_t parameter, uint32_t ordinal, int64_t element) {
   const OpRule &op = *executor.op;
@@ -129,7 +140,8 @@ aclnnStatus captureTensor(aclOpExecutor &executor, const ParameterRule &rule, co
   operand.rank = static_cast<int32_t>(tensor->rank);
   operand.address = elementAddress(tensor, operand.item);
   aclnnStatus status = measure(op, rule, tensor, &operand);
-  return status != ACLNN_SUCCESS ? status : checkMemory(op, rule.name, operand);
+  if (status == ACLNN_SUCCESS) status = checkMemory(op, rule.name, operand);
+  return status != ACLNN_SUCCESS ? status : checkStorage(op, rule.name, tensor, operand);
 }
 
 template <class T>
@@ -282,12 +294,40 @@ aclnnStatus checkReferences(const OpRule &op, const aclOpExecutor &executor) {
     Kind kind = op.parameters[reference.parameter].kind;
     if (executor.repeatable && kind != kTensor && kind != kTensorList) continue; /* copied: phase 2 may come again */
     if (reference.object->generation != reference.generation) {
-      return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001",
-                     "%s: %s was destroyed between the phases, expected it to live until phase 2 returns", op.name,
-                     op.parameters[reference.parameter].name);
+      return simFail(
+          ACLNN_ERR_PARAM_INVALID, "EZ1001",
+          "%s: %s was destroyed between the phases, or rewritten; expected it untouched until phase 2 returns", op.name,
+          op.parameters[reference.parameter].name);
     }
   }
   return ACLNN_SUCCESS;
+}
+
+aclnnStatus checkOverlap(const OpRule &op, const aclOpExecutor &executor) {
+  const uintptr_t start = executor.workspace_address, end = start + executor.workspace_size;
+  for (const Operand &operand : executor.operands) {
+    if (operand.count == 0 || operand.address >= end) continue;
+    if (operand.address + static_cast<uintptr_t>(operand.bytes) <= start) continue;
+    return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: the workspace overlaps %s", op.name,
+                   op.parameters[operand.parameter].name);
+  }
+  return ACLNN_SUCCESS;
+}
+
+/* A kernel reaches the memory of its own device, and of those that it was given access to. */
+aclnnStatus checkDevices(const OpRule &op, const aclOpExecutor &executor) {
+  static const bool alone = simDeviceTotal() == 1;
+  if (alone) return ACLNN_SUCCESS;
+  for (const Operand &operand : executor.operands) {
+    if (operand.count == 0) continue;
+    const int32_t device = simForeignDevice(reinterpret_cast<const void *>(operand.address));
+    if (device < 0) continue;
+    return simFail(ACLNN_ERR_RUNTIME_ERROR, "EZ9999", "%s: %s is memory of device %d, which the stream's cannot access",
+                   op.name, op.parameters[operand.parameter].name, device);
+  }
+  const int32_t device = simForeignDevice(reinterpret_cast<const void *>(executor.workspace_address));
+  if (executor.workspace_size == 0 || device < 0) return ACLNN_SUCCESS;
+  return simFail(ACLNN_ERR_RUNTIME_ERROR, "EZ9999", "%s: the workspace is memory of device %d", op.name, device);
 }
 
 aclnnStatus checkWorkspace(const OpRule &op, void *workspace, uint64_t size, aclOpExecutor &executor) {
@@ -303,7 +343,7 @@ aclnnStatus checkWorkspace(const OpRule &op, void *workspace, uint64_t size, acl
   if (needed == 0) return ACLNN_SUCCESS;
   executor.workspace_address = reinterpret_cast<uintptr_t>(workspace);
   if (executor.workspace_address % kAlignment == 0 && simDeviceMemory(workspace, needed) != nullptr) {
-    return ACLNN_SUCCESS;
+    return checkOverlap(op, executor);
   }
   return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001",
                  "%s: workspace %p, expected %llu bytes of live device memory at a multiple of 32", op.name, workspace,
@@ -382,9 +422,10 @@ aclnnStatus launchOp(const OpRule &op, void *workspace, uint64_t workspace_size,
   }
   aclnnStatus status = ACLNN_SUCCESS; /* an injected fault consumes the executor, as every failure does */
   if (__builtin_expect(__atomic_load_n(&simArmed, __ATOMIC_RELAXED), 0)) status = simEnterArmed(op.name);
-  if (status == ACLNN_SUCCESS) status = checkWorkspace(op, workspace, workspace_size, *executor);
   if (status == ACLNN_SUCCESS) status = checkReferences(op, *executor);
   if (status == ACLNN_SUCCESS && executor->repeatable) status = refreshAddresses(op, *executor);
+  if (status == ACLNN_SUCCESS) status = checkWorkspace(op, workspace, workspace_size, *executor);
+  if (status == ACLNN_SUCCESS) status = checkDevices(op, *executor);
   if (status != ACLNN_SUCCESS && executor->repeatable) return status;
   aclOpExecutor *task = consume(executor);
   if (status == ACLNN_SUCCESS) {

@@ -1,4 +1,5 @@
 // Copies and fills: directions are derived from the addresses and checked against what the caller states.
+#include <algorithm>
 #include <cstring>
 
 #include "host_memory.h"
@@ -163,6 +164,11 @@ aclError checkRoom(const char *function, uint64_t count, uint64_t room) {
 }
 
 aclError checkPitches(const char *function, const Copy &copy) {
+  uint64_t bytes = 0;
+  if (__builtin_mul_overflow(copy.height, std::max(copy.dst_pitch, copy.src_pitch), &bytes)) {
+    return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1003", "%s: height times pitch is more than an address can hold",
+                   function);
+  }
   if (copy.width <= copy.dst_pitch && copy.width <= copy.src_pitch) return ACL_SUCCESS;
   return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1003", "%s: width %llu is more than a pitch (dpitch %llu, spitch %llu)",
                  function, static_cast<unsigned long long>(copy.width), static_cast<unsigned long long>(copy.dst_pitch),

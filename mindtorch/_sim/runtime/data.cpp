@@ -1,5 +1,7 @@
 // Data types, half floats, data buffers.
 #include <cstring>
+#include <mutex>
+#include <unordered_set>
 
 #include "runtime.h"
 
@@ -7,6 +9,19 @@ struct aclDataBuffer {
   void *data;
   size_t size;
 };
+
+namespace {
+
+struct DataBuffers {
+  std::mutex mutex;
+  std::unordered_set<const aclDataBuffer *> live;
+};
+DataBuffers &dataBuffers() {
+  static DataBuffers &instance = *new DataBuffers;
+  return instance;
+}
+
+}  // namespace
 
 size_t aclDataTypeSize(aclDataType dataType) {
   switch (dataType) {
@@ -81,13 +96,20 @@ aclFloat16 aclFloatToFloat16(float value) {
 
 aclDataBuffer *aclCreateDataBuffer(void *data, size_t size) {
   SIM_ENTER_VALUE(aclCreateDataBuffer, nullptr);
+  auto *created = new aclDataBuffer{data, size};
+  std::lock_guard<std::mutex> lock(dataBuffers().mutex);
+  dataBuffers().live.insert(created);
   simCount(SIM_DATA_BUFFER, 1);
-  return new aclDataBuffer{data, size};
+  return created;
 }
 
 aclError aclDestroyDataBuffer(const aclDataBuffer *dataBuffer) {
   SIM_ENTER(aclDestroyDataBuffer);
   SIM_REQUIRE_POINTER(dataBuffer);
+  {
+    std::lock_guard<std::mutex> lock(dataBuffers().mutex);
+    if (dataBuffers().live.erase(dataBuffer) == 0) return sim::badHandle(__func__, "dataBuffer", dataBuffer);
+  }
   simCount(SIM_DATA_BUFFER, -1);
   delete dataBuffer;
   return ACL_SUCCESS;

@@ -347,8 +347,9 @@ bool DeviceMemory::block(const void *address, uint64_t *start, uint64_t *size) {
 
 namespace {
 
-// What this thread looked up lately, by the 2 MiB piece of the address space. An entry holds only as long as nothing
-// was freed anywhere since, so a hit needs no lock.
+// What this thread looked up lately: large blocks by the 2 MiB piece of the address space, small ones, of which many
+// share a piece, by their own address. An entry holds only as long as nothing was freed anywhere since, so a hit needs
+// no lock.
 struct Recent {
   uint64_t start = 0;
   uint64_t end = 0;
@@ -356,9 +357,26 @@ struct Recent {
   uint64_t distance = 0;
 };
 constexpr uint64_t kRecent = 8;
-thread_local Recent recent[kRecent];
+constexpr uint64_t kRecentSmall = 32;
+constexpr uint64_t kLarge = uint64_t{1} << 21;
+struct Recents {
+  Recent large[kRecent];
+  Recent small[kRecentSmall];
+};
+thread_local Recents recents;
 
-__attribute__((noinline)) void *lookUp(uint64_t at, uint64_t bytes, uint64_t generation, Recent *entry) {
+Recent &largeEntry(uint64_t at) { return recents.large[(at >> 21) % kRecent]; }
+Recent &smallEntry(uint64_t at) { return recents.small[(at >> 9) % kRecentSmall]; }
+
+inline bool covers(const Recent &entry, uint64_t at, uint64_t bytes, uint64_t generation) {
+  return entry.generation == generation && at >= entry.start && at <= entry.end && bytes <= entry.end - at;
+}
+
+void remember(uint64_t at, const Recent &found) {
+  (found.end - found.start >= kLarge ? largeEntry(at) : smallEntry(at)) = found;
+}
+
+__attribute__((noinline)) void *lookUp(uint64_t at, uint64_t bytes, uint64_t generation) {
   for (int32_t id = 0; id < deviceCount(); ++id) {
     DeviceMemory &memory = device(id).memory;
     if (!memory.owns(toPointer(at))) continue;
@@ -366,14 +384,14 @@ __attribute__((noinline)) void *lookUp(uint64_t at, uint64_t bytes, uint64_t gen
     if (!memory.extent(toPointer(at), &found.start, &found.end)) return nullptr;
     found.generation = generation;
     found.distance = memory.distance();
-    *entry = found;
+    remember(at, found);
     if (bytes > found.end - at) return nullptr;
     return toPointer(at + found.distance);
   }
   Recent found;
   if (!mappedRange(toPointer(at), &found.start, &found.end) || bytes > found.end - at) return nullptr;
   found.generation = generation;
-  *entry = found;
+  remember(at, found);
   return toPointer(at);
 }
 
@@ -382,12 +400,11 @@ __attribute__((noinline)) void *lookUp(uint64_t at, uint64_t bytes, uint64_t gen
 
 void *simDeviceMemory(const void *address, uint64_t bytes) {
   const uint64_t at = sim::toInteger(address);
-  sim::Recent &entry = sim::recent[(at >> 21) % sim::kRecent];
   // Read before the look-up: a free that comes in between makes the entry stale at once.
   const uint64_t generation = sim::memory_generation.load(std::memory_order_acquire);
-  if (__builtin_expect(
-          entry.generation == generation && at >= entry.start && at <= entry.end && bytes <= entry.end - at, 1)) {
-    return sim::toPointer(at + entry.distance);
-  }
-  return sim::lookUp(at, bytes, generation, &entry);
+  const sim::Recent &large = sim::largeEntry(at);
+  if (sim::covers(large, at, bytes, generation)) return sim::toPointer(at + large.distance);
+  const sim::Recent &small = sim::smallEntry(at);
+  if (__builtin_expect(sim::covers(small, at, bytes, generation), 1)) return sim::toPointer(at + small.distance);
+  return sim::lookUp(at, bytes, generation);
 }

@@ -64,6 +64,19 @@ Place placeOf(const void *address, uint64_t bytes) {
 
 }  // namespace sim
 
+int32_t simDeviceTotal(void) { return sim::deviceCount(); }
+
+int32_t simForeignDevice(const void *address) {
+  const sim::Context *context = sim::currentContext();
+  if (context == nullptr) return -1;
+  for (int32_t id = 0; id < sim::deviceCount(); ++id) {
+    if (!sim::device(id).memory.owns(address)) continue;
+    const bool reachable = id == context->device->id || (context->device->peers.load() >> id & 1) != 0;
+    return reachable ? -1 : id;
+  }
+  return -1;
+}
+
 aclError aclrtMalloc(void **devPtr, size_t size, aclrtMemMallocPolicy policy) {
   SIM_ENTER(aclrtMalloc);
   return sim::mallocDevice(__func__, devPtr, size, policy, sim::Tail::kAdded);

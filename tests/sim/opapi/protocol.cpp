@@ -75,6 +75,10 @@ void testWorkspace() {
   EXPECT(aclnnReduceSum(workspace, size, executor, nullptr) == ACLNN_SUCCESS);
   EXPECT_VALUES(out.read(), {10}, 0);
   EXPECT(aclrtFree(workspace) == ACL_SUCCESS);
+  Tensor large(ACL_FLOAT, {1024}, {});
+  EXPECT(aclnnReduceSumGetWorkspaceSize(large, all, false, ACL_FLOAT, out, &size, &executor) == ACLNN_SUCCESS);
+  EXPECT(aclnnReduceSum(static_cast<char *>(large.memory()) + 512, size, executor, nullptr) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(messageHas("the workspace overlaps self"));
 }
 
 void testLifetimes() {
@@ -87,6 +91,18 @@ void testLifetimes() {
   Tensor successor(ACL_FLOAT, {4}, {5, 5, 5, 5}); /* takes the descriptor's place */
   EXPECT(aclnnAdd(nullptr, 0, sum.executor, nullptr) == ACLNN_ERR_PARAM_INVALID);
   EXPECT(messageHas("self was destroyed between the phases"));
+  EXPECT(sum.begin() == ACLNN_SUCCESS);
+  EXPECT(aclSetRawTensorAddr(sum.y, successor.memory()) == ACLNN_SUCCESS);
+  EXPECT(aclnnAdd(nullptr, 0, sum.executor, nullptr) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(messageHas("other was destroyed between the phases, or rewritten"));
+  EXPECT(sum.begin() == ACLNN_SUCCESS);
+  EXPECT(aclnnAdd(nullptr, 0, sum.executor, nullptr) == ACLNN_SUCCESS);
+  EXPECT_VALUES(sum.out.read(), {6, 7, 8, 9}, 0);
+  EXPECT(aclSetRawTensorAddr(sum.y, sum.y.memory()) == ACLNN_SUCCESS);
+  const int64_t four[] = {4};
+  EXPECT(sum.begin() == ACLNN_SUCCESS);
+  EXPECT(aclInitTensor(sum.y, four, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, four, 1, sum.y.memory()) == ACLNN_SUCCESS);
+  EXPECT(aclnnAdd(nullptr, 0, sum.executor, nullptr) == ACLNN_ERR_PARAM_INVALID);
   aclTensor *dead = Tensor(ACL_FLOAT, {4}, {}).release();
   EXPECT(aclDestroyTensor(dead) == ACLNN_SUCCESS);
   EXPECT(aclDestroyTensor(dead) == ACLNN_ERR_PARAM_INVALID);
@@ -134,6 +150,7 @@ void testRules() {
       {describe(nullptr, 0, ACL_FORMAT_ND, memory + 4), "multiple of 32"},
       {describe(nullptr, 1 << 30, ACL_FORMAT_ND, memory), "live device memory"},
       {describe(nullptr, 0, ACL_FORMAT_ND, nullptr), "live device memory"},
+      {describe(nullptr, 8, ACL_FORMAT_ND, memory), "the view of self needs 12 elements, its storage has 4"},
   };
   for (auto &test : cases) {
     currentCase() = test.message;

@@ -130,6 +130,8 @@ void testRows(aclrtStream stream) {
   CHECK_OK(aclrtMemcpy2dAsync(back.data(), 7, memory, 16, 7, 4, ACL_MEMCPY_DEVICE_TO_HOST, stream));
   CHECK(std::memcmp(&back[21], &source[30], 7) == 0);
   CHECK_CODE(aclrtMemcpy2d(memory, 6, source.data(), 10, 7, 4, ACL_MEMCPY_HOST_TO_DEVICE), ACL_ERROR_RT_PARAM_INVALID);
+  CHECK_CODE(aclrtMemcpy2d(memory, SIZE_MAX / 2, source.data(), 10, 7, 4, ACL_MEMCPY_HOST_TO_DEVICE),
+             ACL_ERROR_RT_PARAM_INVALID);
   CHECK_CODE(aclrtMemcpy2d(memory, 32, source.data(), 10, 7, 4, ACL_MEMCPY_HOST_TO_DEVICE), ACL_ERROR_RT_PARAM_INVALID);
   CHECK_OK(aclrtFree(memory));
 }

@@ -96,6 +96,7 @@ void testData() {
   CHECK(simLive(SIM_DATA_BUFFER) == 1);
   CHECK(aclGetDataBufferAddr(buffer) == &local && aclGetDataBufferSizeV2(buffer) == sizeof local);
   CHECK_OK(aclDestroyDataBuffer(buffer));
+  CHECK_CODE(aclDestroyDataBuffer(buffer), ACL_ERROR_RT_INVALID_HANDLE);
   CHECK_CODE(aclDestroyDataBuffer(nullptr), ACL_ERROR_INVALID_PARAM);
 }
 
