@@ -18,18 +18,20 @@ _RUNTIME_CLEANUP_REGISTERED = False
 _runtimes = {}                   # device index -> _Runtime that has been started
 _lock = threading.Lock()         # guards the start of devices
 _device_count = None
+_initialised = None              # the driver that has been through aclInit here
 _owns_acl = False                # aclInit was ours, so aclFinalize is
 _state = "open"                  # "closed" at exit; "forked" in the child of a process that had started ACL
 
 
 def _start_acl():
-    global _owns_acl
-    if _owns_acl:
+    global _initialised, _owns_acl
+    if _initialised is acl:
         return
     ret = acl.init()
     if ret != REPEAT_INITIALIZE:         # somebody else's aclInit serves as well, and is theirs to finalise
         check_status(ret, "aclInit")
         _owns_acl = True
+    _initialised = acl
 
 
 class _Runtime:
