@@ -27,7 +27,9 @@ cdef class NpuAllocator:
     cdef int process_retired(self) except -1
     cdef int release_cached(self) except -1
     cdef void drop_workspaces(self) noexcept
-    cdef void detach_unused(self) noexcept
+    cdef int wait_for_device(self) except -1
+    cdef Segment *detach_unused(self) noexcept
+    cdef void discard(self, Segment *detached) noexcept
     cdef int free_unwanted(self) except -1
 
 # `nbytes` > 0 of device memory that belongs to `stream`: 512-byte aligned, 32 bytes of tail.

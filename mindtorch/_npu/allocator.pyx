@@ -283,16 +283,39 @@ cdef class NpuAllocator:
         return block
 
     cdef int release_cached(self) except -1:
-        """Waits for the device, then gives every segment without a block in use back to the driver."""
-        use_device(self.device)
+        """Waits for the device, then gives every segment without a block in use back to the driver.
+
+        Other threads go on meanwhile: so segments are first taken out of reach, and freed when the device has done what
+        it was given up to then.
+        """
+        cdef Segment *detached
         self._stats.num_sync_all_streams += 1
-        with nogil:
-            check(api.aclrtSynchronizeDevice(), b"aclrtSynchronizeDevice")
+        self.wait_for_device()
         self.process_retired()
         drain_all(self.device)
         self.drop_workspaces()
-        self.detach_unused()
+        detached = self.detach_unused()
+        try:
+            if detached != NULL:
+                self.wait_for_device()
+        finally:
+            self.discard(detached)
         return self.free_unwanted()
+
+    cdef int wait_for_device(self) except -1:
+        use_device(self.device)
+        with nogil:
+            check(api.aclrtSynchronizeDevice(), b"aclrtSynchronizeDevice")
+        return 0
+
+    cdef void discard(self, Segment *detached) noexcept:
+        """Adds segments that the device no longer uses to those to be freed."""
+        cdef Segment *following
+        while detached != NULL:
+            following = detached.next
+            detached.next = self.unwanted
+            self.unwanted = detached
+            detached = following
 
     cdef void drop_workspaces(self) noexcept:
         cdef StreamSlot *stream = STREAMS
@@ -304,7 +327,9 @@ cdef class NpuAllocator:
                 self.give(block)
             stream = stream.next
 
-    cdef void detach_unused(self) noexcept:
+    cdef Segment *detach_unused(self) noexcept:
+        """Takes segments without a block in use out of every list; returns them, linked by `next`."""
+        cdef Segment *detached = NULL
         cdef Segment *segment = self.segments
         cdef Segment *following
         while segment != NULL:
@@ -318,10 +343,11 @@ cdef class NpuAllocator:
                     self.segments = following
                 if following != NULL:
                     following.previous = segment.previous
-                segment.next = self.unwanted
-                self.unwanted = segment
+                segment.next = detached
+                detached = segment
                 segment.stream.segments -= 1
             segment = following
+        return detached
 
     cdef int free_unwanted(self) except -1:
         cdef Segment *segment
