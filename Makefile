@@ -29,7 +29,7 @@ test: $(VENV)/.package $(VENV)/.test            ## the whole test suite, the san
 quick: $(VENV)/.package $(VENV)/.test            ## a small subset, in seconds
 	$(RUN) -m pytest -m quick $(PYTEST_ARGS)
 
-sanitizers: $(VENV)/.package $(VENV)/.test            ## the simulator's own tests under ASan, UBSan and TSan
+sanitizers: $(VENV)/.package $(VENV)/.test            ## the simulator's own tests under ASan, UBSan, TSan and valgrind
 	$(RUN) -m pytest -m sanitizers tests/sim $(PYTEST_ARGS)
 
 # libopenblas and generated code are not ours to format; the declarations in include/ keep the vendor's argument order
