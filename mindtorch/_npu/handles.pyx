@@ -8,9 +8,10 @@ from libc.stdint cimport intptr_t
 from libc.stdlib cimport calloc
 
 from mindtorch._npu.cann.acl_base_rt cimport (
-    ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE, ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, aclrtContext, aclrtEvent,
-    aclrtStream)
-from mindtorch._npu.cann.acl_rt cimport ACL_EVENT_RECORDED_STATUS_COMPLETE, aclrtEventRecordedStatus
+    ACL_ERROR_RT_INVALID_HANDLE, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE, ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC,
+    aclrtContext, aclrtEvent, aclrtStream)
+from mindtorch._npu.cann.acl_rt cimport (
+    ACL_EVENT_RECORDED_STATUS_COMPLETE, aclrtEventRecordedStatus, aclrtStreamStatus)
 from mindtorch._npu.cann.thread_state cimport ThreadState
 from mindtorch._npu.cann.thread_state_address cimport mindtorch_thread_state
 from mindtorch._npu.errors cimport check
@@ -116,12 +117,15 @@ cdef StreamSlot *take_stream(int device, int priority) except NULL:
     use_device(device)
     cdef StreamSlot *slot = STREAMS
     cdef aclrtStream handle = NULL
+    cdef aclrtStreamStatus state
     while slot != NULL and (slot.holders != 0 or slot.device != device or slot.priority != priority):
         slot = slot.next
     if slot == NULL:
         slot = new_stream(device)
         slot.priority = priority
     slot.holders = 1                 # before the GIL can be given up
+    if slot.handle != NULL and api.aclrtStreamQuery(slot.handle, &state) == ACL_ERROR_RT_INVALID_HANDLE:
+        slot.handle = NULL           # destroyed through its raw handle
     if slot.handle == NULL:
         try:
             check(api.aclrtCreateStreamWithConfig(&handle, 0, ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC),

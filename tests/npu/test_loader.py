@@ -211,6 +211,20 @@ def test_missing_symbols_are_named(tmp_path):
     assert "Install CANN 8.0 or newer" in done.stdout
 
 
+def test_an_operator_that_the_toolkit_lacks_raises_when_it_is_called(tmp_path):
+    shutil.copytree(toolkit.SIMULATOR, tmp_path / "older")
+    operators = tmp_path / "older" / "lib64" / "libopapi.so"
+    operators.write_bytes(operators.read_bytes().replace(b"\0aclnnRelu\0", b"\0aclnnReXX\0"))
+    code = ("import mindtorch\nx = mindtorch.tensor([-1.0, 2.0], device='npu')\nprint((x + x).tolist())\n"
+            "try:\n    x.relu()\nexcept NotImplementedError as error:\n    print(error)\nprint(x.relu_().tolist())")
+    done = run(code, MINDTORCH_CANN_HOME=str(tmp_path / "older"))
+    sums, error, relu = done.stdout.splitlines()
+    assert sums == "[-2.0, 4.0]"
+    assert error.startswith("aclnnRelu is not in CANN 8.5.0")
+    assert "it came with CANN 8.0" in error
+    assert relu == "[0.0, 2.0]"
+
+
 def test_undefined_symbol_means_versions_that_do_not_match(tmp_path):
     library(tmp_path / "lib64" / "libascendcl.so", "int rtFromTheFuture(void);\n"
             "int (*pointer)(void) = rtFromTheFuture;")

@@ -6,6 +6,7 @@ import pytest
 
 import mindtorch as torch
 from mindtorch import sim
+from mindtorch._npu import acl
 
 
 def busy(size=600, rounds=6):
@@ -162,3 +163,16 @@ def test_work_of_a_dropped_stream_still_runs():
     del stream
     torch.npu.synchronize()
     assert result[1, 1].item() == pytest.approx(1.0)
+
+
+def test_a_stream_destroyed_by_its_handle_is_an_error_and_no_other_stream_suffers():
+    ones = torch.ones(3, device="npu")
+    stream = torch.npu.Stream()
+    assert acl.rt.destroy_stream(stream.npu_stream) == 0
+    with pytest.raises(RuntimeError, match="aclrtSynchronizeStream failed with code 107017"):
+        stream.synchronize()
+    with torch.npu.stream(stream), pytest.raises(RuntimeError, match="aclnnAdd failed"):
+        ones + ones
+    del stream
+    with torch.npu.stream(torch.npu.Stream()):
+        assert (ones + ones).tolist() == [2, 2, 2]

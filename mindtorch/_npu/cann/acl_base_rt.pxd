@@ -31,6 +31,7 @@ cdef extern from "acl/acl_base_rt.h" nogil:
 
     int ACL_SUCCESS
     int ACL_ERROR_REPEAT_INITIALIZE
+    int ACL_ERROR_RT_INVALID_HANDLE
     int ACL_ERROR_RT_MEMORY_ALLOCATION
     int ACL_ERROR_RT_STREAM_SYNC_TIMEOUT
     unsigned int ACL_EVENT_SYNC
