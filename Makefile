@@ -49,8 +49,9 @@ format: $(VENV)/.lint            ## lets ruff and clang-format mend what they ca
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/clang-format -i $(NATIVE)
 
-bench: $(VENV)/.package $(VENV)/.test $(VENV)/.bench            ## host cost of ops, beside the C floor and torch
+bench: $(VENV)/.package $(VENV)/.test $(VENV)/.bench            ## host cost of ops, beside the C floor and torch; kernels beside NumPy
 	$(RUN) -m bench.report
+	$(RUN) -m bench.kernels
 
 build: $(VENV)/.package            ## compile in place
 

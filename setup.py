@@ -47,9 +47,10 @@ LIBRARIES = [
     SharedLibrary("acl_op_compiler", "op_compiler", needs=["ascendcl"]),
     SharedLibrary("hccl", "hccl", needs=["ascendcl"]),
     SharedLibrary("nnopbase", "nnopbase", needs=["ascendcl"]),
-    # Kernels: no errno and no floating point traps, which keep loops from being vectorised and change no result.
+    # Kernels: no errno and no floating point traps, which keep loops from being vectorised and change no result; no
+    # fused multiply-add, so that every processor computes the same bits.
     SharedLibrary("opapi", "opapi", needs=["nnopbase", "ascendcl"], libraries=["dl"],
-                  extra_compile_args=["-O3", "-fno-math-errno", "-fno-trapping-math"]),
+                  extra_compile_args=["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]),
 ]
 
 

@@ -1,4 +1,6 @@
 """mindtorch/_npu/_gen: one function a row and operator call, and the declarations of the operators."""
+import keyword
+
 from .aclnn import operators
 from .aclnn_calls import ACL_DTYPES, ALL_DTYPES, alternatives, available, read_call
 from .emit_core import NOTE, SCALAR_IMPORT, kernel_parameters
@@ -29,7 +31,8 @@ def api_pxd() -> str:
 
 def _parameter(parameter) -> str:
     type_ = "cbool" if parameter.type == "bool" else parameter.type
-    return f"{type_}{parameter.name}" if type_.endswith("*") else f"{type_} {parameter.name}"
+    name = f"{parameter.name}_" if keyword.iskeyword(parameter.name) else parameter.name    # `from`, of a random op
+    return f"{type_}{name}" if type_.endswith("*") else f"{type_} {name}"
 
 
 def ops_header() -> str:

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "opapi/vector.h"
+
 namespace sim {
 namespace {
 
@@ -18,25 +20,14 @@ struct Bool {
   uint8_t byte;
 };
 
-float bitsToFloat(uint32_t bits) {
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-uint32_t floatToBits(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
+/* Choices instead of branches, here and in narrow, so that loops of them are vectorised. */
 float widen(Half half) {
   uint32_t sign = (half.bits & 0x8000u) << 16;
   uint32_t magnitude = half.bits & 0x7FFFu;
-  if (magnitude >= 0x7C00u) return bitsToFloat(sign | 0x7F800000u | (magnitude & 0x3FFu) << 13);
-  if (magnitude >= 0x0400u) return bitsToFloat(sign | ((magnitude << 13) + (112u << 23)));
-  float subnormal = static_cast<float>(magnitude) * 0x1p-24f;
-  return sign != 0 ? -subnormal : subnormal;
+  uint32_t normal = (magnitude << 13) + (112u << 23);
+  uint32_t subnormal = floatToBits(static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24f);
+  uint32_t finite = magnitude >= 0x0400u ? normal : subnormal;
+  return bitsToFloat(sign | (magnitude >= 0x7C00u ? magnitude << 13 | 0x7F800000u : finite));
 }
 
 float widen(BFloat value) { return bitsToFloat(static_cast<uint32_t>(value.bits) << 16); }
@@ -50,17 +41,11 @@ void narrow(float value, Half *half) {
   uint32_t bits = floatToBits(value);
   uint32_t sign = bits >> 16 & 0x8000u;
   uint32_t magnitude = bits & 0x7FFFFFFFu;
-  uint32_t result;
-  if (magnitude > 0x7F800000u) {
-    result = 0x7E00u;
-  } else if (magnitude >= 0x47800000u) {
-    result = 0x7C00u; /* 65536 and more */
-  } else if (magnitude >= 0x38800000u) {
-    result = roundAway(magnitude - (112u << 23), 13); /* a carry into the exponent is right, up to infinity */
-  } else {
-    result = static_cast<uint32_t>(std::nearbyint(std::fabs(value) * 0x1p24f)); /* subnormal: a multiple of 2^-24 */
-  }
-  half->bits = static_cast<uint16_t>(sign | result);
+  uint32_t normal = roundAway(magnitude - (112u << 23), 13); /* a carry into the exponent is right, up to infinity */
+  uint32_t subnormal = floatToBits(bitsToFloat(magnitude) + 0.5f) - 0x3F000000u; /* next to 0.5 bits are 2^-24 apart */
+  uint32_t finite = magnitude >= 0x38800000u ? normal : subnormal;
+  uint32_t result = magnitude >= 0x47800000u ? 0x7C00u : finite; /* 65536 and more */
+  half->bits = static_cast<uint16_t>(sign | (magnitude > 0x7F800000u ? 0x7E00u : result));
 }
 
 void narrow(float value, BFloat *result) {
@@ -85,6 +70,12 @@ template <class C, class T>
 C loadAs(T value) {
   if constexpr (std::is_same<T, Bool>::value) {
     return static_cast<C>(value.byte != 0 ? 1 : 0);
+  } else if constexpr (std::is_same<C, Truth>::value) {
+    if constexpr (isSmallFloat<T>) {
+      return (value.bits & 0x7FFFu) != 0;
+    } else {
+      return value != T(0);
+    }
   } else if constexpr (isSmallFloat<T>) {
     return loadAs<C>(widen(value));
   } else if constexpr (isComplex<T>) {
@@ -130,7 +121,7 @@ T storeAs(C value) {
 }
 
 template <class T, class C>
-inline void loadAll(const char *memory, int64_t stride, C *to, int64_t count) {
+SIM_INLINE void loadAll(const char *memory, int64_t stride, C *to, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     T value;
     std::memcpy(&value, memory + i * stride, sizeof value);
@@ -140,14 +131,14 @@ inline void loadAll(const char *memory, int64_t stride, C *to, int64_t count) {
 
 /* A loop of its own for what lies side by side: the compiler vectorises it. */
 template <class T, class C>
-void load(const char *memory, int64_t stride, void *array, int64_t count) {
+SIM_CLONES void load(const char *memory, int64_t stride, void *array, int64_t count) {
   C *to = static_cast<C *>(array);
   if (stride == sizeof(T)) return loadAll<T>(memory, sizeof(T), to, count);
   loadAll<T>(memory, stride, to, count);
 }
 
 template <class T, class C>
-inline void storeAll(const C *from, char *memory, int64_t stride, int64_t count) {
+SIM_INLINE void storeAll(const C *from, char *memory, int64_t stride, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     T value = storeAs<T>(from[i]);
     std::memcpy(memory + i * stride, &value, sizeof value);
@@ -155,7 +146,7 @@ inline void storeAll(const C *from, char *memory, int64_t stride, int64_t count)
 }
 
 template <class T, class C>
-void store(const void *array, char *memory, int64_t stride, int64_t count) {
+SIM_CLONES void store(const void *array, char *memory, int64_t stride, int64_t count) {
   const C *from = static_cast<const C *>(array);
   if (stride == sizeof(T)) return storeAll<T>(from, memory, sizeof(T), count);
   storeAll<T>(from, memory, stride, count);
@@ -181,18 +172,18 @@ void storeRaw(const void *array, char *memory, int64_t stride, int64_t count) {
   for (int64_t i = 0; i < count; ++i, memory += stride) std::memcpy(memory, from + i * Size, Size);
 }
 
-constexpr int32_t kComputeSizes[] = {4, 8, 8, 16};
+constexpr int32_t kComputeSizes[] = {sizeof(float), sizeof(double), sizeof(int64_t), sizeof(Complex), sizeof(Truth)};
 
 struct Rows {
-  LoadRow load[5];
-  StoreRow store[5];
+  LoadRow load[kComputeCount + 1];
+  StoreRow store[kComputeCount + 1];
 };
 
 template <class T>
 constexpr Rows rowsOf() {
   constexpr int size = sizeof(T);
-  return {{load<T, float>, load<T, double>, load<T, int64_t>, load<T, Complex>, loadRaw<size>},
-          {store<T, float>, store<T, double>, store<T, int64_t>, store<T, Complex>, storeRaw<size>}};
+  return {{load<T, float>, load<T, double>, load<T, int64_t>, load<T, Complex>, load<T, Truth>, loadRaw<size>},
+          {store<T, float>, store<T, double>, store<T, int64_t>, store<T, Complex>, store<T, Truth>, storeRaw<size>}};
 }
 
 struct TypeFacts {
@@ -316,7 +307,8 @@ Cursor::Cursor(const Operand &operand)
   same_type_ = operand.compute == kRaw || (operand.compute == kF32 && operand.type == ACL_FLOAT) ||
                (operand.compute == kF64 && operand.type == ACL_DOUBLE) ||
                (operand.compute == kI64 && operand.type == ACL_INT64) ||
-               (operand.compute == kC128 && operand.type == ACL_COMPLEX128);
+               (operand.compute == kC128 && operand.type == ACL_COMPLEX128) ||
+               (operand.compute == kTruth && operand.type == ACL_BOOL);
   for (int32_t i = 0; i < operand.rank; ++i) { /* neighbours that are one run become one dimension */
     int64_t dim = operand.dims[i], stride = operand.strides[i] * item_;
     if (dim == 1) continue;
@@ -362,9 +354,9 @@ void Cursor::walk(int64_t count, Row row) {
   }
 }
 
-void *Cursor::direct(int64_t count) const {
+int64_t Cursor::directRun() const {
   int32_t last = rank_ - 1;
-  return same_type_ && strides_[last] == item_ && dims_[last] - index_[last] >= count ? position_ : nullptr;
+  return same_type_ && strides_[last] == item_ ? dims_[last] - index_[last] : 0;
 }
 
 const void *Cursor::read(void *buffer, int64_t count) {

@@ -1,7 +1,9 @@
 /* From the data types in device memory to the few types that kernels compute in, and back.
  *
  * float16 and bfloat16 compute in float; bool and all integers in int64 (two's complement: what wraps there wraps to
- * the same bits in the narrower type); both complex types in complex<double>. Raw moves bits without reading them. */
+ * the same bits in the narrower type); both complex types in complex<double>. Truth is a byte per element, not 0 where
+ * the element is not 0: what logic and conditions read, and what comparisons write. Raw moves bits without reading
+ * them. */
 #ifndef MINDTORCH_SIM_OPAPI_CONVERT_H_
 #define MINDTORCH_SIM_OPAPI_CONVERT_H_
 #include <complex>
@@ -14,14 +16,21 @@ namespace sim {
 
 using Complex = std::complex<double>;
 
-enum Compute : uint8_t { kF32, kF64, kI64, kC128, kRaw, kNoCompute };
+enum Compute : uint8_t { kF32, kF64, kI64, kC128, kTruth, kRaw, kNoCompute };
+constexpr int kComputeCount = kRaw; /* types that loops are written for */
+using Truth = uint8_t;              /* written as 0 or 1; read as 0 or anything else */
 enum Category : uint8_t { kBool, kInteger, kFloating, kComplex, kNoCategory };
 
 template <class C>
 constexpr Compute computeOfType() {
   if (std::is_same<C, float>::value) return kF32;
   if (std::is_same<C, double>::value) return kF64;
-  return std::is_same<C, int64_t>::value ? kI64 : kC128;
+  if (std::is_same<C, Truth>::value) return kTruth;
+  if (std::is_same<C, int64_t>::value) return kI64;
+  static_assert(std::is_arithmetic<C>::value || std::is_same<C, Complex>::value, "no compute type");
+  static_assert(!std::is_integral<C>::value || std::is_same<C, Truth>::value || std::is_same<C, int64_t>::value,
+                "a result that no compute type holds");
+  return kC128;
 }
 
 constexpr uint32_t kTypeCount = ACL_BF16 + 1; /* no type with kernels has a higher number */
@@ -58,7 +67,8 @@ class Cursor {
   /* The next `count` (at most kBlock) elements as the operand's compute type: `buffer`, or the memory itself. */
   const void *read(void *buffer, int64_t count);
   /* Memory for the next `count` elements where it has the compute type and no gaps, else NULL. Does not move. */
-  void *direct(int64_t count) const;
+  void *direct(int64_t count) const { return directRun() >= count ? position_ : nullptr; }
+  int64_t directRun() const; /* how many elements lie so from here on */
   void write(const void *array, int64_t count);
   void skip(int64_t count);
   void moveTo(char *base); /* the first element again, at another address */

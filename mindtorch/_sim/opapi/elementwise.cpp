@@ -1,5 +1,6 @@
 /* Checks and driver of all elementwise operators: block by block through the operands' cursors. */
 #include <algorithm>
+#include <utility>
 
 #include "opapi/loops.h"
 
@@ -42,6 +43,20 @@ bool sameShape(const Operand &a, const Operand &b) {
   return true;
 }
 
+/* Sorts the dimensions by the model's strides, so that memory is walked from its start to its end. Every operand has
+ * the model's shape. */
+void orderDims(aclOpExecutor &executor, const Operand &model) {
+  const auto step = [&model](int32_t i) { return model.dims[i] == 1 ? INT64_MAX : model.strides[i]; };
+  for (int32_t i = 1; i < model.rank; ++i) {
+    for (int32_t k = i; k > 0 && step(k - 1) < step(k); --k) {
+      for (Operand &operand : executor.operands) {
+        std::swap(operand.dims[k - 1], operand.dims[k]);
+        std::swap(operand.strides[k - 1], operand.strides[k]);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 aclnnStatus prepareElementwise(aclOpExecutor &executor, const Argument *, const OpBody &body) {
@@ -61,7 +76,7 @@ aclnnStatus prepareLoops(aclOpExecutor &executor, const Loops &loops, int64_t va
   if (variant & kPromoteFirst) type = promoteNumber(type, executor.numbers[0]);
   if (variant & kPromoteSecond) type = promoteNumber(type, executor.numbers[1]);
   if ((variant & kFloatResult) && categoryOf(type) < kFloating) type = ACL_FLOAT;
-  uint8_t compute = computeOf(type);
+  uint8_t compute = loops.loop[kTruth] != nullptr ? kTruth : computeOf(type);
   if (compute >= kRaw || loops.loop[compute] == nullptr) return refuseType(executor, type);
   if ((variant & kOrdered) && type == ACL_UINT64) return refuseType(executor, type);
   aclnnStatus status = requireCast(executor, resultType(type, variant), out);
@@ -82,6 +97,7 @@ aclnnStatus prepareLoops(aclOpExecutor &executor, const Loops &loops, int64_t va
     }
   }
   for (Operand &operand : executor.operands) operand.compute = compute;
+  orderDims(executor, out);
   executor.attributes[0] = loops.result[compute];
   executor.kernel = &loops.loop[compute];
   executor.run = runElementwise;
@@ -92,8 +108,7 @@ aclnnStatus prepareLoops(aclOpExecutor &executor, const Loops &loops, int64_t va
 aclError runElementwise(const aclOpExecutor &executor) {
   Operand out = firstOut(executor);
   out.compute = static_cast<uint8_t>(executor.attributes[0]);
-  int64_t total = 1;
-  for (int32_t i = 0; i < out.rank; ++i) total *= out.dims[i];
+  const int64_t total = out.count;
   if (total == 0) return ACL_SUCCESS;
   alignas(64) char buffers[kMaxInputs + 1][kBlockBytes];
   alignas(Cursor) char room[kMaxInputs][sizeof(Cursor)];
@@ -109,9 +124,11 @@ aclError runElementwise(const aclOpExecutor &executor) {
   Loop loop = *static_cast<const Loop *>(executor.kernel);
   LoopArguments arguments{};
   arguments.numbers = executor.numbers;
-  for (int64_t first = 0; first < total; first += kBlock) {
+  for (int64_t first = 0; first < total; first += arguments.count) {
+    int64_t run = output.directRun();
+    for (uint32_t i = 0; i < count; ++i) run = std::min(run, inputs[i]->directRun());
     arguments.first = first;
-    arguments.count = std::min(kBlock, total - first);
+    arguments.count = std::max(run, std::min(kBlock, total - first)); /* where nothing is converted, all at once */
     for (uint32_t i = 0; i < count; ++i) arguments.in[i] = inputs[i]->read(buffers[i], arguments.count);
     void *direct = output.direct(arguments.count);
     arguments.out = direct != nullptr ? direct : buffers[kMaxInputs];
@@ -132,7 +149,7 @@ uint8_t copyCompute(aclDataType from, aclDataType to) {
 }
 
 void convertView(const Operand &in, const Operand &out) {
-  int64_t total = 1;
+  int64_t total = 1; /* not out.count, for slices of an operand */
   for (int32_t i = 0; i < out.rank; ++i) total *= out.dims[i];
   if (total == 0) return;
   alignas(64) char buffer[kBlockBytes];
@@ -163,6 +180,7 @@ aclnnStatus prepareCopy(aclOpExecutor &executor, Operand &in, Operand &out) {
   if (status != ACLNN_SUCCESS) return status;
   expandTo(&in, shape);
   in.compute = out.compute = copyCompute(in.type, out.type);
+  orderDims(executor, out);
   executor.attributes[0] = &in - executor.operands.begin();
   executor.attributes[1] = &out - executor.operands.begin();
   executor.run = runCopy;

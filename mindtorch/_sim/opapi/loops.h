@@ -1,15 +1,16 @@
 /* Elementwise kernels: one line each, instantiated for the compute types they name.
  *
- *   SIM_ELEMENT(Exp, 1, kFloats | kComplexes, 0, std::exp(x))
+ *   SIM_ELEMENT(Exp, 1, kFloats | kComplexes, 0, vec::exp(x))
  *
  * reads: Exp takes 1 input, computes in the floating and complex types, takes 0 scalars, and yields the expression in
- * x, y, z (the inputs) and p[0], p[1] (the scalars). A bool result is written as 0 or 1. */
+ * x, y, z (the inputs) and p[0], p[1] (the scalars). A loop of kTruths takes every type, as its truth values. */
 #ifndef MINDTORCH_SIM_OPAPI_LOOPS_H_
 #define MINDTORCH_SIM_OPAPI_LOOPS_H_
 #include <cmath>
 #include <limits>
 
 #include "opapi/op.h"
+#include "opapi/vector.h"
 
 namespace sim {
 
@@ -17,6 +18,7 @@ enum ComputeMask : unsigned {
   kFloats = 1u << kF32 | 1u << kF64,
   kIntegers = 1u << kI64,
   kComplexes = 1u << kC128,
+  kTruths = 1u << kTruth,
   kReals = kFloats | kIntegers,
   kAll = kReals | kComplexes,
 };
@@ -33,9 +35,9 @@ enum ElementwiseVariant : int64_t {
 };
 
 struct Loops {
-  Loop loop[4];      /* by compute type; NULL: not for this type */
-  uint8_t result[4]; /* compute type of what the loop writes */
-  int numbers;       /* scalars the loop reads, converted to the compute type */
+  Loop loop[kComputeCount];      /* by compute type; NULL: not for this type */
+  uint8_t result[kComputeCount]; /* compute type of what the loop writes */
+  int numbers;                   /* scalars the loop reads, converted to the compute type */
 };
 
 aclnnStatus prepareElementwise(aclOpExecutor &executor, const Argument *arguments, const OpBody &body);
@@ -109,51 +111,58 @@ C smaller(C a, C b) {
   return a < b || isNan(a) ? a : b;
 }
 
+/* What the loop writes: a truth value for each bool. */
+template <class T>
+using Written = std::conditional_t<std::is_same<T, bool>::value, Truth, T>;
 template <class F, class C>
-void elementLoop(const LoopArguments &arguments) {
+using ResultOf = Written<decltype(F::apply(C(), C(), C(), static_cast<const C *>(nullptr)))>;
+
+template <class F, class C>
+SIM_CLONES void elementLoop(const LoopArguments &arguments) {
   C p[2] = {};
   for (int i = 0; i < F::kNumbers; ++i) p[i] = numberAs<C>(arguments.numbers[i]);
   const C *x = static_cast<const C *>(arguments.in[0]);
   const C *y = F::kInputs > 1 ? static_cast<const C *>(arguments.in[1]) : x;
   const C *z = F::kInputs > 2 ? static_cast<const C *>(arguments.in[2]) : x;
-  using Result = decltype(F::apply(*x, *y, *z, p));
-  using Out = std::conditional_t<std::is_same<Result, bool>::value, int64_t, Result>;
-  Out *out = static_cast<Out *>(arguments.out);
-  for (int64_t i = 0; i < arguments.count; ++i) out[i] = F::apply(x[i], y[i], z[i], p);
+  ResultOf<F, C> *out = static_cast<ResultOf<F, C> *>(arguments.out);
+  const int64_t count = arguments.count;
+  SIM_INDEPENDENT
+  for (int64_t i = 0; i < count; ++i) out[i] = F::apply(x[i], y[i], z[i], p);
 }
 
 template <class F, class C>
 constexpr void addLoop(Loops *loops) {
   constexpr Compute compute = computeOfType<C>();
   if constexpr ((F::kTypes >> compute & 1u) != 0) {
-    using Result = decltype(F::apply(C(), C(), C(), static_cast<const C *>(nullptr)));
     loops->loop[compute] = elementLoop<F, C>;
-    loops->result[compute] = std::is_same<Result, bool>::value ? kI64 : computeOfType<Result>();
+    loops->result[compute] = computeOfType<ResultOf<F, C>>();
   }
 }
 
 template <class F>
 constexpr Loops makeLoops() {
-  Loops loops{{nullptr, nullptr, nullptr, nullptr}, {kF32, kF64, kI64, kC128}, F::kNumbers};
+  Loops loops{{}, {}, F::kNumbers};
   addLoop<F, float>(&loops);
   addLoop<F, double>(&loops);
   addLoop<F, int64_t>(&loops);
   addLoop<F, Complex>(&loops);
+  addLoop<F, Truth>(&loops);
   return loops;
 }
 
 template <class F>
 constexpr Loops kLoopsOf = makeLoops<F>();
 
-#define SIM_ELEMENT(Name, inputs, types, scalars, expression)                                                          \
-  struct Name {                                                                                                        \
-    static constexpr int kInputs = inputs;                                                                             \
-    static constexpr unsigned kTypes = types;                                                                          \
-    static constexpr int kNumbers = scalars;                                                                           \
-    template <class C>                                                                                                 \
-    static auto apply([[maybe_unused]] C x, [[maybe_unused]] C y, [[maybe_unused]] C z, [[maybe_unused]] const C *p) { \
-      return expression;                                                                                               \
-    }                                                                                                                  \
+#define SIM_ELEMENT(Name, inputs, types, scalars, expression)                                      \
+  struct Name {                                                                                    \
+    static constexpr int kInputs = inputs;                                                         \
+    static constexpr unsigned kTypes = types;                                                      \
+    static constexpr int kNumbers = scalars;                                                       \
+    template <class C>                                                                             \
+    static SIM_INLINE auto apply([[maybe_unused]] C x, [[maybe_unused]] C y, [[maybe_unused]] C z, \
+                                 [[maybe_unused]] const C *p) {                                    \
+      return expression;                                                                           \
+    }                                                                                              \
   };
 
 #define SIM_ELEMENTWISE(op, Name, variant) SIM_OP(op, prepareElementwise, &kLoopsOf<Name>, variant)

@@ -1,4 +1,4 @@
-/* Comparisons and logic: the result is a bool, written in the output's type. */
+/* Comparisons and logic: the result is a truth value, written in the output's type. */
 #include "opapi/loops.h"
 
 namespace sim {
@@ -16,8 +16,8 @@ SIM_ELEMENT(LtNumber, 1, kReals, 1, x < p[0])
 SIM_ELEMENT(LeNumber, 1, kReals, 1, x <= p[0])
 SIM_ELEMENT(GtNumber, 1, kReals, 1, x > p[0])
 SIM_ELEMENT(GeNumber, 1, kReals, 1, x >= p[0])
-SIM_ELEMENT(LogicalAnd, 2, kAll, 0, x != C(0) && y != C(0))
-SIM_ELEMENT(LogicalOr, 2, kAll, 0, x != C(0) || y != C(0))
+SIM_ELEMENT(LogicalAnd, 2, kTruths, 0, x != 0 && y != 0)
+SIM_ELEMENT(LogicalOr, 2, kTruths, 0, (x | y) != 0)
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace sim {
 namespace {
@@ -11,77 +12,89 @@ C *valuesOf(Lanes *lanes) {
   return reinterpret_cast<C *>(lanes->values);
 }
 
+/* As many parts as a loop folds side by side: one would wait for its own last step. */
+constexpr int64_t kParts = 32;
+
 template <class C>
 struct Sum {
-  /* Several partial sums: one would wait for its own last addition. */
-  static void along(Lanes *lanes, int64_t lane, const void *block, int64_t count, int64_t) {
-    constexpr int64_t kParts = 8;
+  using Value = std::conditional_t<std::is_same<C, float>::value, double, C>;
+
+  SIM_CLONES static void along(Lanes *lanes, int64_t lane, const void *block, int64_t count, int64_t) {
     const C *values = static_cast<const C *>(block);
-    C parts[kParts] = {};
+    Value &sum = valuesOf<Value>(lanes)[lane];
     int64_t i = 0;
-    for (; i + kParts <= count; i += kParts) {
-      for (int64_t k = 0; k < kParts; ++k) parts[k] = add(parts[k], values[i + k]);
+    if (count >= kParts) {
+      Value parts[kParts] = {};
+      for (; i + kParts <= count; i += kParts) {
+        for (int64_t k = 0; k < kParts; ++k) parts[k] = add(parts[k], Value(values[i + k]));
+      }
+      for (Value part : parts) sum = add(sum, part);
     }
-    for (; i < count; ++i) parts[0] = add(parts[0], values[i]);
-    C &sum = valuesOf<C>(lanes)[lane];
-    for (C part : parts) sum = add(sum, part);
+    for (; i < count; ++i) sum = add(sum, Value(values[i]));
   }
-  static void across(Lanes *lanes, const void *row, int64_t count, int64_t) {
+  SIM_CLONES static void across(Lanes *lanes, const void *row, int64_t count, int64_t) {
     const C *values = static_cast<const C *>(row);
-    C *sums = valuesOf<C>(lanes);
-    for (int64_t i = 0; i < count; ++i) sums[i] = add(sums[i], values[i]);
+    Value *sums = valuesOf<Value>(lanes);
+    SIM_INDEPENDENT
+    for (int64_t i = 0; i < count; ++i) sums[i] = add(sums[i], Value(values[i]));
   }
 };
 
 /* The first extreme element wins, and the first NaN wins over everything. Placed: its position is wanted too. */
 template <class C, bool Largest, bool Placed>
 struct Extreme {
-  static bool beats(C a, C b) { return Largest ? a > b : a < b; }
-  static C pick(C a, C b) { return beats(a, b) ? a : b; }
+  using Value = C;
+  static SIM_INLINE bool beats(C a, C b) { return Largest ? a > b : a < b; }
+  static SIM_INLINE C pick(C a, C b) { return beats(a, b) ? a : b; }
 
   /* The extreme of the block and of `best`; a NaN where there is one. */
-  static C extremeOf(const C *values, int64_t count, C best) {
-    constexpr int64_t kParts = 8;
-    C parts[kParts], nans[kParts] = {};
-    std::fill(parts, parts + kParts, best);
+  static SIM_INLINE C extremeOf(const C *values, int64_t count, C best) {
     int64_t i = 0;
-    for (; i + kParts <= count; i += kParts) {
+    if (count >= kParts) {
+      C parts[kParts], nans[kParts] = {};
+      std::fill(parts, parts + kParts, best);
+      for (; i + kParts <= count; i += kParts) {
+        for (int64_t k = 0; k < kParts; ++k) {
+          const C value = values[i + k];
+          parts[k] = pick(value, parts[k]);
+          nans[k] = isNan(value) ? value : nans[k];
+        }
+      }
       for (int64_t k = 0; k < kParts; ++k) {
-        parts[k] = pick(values[i + k], parts[k]);
-        nans[k] = isNan(values[i + k]) ? values[i + k] : nans[k];
+        if (isNan(nans[k])) return nans[k];
+        best = pick(parts[k], best);
       }
     }
     for (; i < count; ++i) {
-      parts[0] = pick(values[i], parts[0]);
-      nans[0] = isNan(values[i]) ? values[i] : nans[0];
-    }
-    for (int64_t k = 0; k < kParts; ++k) {
-      if (isNan(nans[k])) return nans[k];
-      best = pick(parts[k], best);
+      if (isNan(values[i])) return values[i];
+      best = pick(values[i], best);
     }
     return best;
   }
 
-  static void along(Lanes *lanes, int64_t lane, const void *block, int64_t count, int64_t position) {
+  SIM_CLONES static void along(Lanes *lanes, int64_t lane, const void *block, int64_t count, int64_t position) {
     const C *values = static_cast<const C *>(block);
     C &best = valuesOf<C>(lanes)[lane];
     if (position == 0) best = values[0];
     if (isNan(best)) return;
     const C extreme = extremeOf(values, count, best);
     if (!beats(extreme, best) && !isNan(extreme)) return;
+    best = extreme;
+    if (!Placed) return;
     int64_t i = 0;
     while (isNan(extreme) ? !isNan(values[i]) : values[i] != extreme) ++i;
-    best = values[i];
     lanes->integers[lane] = position + i;
   }
-  static void across(Lanes *lanes, const void *row, int64_t count, int64_t position) {
+  SIM_CLONES static void across(Lanes *lanes, const void *row, int64_t count, int64_t position) {
     const C *values = static_cast<const C *>(row);
     C *best = valuesOf<C>(lanes);
     if (position == 0) std::copy(values, values + count, best);
+    SIM_INDEPENDENT
     for (int64_t i = 0; i < count; ++i) {
-      bool better = beats(values[i], best[i]) || (isNan(values[i]) && (!Placed || !isNan(best[i])));
-      best[i] = better ? values[i] : best[i];
-      if (Placed) lanes->integers[i] = better ? position : lanes->integers[i];
+      const C value = values[i], old = best[i];
+      const bool better = beats(value, old) | (isNan(value) & !isNan(old));
+      best[i] = better ? value : old;
+      if constexpr (Placed) lanes->integers[i] = better ? position : lanes->integers[i];
     }
   }
 };
@@ -95,50 +108,52 @@ template <class C>
 using MinimumAt = Extreme<C, false, true>;
 
 template <class C, bool All>
-struct Truth {
-  static void along(Lanes *lanes, int64_t lane, const void *block, int64_t count, int64_t) {
+struct Truths {
+  using Value = C;
+  SIM_CLONES static void along(Lanes *lanes, int64_t lane, const void *block, int64_t count, int64_t) {
     const C *values = static_cast<const C *>(block);
-    for (int64_t i = 0; i < count; ++i) {
-      if ((values[i] != C(0)) != All) lanes->integers[lane] = !All;
-    }
+    C found = 0; /* an element that decides */
+    for (int64_t i = 0; i < count; ++i) found |= static_cast<C>((values[i] != 0) != All);
+    if (found != 0) lanes->integers[lane] = !All;
   }
-  static void across(Lanes *lanes, const void *row, int64_t count, int64_t) {
+  SIM_CLONES static void across(Lanes *lanes, const void *row, int64_t count, int64_t) {
     const C *values = static_cast<const C *>(row);
+    SIM_INDEPENDENT
     for (int64_t i = 0; i < count; ++i) {
-      if ((values[i] != C(0)) != All) lanes->integers[i] = !All;
+      lanes->integers[i] = (values[i] != 0) != All ? static_cast<int64_t>(!All) : lanes->integers[i];
     }
   }
 };
 template <class C>
-using AllOf = Truth<C, true>;
+using AllOf = Truths<C, true>;
 template <class C>
-using AnyOf = Truth<C, false>;
+using AnyOf = Truths<C, false>;
 
 template <template <class> class Fold, class C>
 constexpr void addFold(Reducer *reducer) {
-  reducer->along[computeOfType<C>()] = Fold<C>::along;
-  reducer->across[computeOfType<C>()] = Fold<C>::across;
+  constexpr Compute compute = computeOfType<C>();
+  reducer->along[compute] = Fold<C>::along;
+  reducer->across[compute] = Fold<C>::across;
+  reducer->result[compute] = computeOfType<typename Fold<C>::Value>();
+}
+
+template <template <class> class Fold, class... Types>
+constexpr Reducer reducerOf(int64_t start, bool truth, bool needs_elements, bool mean = false) {
+  Reducer reducer{{}, {}, {}, start, mean, truth, needs_elements};
+  (addFold<Fold, Types>(&reducer), ...);
+  return reducer;
 }
 
 template <template <class> class Fold>
-constexpr Reducer ofReals(int64_t start, bool truth, bool needs_elements) {
-  Reducer reducer{{}, {}, start, false, truth, needs_elements};
-  addFold<Fold, double>(&reducer);
-  addFold<Fold, int64_t>(&reducer);
-  return reducer;
+constexpr Reducer extremes() {
+  return reducerOf<Fold, float, double, int64_t>(0, false, true);
 }
 
-constexpr Reducer sums(bool mean) {
-  Reducer reducer = ofReals<Sum>(0, false, false);
-  addFold<Sum, Complex>(&reducer);
-  reducer.mean = mean;
-  return reducer;
-}
-
-constexpr Reducer kSum = sums(false), kMean = sums(true);
-constexpr Reducer kMaximum = ofReals<Maximum>(0, false, true), kMinimum = ofReals<Minimum>(0, false, true);
-constexpr Reducer kMaximumAt = ofReals<MaximumAt>(0, false, true), kMinimumAt = ofReals<MinimumAt>(0, false, true);
-constexpr Reducer kAllOf = ofReals<AllOf>(1, true, false), kAnyOf = ofReals<AnyOf>(0, true, false);
+constexpr Reducer kSum = reducerOf<Sum, float, double, int64_t, Complex>(0, false, false);
+constexpr Reducer kMean = reducerOf<Sum, float, double, int64_t, Complex>(0, false, false, true);
+constexpr Reducer kMaximum = extremes<Maximum>(), kMinimum = extremes<Minimum>();
+constexpr Reducer kMaximumAt = extremes<MaximumAt>(), kMinimumAt = extremes<MinimumAt>();
+constexpr Reducer kAllOf = reducerOf<AllOf, Truth>(1, true, false), kAnyOf = reducerOf<AnyOf, Truth>(0, true, false);
 
 enum Attribute { kMask, kCompute, kValueOut, kIndexOut };
 
@@ -152,7 +167,7 @@ class Results {
  public:
   explicit Results(const aclOpExecutor &executor)
       : reducer_(*static_cast<const Reducer *>(executor.kernel)),
-        compute_(static_cast<uint8_t>(executor.attributes[kCompute])),
+        compute_(reducer_.result[executor.attributes[kCompute]]),
         has_values_(executor.attributes[kValueOut] >= 0),
         has_indices_(executor.attributes[kIndexOut] >= 0),
         values_(outAt(executor, kValueOut, kIndexOut, reducer_.truth ? uint8_t{kI64} : compute_)),
@@ -211,8 +226,12 @@ void reduceAcross(const aclOpExecutor &executor, const Division &view, uint8_t c
   const Reducer &reducer = *static_cast<const Reducer *>(executor.kernel);
   const int64_t total = elementsOf(view.kept), inner = elementsOf(view.reduced);
   const int64_t width = view.kept.dims[view.kept.rank - 1];
-  const int64_t step = view.kept.strides[view.kept.rank - 1] * view.kept.item;
-  const LoadRow load = loadRow(view.kept.type, compute);
+  Operand row = view.kept; /* the elements next to each other in memory, of as many results */
+  row.compute = compute;
+  row.dims[0] = width;
+  row.strides[0] = view.kept.strides[view.kept.rank - 1];
+  row.rank = 1;
+  Cursor across(row);
   Results results(executor);
   Cursor kept(view.kept), elements(view.reduced);
   Lanes lanes;
@@ -222,8 +241,8 @@ void reduceAcross(const aclOpExecutor &executor, const Division &view, uint8_t c
     results.begin(&lanes, count);
     elements.moveTo(kept.position());
     for (int64_t at = 0; at < inner; ++at, elements.skip(1)) {
-      load(elements.position(), step, buffer, count);
-      reducer.across[compute](&lanes, buffer, count, at);
+      across.moveTo(elements.position());
+      reducer.across[compute](&lanes, across.read(buffer, count), count, at);
     }
     results.store(&lanes, count, inner);
   }
@@ -233,14 +252,9 @@ aclError runReduce(const aclOpExecutor &executor) {
   const uint8_t compute = static_cast<uint8_t>(executor.attributes[kCompute]);
   Division view = divide(executor.operands[0], static_cast<uint32_t>(executor.attributes[kMask]));
   view.reduced.compute = compute;
+  orderReduced(&view);
   (isRowwise(view) ? reduceAcross : reduceAlong)(executor, view, compute);
   return ACL_SUCCESS;
-}
-
-/* Floating types fold in double, integers in int64, complex types in themselves. */
-uint8_t foldCompute(aclDataType type) {
-  uint8_t compute = computeOf(type);
-  return compute == kF32 ? uint8_t{kF64} : compute;
 }
 
 }  // namespace
@@ -278,6 +292,17 @@ int64_t elementsOf(const Operand &view) {
   return count;
 }
 
+/* At most one dimension where positions count: the order of the others is free. */
+void orderReduced(Division *view) {
+  Operand &part = view->reduced;
+  for (int32_t i = 1; i < part.rank; ++i) {
+    for (int32_t k = i; k > 0 && part.strides[k - 1] < part.strides[k]; --k) {
+      std::swap(part.dims[k - 1], part.dims[k]);
+      std::swap(part.strides[k - 1], part.strides[k]);
+    }
+  }
+}
+
 bool isRowwise(const Division &view) {
   if (view.kept.rank == 0 || view.reduced.rank == 0) return false;
   const int64_t step = view.kept.strides[view.kept.rank - 1];
@@ -298,6 +323,7 @@ Shape reducedShape(const Operand &in, uint32_t mask, bool keep) {
 
 aclnnStatus prepareReducer(aclOpExecutor &executor, const Reducer &reducer, uint8_t compute, uint32_t mask, bool keep) {
   const Operand &in = executor.operands[0];
+  if (reducer.truth) compute = kTruth;
   if (compute >= kRaw || reducer.along[compute] == nullptr) return refuseType(executor, in.type);
   Shape shape = reducedShape(in, mask, keep);
   for (const Operand &operand : executor.operands) {
@@ -332,9 +358,9 @@ aclnnStatus prepareSum(aclOpExecutor &executor, const Argument *arguments, const
   aclnnStatus status = readDims(executor, arguments[1].pointer, in.rank, &mask);
   if (status != ACLNN_SUCCESS) return status;
   if (type == ACL_BOOL) { /* a sum of truth values, not the truth of a sum */
-    return prepareReducer(executor, kAnyOf, foldCompute(in.type), mask, arguments[2].integer != 0);
+    return prepareReducer(executor, kAnyOf, computeOf(in.type), mask, arguments[2].integer != 0);
   }
-  return prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), foldCompute(type), mask,
+  return prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), computeOf(type), mask,
                         arguments[2].integer != 0);
 }
 
@@ -350,12 +376,12 @@ aclnnStatus prepareMeanV2(aclOpExecutor &executor, const Argument *arguments, co
   uint32_t mask;
   aclnnStatus status = readDims(executor, dims, in.rank, &mask);
   if (status != ACLNN_SUCCESS) return status;
-  return prepareReducer(executor, kMean, in.type == ACL_COMPLEX64 || in.type == ACL_COMPLEX128 ? kC128 : kF64, mask,
+  return prepareReducer(executor, kMean, categoryOf(in.type) < kFloating ? kF64 : computeOf(in.type), mask,
                         arguments[2].integer != 0);
 }
 
 aclnnStatus prepareMean(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
-  uint8_t compute = foldCompute(static_cast<aclDataType>(arguments[3].integer));
+  uint8_t compute = computeOf(static_cast<aclDataType>(arguments[3].integer));
   if (compute == kI64) return refuse(executor, "dtype is an integer, expected a floating or complex type");
   return prepareSum(executor, arguments, body);
 }
@@ -367,7 +393,7 @@ aclnnStatus prepareDims(aclOpExecutor &executor, const Argument *arguments, cons
   aclnnStatus status = readDims(executor, arguments[1].pointer, in.rank, &mask);
   if (status == ACLNN_SUCCESS && body.variant == 0) status = requireCast(executor, in.type, executor.operands[1]);
   if (status != ACLNN_SUCCESS) return status;
-  return prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), foldCompute(in.type), mask,
+  return prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), computeOf(in.type), mask,
                         arguments[2].integer != 0);
 }
 
@@ -376,7 +402,7 @@ aclnnStatus prepareWhole(aclOpExecutor &executor, const Argument *, const OpBody
   const Operand &in = executor.operands[0];
   aclnnStatus status = requireCast(executor, in.type, executor.operands[1]);
   if (status != ACLNN_SUCCESS) return status;
-  return prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), foldCompute(in.type), (1u << in.rank) - 1,
+  return prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), computeOf(in.type), (1u << in.rank) - 1,
                         false);
 }
 
@@ -388,7 +414,7 @@ aclnnStatus prepareDim(aclOpExecutor &executor, const Argument *arguments, const
   if (status == ACLNN_SUCCESS && body.variant == 0) status = requireCast(executor, in.type, executor.operands[1]);
   if (status != ACLNN_SUCCESS) return status;
   uint32_t mask = in.rank == 0 ? 0 : 1u << dim;
-  status = prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), foldCompute(in.type), mask,
+  status = prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), computeOf(in.type), mask,
                           arguments[2].integer != 0);
   executor.attributes[kValueOut] = body.variant != 0 ? -1 : 1;
   executor.attributes[kIndexOut] = body.variant != 0 ? 1 : 2;

@@ -5,21 +5,25 @@
 
 namespace sim {
 
-/* Results in the making, up to a block of neighbours. Floating point accumulates in double: exact enough for every
- * order. */
+/* Results in the making, up to a block of neighbours. Sums of floats accumulate in double: exact enough for every
+ * order.
+ */
 struct Lanes {
-  alignas(64) char values[kBlockBytes]; /* in the compute type */
+  alignas(64) char values[kBlockBytes]; /* in the reducer's compute type */
   alignas(64) int64_t integers[kBlock]; /* positions of the extreme elements, or truth values */
 };
 
-/* By compute type; `position` counts the reduced elements that came before. */
+/* By compute type of the elements; `position` counts the reduced elements that came before. */
 struct Reducer {
-  void (*along[4])(Lanes *lanes, int64_t lane, const void *block, int64_t count, int64_t position); /* for one result */
-  void (*across[4])(Lanes *lanes, const void *row, int64_t count, int64_t position); /* one element for each result */
-  int64_t start;       /* of the integers; values start at 0 */
-  bool mean;           /* the sum is divided by the number of elements */
-  bool truth;          /* the integers are the result */
-  bool needs_elements; /* has no value for an empty set */
+  using Along = void (*)(Lanes *lanes, int64_t lane, const void *block, int64_t count, int64_t position);
+  using Across = void (*)(Lanes *lanes, const void *row, int64_t count, int64_t position);
+  Along along[kComputeCount];    /* a block of elements of one result */
+  Across across[kComputeCount];  /* one element for each result */
+  uint8_t result[kComputeCount]; /* compute type of the values */
+  int64_t start;                 /* of the integers; values start at 0 */
+  bool mean;                     /* the sum is divided by the number of elements */
+  bool truth;                    /* the integers are the result; elements are read as truth values */
+  bool needs_elements;           /* has no value for an empty set */
 };
 
 /* A view divided into the dimensions that stay and those that go, both without those of one element. */
@@ -28,6 +32,7 @@ struct Division {
   Operand reduced;
 };
 Division divide(const Operand &in, uint32_t mask);
+void orderReduced(Division *view);    /* so that memory is walked from start to end */
 bool isRowwise(const Division &view); /* the last dimension that stays is the closest in memory */
 int64_t elementsOf(const Operand &view);
 

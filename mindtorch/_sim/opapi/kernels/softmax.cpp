@@ -1,4 +1,4 @@
-/* softmax and log_softmax over one dimension, forward and backward, computed in double.
+/* softmax and log_softmax over one dimension, forward and backward, computed in float, or in double where a tensor is.
  *
  * A sheet of neighbouring lines is brought to the workspace, worked on and written back: [element of the line][line]
  * where lines are neighbours in memory, and one whole line at a time where its own elements are. */
@@ -9,9 +9,10 @@
 namespace sim {
 namespace {
 
-constexpr int64_t kSheet = 1 << 15; /* doubles that stay in the cache */
+constexpr int64_t kSheet = 1 << 15; /* elements that stay in the cache */
 
 /* The lines of one operand along the dimension. */
+template <class T>
 class Lines {
  public:
   Lines(const Operand &operand, int32_t dim) : Lines(operand, divide(operand, operand.rank == 0 ? 0 : 1u << dim)) {}
@@ -21,11 +22,11 @@ class Lines {
   int64_t width() const { return width_; } /* lines before the next jump in memory */
   bool rowwise() const { return rowwise_; }
 
-  void load(double *sheet, int64_t lines) const {
+  void load(T *sheet, int64_t lines) const {
     if (lines == 1) return load_(kept_.position(), stride_, sheet, length_);
     for (int64_t i = 0; i < length_; ++i) load_(kept_.position() + i * stride_, step_, sheet + i * lines, lines);
   }
-  void store(const double *sheet, int64_t lines) const {
+  void store(const T *sheet, int64_t lines) const {
     if (lines == 1) return store_(sheet, kept_.position(), stride_, length_);
     for (int64_t i = 0; i < length_; ++i) store_(sheet + i * lines, kept_.position() + i * stride_, step_, lines);
   }
@@ -33,8 +34,8 @@ class Lines {
 
  private:
   Lines(const Operand &operand, const Division &view)
-      : load_(loadRow(operand.type, kF64)),
-        store_(storeRow(operand.type, kF64)),
+      : load_(loadRow(operand.type, computeOfType<T>())),
+        store_(storeRow(operand.type, computeOfType<T>())),
         stride_(view.reduced.rank == 0 ? operand.item : view.reduced.strides[0] * operand.item),
         step_(view.kept.rank == 0 ? 0 : view.kept.strides[view.kept.rank - 1] * operand.item),
         length_(elementsOf(view.reduced)),
@@ -51,111 +52,165 @@ class Lines {
 };
 
 /* Lines in a sheet, at most. */
-int64_t sheetWidth(const Lines &lines) {
+template <class T>
+int64_t sheetWidth(const Lines<T> &lines) {
   if (!lines.rowwise()) return 1;
   return std::min({std::max<int64_t>(8, kSheet / lines.length()), lines.width(), kBlock});
 }
 
-template <bool Logarithm>
-void forwardSheet(double *sheet, int64_t length, int64_t lines) {
-  double largest[kBlock], sums[kBlock] = {};
-  std::copy(sheet, sheet + lines, largest);
-  for (int64_t i = 1; i < length; ++i) {
-    for (int64_t k = 0; k < lines; ++k) largest[k] = larger(sheet[i * lines + k], largest[k]);
-  }
-  for (int64_t i = 0; i < length; ++i) {
-    for (int64_t k = 0; k < lines; ++k) {
-      double &x = sheet[i * lines + k], power = std::exp(x - largest[k]);
-      sums[k] += power;
-      x = Logarithm ? x - largest[k] : power;
+/* The fold of value(i) over each line of a sheet, from `start` on. */
+template <class A, class Value, class Fold>
+SIM_INLINE void foldLines(A *folds, int64_t length, int64_t lines, A start, Value value, Fold fold) {
+  constexpr int64_t kParts = 16;
+  if (lines > 1) {
+    std::fill(folds, folds + lines, start);
+    for (int64_t i = 0; i < length; ++i) {
+      SIM_INDEPENDENT
+      for (int64_t k = 0; k < lines; ++k) folds[k] = fold(value(i * lines + k), folds[k]);
     }
+    return;
   }
-  for (int64_t k = 0; Logarithm && k < lines; ++k) sums[k] = std::log(sums[k]);
-  for (int64_t i = 0; i < length; ++i) {
-    for (int64_t k = 0; k < lines; ++k) {
-      double &x = sheet[i * lines + k];
-      x = Logarithm ? x - sums[k] : x / sums[k];
-    }
+  A parts[kParts];
+  std::fill(parts, parts + kParts, start);
+  int64_t i = 0;
+  for (; i + kParts <= length; i += kParts) {
+    for (int64_t k = 0; k < kParts; ++k) parts[k] = fold(value(i + k), parts[k]);
   }
+  for (; i < length; ++i) parts[0] = fold(value(i), parts[0]);
+  *folds = start;
+  for (A part : parts) *folds = fold(part, *folds);
+}
+
+/* Writes value(i, k) for each element i of a sheet, which is in line k. */
+template <class T, class Value>
+SIM_INLINE void writeLines(T *sheet, int64_t length, int64_t lines, Value value) {
+  if (lines == 1) {
+    SIM_INDEPENDENT
+    for (int64_t i = 0; i < length; ++i) sheet[i] = value(i, int64_t{0});
+    return;
+  }
+  for (int64_t first = 0; first < length * lines; first += lines) {
+    SIM_INDEPENDENT
+    for (int64_t k = 0; k < lines; ++k) sheet[first + k] = value(first + k, k);
+  }
+}
+
+/* By line of a sheet. */
+template <class T>
+struct Folds {
+  double sums[kBlock];
+  T largest[kBlock], scale[kBlock];
+};
+
+constexpr auto kAdd = [](double x, double sum) { return sum + x; };
+
+template <class T, bool Logarithm>
+SIM_CLONES void forwardSheet(T *x, Folds<T> *folds, int64_t length, int64_t lines) {
+  T *largest = folds->largest, *scale = folds->scale;
+  double *sums = folds->sums;
+  const auto element = [x](int64_t i) { return x[i]; };
+  const auto power = [x](int64_t i) { return static_cast<double>(vec::exp(x[i])); };
+  foldLines(largest, length, lines, -std::numeric_limits<T>::infinity(), element, larger<T>);
+  writeLines(x, length, lines, [&](int64_t i, int64_t k) { return x[i] - largest[k]; });
+  if (!Logarithm) writeLines(x, length, lines, [x](int64_t i, int64_t) { return vec::exp(x[i]); });
+  if (Logarithm) {
+    foldLines(sums, length, lines, 0.0, power, kAdd);
+  } else {
+    foldLines(sums, length, lines, 0.0, element, kAdd);
+  }
+  for (int64_t k = 0; k < lines; ++k) scale[k] = static_cast<T>(Logarithm ? std::log(sums[k]) : sums[k]);
+  writeLines(x, length, lines, [&](int64_t i, int64_t k) { return Logarithm ? x[i] - scale[k] : x[i] / scale[k]; });
 }
 
 /* softmax: y (g - sum(g y)); log_softmax: g - exp(y) sum(g). The result takes the place of g. */
-template <bool Logarithm>
-void backwardSheet(double *g, const double *y, int64_t length, int64_t lines) {
-  double sums[kBlock] = {};
-  for (int64_t i = 0; i < length; ++i) {
-    for (int64_t k = 0; k < lines; ++k) sums[k] += Logarithm ? g[i * lines + k] : g[i * lines + k] * y[i * lines + k];
-  }
-  for (int64_t i = 0; i < length; ++i) {
-    for (int64_t k = 0; k < lines; ++k) {
-      const int64_t at = i * lines + k;
-      g[at] = Logarithm ? g[at] - std::exp(y[at]) * sums[k] : y[at] * (g[at] - sums[k]);
-    }
-  }
+template <class T, bool Logarithm>
+SIM_CLONES void backwardSheet(T *g, const T *y, Folds<T> *folds, int64_t length, int64_t lines) {
+  double *sums = folds->sums;
+  T *scale = folds->scale;
+  const auto product = [g, y](int64_t i) { return static_cast<double>(g[i]) * (Logarithm ? 1.0 : y[i]); };
+  foldLines(sums, length, lines, 0.0, product, kAdd);
+  for (int64_t k = 0; k < lines; ++k) scale[k] = static_cast<T>(sums[k]);
+  writeLines(g, length, lines, [&](int64_t i, int64_t k) {
+    return Logarithm ? g[i] - vec::exp(y[i]) * scale[k] : y[i] * (g[i] - scale[k]);
+  });
 }
 
-template <bool Logarithm>
+template <class T, bool Logarithm>
 aclError runForward(const aclOpExecutor &executor) {
   if (executor.operands[0].count == 0) return ACL_SUCCESS;
   const int32_t dim = static_cast<int32_t>(executor.attributes[0]);
-  Lines from(executor.operands[0], dim), to(executor.operands[1], dim);
-  double *sheet = reinterpret_cast<double *>(executor.workspace);
+  Lines<T> from(executor.operands[0], dim), to(executor.operands[1], dim);
+  T *sheet = reinterpret_cast<T *>(executor.workspace);
+  Folds<T> folds;
   const int64_t most = sheetWidth(from);
   for (int64_t first = 0, lines; first < from.count(); first += lines, from.skip(lines), to.skip(lines)) {
     lines = std::min(most, from.width() - first % from.width());
     from.load(sheet, lines);
-    forwardSheet<Logarithm>(sheet, from.length(), lines);
+    forwardSheet<T, Logarithm>(sheet, &folds, from.length(), lines);
     to.store(sheet, lines);
   }
   return ACL_SUCCESS;
 }
 
 /* gradOutput, output, out */
-template <bool Logarithm>
+template <class T, bool Logarithm>
 aclError runBackward(const aclOpExecutor &executor) {
   if (executor.operands[0].count == 0) return ACL_SUCCESS;
   const int32_t dim = static_cast<int32_t>(executor.attributes[0]);
-  Lines gradient(executor.operands[0], dim), output(executor.operands[1], dim), to(executor.operands[2], dim);
+  Lines<T> gradient(executor.operands[0], dim), output(executor.operands[1], dim), to(executor.operands[2], dim);
+  Folds<T> folds;
   const int64_t most = sheetWidth(gradient);
-  double *g = reinterpret_cast<double *>(executor.workspace), *y = g + gradient.length() * most;
+  T *g = reinterpret_cast<T *>(executor.workspace), *y = g + gradient.length() * most;
   for (int64_t first = 0, lines; first < gradient.count(); first += lines) {
     lines = std::min(most, gradient.width() - first % gradient.width());
     gradient.load(g, lines);
     output.load(y, lines);
-    backwardSheet<Logarithm>(g, y, gradient.length(), lines);
+    backwardSheet<T, Logarithm>(g, y, &folds, gradient.length(), lines);
     to.store(g, lines);
-    for (Lines *each : {&gradient, &output, &to}) each->skip(lines);
+    for (Lines<T> *each : {&gradient, &output, &to}) each->skip(lines);
   }
   return ACL_SUCCESS;
 }
 
-aclnnStatus prepare(aclOpExecutor &executor, int64_t dim, aclError (*run)(const aclOpExecutor &)) {
+/* The run functions of one operator, for float and for double. */
+struct Runs {
+  aclError (*single)(const aclOpExecutor &);
+  aclError (*wide)(const aclOpExecutor &);
+};
+constexpr Runs kForward[] = {{runForward<float, false>, runForward<double, false>},
+                             {runForward<float, true>, runForward<double, true>}};
+constexpr Runs kBackward[] = {{runBackward<float, false>, runBackward<double, false>},
+                              {runBackward<float, true>, runBackward<double, true>}};
+
+aclnnStatus prepare(aclOpExecutor &executor, int64_t dim, const Runs &runs) {
   Operand &out = firstOut(executor);
   int32_t normalized;
   aclnnStatus status = normalizeDim(executor, dim, out.rank, &normalized);
   if (status != ACLNN_SUCCESS) return status;
+  bool wide = false;
   for (const Operand &operand : executor.operands) {
+    wide |= operand.type == ACL_DOUBLE;
     status = requireShape(executor, operand, shapeOf(out));
     if (status == ACLNN_SUCCESS) status = requireCast(executor, operand.type, out);
     if (status != ACLNN_SUCCESS) return status;
     if (categoryOf(operand.type) != kFloating) return refuseType(executor, operand.type);
   }
   executor.attributes[0] = normalized;
-  executor.run = run;
+  executor.run = wide ? runs.wide : runs.single;
   if (out.count == 0) return ACLNN_SUCCESS;
-  Lines lines(executor.operands[0], normalized);
+  Lines<double> lines(executor.operands[0], normalized);                     /* as many elements in float */
   const int64_t sheets = static_cast<int64_t>(executor.operands.size()) - 1; /* one for each input */
-  executor.workspace_size =
-      roundUp(static_cast<uint64_t>(sheets * lines.length() * sheetWidth(lines)) * sizeof(double));
+  executor.workspace_size = roundUp(static_cast<uint64_t>(sheets * lines.length() * sheetWidth(lines)) *
+                                    (wide ? sizeof(double) : sizeof(float)));
   return ACLNN_SUCCESS;
 }
 
 aclnnStatus prepareForward(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
-  return prepare(executor, arguments[1].integer, body.variant != 0 ? runForward<true> : runForward<false>);
+  return prepare(executor, arguments[1].integer, kForward[body.variant]);
 }
 
 aclnnStatus prepareBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
-  return prepare(executor, arguments[2].integer, body.variant != 0 ? runBackward<true> : runBackward<false>);
+  return prepare(executor, arguments[2].integer, kBackward[body.variant]);
 }
 
 }  // namespace

@@ -44,12 +44,17 @@ aclnnStatus prepareClamp(aclOpExecutor &executor, const Argument *, const OpBody
 }
 
 template <class C>
-void whereLoop(const LoopArguments &arguments) {
-  const int64_t *condition = static_cast<const int64_t *>(arguments.in[0]);
+SIM_CLONES void whereLoop(const LoopArguments &arguments) {
+  const Truth *condition = static_cast<const Truth *>(arguments.in[0]);
   const C *x = static_cast<const C *>(arguments.in[1]);
   const C *y = static_cast<const C *>(arguments.in[2]);
   C *out = static_cast<C *>(arguments.out);
-  for (int64_t i = 0; i < arguments.count; ++i) out[i] = condition[i] != 0 ? x[i] : y[i];
+  const int64_t count = arguments.count;
+  SIM_INDEPENDENT
+  for (int64_t i = 0; i < count; ++i) {
+    const C a = x[i], b = y[i];
+    out[i] = condition[i] != 0 ? a : b;
+  }
 }
 
 constexpr Loops kWhere = {
@@ -64,7 +69,7 @@ aclnnStatus prepareWhere(aclOpExecutor &executor, const Argument *, const OpBody
   condition.type = ACL_BOOL; /* takes no part in promotion */
   aclnnStatus status = prepareLoops(executor, kWhere, kSameType);
   condition.type = type;
-  condition.compute = kI64;
+  condition.compute = kTruth;
   return status;
 }
 

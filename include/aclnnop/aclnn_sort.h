@@ -1,0 +1,25 @@
+/* aclnnSort, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_SORT_H_
+#define MINDTORCH_ACLNNOP_ACLNN_SORT_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnSortGetWorkspaceSize(
+    const aclTensor *self,
+    bool stable,
+    int64_t dim,
+    bool descending,
+    aclTensor *valuesOut,
+    aclTensor *indicesOut,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnSort(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

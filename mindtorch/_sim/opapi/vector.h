@@ -1,0 +1,160 @@
+/* Loops that the compiler vectorises, and the functions that would keep it from doing so in libm's form.
+ *
+ * A function of float is a polynomial without branches, right within 2 units in the last place for every input, also
+ * for infinities, NaN, subnormals and results out of range. For other types it is libm's. The same bits come out of
+ * every processor: the library is compiled without fused multiply-add. */
+#ifndef MINDTORCH_SIM_OPAPI_VECTOR_H_
+#define MINDTORCH_SIM_OPAPI_VECTOR_H_
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+/* A function that exists for wide vectors too; the loader takes the one that the processor runs. What it calls has to
+ * be inlined into it. Sanitizers cannot run before the choice is made. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define SIM_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define SIM_CLONES
+#endif
+#define SIM_INLINE inline __attribute__((always_inline))
+
+/* Before a loop whose arrays are the same or apart, never shifted: an input may be the output. */
+#if defined(__clang__)
+#define SIM_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define SIM_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+namespace sim {
+
+SIM_INLINE float bitsToFloat(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+SIM_INLINE uint32_t floatToBits(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+namespace vec {
+
+/* x = n ln2 + r with |r| <= ln2 / 2, and exp(r) - 1. */
+struct Reduced {
+  float n;
+  int32_t exponent; /* n, or anything for NaN */
+  float power;
+};
+
+constexpr float kRoundToInteger = 0x1.8p23f; /* added and taken away again */
+constexpr float kLog2High = 0x1.62e4p-1f, kLog2Low = 0x1.7f7d1cp-20f;
+
+/* Not for |x| above 2^20. */
+SIM_INLINE Reduced reduce(float x) {
+  const float shifted = x * 0x1.715476p0f + kRoundToInteger;
+  const float n = shifted - kRoundToInteger;
+  const float high = x - n * kLog2High, low = n * kLog2Low; /* the first is exact */
+  const float r = high - low, rest = (high - r) - low;
+  const float tail = (((((1.0f / 5040) * r + 1.0f / 720) * r + 1.0f / 120) * r + 1.0f / 24) * r + 1.0f / 6) * r + 0.5f;
+  return {n, static_cast<int32_t>(floatToBits(shifted) - floatToBits(kRoundToInteger)), r + (rest + r * r * tail)};
+}
+
+/* 2^n, for n from -126 to 127. */
+SIM_INLINE float powerOfTwo(int32_t n) { return bitsToFloat(static_cast<uint32_t>(n + 127) << 23); }
+
+SIM_INLINE float exp(float x) {
+  const float clamped = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x;
+  const Reduced reduced = reduce(clamped);
+  const int32_t half = reduced.exponent / 2; /* in two steps, for the subnormal and the infinite results */
+  return (1.0f + reduced.power) * powerOfTwo(half) * powerOfTwo(reduced.exponent - half);
+}
+
+/* exp(x) - 1 for x from 0 to 80. */
+SIM_INLINE float expLessOne(float x) {
+  const Reduced reduced = reduce(x);
+  const float scale = powerOfTwo(reduced.exponent);
+  return scale * reduced.power + (scale - 1.0f);
+}
+
+/* The logarithm of m in [1/sqrt 2, sqrt 2) is 2 atanh(s), s = f / (2 + f), f = m - 1. */
+SIM_INLINE float log(float x) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const bool tiny = x < std::numeric_limits<float>::min();
+  const uint32_t bits = floatToBits(tiny ? x * 0x1p23f : x);
+  const uint32_t shifted = bits - 0x3F3504F3u; /* 1 / sqrt 2 begins a new exponent */
+  const int32_t exponent = static_cast<int32_t>(shifted) >> 23;
+  const float f = bitsToFloat((shifted & 0x7FFFFFu) + 0x3F3504F3u) - 1.0f;
+  const float s = f / (2.0f + f), z = s * s;
+  const float series = z * (2.0f / 3 + z * (2.0f / 5 + z * (2.0f / 7 + z * (2.0f / 9 + z * (2.0f / 11)))));
+  const float n = static_cast<float>(exponent) - (tiny ? 23.0f : 0.0f);
+  const float result = n * kLog2High + (n * kLog2Low + (f - s * (f - series)));
+  const float special = x == 0.0f ? -infinity : x < 0.0f ? std::numeric_limits<float>::quiet_NaN() : x;
+  return x > 0.0f && x < infinity ? result : special;
+}
+
+/* Near 0 a polynomial of x^2, which is a fit of our own by reweighted least squares. */
+SIM_INLINE float tanh(float x) {
+  const float magnitude = std::fabs(x), z = x * x;
+  const float power = expLessOne(2.0f * (magnitude > 10.0f ? 10.0f : magnitude));
+  const float near =
+      (((-6.282466761e-3f * z + 2.107775342e-2f) * z - 5.385385665e-2f) * z + 1.333260167e-1f) * z - 3.333331805e-1f;
+  const float result = magnitude < 0.55f ? magnitude + magnitude * (z * near) : power / (power + 2.0f);
+  return std::copysign(result, x);
+}
+
+SIM_INLINE float sigmoid(float x) {
+  const float power = exp(-std::fabs(x));
+  const double above = x < 0.0f ? power : 1.0f; /* the quotient is rounded once */
+  return static_cast<float>(above / (1.0 + static_cast<double>(power)));
+}
+
+/* Near 0 a polynomial of x^2; from 1 on 1 - exp(g), g a polynomial that fits log(erfc) so well that the error of
+ * erfc is below 3e-11: fits as above. */
+SIM_INLINE float erf(float x) {
+  const float magnitude = std::fabs(x), z = x * x;
+  const float a = magnitude > 4.0f ? 4.0f : magnitude;
+  const float near = ((((((7.853857694e-5f * z - 8.010192517e-4f) * z + 5.188327560e-3f) * z - 2.685381187e-2f) * z +
+                        1.128358515e-1f) *
+                           z -
+                       3.761262582e-1f) *
+                          z +
+                      1.283791657e-1f);
+  const float g = ((((((-2.168681303e-5f * a + 4.413358912e-4f) * a - 4.204559186e-3f) * a + 2.520823863e-2f) * a -
+                     1.084185629e-1f) *
+                        a -
+                    6.332199081e-1f) *
+                       a -
+                   1.129578416f) *
+                      a +
+                  1.880381714e-4f;
+  return magnitude < 1.0f ? x + x * near : std::copysign(1.0f - exp(g), x);
+}
+
+template <class C>
+C exp(C x) {
+  return std::exp(x);
+}
+template <class C>
+C log(C x) {
+  return std::log(x);
+}
+template <class C>
+C tanh(C x) {
+  return std::tanh(x);
+}
+template <class C>
+C erf(C x) {
+  return std::erf(x);
+}
+template <class C>
+C sigmoid(C x) {
+  return C(1) / (C(1) + std::exp(-x));
+}
+
+}  // namespace vec
+}  // namespace sim
+#endif
