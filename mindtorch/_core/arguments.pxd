@@ -12,6 +12,8 @@ from mindtorch._core.tensor cimport Shape, TensorBase
 # Ints from one int or from a sequence of them. 0-d integer tensors count as ints.
 cdef int parse_ints(object value, Shape *out, const char *function, const char *argument, int position=*) except -1
 # The same from *args: `permute(1, 0)`, `permute((1, 0))`. No arguments at all make an empty list.
+cdef int parse_optional_int(object value, Shape *out, const char *function, const char *argument,
+                            int position=*) except -1        # None: no dimension
 cdef int parse_varargs(tuple args, Shape *out, const char *function, const char *argument) except -1
 # None: an empty list, which means "all dimensions" to reductions.
 cdef int parse_optional_ints(object value, Shape *out, const char *function, const char *argument,
@@ -20,6 +22,7 @@ cdef int parse_optional_ints(object value, Shape *out, const char *function, con
 cdef TensorBase require_tensor(object value, const char *function, const char *argument, int position=*)
 cdef TensorBase optional_tensor(object value, const char *function, const char *argument, int position=*)   # or None
 cdef list require_tensors(object value, const char *function, const char *argument, int position=*)
+cdef bint is_int(object value) except -1
 cdef int64_t as_int(object value) except? -1       # of what is known to be an int; ValueError beyond 64 bits
 cdef int64_t require_int(object value, const char *function, const char *argument, int position=*) except? -1
 cdef double require_float(object value, const char *function, const char *argument, int position=*) except? -1.0
@@ -33,6 +36,7 @@ cdef int require_device(object value, int *type_code, int *index, const char *fu
 
 # Always raises: "view() received an invalid combination of arguments - got (str), but expected one of: ...".
 # `expected` lists the signatures, one a line.
+cdef tuple given(tuple values, tuple defaults)       # without trailing values that are the defaults
 cdef int no_combination(const char *function, tuple args, dict kwargs, str expected) except -1
 cdef int wrong_type(object value, const char *function, const char *argument, int position, str wanted) except -1
 cdef str type_label(object value)                  # a value's type as messages name it: "Tensor", "torch.dtype", "int"

@@ -31,16 +31,24 @@ cdef int wrong_type(object value, const char *function, const char *argument, in
                     f"not {type_label(value)}")
 
 
+cdef tuple given(tuple values, tuple defaults):
+    count = len(values)
+    cdef Py_ssize_t least = count - len(defaults)
+    while count > least and values[count - 1] is defaults[count - 1 - least]:
+        count -= 1
+    return values[:count]
+
+
 cdef int no_combination(const char *function, tuple args, dict kwargs, str expected) except -1:
     got = [type_label(value) for value in args]
-    got += [f"{name}={type_label(value)}" for name, value in (kwargs or {}).items()]
+    got += [f"{name}={type_label(value)}" for name, value in (kwargs or {}).items() if value is not None]
     raise TypeError(f"{function.decode()}() received an invalid combination of arguments - got ({', '.join(got)}), "
                     f"but expected one of:\n{expected}")
 
 
 # --- ints ------------------------------------------------------------------------------------------------------------
 
-cdef inline bint is_int(object value):
+cdef bint is_int(object value) except -1:
     """Python ints, NumPy ints and 0-d integer tensors; not bool, as in torch."""
     cdef TensorBase tensor
     if PyLong_CheckExact(value):
@@ -83,6 +91,15 @@ cdef int parse_optional_ints(object value, Shape *out, const char *function, con
         out.ndim = 0
         return 0
     return parse_ints(value, out, function, argument, position)
+
+
+cdef int parse_optional_int(object value, Shape *out, const char *function, const char *argument,
+                            int position=0) except -1:
+    out.ndim = 0
+    if value is not None:
+        out.sizes[0] = require_int(value, function, argument, position)
+        out.ndim = 1
+    return 0
 
 
 cdef int parse_varargs(tuple args, Shape *out, const char *function, const char *argument) except -1:

@@ -41,9 +41,12 @@ cdef TensorBase distinct(TensorBase tensor)
 # Arguments beside arguments.pxd's.
 cdef const Scalar *optional_scalar(object value, Scalar *scalar, const char *function, const char *argument,
                                    int position) except? NULL                    # None: NULL
-cdef tuple several_outs(object out, int count, const char *function)             # out=(values, indices), or Nones
+# out=(values, indices), or Nones; `position` of the parameter, from 0
+cdef tuple several_outs(object out, int count, const char *function, int position)
 # A number as a 0-d tensor on the device of `like`, typed as torch's wrapped numbers are beside that tensor.
-cdef TensorBase number_like(const Scalar *number, TensorBase like)
+cdef TensorBase number_like(const Scalar *number, TensorBase like)               # RuntimeError where it does not fit
+cdef TensorBase wrapped_number(const Scalar *number, TensorBase beside)          # as an operand: integers wrap around
+cdef object as_operand(object value, object beside)      # a number as a tensor beside the other operand; else `value`
 cdef TensorBase number_beside(const Scalar *number, TensorBase like)             # typed as torch.full would
 
 # Shape rules beside infer.pxd's.
@@ -80,7 +83,7 @@ cdef int check_product(TensorBase self) except -1                               
 cdef int check_no_bool(TensorBase self, str op) except -1                        # argmax, argmin
 cdef int check_abs(TensorBase self) except -1
 cdef int check_abs_in_place(TensorBase self) except -1
-cdef int check_number_fits(TensorBase self, const Scalar *number) except -1
+cdef int check_number_fits(ScalarType dtype, const Scalar *number) except -1      # NULL fits
 cdef int check_same_dtype(TensorBase a, TensorBase b) except -1                  # matrix products
 cdef int check_pow(TensorBase self, const Scalar *exponent) except -1
 cdef int check_rounding(object rounding_mode) except -1

@@ -1,13 +1,13 @@
 from mindtorch._core.device cimport CPU, device_of, make_device
 from mindtorch._core.dtype cimport KIND, code_name, default_complex, default_dtype, promote_types
-from mindtorch._core.arguments cimport optional_tensor, require_scalar, wrong_type
+from mindtorch._core.arguments cimport require_scalar, require_tensors, wrong_type
 from mindtorch._core.infer cimport (
     broadcast3, check_overlap, common_device_list, mm, promote, promote_scalar, same, wrap_dim, write_back)
 from mindtorch._core.scalar cimport (
     BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, INT_KIND, BFloat16, Bool, Byte, ComplexDouble, ComplexFloat, Double, Float,
-    Half, Long, scalar_from)
+    Half, Long, is_scalar, scalar_from)
 from mindtorch._core._gen.kernels cimport KERNELS
-from mindtorch._core.values cimport check_fits
+from mindtorch._core.values cimport check_fits, scalar_tensor
 from mindtorch._core.tensor cimport empty_tensor, make_view, may_overlap_itself, shape_text
 
 scalar_from(1, &ONE)
@@ -70,12 +70,14 @@ cdef const Scalar *optional_scalar(object value, Scalar *scalar, const char *fun
     return scalar
 
 
-cdef tuple several_outs(object out, int count, const char *function):
+cdef tuple several_outs(object out, int count, const char *function, int position):
     if out is None:
         return (None,) * count
-    if not isinstance(out, (tuple, list)) or len(out) != count:
+    if not isinstance(out, (tuple, list)):
         wrong_type(out, function, b"out", 0, "tuple of Tensors")
-    return tuple([optional_tensor(value, function, b"out") for value in out])
+    if len(out) != count:
+        raise TypeError(f"expected tuple of {count} elements but got {len(out)}")
+    return tuple(require_tensors(out, function, b"out", position + 1))
 
 
 cdef TensorBase number_tensor(const Scalar *number, ScalarType dtype, TensorBase like):
@@ -88,7 +90,24 @@ cdef TensorBase number_tensor(const Scalar *number, ScalarType dtype, TensorBase
 
 
 cdef TensorBase number_like(const Scalar *number, TensorBase like):
-    return number_tensor(number, promote_scalar(like, number), like)
+    cdef ScalarType dtype = promote_scalar(like, number)
+    check_fits(number, dtype)
+    return number_tensor(number, dtype, like)
+
+
+cdef TensorBase wrapped_number(const Scalar *number, TensorBase beside):
+    # A bool stays one: it promotes to whatever it meets, and `sub` refuses it.
+    return number_tensor(number, Bool if number.kind == BOOL_KIND else promote_scalar(beside, number), beside)
+
+
+cdef object as_operand(object value, object beside):
+    cdef Scalar number
+    if not is_scalar(value):
+        return value
+    scalar_from(value, &number)
+    if isinstance(beside, TensorBase):
+        return wrapped_number(&number, <TensorBase>beside)
+    return scalar_tensor(&number, number_dtype(&number))
 
 
 cdef TensorBase number_beside(const Scalar *number, TensorBase like):
@@ -204,7 +223,7 @@ cdef int check_alpha(ScalarType result_dtype, const Scalar *alpha) except -1:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if alpha.kind == COMPLEX_KIND and KIND[<int>result_dtype] < COMPLEX_KIND:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
-    return 0
+    return check_fits(alpha, result_dtype)
 
 
 cdef int check_subtract(TensorBase self, TensorBase other) except -1:
@@ -310,8 +329,8 @@ cdef int check_abs_in_place(TensorBase self) except -1:
     return 0
 
 
-cdef int check_number_fits(TensorBase self, const Scalar *number) except -1:
-    return check_fits(number, self.dtype)
+cdef int check_number_fits(ScalarType dtype, const Scalar *number) except -1:
+    return 0 if number == NULL else check_fits(number, dtype)
 
 
 cdef int check_bounds(ScalarType dtype, bint low, bint high) except -1:

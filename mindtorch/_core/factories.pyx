@@ -180,7 +180,7 @@ cdef int truncate(Scalar *number) except -1:
 
 
 cdef int64_t range_length(const Scalar *start, const Scalar *end, const Scalar *step, bint integral) except -1:
-    """ceil((end - start) / step), in int64 for integers, so that large ones stay exact."""
+    """ceil((end - start) / step), in integers for int64, so that large ones stay exact; else in float64."""
     cdef double span
     if step.real == 0:
         raise RuntimeError("step must be nonzero")
@@ -223,11 +223,10 @@ def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=
     if code == Long and not integral:
         for i in range(3):
             truncate(&numbers[i])
-        integral = True
         if numbers[2].integer == 0:
             raise ValueError("step must be nonzero")
     shape.ndim = 1
-    shape.sizes[0] = range_length(&numbers[0], &numbers[1], &numbers[2], integral)
+    shape.sizes[0] = range_length(&numbers[0], &numbers[1], &numbers[2], code == Long)
     made = make(&request, &shape, code, out, device)
     if KERNELS[made.device_type].arange_start_step == NULL:
         no_kernel("arange.start_step", made.device_type, code)

@@ -3,7 +3,7 @@ from cpython.bool cimport PyBool_Check
 from cpython.complex cimport PyComplex_Check, PyComplex_ImagAsDouble, PyComplex_RealAsDouble
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_AsUnsignedLongLong, PyLong_Check
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint64_t
 
 import numpy
 
@@ -77,6 +77,25 @@ cdef int numpy_scalar(object number, Scalar *scalar) except -1:
 cdef bint is_scalar(object number) noexcept:
     return (PyFloat_Check(number) or PyLong_Check(number) or PyComplex_Check(number)
             or isinstance(number, (NUMPY_NUMBER, NUMPY_BOOL)))
+
+
+cdef Scalar as_element(const Scalar *number, ScalarType dtype) noexcept:
+    cdef Scalar result = number[0]
+    if result.kind != INT_KIND:
+        return result
+    if dtype == Byte:
+        result.integer = <uint8_t>result.integer
+    elif dtype == Char:
+        result.integer = <int8_t>result.integer
+    elif dtype == Short:
+        result.integer = <int16_t>result.integer
+    elif dtype == Int:
+        result.integer = <int32_t>result.integer
+    elif dtype != Long and result.integer < 0 < result.real:
+        set_real(result.real, &result)
+        return result
+    result.real = <double>result.integer
+    return result
 
 
 cdef object scalar_to(const Scalar *scalar):

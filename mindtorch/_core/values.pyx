@@ -5,13 +5,15 @@ cimport cython
 cimport numpy as cnp
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
+from libc.float cimport FLT_MAX
+from libc.math cimport INFINITY, fabs, isfinite
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy
 
 from mindtorch._core.device cimport CPU, copy_data, device_of
 from mindtorch._core.dtype cimport DTYPES, ITEMSIZE, KIND, code_name, dtype, numpy_code
 from mindtorch._core.scalar cimport (
-    COMPLEX_KIND, INT_KIND, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double,
+    COMPLEX_KIND, FLOAT_KIND, INT_KIND, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double,
     Float, Half, Int, Long, Short, scalar_to)
 from mindtorch._core.tensor cimport MAX_DIMS, Shape, Storage, empty_like_tensor, empty_tensor, make_tensor
 
@@ -85,7 +87,8 @@ cdef void load(const char *address, ScalarType dtype, Scalar *out) noexcept:
 
 
 cdef int does_not_fit(ScalarType dtype) except -1:
-    name = {Byte: "uint8_t", Char: "int8_t", Short: "int16_t", Int: "int", Long: "int64_t", Float: "float"}
+    name = {Byte: "uint8_t", Char: "int8_t", Short: "int16_t", Int: "int", Long: "int64_t", Float: "float",
+            Half: "c10::Half", BFloat16: "c10::BFloat16", ComplexFloat: "c10::complex<float>"}
     raise RuntimeError(f"value cannot be converted to type {name.get(<int>dtype, 'double')} without overflow")
 
 
@@ -144,8 +147,25 @@ cdef int store(char *address, ScalarType dtype, const Scalar *value) except -1:
     return 0
 
 
+cdef inline double largest(ScalarType dtype) noexcept:
+    if dtype == Half:
+        return 65504.0
+    if dtype == BFloat16:
+        return 3.3895313892515355e38
+    if dtype == Float or dtype == ComplexFloat:
+        return FLT_MAX
+    return INFINITY
+
+
 cdef int check_fits(const Scalar *value, ScalarType dtype) except -1:
     cdef double room[2]
+    cdef bint integral = KIND[<int>dtype] == INT_KIND
+    if isfinite(value.real) and fabs(value.real) > largest(dtype):
+        does_not_fit(dtype)
+    if integral and value.kind == INT_KIND and value.integer < 0 < value.real:       # beyond int64
+        does_not_fit(dtype)
+    if dtype == Byte and value.kind == FLOAT_KIND and not 0.0 <= value.real <= 255.0:
+        does_not_fit(dtype)
     return store(<char *>room, stored_as(dtype), value)
 
 

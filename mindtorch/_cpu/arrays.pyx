@@ -1,7 +1,7 @@
 import numpy as np
 
-from mindtorch._core.dtype cimport DTYPES, KIND, dtype as torch_dtype
-from mindtorch._core.scalar cimport FLOAT_KIND, INT_KIND, scalar_to
+from mindtorch._core.dtype cimport DTYPES, dtype as torch_dtype
+from mindtorch._core.scalar cimport as_element, scalar_to
 from mindtorch._core.values cimport as_array
 
 
@@ -20,10 +20,8 @@ cdef list operands(list tensors, ScalarType dtype):
 
 
 cdef object number(const Scalar *scalar, ScalarType dtype):
-    kind = numpy_dtype(dtype)
-    if scalar.kind <= INT_KIND and KIND[<int>dtype] < FLOAT_KIND:
-        return np.int64(scalar.integer).astype(kind)
-    return np.asarray(scalar_to(scalar)).astype(kind)[()]
+    cdef Scalar element = as_element(scalar, dtype)
+    return np.asarray(scalar_to(&element)).astype(numpy_dtype(dtype))[()]
 
 
 cdef object ints_or_none(const Shape *values):

@@ -1,4 +1,6 @@
 """Device-neutral operators written with other operators."""
+import functools
+
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.tensor import TensorBase
 
@@ -7,8 +9,17 @@ _isnan, _le, _logical_and, _logical_or = _OPS["isnan"], _OPS["le"], _OPS["logica
 _where = _OPS["where"]
 
 
+def _require_tensors(function, **values):
+    """TypeError for the first argument that is no tensor, counted from 1."""
+    for position, (name, value) in enumerate(values.items(), 1):
+        if not isinstance(value, TensorBase):
+            raise TypeError(f"{function}(): argument '{name}' (position {position}) must be Tensor, "
+                            f"not {type(value).__name__}")
+
+
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Elementwise |input - other| <= atol + rtol * |other|; equal infinities are close, NaNs only with equal_nan."""
+    _require_tensors("isclose", input=input, other=other)
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{str(input.dtype).removeprefix('torch.')} did not match "
                            f"{str(other.dtype).removeprefix('torch.')}")
@@ -29,16 +40,23 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether all elements are close, as `isclose` says. Waits for the device."""
+    _require_tensors("allclose", input=input, other=other)
     return bool(_all(isclose(input, other, rtol, atol, equal_nan)).item())
 
 
 def equal(input, other):
     """Whether two tensors have the same shape and the same elements. Waits for the device."""
-    for argument, value in (("input", input), ("other", other)):
-        if not isinstance(value, TensorBase):
-            raise TypeError(f"equal(): argument '{argument}' (position {1 if argument == 'input' else 2}) must be "
-                            f"Tensor, not {type(value).__name__}")
+    _require_tensors("equal", input=input, other=other)
     return input.shape == other.shape and bool(_all(_eq(input, other)).item())
+
+
+def _method(function):
+    """The method form, whose messages do not count `self`."""
+    @functools.wraps(function)
+    def method(self, other, *args, **options):
+        _require_tensors(function.__name__, other=other)
+        return function(self, other, *args, **options)
+    return method
 
 
 def where_method(self, condition, other):
@@ -47,4 +65,4 @@ def where_method(self, condition, other):
 
 
 FUNCTIONS = {"isclose": isclose, "allclose": allclose, "equal": equal}
-METHODS = {**FUNCTIONS, "where": where_method}
+METHODS = {**{name: _method(function) for name, function in FUNCTIONS.items()}, "where": where_method}

@@ -28,6 +28,12 @@ def names(lib, device):
         "c": sent(lib.arange(24).reshape(2, 3, 4)),
         "z": sent(lib.tensor(5)),
         "e": sent(lib.empty(0, 3)),
+        "u": sent(lib.tensor([0, 1, 44, 128, 255], dtype=lib.uint8)),
+        "s": sent(lib.tensor([-128, -1, 0, 44, 127], dtype=lib.int8)),
+        "w": sent(lib.tensor([1, 2, 3], dtype=lib.int32)),
+        "h": sent(lib.tensor([1.5, 2.0], dtype=lib.float16)),
+        "m": sent(lib.tensor([True, False, True])),
+        "dev": device,
     }
 
 

@@ -11,6 +11,7 @@ INTEGRAL = ("uint8", "int8", "int16", "int32", "int64")
 FLOATING = ("float16", "bfloat16", "float32", "float64")
 COMPLEX = ("complex64", "complex128")
 DTYPES = ("bool", *INTEGRAL, *FLOATING, *COMPLEX)
+BEYOND = (-3, 130, 300, 70000)          # Python numbers that some dtypes cannot hold
 LAYOUTS = ("contiguous", "strided", "offset", "transposed", "expanded")
 
 
@@ -143,6 +144,7 @@ def binary_alpha(make):
     yield (make(2, 3), make(3)), {"alpha": 2}
     yield (make(2, 3), make(3)), {"alpha": 0.5}
     yield (make(2, 3), make(3)), {"alpha": True}
+    yield from (((make(2), make(2)), {"alpha": n}) for n in BEYOND)
 
 
 @sample
@@ -172,15 +174,18 @@ def number(make):
     yield from (((make(2, 3), n), {}) for n in make.numbers)
     yield (make(), 3), {}
     yield (make(0, 2), 3), {}
-    if make.dtype != "uint8":
-        yield (make(5), -2), {}
+    yield from (((make(5), n), {}) for n in BEYOND)
 
 
 @sample
 def number_nonzero(make):
-    yield from (((make(2, 3), n), {}) for n in make.numbers if n is not True)
-    if make.dtype != "uint8":
-        yield (make(5), -3), {}
+    yield from (((make(2, 3), n), {}) for n in (*make.numbers, *BEYOND) if n is not True)
+
+
+@sample
+def number_first(make):
+    yield from (((n, make(2, 3)), {}) for n in (*make.numbers, *BEYOND))
+    yield (3, make()), {}
 
 
 @sample
@@ -192,12 +197,13 @@ def number_first_nonzero(make):
 def number_alpha(make):
     yield from (((make(2, 3), n), {}) for n in make.numbers)
     yield (make(2, 3), 3), {"alpha": 2}
+    yield from (((make(2), n), {}) for n in BEYOND)
 
 
 @sample
 def number_rounded(make):
     for mode in (None, "trunc", "floor"):
-        yield from (((make(2, 3), n), {"rounding_mode": mode}) for n in (2, 1.5, 3 if make.dtype == "uint8" else -3))
+        yield from (((make(2, 3), n), {"rounding_mode": mode}) for n in (2, 1.5, *BEYOND))
 
 
 @sample
@@ -213,10 +219,10 @@ def number_first_power(make):
 
 @sample
 def clamp_numbers(make):
-    low = 1 if make.dtype == "uint8" else -1
-    yield from (((make(2, 3),), kwargs) for kwargs in ({"min": low}, {"max": 1}, {"min": low, "max": 2},
-                                                       {"min": 0.5, "max": 1.5}, {"min": 2, "max": low}, {}))
-    yield (make(8, special=True), low, 1), {}
+    yield from (((make(2, 3),), kwargs) for kwargs in ({"min": -1}, {"max": 1}, {"min": -1, "max": 2},
+                                                       {"min": 0.5, "max": 1.5}, {"min": 2, "max": -1}, {},
+                                                       *({"min": n} for n in BEYOND)))
+    yield (make(8, special=True), -1, 1), {}
     yield (make(),), {"min": 0}
 
 

@@ -66,11 +66,11 @@ def family_pyx(table, family) -> str:
             "from mindtorch._core._gen.kernels cimport KERNELS\n"
             f"{needs}"
             "from mindtorch._core.arguments cimport (\n"
-            "    no_combination, optional_tensor, parse_optional_ints, require_bool, require_dtype, require_int,"
-            " require_scalar,\n    require_tensor, require_tensors)\n"
+            "    as_int, given, is_int, no_combination, optional_tensor, parse_optional_int, parse_optional_ints,\n"
+            "    require_bool, require_dtype, require_int, require_scalar, require_tensor, require_tensors)\n"
             "from mindtorch._core.dispatch cimport (\n"
-            "    NO_DIMS, ONE, Place, distinct, finish, join, no_kernel, number_beside, number_like, optional_scalar,\n"
-            "    place_of, place_of_list, several_outs)\n" + SCALAR_IMPORT +
+            "    NO_DIMS, ONE, Place, as_operand, distinct, finish, join, no_kernel, number_beside, number_like,\n"
+            "    optional_scalar, place_of, place_of_list, several_outs)\n" + SCALAR_IMPORT +
             "from mindtorch._core.scalar cimport is_scalar, scalar_from\n"
             "from mindtorch._core.tensor cimport Shape, TensorBase\n\n\n" + "\n\n".join(functions + python))
 
@@ -93,6 +93,12 @@ def _scope(row) -> Scope:
     scope = Scope(row.kernel_arguments)
     scope.types["result_dtype"] = "ScalarType"
     return scope
+
+
+def compute_dtype(row, scope, target) -> str:
+    """The dtype, in C, that a kernel's operands and numbers are brought to; `target` is its first output."""
+    rule = row.compute or (row.outputs[0].dtype if row.outputs and not row.factory else "")
+    return scope.dtype(rule) if rule else f"{target}.dtype"
 
 
 def _place(row) -> list:

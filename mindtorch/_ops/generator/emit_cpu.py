@@ -5,7 +5,7 @@ scalars of that dtype, int lists as tuples (None when empty), dtypes as NumPy's.
 """
 import ast
 
-from .emit_core import NOTE, SCALAR_IMPORT, kernel_parameters
+from .emit_core import NOTE, SCALAR_IMPORT, compute_dtype, kernel_parameters
 from .rows import RowError
 from .rules import RuleError, Scope
 
@@ -64,12 +64,7 @@ class _Rename(ast.NodeTransformer):
 def _kernel(row) -> str:
     outputs = row.result_names or ["self"]
     scope = Scope(row.kernel_arguments)
-    compute = f"{outputs[0]}.dtype"
-    if row.compute:
-        compute = scope.dtype(row.compute)
-    elif row.outputs and row.outputs[0].dtype and not row.factory:
-        compute = scope.dtype(row.outputs[0].dtype)
-    lines = [f"cdef ScalarType compute = opmath({compute})"]
+    lines = [f"cdef ScalarType compute = opmath({compute_dtype(row, scope, outputs[0])})"]
     body, names = [], {}
     for argument in row.kernel_arguments:
         if row.schema.inplace and argument.name == "self":

@@ -70,12 +70,11 @@ def ops_pyi(table) -> str:
         aliases.setdefault(name, []).append(alias)
     free, methods = [], []
     for _, function in made:
-        variants = {variant for row in function.rows for variant in row.variants}
         for name in [function.name, *aliases.get(function.name, ())]:
-            if ("function" in variants and not function.inplace) or name in table.inplace_functions:
-                free.append(f"def {name}({_stub(function, method=False)}) -> {_returns(function)}: ...\n")
-            if "method" in variants or function.inplace:
-                methods.append(f"    def {name}({_stub(function, method=True)}) -> {_returns(function)}: ...\n")
+            if function.method:
+                methods.append(f"    def {name}({_stub(function)}) -> {_returns(function)}: ...\n")
+            elif not function.inplace or name in table.inplace_functions:
+                free.append(f"def {name}({_stub(function)}) -> {_returns(function)}: ...\n")
     return head + "".join(free) + "\n\nclass TensorMethods:\n" + "".join(methods)
 
 
@@ -83,10 +82,10 @@ def _returns(function) -> str:
     return "Tensor" if function.results == 1 else "Any"
 
 
-def _stub(function, method) -> str:
+def _stub(function) -> str:
     positional, keywords = [], []
     for index, parameter in enumerate(function.parameters):
-        if method and index == 0:
+        if function.method and index == 0:
             positional.append("self")
             continue
         kinds = dict.fromkeys(_STUB_TYPES[a.type] for a in parameter.by_overload.values())

@@ -14,13 +14,11 @@ def module(table) -> str:
         if made:
             families.append(family)
         for function in made:
-            variants = {variant for row in function.rows for variant in row.variants}
             for name in [function.name, *aliases.get(function.name, ())]:
-                value = f"{family}.{function.name}"
-                if ("function" in variants and not function.inplace) or name in table.inplace_functions:
-                    free[name] = value
-                if "method" in variants or function.inplace:
-                    methods[name] = value
+                if function.method:
+                    methods[name] = f"{family}.Methods.{function.name}"
+                elif not function.inplace or name in table.inplace_functions:
+                    free[name] = f"{family}.{function.name}"
     imports = "".join(f"from mindtorch._core._gen import {family}\n" for family in families)
     imports += "from mindtorch._core._gen import operators as _operators    # fills OPERATORS\n"
     return (NOTE.format(source="*.toml") + '"""Functions of the torch namespace, and methods of Tensor, by name."""\n' +

@@ -3,7 +3,7 @@ import keyword
 
 from .aclnn import operators
 from .aclnn_calls import ACL_DTYPES, ALL_DTYPES, alternatives, available, read_call
-from .emit_core import NOTE, SCALAR_IMPORT, kernel_parameters
+from .emit_core import NOTE, SCALAR_IMPORT, compute_dtype, kernel_parameters
 from .headers import declared
 from .rows import RowError
 from .rules import RuleError, Scope
@@ -53,6 +53,7 @@ def family_pyx(table, family) -> str:
             "from mindtorch._core._gen.kernels cimport KERNELS\n"
             "from mindtorch._core.device cimport BACKENDS, NPU\n"
             + SCALAR_IMPORT +
+            "from mindtorch._core.scalar cimport as_element\n"
             "from mindtorch._core.tensor cimport Shape, TensorBase\n"
             "from mindtorch._npu.adapt cimport *\n"
             "from mindtorch._npu.cann.cann_api cimport aclIntArray, aclScalar, aclTensor, aclTensorList\n"
@@ -104,10 +105,13 @@ def _function(row, call, name, first) -> str:
             # What an adapter made must live until the call: its memory would go to the workspace otherwise.
             lines.append(f"cdef {value.type} t{index} = {text}")
             text = f"t{index}"
-        if value.name and (argument := row.schema.argument(value.name)) and argument.type == "Tensor?":
+        argument = row.schema.argument(value.name) if value.name else None
+        if value.parameter.kind == "aclScalar" and not row.factory:
+            lines += _element(row, argument, target)
+            made = f"{marshaller}(&call, &{text}_element)"
+            made += f" if {text} != NULL else NULL" if argument.optional else ""
+        elif argument and argument.type == "Tensor?":
             made = f"optional_tensor_argument(&call, {text})"
-        elif value.name and (argument := row.schema.argument(value.name)) and argument.type == "Scalar?":
-            made = f"scalar_argument(&call, {text}) if {text} != NULL else NULL"
         else:
             made = f"{marshaller}(&call, {text})"
         lines.append(f"cdef {const}{value.parameter.kind} *a{index} = {made}")
@@ -120,6 +124,15 @@ def _function(row, call, name, first) -> str:
     if copies:
         lines.append("return 0")
     return f"cdef int {name}({kernel_parameters(row)}) except -1:\n" + "".join(f"    {line}\n" for line in lines)
+
+
+def _element(row, argument, target) -> list:
+    """A number reaches the operator as the elements beside it would hold it: uint8 == 300 compares with 44."""
+    name = argument.name
+    element = f"as_element({name}, {compute_dtype(row, Scope(row.kernel_arguments), target)})"
+    if argument.optional:
+        return [f"cdef Scalar {name}_element", f"if {name} != NULL:", f"    {name}_element = {element}"]
+    return [f"cdef Scalar {name}_element = {element}"]
 
 
 def _prepare(row, call, target) -> tuple:

@@ -43,7 +43,7 @@ def module(table) -> str:
     imports = "".join(f"from mindtorch._core._gen.{family} cimport {', '.join(sorted(names))}\n"
                       for family, names in sorted(writer.used.items()))
     return (NOTE.format(source="*.toml") + imports +
-            "from mindtorch._core.dispatch cimport ONE, number_like\n"
+            "from mindtorch._core.dispatch cimport ONE, wrapped_number\n"
             "from mindtorch._core.scalar cimport Scalar, is_scalar, scalar_from\n"
             "from mindtorch._core.tensor cimport OPERATORS, TensorBase\n\n\n" + "\n\n".join(functions) + "\n\n" + fills)
 
@@ -81,7 +81,7 @@ class _Writer:
         if how:
             values = {"swapped": lambda: self._call(reverse, b, number),
                       "in order": lambda: self._call(reverse, number, b),
-                      "wrapped": lambda: self._call(reverse, "number_like(&number, <TensorBase>b)", b),
+                      "wrapped": lambda: self._call(reverse, "wrapped_number(&number, <TensorBase>b)", b),
                       "reciprocal": lambda: self._call("mul.Scalar", f"{self._name('reciprocal')}(<TensorBase>b, None)",
                                                        number)}
             lines.append(f"if is_scalar(a):\n        scalar_from(a, &number)\n        return {values[how]()}")

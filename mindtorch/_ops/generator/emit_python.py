@@ -34,6 +34,7 @@ class Function:
     parameters: list
     takes_out: bool
     results: int
+    method: bool = False     # called on its first argument, `self`, which no message counts
     inplace: bool = False
 
     @property
@@ -47,33 +48,46 @@ class Function:
         return ", ".join(parts + (["*", *keywords] if keywords else []))
 
 
-def python_name(argument, row) -> str:
-    """torch's functions call their first tensor `input`."""
-    return "input" if argument.name == "self" and not row.schema.inplace else argument.name
+def python_name(argument, method) -> str:
+    """torch's functions call their first tensor `input`; a number in its place stays `self`."""
+    return "input" if argument.name == "self" and argument.is_tensor and not method else argument.name
 
 
 def functions(table, family) -> list:
-    """The merged functions of a family, in-place forms after their functional ones."""
+    """The merged functions and methods of a family, in-place forms after their functional ones."""
     names = dict.fromkeys(row.schema.name for row in table.family(family)
                           if not row.by_hand and not row.python)
     made = []
     for name in names:
         rows = [row for row in table.family(family) if row.schema.name == name and not row.by_hand]
-        made.append(_merge(name, rows, table))
+        made += _forms(name, rows, table, name.endswith("_"))
         inplace = [row for row in rows if row.inplace]
         if inplace:
-            made.append(_merge(name + "_", inplace, table, inplace=True))
+            made += _forms(name + "_", inplace, table, inplace=True)
     return made
 
 
-def _merge(name, rows, table, inplace=False) -> Function:
+def _forms(name, rows, table, inplace) -> list:
+    """The function of that name and the method, as far as torch has them."""
+    variants = {variant for row in rows for variant in row.variants}
+    names = [name, *(alias for alias, target in table.aliases.items() if target == name)]
+    made = []
+    if table.inplace_functions.intersection(names) if inplace else "function" in variants:
+        made.append(_merge(name, rows, table, inplace, method=False))
+    if inplace or "method" in variants:
+        of_tensors = [row for row in rows if row.schema.arguments[0].is_tensor]
+        made.append(_merge(name, of_tensors, table, inplace, method=True))
+    return made
+
+
+def _merge(name, rows, table, inplace, method) -> Function:
     chosen = [row for row in rows if not _subsumed(row, table)]
     longest = max(chosen, key=lambda row: (not row.hidden, len(_positional(row))))
     order = [longest, *(row for row in chosen if row is not longest)]
     parameters = {}
     for row in order:
         for position, argument in enumerate(row.schema.kernel_arguments):
-            _place(parameters, row, position, argument, longest, inplace)
+            _place(parameters, row, position, argument, longest, method)
     merged = list(parameters.values())
     for parameter in merged:
         # An overload that a fuller one covers makes its extra arguments optional: sum(input) beside sum(input, dim).
@@ -86,19 +100,19 @@ def _merge(name, rows, table, inplace=False) -> Function:
             if parameter.default is None:
                 parameter.default = "None"
     row = chosen[0]
-    takes_out = row.takes_out and not inplace and not row.schema.inplace
-    return Function(name, chosen, merged, takes_out, 1 if inplace else len(row.schema.returns),
-                    inplace or row.schema.inplace)
+    takes_out = row.takes_out and not inplace and not method
+    return Function(name, chosen, merged, takes_out, 1 if inplace else len(row.schema.returns), method, inplace)
 
 
-def _place(parameters, row, position, argument, longest, inplace):
+def _place(parameters, row, position, argument, longest, method):
     """Give `argument` its merged parameter: that of the same name, else that of the same position."""
-    name = argument.name if inplace else python_name(argument, row)
+    name = python_name(argument, method)
     merged = parameters.get(name)
     if merged is None and row is not longest and not argument.keyword_only:
         base = _positional(longest)
-        merged = parameters[python_name(base[position], longest)]
-        merged.synonyms.append(name)
+        merged = parameters[python_name(base[position], method)]
+        if name not in merged.synonyms:
+            merged.synonyms.append(name)
     if merged is None:
         default = _LITERALS.get(argument.default, argument.default)
         merged = parameters[name] = Parameter(name, argument.keyword_only, default)
@@ -112,7 +126,7 @@ def _positional(row) -> list:
 
 def _has(row, parameter) -> bool:
     return row.key in parameter.by_overload or any(a.name in (parameter.name, *parameter.synonyms) or
-                                                   python_name(a, row) == parameter.name
+                                                   python_name(a, method=False) == parameter.name
                                                    for a in row.schema.kernel_arguments)
 
 
@@ -125,7 +139,7 @@ def _subsumed(row, table) -> bool:
 
 
 def family_functions(table, family) -> tuple:
-    """Cython source of the family's Python functions, and the cimports they need from other families."""
+    """Cython source of the family's functions and, in a class, methods; and the cimports from other families."""
     made = functions(table, family)
     elsewhere = {}
     for row in (row for function in made for row in function.rows if row.same):
@@ -134,7 +148,12 @@ def family_functions(table, family) -> tuple:
             elsewhere.setdefault(target.family, set()).add(f"op_{target.slot}")
     imports = "".join(f"from mindtorch._core._gen.{module} cimport {', '.join(sorted(names))}\n"
                       for module, names in sorted(elsewhere.items()))
-    return [_Emitter(function, table).source() for function in made], imports
+    sources = [_Emitter(function, table).source() for function in made if not function.method]
+    methods = [_Emitter(function, table).source() for function in made if function.method]
+    if methods:
+        body = "\n".join(methods).replace("\n", "\n    ").replace("\n    \n", "\n\n").rstrip(" ")
+        sources.append(f'class Methods:\n    """What Tensor takes over."""\n\n    {body}')
+    return sources, imports
 
 
 class _Emitter:
@@ -149,6 +168,9 @@ class _Emitter:
         function = self.function
         body = [f"if {synonym} is not None:\n        {p.name} = {synonym}"
                 for p in function.parameters for synonym in p.synonyms]
+        if self._takes_numbers():
+            first, other = (p.name for p in function.parameters[:2])
+            body.append(f"if not isinstance({first}, TensorBase):\n        {first} = as_operand({first}, {other})")
         if len(function.rows) == 1:
             body += self._overload(function.rows[0])
         else:
@@ -173,17 +195,24 @@ class _Emitter:
                 signature = signature.replace(f", {synonym}=None", "")
         return signature.removesuffix(", *")
 
+    def _takes_numbers(self) -> bool:
+        """Functions with hidden overloads for numbers take one as their first operand as well."""
+        return not self.function.method and any(row.hidden for row in self.function.rows)
+
     # Choosing.
 
     def _discriminating(self) -> list:
         return [p for p in self.function.parameters if self._discriminates(p)]
 
     def _discriminates(self, parameter) -> bool:
-        """Types differ, or some overload must have what another lacks."""
+        """Types differ, some overload must have what another lacks, or a wrong one means that no overload fits."""
         arguments = [parameter.by_overload.get(row.key) for row in self.function.rows]
         kinds = {a.type for a in arguments if a is not None}
         needed = any(a is not None and a.default is None for a in arguments)
-        return len(kinds) > 1 or (None in arguments and needed)
+        return len(kinds) > 1 or (None in arguments and needed) or (kinds == {"Tensor"} and len(self._visible()) > 1)
+
+    def _visible(self) -> list:
+        return [row for row in self.function.rows if not row.hidden]
 
     @staticmethod
     def _kind(row, parameter) -> str:
@@ -203,22 +232,28 @@ class _Emitter:
             name, kind = parameter.name, self._kind(row, parameter)
             test = {"Tensor": f"isinstance({name}, TensorBase)", "Scalar": f"is_scalar({name})",
                     "Tensor?": f"({name} is None or isinstance({name}, TensorBase))",
-                    "Scalar?": f"({name} is None or is_scalar({name}))", "": f"{name} is None"}
+                    "Scalar?": f"({name} is None or is_scalar({name}))", "int": f"is_int({name})",
+                    "": f"{name} is None"}
             tests.append(test.get(kind, f"{name} is not None"))
         return " and ".join(tests)
 
     def _complaint(self) -> str:
         """The TypeError where no overload fits."""
-        function = self.function
-        visible = [row for row in function.rows if not row.hidden]
-        values = ", ".join(p.name for p in function.parameters if not p.keyword_only)
-        values += "," if values.count(",") == 0 else ""
+        function, visible = self.function, self._visible()
+        counted = [p for p in function.parameters if not p.keyword_only][function.method:]
         if len(visible) > 1:
-            expected = "".join(f' * {_torch_signature(row)}\\n' for row in visible)
-            return f'no_combination(b"{function.name}", ({values}), {{}}, "{expected}")'
-        checks = [(i, p) for i, p in enumerate(p for p in function.parameters if not p.keyword_only)
-                  if self._kind(visible[0], p) == "Tensor"]
+            values = "".join(f"{p.name}, " for p in counted)
+            defaults = "".join(f"{p.default}, " for p in counted if p.default)
+            expected = "".join(f' * {_torch_signature(row, function)}\\n' for row in sorted(visible, key=_torch_order))
+            keywords = ", ".join(f'"{name}": {name}' for name in self._given_keywords())
+            return f'no_combination(b"{function.name}", given(({values}), ({defaults})), {{{keywords}}}, "{expected}")'
+        checks = [(i, p) for i, p in enumerate(counted) if self._kind(visible[0], p) == "Tensor"]
         return "\n    ".join(f'require_tensor({p.name}, b"{function.name}", b"{p.name}", {i + 1})' for i, p in checks)
+
+    def _given_keywords(self) -> list:
+        """Keyword parameters that are None where they were not given."""
+        names = [p.name for p in self.function.parameters if p.keyword_only and p.default == "None"]
+        return names + (["out"] if self.function.takes_out else [])
 
     # Calling.
 
@@ -253,7 +288,7 @@ class _Emitter:
         if results == 1:
             return [f'optional_tensor(out, b"{function.name}", b"out")']
         self.locals["outs"] = "tuple"
-        lines.append(f'outs = several_outs(out, {results}, b"{function.name}")')
+        lines.append(f'outs = several_outs(out, {results}, b"{function.name}", {len(function.parameters)})')
         return [f"<TensorBase>outs[{i}]" for i in range(results)]
 
     def _local(self, name, type_) -> str:
@@ -263,7 +298,7 @@ class _Emitter:
     def _convert(self, argument, parameter, position, tested, lines) -> str:
         """The C value of a parameter; statements it needs first are appended to `lines`."""
         name, function = parameter.name, self.function.name
-        position -= self.function.inplace      # self of a method does not count
+        position -= self.function.method
         where = f'b"{function}", b"{name}", {0 if parameter.keyword_only else position}'
         match argument.type:
             case "Tensor":
@@ -282,8 +317,11 @@ class _Emitter:
                 return f"optional_scalar({name}, &{number}, {where})"
             case "int[]" | "int[]?" | "int?":
                 sizes = self._local(f"{name}_sizes", "Shape")
-                lines.append(f"parse_optional_ints({name}, &{sizes}, {where})")
+                parse = "parse_optional_int" if argument.type == "int?" else "parse_optional_ints"
+                lines.append(f"{parse}({name}, &{sizes}, {where})")
                 return f"&{sizes}"
+            case "int" if tested:
+                return f"as_int({name})"
             case "int":
                 return f"require_int({name}, {where})"
             case "bool":
@@ -330,15 +368,24 @@ _TORCH_TYPES = {"Scalar": "Number", "Scalar?": "Number", "int[]": "tuple of ints
                 "str?": "str"}
 
 
-def _torch_signature(row) -> str:
+def _torch_signature(row, function) -> str:
     """The overload as torch lists it in "expected one of"."""
     parts, keyword = [], False
-    for argument in row.schema.kernel_arguments:
+    for argument in row.schema.kernel_arguments[function.method:]:
         if argument.keyword_only and not keyword:
             parts.append("*")
             keyword = True
         default = f" = {argument.default}" if argument.default else ""
-        parts.append(f"{_TORCH_TYPES.get(argument.type, argument.type)} {python_name(argument, row)}{default}")
-    if not row.schema.inplace and row.takes_out:
-        parts += ([] if keyword else ["*"]) + ["Tensor out = None"]
+        type_ = _TORCH_TYPES.get(argument.type, argument.type)
+        parts.append(f"{type_} {python_name(argument, function.method)}{default}")
+    if function.takes_out and row.takes_out:
+        out = "Tensor" if len(row.schema.returns) == 1 else "tuple of Tensors"
+        parts += ([] if keyword else ["*"]) + [f"{out} out = None"]
     return f"({', '.join(parts)})"
+
+
+def _torch_order(row) -> tuple:
+    """torch lists short overloads first, then those whose last arguments are tensors."""
+    kinds = [argument.type for argument in _positional(row)]
+    ranks = {"Tensor": 0, "Tensor?": 0, "Scalar": 1, "Scalar?": 1}
+    return len(kinds), [ranks.get(kind, 2) for kind in reversed(kinds)]

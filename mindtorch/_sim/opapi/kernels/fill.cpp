@@ -1,4 +1,6 @@
 /* Filling, counting up, copying, converting. */
+#include <algorithm>
+
 #include "opapi/loops.h"
 
 namespace sim {
@@ -74,6 +76,16 @@ void arangeLoop(const LoopArguments &arguments) {
 
 constexpr Loop kArange[] = {arangeLoop<float>, arangeLoop<double>, arangeLoop<int64_t>};
 
+/* ceil((end - start) / step), exact for integers: a double would round those beyond 2^53. */
+double lengthOf(const Number *numbers, bool integral) {
+  if (!integral) return std::ceil((numbers[1].real - numbers[0].real) / numbers[2].real);
+  uint64_t start = static_cast<uint64_t>(numbers[0].integer), end = static_cast<uint64_t>(numbers[1].integer);
+  uint64_t step = static_cast<uint64_t>(numbers[2].integer);
+  bool up = numbers[2].integer > 0;
+  uint64_t span = up ? end - start : start - end, pace = up ? step : 0 - step;
+  return static_cast<double>(span / pace + (span % pace != 0));
+}
+
 aclnnStatus prepareArange(aclOpExecutor &executor, const Argument *, const OpBody &) {
   Operand &out = executor.operands[0];
   const Number *numbers = executor.numbers;
@@ -81,7 +93,10 @@ aclnnStatus prepareArange(aclOpExecutor &executor, const Argument *, const OpBod
   if (step == 0.0 || isNan(step) || (step > 0.0 ? start > end : start < end)) {
     return refuse(executor, "no sequence goes from %g to %g in steps of %g", start, end, step);
   }
-  double length = std::ceil((end - start) / step);
+  uint8_t compute = computeOf(out.type);
+  bool integral = compute == kI64 && std::all_of(numbers, numbers + 3,
+                                                 [](const Number &number) { return computeOf(number.type) == kI64; });
+  double length = lengthOf(numbers, integral);
   if (!(length < 0x1p62))
     return refuse(executor, "the sequence from %g to %g in steps of %g is too long", start, end, step);
   Shape shape;
@@ -89,7 +104,6 @@ aclnnStatus prepareArange(aclOpExecutor &executor, const Argument *, const OpBod
   shape.dims[0] = static_cast<int64_t>(length);
   aclnnStatus status = requireShape(executor, out, shape);
   if (status != ACLNN_SUCCESS) return status;
-  uint8_t compute = computeOf(out.type);
   executor.attributes[0] = compute;
   executor.kernel = &kArange[compute];
   executor.run = runElementwise;

@@ -1,0 +1,29 @@
+"""Wrong arguments, in the function form and in the method form: torch's TypeErrors, which count `self` in neither."""
+import pytest
+from oracle import check, expressions
+
+WRONG = """
+torch.add(a, "x") | a.add("x") | a.add_("x") | torch.mm(a, "x") | a.mm("x") | a.matmul("x") | a.bmm("x")
+a.mv("x")
+torch.eq(a, "x") | a.eq("x") | a.eq_("x") | a.lt(None) | torch.eq("x", a) | torch.pow(a, "x") | a.pow("x")
+a.pow_("x") | torch.amax(a, "x") | a.amax("x") | a.amax(0, "x") | torch.argmax(a, "x") | a.argmax("x")
+a.argmax(0, "x")
+torch.maximum(a, 1) | a.maximum(1) | torch.logical_and(m, True) | m.logical_and(True) | a.dot("x")
+a.addmm("x", a)
+torch.add(a, 1, alpha="x") | a.add(1, alpha="x") | a.add(a, alpha="x") | a.add_(a, alpha="x") | torch.exp(3)
+torch.clamp(a, "x") | a.clamp("x") | a.clamp(0, "x") | a.clamp_("x") | a.clamp(a, 0) | torch.clamp_min(a, "x")
+a.clamp_min("x") | a.clamp_max_("x") | a.max("x") | torch.max(a, "x") | torch.argmax(a, (0,))
+torch.remainder(a, "x") | a.remainder("x") | torch.bitwise_and(a, "x") | a.bitwise_and("x") | torch.rsub("x", a)
+a.fill_("x") | torch.exp_(3) | torch.abs_("x")
+torch.cat("x") | torch.cat(a) | torch.cat([a, 3]) | torch.cat([3]) | torch.cat([a], "x") | torch.stack([a], "x")
+torch.cat([a], out=3) | torch.stack([a], out="x") | torch.exp(a, out=3) | torch.sum(a, 0, out=3)
+torch.where(m, m, m, out=3) | torch.max(a, 0, out=(a,)) | torch.max(a, 0, out=(a, 3)) | torch.add(a, 1, foo=1)
+a.add(1, out=a) | a.sum(0, out=a)
+torch.isclose(a, "x") | a.isclose("x") | torch.allclose("x", a) | a.allclose("x") | torch.equal(a, "x")
+a.equal("x")
+"""
+
+
+@pytest.mark.parametrize("expression", expressions(WRONG))
+def test_as_torch(expression, device):
+    check(expression, device)

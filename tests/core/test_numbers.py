@@ -1,0 +1,44 @@
+"""Python numbers beside tensors: what a dtype cannot hold wraps around or is refused, and either operand may be one."""
+import pytest
+from oracle import check, expressions
+
+WRAP = """
+u == 300 | u != 256 | u < 300 | u <= 511 | u > -1 | u >= 256 | 300 == u | u == -1 | u < -1 | u.eq_(300) | u.lt_(-1)
+s == 300 | s == 128 | s < 128 | s < -129 | s >= 255 | s != 255 | w == 2**32 + 1 | w < 2**40 | i == 2**63 | u == 2**63
+torch.lt(u, 300) | u == 3.5 | u < 300.0 | u == True | m == 2 | u == torch.tensor(300) | torch.tensor(-1) == u
+u + 300 | u * -3 | u - 300 | 300 - u | s + 200 | u + 2**63 | u & 300 | u & -1 | s // 300 | u // 300
+torch.add(u, 300, alpha=2) | torch.add(u, u, alpha=-1) | torch.rsub(u, 300) | torch.pow(300, u)
+a < 2**63 | a == 2**64 - 1 | a + 2**63 | a * (2**64 - 1) | h == 70000 | h * 70000 | a == 1e300 | a.fill_(2**63)
+"""
+REFUSED = """
+u.clamp(-1, 300) | u.clamp(max=300) | s.clamp(-200, 200) | w.clamp(max=2**40) | w.clamp_(max=2**40) | h.clamp(max=1e6)
+a.clamp(max=1e39) | i.clamp(max=2**63) | u.clamp(min=-1) | u.pow(300) | s.pow(300) | i.pow(2**63) | s.pow(-1)
+torch.add(u, u, alpha=300) | torch.add(i, i, alpha=2**63) | u.add_(1, alpha=300) | torch.sub(u, 1, alpha=-300)
+torch.where(u > 3, u, 300) | torch.where(u > 3, 300, u) | torch.where(u > 3, u, -1) | torch.where(u > 3, 2**63, u)
+u.fill_(300) | u.fill_(-1) | u.fill_(-1.0) | u.fill_(255.9) | a.fill_(1e39) | h.fill_(70000) | i.fill_(1j)
+i.fill_(2**63) | torch.full((2,), 70000, dtype=torch.float16) | torch.full((2,), 2**63)
+torch.full((2,), 1e39, dtype=torch.float32)
+u == 2**64 | a == 10**30
+"""
+FIRST = """
+torch.add(1, a) | torch.add(1, 2) | torch.add(1.5, i) | torch.add(1j, a) | torch.add(1, a, alpha=2) | torch.add(True, 2)
+torch.add(1, 2, alpha=2) | torch.add(1, a, out=a) | torch.add(input=1, other=a) | torch.add(300, u) | torch.add(1, z)
+torch.sub(1, a) | torch.sub(5, 2) | torch.sub(1, u) | torch.sub(1, m) | torch.sub(True, a) | torch.subtract(1, a)
+torch.mul(2, a) | torch.mul(2, 3) | torch.mul(2.0, u) | torch.mul(True, u) | torch.multiply(2, a) | torch.div(2, w)
+torch.div(2, 4) | torch.true_divide(2, w) | torch.div(2, w, rounding_mode="trunc") | torch.floor_divide(7, w)
+torch.bitwise_and(3, i) | torch.bitwise_and(300, u) | torch.add(1, None) | torch.add(1, "x") | torch.add("x", 1)
+torch.eq(1, a) | torch.lt(1, 2) | torch.maximum(1, a) | torch.max(1, a) | torch.clamp(1, 0, 2) | torch.exp(1)
+torch.rsub(1, a) | torch.pow(2, 3) | torch.remainder(7, 3) | torch.bitwise_and(3, 1) | torch.where(m, 1, 2)
+"""
+RANGES = """
+torch.arange(2**62, 2**62 + 3, device=dev) | torch.arange(2**62, 2**62 + 3, 2, device=dev)
+torch.arange(2**53 + 1, 2**53 + 4, device=dev) | torch.arange(-2**63, -2**63 + 3, device=dev)
+torch.arange(2**62 + 3, 2**62, -2, device=dev) | torch.arange(2**62, 2**62 + 3, dtype=torch.float32, device=dev)
+torch.arange(0, 2**62, 2**61, device=dev) | torch.arange(3, 0.5, -1, dtype=torch.int64, device=dev)
+torch.arange(0.5, 3.6, 1, dtype=torch.int32, device=dev)
+"""
+
+
+@pytest.mark.parametrize("expression", expressions(WRAP + REFUSED + FIRST + RANGES))
+def test_as_torch(expression, device):
+    check(expression, device)
