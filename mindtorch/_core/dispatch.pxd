@@ -80,9 +80,17 @@ cdef int check_reduced_dim(TensorBase self, int64_t dim, str op) except -1
 cdef int check_condition(TensorBase condition) except -1
 cdef int check_bounds(ScalarType dtype, bint low, bint high) except -1           # clamp
 cdef int check_product(TensorBase self) except -1                                # matrix products
+# An out= of another dtype than `dtype`, in the words that different functions of torch have for it.
+cdef int check_out(TensorBase out, ScalarType dtype) except -1
+cdef int check_out_in_words(TensorBase out, ScalarType dtype, str words) except -1
+cdef int check_out_given(TensorBase out, ScalarType dtype) except -1              # only where `dtype` was given
+cdef int check_out_abs(TensorBase out, TensorBase self) except -1
+cdef int check_out_truth(TensorBase out, str op) except -1                       # all and any
+cdef int check_out_cat(TensorBase out, ScalarType dtype) except -1
 cdef int check_no_bool(TensorBase self, str op) except -1                        # argmax, argmin
 cdef int check_abs(TensorBase self) except -1
 cdef int check_abs_in_place(TensorBase self) except -1
+cdef int check_addend(TensorBase self, TensorBase mat2) except -1                 # addmm
 cdef int check_number_fits(ScalarType dtype, const Scalar *number) except -1      # NULL fits
 cdef int check_same_dtype(TensorBase a, TensorBase b) except -1                  # matrix products
 cdef int check_pow(TensorBase self, const Scalar *exponent) except -1

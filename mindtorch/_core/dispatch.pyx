@@ -1,11 +1,11 @@
 from mindtorch._core.device cimport CPU, device_of, make_device
-from mindtorch._core.dtype cimport KIND, code_name, default_complex, default_dtype, promote_types
+from mindtorch._core.dtype cimport KIND, can_cast, code_name, default_complex, default_dtype, promote_types
 from mindtorch._core.arguments cimport require_scalar, require_tensors, wrong_type
 from mindtorch._core.infer cimport (
     broadcast3, check_overlap, common_device_list, mm, promote, promote_scalar, same, wrap_dim, write_back)
 from mindtorch._core.scalar cimport (
-    BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, INT_KIND, BFloat16, Bool, Byte, ComplexDouble, ComplexFloat, Double, Float,
-    Half, Long, is_scalar, scalar_from)
+    BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, INT_KIND, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double,
+    Float, Half, Int, Long, Short, Undefined, is_scalar, scalar_from)
 from mindtorch._core._gen.kernels cimport KERNELS
 from mindtorch._core.values cimport check_fits, scalar_tensor
 from mindtorch._core.tensor cimport empty_tensor, make_view, may_overlap_itself, shape_text
@@ -285,9 +285,10 @@ cdef int check_reducible(TensorBase self, const Shape *dim, str op) except -1:
     if self.numel:
         return 0
     if dim.ndim == 0:
-        raise (IndexError if op.startswith("arg") else RuntimeError)(
-            f"{op}(): Expected reduction dim to be specified for input.numel() == 0. "
-            "Specify the reduction dim with the 'dim' argument.")
+        what = f"{op}(): Expected reduction dim to be specified for input.numel() == 0."
+        if op.startswith("arg"):
+            raise IndexError(what)
+        raise RuntimeError(f"{what} Specify the reduction dim with the 'dim' argument.")
     for i in range(dim.ndim):
         axis = wrap_dim(dim.sizes[i], self.ndim)
         if self.sizes[axis] == 0:
@@ -311,6 +312,40 @@ cdef int check_condition(TensorBase condition) except -1:
 
 cdef int check_product(TensorBase self) except -1:
     return check_arithmetic(self.dtype, "addmm") if self.numel else 0
+
+
+cdef int check_out(TensorBase out, ScalarType dtype) except -1:
+    if out.dtype != dtype:
+        raise RuntimeError(f"Expected out tensor to have dtype {c_name(dtype)}, but got {c_name(out.dtype)} instead")
+    return 0
+
+
+cdef int check_out_in_words(TensorBase out, ScalarType dtype, str words) except -1:
+    if out.dtype != dtype:
+        raise RuntimeError(words.format(got=code_name(out.dtype), expected=code_name(dtype)))
+    return 0
+
+
+cdef int check_out_given(TensorBase out, ScalarType dtype) except -1:
+    return 0 if dtype == Undefined else check_out(out, dtype)
+
+
+cdef int check_out_abs(TensorBase out, TensorBase self) except -1:
+    if KIND[<int>self.dtype] == COMPLEX_KIND:
+        return 0
+    return check_out_in_words(out, self.dtype, "Found dtype {got} but expected {expected}")
+
+
+cdef int check_out_truth(TensorBase out, str op) except -1:
+    if out.dtype != Bool and out.dtype != Byte:
+        raise RuntimeError(f"{op} only supports bool tensor for result, got: {code_name(out.dtype)}")
+    return 0
+
+
+cdef int check_out_cat(TensorBase out, ScalarType dtype) except -1:
+    if not can_cast(dtype, out.dtype):
+        raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {code_name(out.dtype)}")
+    return 0
 
 
 cdef int check_no_bool(TensorBase self, str op) except -1:
@@ -346,10 +381,18 @@ cdef int check_same_dtype(TensorBase a, TensorBase b) except -1:
     return 0
 
 
+cdef int check_addend(TensorBase self, TensorBase mat2) except -1:
+    if self.dtype != mat2.dtype:
+        raise RuntimeError("self and mat2 must have the same dtype, but got "
+                           f"{code_name(self.dtype)} and {code_name(mat2.dtype)}")
+    return 0
+
+
 cdef str c_name(ScalarType dtype):
     """The C++ type's name, which torch's matrix products use in messages."""
-    return {Float: "float", Double: "double", Half: "c10::Half", BFloat16: "c10::BFloat16", Long: "long",
-            Bool: "bool", Byte: "unsigned char"}.get(dtype) or code_name(dtype).lower()
+    return {Float: "float", Double: "double", Half: "c10::Half", BFloat16: "c10::BFloat16", Bool: "bool",
+            Byte: "unsigned char", Char: "signed char", Short: "short int", Int: "int", Long: "long int",
+            ComplexFloat: "c10::complex<float>", ComplexDouble: "c10::complex<double>"}[dtype]
 
 
 cdef int check_pow(TensorBase self, const Scalar *exponent) except -1:

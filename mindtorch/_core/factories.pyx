@@ -51,9 +51,14 @@ cdef int read_size(tuple args, object size, Shape *shape, const char *function) 
 
 
 cdef ScalarType dtype_for(object dtype, object out, ScalarType otherwise, const char *function) except *:
-    if out is not None and dtype is None:
-        return require_tensor(out, function, b"out").dtype
-    return require_dtype(dtype, otherwise, function, b"dtype")
+    cdef ScalarType code
+    if out is None:
+        return require_dtype(dtype, otherwise, function, b"dtype")
+    code = require_tensor(out, function, b"out").dtype
+    if require_dtype(dtype, code, function, b"dtype") != code:
+        raise RuntimeError(f"dtype {code_name(require_dtype(dtype, code, function, b'dtype'))} does not match dtype of "
+                           f"out parameter ({code_name(code)})")
+    return code
 
 
 cdef TensorBase fill(TensorBase made, const Scalar *value):

@@ -101,6 +101,11 @@ ctypedef struct Operators:
     object (*imul)(object a, object b)
     object (*itruediv)(object a, object b)
     object (*ipow)(object a, object b)
+    object (*ifloordiv)(object a, object b)
+    object (*imod)(object a, object b)
+    object (*iand)(object a, object b)
+    object (*ior)(object a, object b)
+    object (*ixor)(object a, object b)
     object (*getitem)(object a, object index)
     int (*setitem)(object a, object index, object value) except -1
     int (*fill)(TensorBase self, const Scalar *value) except -1       # every element = value; counts no version

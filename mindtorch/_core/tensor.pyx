@@ -14,7 +14,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from mindtorch._core.device cimport BACKENDS, require_backend
-from mindtorch._core.scalar cimport Bool
+from mindtorch._core.scalar cimport Bool, Long
 
 
 cdef extern from "Python.h":
@@ -188,6 +188,8 @@ cdef class TensorBase:
         return OPERATORS.abs(self)
 
     def __invert__(self):
+        if self.dtype > Long and self.dtype != Bool:
+            raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
         return OPERATORS.invert(self)
 
     def __iadd__(self, other):
@@ -204,6 +206,21 @@ cdef class TensorBase:
 
     def __ipow__(self, other):
         return OPERATORS.ipow(self, other)
+
+    def __ifloordiv__(self, other):
+        return OPERATORS.ifloordiv(self, other)
+
+    def __imod__(self, other):
+        return OPERATORS.imod(self, other)
+
+    def __iand__(self, other):
+        return OPERATORS.iand(self, other)
+
+    def __ior__(self, other):
+        return OPERATORS.ior(self, other)
+
+    def __ixor__(self, other):
+        return OPERATORS.ixor(self, other)
 
 
 TENSOR_CLASS = TensorBase
@@ -479,6 +496,7 @@ def _clear_operators():
     OPERATORS.and_ = OPERATORS.or_ = OPERATORS.xor = no_binary
     OPERATORS.lt = OPERATORS.le = OPERATORS.eq = OPERATORS.ne = OPERATORS.gt = OPERATORS.ge = no_binary
     OPERATORS.iadd = OPERATORS.isub = OPERATORS.imul = OPERATORS.itruediv = OPERATORS.ipow = no_binary
+    OPERATORS.ifloordiv = OPERATORS.imod = OPERATORS.iand = OPERATORS.ior = OPERATORS.ixor = no_binary
     OPERATORS.getitem = no_binary
     OPERATORS.neg = OPERATORS.abs = OPERATORS.invert = no_unary
     OPERATORS.setitem = no_setitem

@@ -2,6 +2,7 @@
 import warnings
 
 from mindtorch._core._gen import namespace as _ops
+from mindtorch._core.tensor import TensorBase
 
 _relu, _relu_in_place = _ops.FUNCTIONS["relu"], _ops.FUNCTIONS["relu_"]
 _addmm, _matmul = _ops.FUNCTIONS["addmm"], _ops.FUNCTIONS["matmul"]
@@ -16,11 +17,18 @@ def relu(input, inplace=False):
 
 def linear(input, weight, bias=None):
     """input @ weight.T + bias: (..., n) and (m, n) give (..., m); a weight of shape (n,) gives (...)."""
-    turned = weight.t() if weight.dim() == 2 else weight
-    if bias is not None and input.dim() == 2 and weight.dim() == 2:
+    for position, (name, value) in enumerate((("input", input), ("weight", weight), ("bias", bias)), 1):
+        if not isinstance(value, TensorBase) and (name != "bias" or value is not None):
+            raise TypeError(f"linear(): argument '{name}' (position {position}) must be Tensor, "
+                            f"not {type(value).__name__}")
+    if input.dim() == 0 or weight.dim() == 0:
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {input.dim()}D and "
+                           f"{weight.dim()}D")
+    turned = weight.t()
+    if bias is not None and input.dim() == 2:
         return _addmm(bias, input, turned)
     product = _matmul(input, turned)
-    return product if bias is None else product + bias
+    return product if bias is None else product.add_(bias)
 
 
 def softmax(input, dim=None, _stacklevel=3, dtype=None):

@@ -1,5 +1,6 @@
 """One expression, evaluated with torch and with mindtorch: the outcomes must be equal, values and errors alike."""
 import copy
+import operator
 import pickle
 import re
 
@@ -22,7 +23,7 @@ def names(lib, device):
         return tensor.to(device)
 
     return {
-        "torch": lib, "np": np, "copy": copy, "pickle": pickle, "assigned": assigned,
+        "torch": lib, "np": np, "operator": operator, "copy": copy, "pickle": pickle, "assigned": assigned,
         "a": sent(lib.arange(6, dtype=lib.float32).reshape(2, 3)),
         "i": sent(lib.arange(6).reshape(2, 3)),
         "c": sent(lib.arange(24).reshape(2, 3, 4)),
@@ -33,7 +34,7 @@ def names(lib, device):
         "w": sent(lib.tensor([1, 2, 3], dtype=lib.int32)),
         "h": sent(lib.tensor([1.5, 2.0], dtype=lib.float16)),
         "m": sent(lib.tensor([True, False, True])),
-        "dev": device,
+        "dev": device, "F": lib.nn.functional,
     }
 
 

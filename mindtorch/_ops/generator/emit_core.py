@@ -90,8 +90,8 @@ def _neutral_rows(table, family) -> list:
 
 
 def _scope(row) -> Scope:
-    scope = Scope(row.kernel_arguments)
-    scope.types["result_dtype"] = "ScalarType"
+    scope = Scope(row)
+    scope.types |= {"result_dtype": "ScalarType", "result_dtype1": "ScalarType"}
     return scope
 
 
@@ -138,8 +138,11 @@ def _function(row) -> str:
     if row.schema.inplace:
         return _written_self(row)
     scope = _scope(row)
-    lines = [*_opening(row, scope), "cdef Shape shape"]
     names = row.result_names
+    lines = _opening(row, scope)
+    if row.out_check:
+        lines += [f"if {names[0]} is not None:", *(f"    {scope.check(text)}" for text in row.out_check)]
+    lines.append("cdef Shape shape")
     results = [name.replace("out", "result") for name in names]
     for index, (out, name, result) in enumerate(zip(row.outputs, names, results, strict=True)):
         dtype = "result_dtype" if index == 0 else f"result_dtype{index}"

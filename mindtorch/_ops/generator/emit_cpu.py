@@ -63,7 +63,7 @@ class _Rename(ast.NodeTransformer):
 
 def _kernel(row) -> str:
     outputs = row.result_names or ["self"]
-    scope = Scope(row.kernel_arguments)
+    scope = Scope(row)
     lines = [f"cdef ScalarType compute = opmath({compute_dtype(row, scope, outputs[0])})"]
     body, names = [], {}
     for argument in row.kernel_arguments:

@@ -129,7 +129,7 @@ def _function(row, call, name, first) -> str:
 def _element(row, argument, target) -> list:
     """A number reaches the operator as the elements beside it would hold it: uint8 == 300 compares with 44."""
     name = argument.name
-    element = f"as_element({name}, {compute_dtype(row, Scope(row.kernel_arguments), target)})"
+    element = f"as_element({name}, {compute_dtype(row, Scope(row), target)})"
     if argument.optional:
         return [f"cdef Scalar {name}_element", f"if {name} != NULL:", f"    {name}_element = {element}"]
     return [f"cdef Scalar {name}_element = {element}"]
@@ -138,7 +138,7 @@ def _element(row, argument, target) -> list:
 def _prepare(row, call, target) -> tuple:
     """Lines that bring tensors to documented dtypes and, where needed, to contiguous memory; outputs copied back."""
     lines, copies, wanted = [], {}, f"{target}.dtype"
-    scope = Scope(row.kernel_arguments)
+    scope = Scope(row)
     rule = row.compute or (row.outputs[0].dtype if row.outputs else "")
     for value in call.values:
         parameter, name = value.parameter, value.name

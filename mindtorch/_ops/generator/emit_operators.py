@@ -30,7 +30,10 @@ BINARY = {
 UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
 INPLACE = {"iadd": ("add.Tensor", "add.Scalar"), "isub": ("sub.Tensor", "sub.Scalar"),
            "imul": ("mul.Tensor", "mul.Scalar"), "itruediv": ("div.Tensor", "div.Scalar"),
-           "ipow": ("pow.Tensor_Tensor", "pow.Tensor_Scalar")}
+           "ipow": ("pow.Tensor_Tensor", "pow.Tensor_Scalar"),
+           "ifloordiv": ("floor_divide", "floor_divide.Scalar"), "imod": ("remainder.Tensor", "remainder.Scalar"),
+           "iand": ("bitwise_and.Tensor", "bitwise_and.Scalar"), "ior": ("bitwise_or.Tensor", "bitwise_or.Scalar"),
+           "ixor": ("bitwise_xor.Tensor", "bitwise_xor.Scalar")}
 
 
 def module(table) -> str:

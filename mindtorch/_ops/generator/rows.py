@@ -13,7 +13,7 @@ FAMILIES = ("creation", "pointwise", "compare", "reduce", "matmul", "view", "ind
 BY_HAND = ("view", "composite")
 
 _COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check",
-            "inplace_check", "same", "variants", "hidden", "takes_out", "accepts", "python"}
+            "inplace_check", "out_check", "same", "variants", "hidden", "takes_out", "accepts", "python"}
 
 
 class RowError(ValueError):
@@ -39,6 +39,7 @@ class Row:
     raw: tuple = ()               # tensor arguments that the CPU expression sees in their own dtype
     check: tuple = ()             # calls of check_* functions made before anything else
     inplace_check: tuple = ()     # the same, for the in-place form alone
+    out_check: tuple = ()         # calls of check_* functions on an out= that was given
     grad: dict = field(default_factory=dict)
     samples: str = ""
     same: str = ""                # key of the row whose function this overload calls; what it lacks takes defaults, or
@@ -133,7 +134,7 @@ def read_row(family, entry) -> Row:
     schema = parse(entry.pop("schema"))
     out = entry.pop("out", [])
     outputs = tuple(Output(o.get("shape", ""), o.get("dtype", "")) for o in (out if isinstance(out, list) else [out]))
-    for column in ("raw", "check", "inplace_check", "variants"):
+    for column in ("raw", "check", "inplace_check", "out_check", "variants"):
         if column in entry:
             entry[column] = tuple(entry[column])
     if "variants" not in entry and (schema.inplace or not schema.argument("self")):

@@ -54,8 +54,9 @@ def rules() -> dict:
 class Scope:
     """Names a rule may use, with their C types."""
 
-    def __init__(self, arguments):
-        self.types = {a.name: a.c_type.strip() for a in arguments}
+    def __init__(self, row):
+        self.types = {a.name: a.c_type.strip() for a in row.kernel_arguments}
+        self.types |= dict.fromkeys(row.result_names, "TensorBase")
 
     def shape(self, text) -> str:
         """The statement that fills `shape`; the name of an int list is that list itself."""
@@ -74,12 +75,14 @@ class Scope:
         return []
 
     def dtype(self, text) -> str:
-        """A dtype rule as an expression of type ScalarType; "dtype or rule" takes the argument where it was given."""
+        """A dtype rule as an expression of type ScalarType; "dtype or out or rule" takes the first that was given."""
         node = _parse(text)
-        if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
-            given, rule = node.values
-            return f"{given.id} if {given.id} != Undefined else {self._value(rule, 'ScalarType')}"
-        return self._value(node, "ScalarType")
+        *given, rule = node.values if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) else [node]
+        value = self._value(rule, "ScalarType")
+        for name in reversed([argument.id for argument in given]):
+            absent = "is not None" if self.types[name] == "TensorBase" else "!= Undefined"
+            value = f"{self._value(ast.Name(name), 'ScalarType')} if {name} {absent} else {value}"
+        return value
 
     def check(self, text) -> str:
         node = _parse(text)

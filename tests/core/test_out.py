@@ -1,0 +1,57 @@
+"""out= of any dtype, in-place operators, linear: what torch refuses, and what the tensors are afterwards."""
+import pytest
+from oracle import check, expressions
+
+FLOATS = """
+torch.mm(a, a.t(), out=o) | torch.matmul(a, a.t(), out=o) | torch.mv(a, a[0], out=o) | torch.dot(a[0], a[0], out=o)
+torch.bmm(a[None], a.t()[None], out=o) | torch.addmm(a[0, :2], a, a.t(), out=o) | torch.square(a, out=o)
+torch.softmax(a, 0, out=o) | torch.softmax(a, 0, dtype=torch.float64, out=o)
+torch.mean(a, 0, out=o) | torch.mean(a, 0, dtype=torch.float64, out=o) | torch.sum(a, 0, out=o)
+torch.amax(a, 0, out=o) | torch.amin(i, 0, out=o) | torch.argmax(a, 0, out=o) | torch.abs(a, out=o)
+torch.all(a, 0, out=o) | torch.all(u, 0, out=o) | torch.neg(a, out=o) | torch.bitwise_not(i, out=o)
+[*torch.max(a, 0, out=(o, o.to(torch.int64)))] | [*torch.max(a, 0, out=(a[0].clone(), o))]
+torch.min(i, 0, out=(o, z))
+torch.eq(a, 1, out=o) | torch.where(a > 1, a, a, out=o) | torch.clamp(a, 0, 1, out=o) | torch.clamp(a, min=a, out=o)
+torch.clamp_min(a, 1, out=o)
+torch.cat([a, a], out=o) | torch.stack([i, i], out=o) | torch.add(a, 1, out=o) | torch.floor_divide(i, 2, out=o)
+torch.zeros(3, out=o) | torch.zeros(3, dtype=torch.float32, out=o) | torch.ones(3, dtype=torch.float32, out=o)
+torch.arange(3, dtype=torch.int16, out=o) | torch.full((2,), 1, dtype=torch.int16, out=o)
+"""
+IN_PLACE = """
+operator.ifloordiv(i, 2) | operator.ifloordiv(i, i + 1) | operator.iand(i, 3) | operator.iand(i, i)
+operator.ior(i, i)
+operator.iand(m, ~m) | operator.ior(m, m) | operator.ifloordiv(a, 2) | operator.ifloordiv(i, "x")
+operator.iand(i, i[:, :2]) | operator.iand(m, i[0]) | operator.ifloordiv(i, 1.5)
+"""
+LINEAR = """
+F.linear(a, a) | F.linear(a, a[0]) | F.linear(a, a[0], a[0, 1]) | F.linear(a, a[0], a[0]) | F.linear(a, a, a[0, 1])
+F.linear(a[0], a[0]) | F.linear(a[0], a[0], a[0, 1]) | F.linear(a[0], a, a[:, 0]) | F.linear(a, a, a)
+F.linear(a, a, i)
+F.linear(a[None], a, a[:, 0]) | F.linear(a[None], a[0], a[0, 1]) | F.linear(a[0, 0], a) | F.linear(a, a[0, 0])
+F.linear(a, a[None]) | F.linear(a, i) | F.linear(1, a) | F.linear(a, 1) | F.linear(a, a, 1) | F.linear(a, a.t())
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "uint8", "bool"])
+@pytest.mark.parametrize("expression", expressions(FLOATS))
+def test_out_of_any_dtype(expression, dtype, device):
+    check(f"(lambda o: {expression})(torch.empty(0, dtype=torch.{dtype}, device=dev))", device)
+
+
+@pytest.mark.parametrize("expression", expressions(IN_PLACE + LINEAR))
+def test_as_torch(expression, device):
+    check(expression, device)
+
+
+@pytest.mark.parametrize("name", ["ifloordiv", "iand"])
+def test_in_place_operators_keep_the_tensor(name, device):
+    check(f"[i._version, operator.{name}(i, 2) is i, i._version, i]", device)
+
+
+def test_operators_without_a_kernel_on_the_npu_are_in_place_on_the_cpu():
+    for name in ("imod", "ior", "ixor"):
+        check(f"[i._version, operator.{name}(i, 2) is i, i._version, i]")
+
+
+def test_invert_is_for_integers(device):
+    check("~a", device)
