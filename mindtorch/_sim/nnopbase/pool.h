@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <mutex>
 
+#include "fork.h"
+
 namespace sim {
 
 /* T has a member `T *next_free`. */
@@ -22,6 +24,8 @@ class Pool {
     }
     return refill();
   }
+
+  static void carryOver(Fork stage) { sim::carryOver(mutex_, stage); }
 
   static void give(T *object) {
     object->next_free = local_.head;

@@ -1,11 +1,14 @@
 // libacl_op_compiler: the compile options that clients set and ask for at start-up. Nothing is compiled here; values
 // are kept, and checked where the option has a list of them. The library needs libascendcl, so that a look-up through
 // it finds the runtime as well.
+#include "fork.h"
 #include "sim.h"
 
 #pragma GCC visibility push(default)
 #include "acl/acl_op_compiler.h"
 #pragma GCC visibility pop
+
+#include <pthread.h>
 
 #include <cstring>
 #include <map>
@@ -49,6 +52,14 @@ bool allowed(aclCompileOpt opt, const std::string &value) {
       return true;
   }
 }
+
+template <sim::Fork stage>
+void passFork() {
+  sim::carryOver(options().mutex, stage);
+}
+
+[[maybe_unused]] const int registered =
+    pthread_atfork(passFork<sim::Fork::kBefore>, passFork<sim::Fork::kInParent>, passFork<sim::Fork::kInChild>);
 
 }  // namespace
 

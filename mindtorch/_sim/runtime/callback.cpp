@@ -61,6 +61,8 @@ struct CallbackWork {
 
 }  // namespace
 
+void carrySignalOver(Fork stage) { signal().carryOver(stage); }
+
 void forgetSubscriptions() {
   signal().raise([] { subscribers().clear(); });
 }

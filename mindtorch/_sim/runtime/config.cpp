@@ -78,9 +78,13 @@ Config readConfig() {
 
 }  // namespace
 
+// No lock, as a fork may come in between: of two threads that read it at once, one reads in vain.
 const Config &config() {
-  static const Config &instance = *new Config(readConfig());
-  return instance;
+  static std::atomic<const Config *> instance{nullptr};
+  const Config *known = instance.load(std::memory_order_acquire);
+  if (__builtin_expect(known != nullptr, 1)) return *known;
+  auto read = std::make_unique<const Config>(readConfig());
+  return instance.compare_exchange_strong(known, read.get()) ? *read.release() : *known;
 }
 
 }  // namespace sim

@@ -36,6 +36,8 @@ HandleTable<Context> &contexts() {
   return table;
 }
 
+void carryContextsOver(Fork stage) { contexts().carryOver(stage); }
+
 void makeCurrent(Context *context) {
   thread_state.context = context;
   thread_state.context_id = context == nullptr ? 0 : context->id.load(std::memory_order_acquire);

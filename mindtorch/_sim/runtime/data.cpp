@@ -21,9 +21,18 @@ DataBuffers &dataBuffers() {
   return instance;
 }
 
+// Nothing at all where it is no live one.
+aclDataBuffer readDataBuffer(const aclDataBuffer *buffer) {
+  std::lock_guard<std::mutex> lock(dataBuffers().mutex);
+  return dataBuffers().live.count(buffer) == 0 ? aclDataBuffer{nullptr, 0} : *buffer;
+}
+
 }  // namespace
 
+void sim::carryDataBuffersOver(Fork stage) { carryOver(dataBuffers().mutex, stage); }
+
 size_t aclDataTypeSize(aclDataType dataType) {
+  SIM_ENTER_VALUE(aclDataTypeSize, 0);
   switch (dataType) {
     case ACL_DT_UNDEFINED:
     case ACL_STRING:
@@ -56,6 +65,7 @@ size_t aclDataTypeSize(aclDataType dataType) {
 }
 
 float aclFloat16ToFloat(aclFloat16 value) {
+  SIM_ENTER_VALUE(aclFloat16ToFloat, 0);
   const uint32_t sign = static_cast<uint32_t>(value & 0x8000) << 16;
   const uint32_t exponent = value >> 10 & 0x1f;
   const uint32_t mantissa = value & 0x3ff;
@@ -76,6 +86,7 @@ float aclFloat16ToFloat(aclFloat16 value) {
 
 // Rounds to nearest, ties to even.
 aclFloat16 aclFloatToFloat16(float value) {
+  SIM_ENTER_VALUE(aclFloatToFloat16, 0);
   uint32_t bits = 0;
   std::memcpy(&bits, &value, sizeof bits);
   const uint32_t sign = bits >> 16 & 0x8000;
@@ -116,7 +127,11 @@ aclError aclDestroyDataBuffer(const aclDataBuffer *dataBuffer) {
 }
 
 void *aclGetDataBufferAddr(const aclDataBuffer *dataBuffer) {
-  return dataBuffer == nullptr ? nullptr : dataBuffer->data;
+  SIM_ENTER_VALUE(aclGetDataBufferAddr, nullptr);
+  return readDataBuffer(dataBuffer).data;
 }
 
-size_t aclGetDataBufferSizeV2(const aclDataBuffer *dataBuffer) { return dataBuffer == nullptr ? 0 : dataBuffer->size; }
+size_t aclGetDataBufferSizeV2(const aclDataBuffer *dataBuffer) {
+  SIM_ENTER_VALUE(aclGetDataBufferSizeV2, 0);
+  return readDataBuffer(dataBuffer).size;
+}

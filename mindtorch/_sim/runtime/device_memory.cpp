@@ -96,6 +96,13 @@ bool DeviceMemory::open(uint64_t capacity) {
   return true;
 }
 
+void DeviceMemory::forget() {
+  if (base_.exchange(0) == 0) return;
+  close(file_);
+  used_ = peak_ = 0;
+  addressesChanged();
+}
+
 void DeviceMemory::freeAll() {
   std::unique_lock<std::shared_mutex> lock(mutex_);
   const uint64_t base = base_.load(std::memory_order_relaxed);

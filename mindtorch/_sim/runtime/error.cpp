@@ -50,6 +50,8 @@ namespace sim {
 
 void setSharedMessages(bool shared) { shared_mode.store(shared); }
 
+void carryMessagesOver(Fork stage) { carryOver(shared_mutex, stage); }
+
 aclError nullArgument(const char *function, const char *argument) {
   return simFail(ACL_ERROR_INVALID_PARAM, "EE1001", "%s: %s is NULL", function, argument);
 }
@@ -106,6 +108,7 @@ aclError aclrtGetLastError(aclrtLastErrLevel level) {
 }
 
 void aclAppLog(aclLogLevel level, const char *func, const char *file, uint32_t line, const char *fmt, ...) {
+  SIM_ENTER_VALUE(aclAppLog, );
   static const char *const kLevels[] = {"DEBUG", "INFO", "WARNING", "ERROR"};
   const char *to_stdout = std::getenv("ASCEND_SLOG_PRINT_TO_STDOUT");
   const char *threshold = std::getenv("ASCEND_GLOBAL_LOG_LEVEL");

@@ -195,6 +195,8 @@ aclError timeOf(const char *function, const char *argument, Event &event, int64_
 
 }  // namespace
 
+void carryEventsOver(Fork stage) { events().carryOver(stage); }
+
 void releaseEvents(const Device *device) {
   events().forEachLive([&](Event *event) {
     if (event->device == device && events().retire(event)) closeEvent(event);

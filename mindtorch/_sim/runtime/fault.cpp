@@ -44,6 +44,8 @@ void busyWait(int64_t nanoseconds) {
 
 }  // namespace
 
+void sim::carryWatchesOver(Fork stage) { carryOver(watches().mutex, stage); }
+
 void simInjectFault(const char *function, int64_t nth, int64_t times, aclError code) {
   if (function == nullptr) return;
   Watches &all = watches();

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <new>
 
+#include "fork.h"
+
 namespace sim {
 
 // A pool of T whose slots keep their address and are never given back to the host. A T is constructed when its slot is
@@ -64,6 +66,12 @@ class HandleTable {
     for (uint32_t index = 0; index < used; ++index) {
       if (slots_[index].live.load(std::memory_order_acquire)) visit(&slots_[index].object);
     }
+  }
+
+  // The locks inside the slots are not carried over, so the child takes new slots.
+  void carryOver(Fork stage) {
+    sim::carryOver(mutex_, stage);
+    if (stage == Fork::kInChild) free_.clear();
   }
 
  private:

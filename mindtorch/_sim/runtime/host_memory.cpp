@@ -131,6 +131,8 @@ PinnedGuard::PinnedGuard(const void *address, uint64_t bytes) : lock_(ranges().m
   held_ = found != ranges().by_start.cend() && toInteger(address) + bytes <= found->first + found->second.size;
 }
 
+void carryPinnedMemoryOver(Fork stage) { carryOver(ranges().mutex, stage); }
+
 void releasePinnedMemory() {
   std::unique_lock<std::shared_mutex> lock(ranges().mutex);
   for (const auto &[start, range] : ranges().by_start) {

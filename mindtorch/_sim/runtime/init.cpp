@@ -1,6 +1,4 @@
-// Start and end of the runtime, and what a fork does to it.
-#include <pthread.h>
-
+// Start and end of the runtime, and what a forked child keeps of it.
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -22,17 +20,6 @@ struct Lifetime {
 Lifetime &lifetime() {
   static Lifetime &instance = *new Lifetime;
   return instance;
-}
-
-// The threads of the streams and the memory of the devices stay with the parent; a child that goes on using its copy of
-// the handles gets errors rather than waits for threads that are not there.
-void loseDevicesInChild() {
-  Lifetime &life = lifetime();
-  if (life.references.load() == 0) return;
-  life.references.store(0);
-  life.lost_in_fork.store(true);
-  thread_state = ThreadState{};
-  memory_generation.fetch_add(1);
 }
 
 struct Configuration {
@@ -107,6 +94,21 @@ void finalise() {
 
 bool initialised() { return lifetime().references.load(std::memory_order_relaxed) != 0; }
 
+// The threads of the streams and the memory of the devices stay with the parent; a child that goes on using its copy of
+// the handles gets errors rather than waits for threads that are not there.
+bool loseDevicesInChild() {
+  Lifetime &life = lifetime();
+  if (life.lost_in_fork.load()) return true;
+  const bool between = !life.mutex.try_lock();  // another thread was in the midst of aclInit or aclFinalize
+  if (!between) life.mutex.unlock();
+  if (life.references.load() == 0 && !between) return false;
+  life.references.store(0);
+  life.lost_in_fork.store(true);
+  thread_state = ThreadState{};
+  memory_generation.fetch_add(1);
+  return true;
+}
+
 int32_t defaultDevice() { return lifetime().default_device.load(std::memory_order_relaxed); }
 
 aclError notInitialised(const char *function) {
@@ -131,8 +133,6 @@ aclError aclInit(const char *configPath) {
     const aclError error = sim::readConfiguration(configPath, &configuration);
     if (error != ACL_SUCCESS) return error;
   }
-  static const int forks = pthread_atfork(nullptr, nullptr, sim::loseDevicesInChild);
-  (void)forks;
   life.default_device.store(configuration.default_device);
   sim::setSharedMessages(configuration.shared_messages);
   life.references.store(1);

@@ -55,6 +55,8 @@ aclError waitNotify(const char *function, Stream &stream, const std::shared_ptr<
 
 }  // namespace
 
+void carryNotifiesOver(Fork stage) { notifies().carryOver(stage); }
+
 void releaseNotifies(const Device *device) {
   notifies().forEachLive([&](Notify *notify) {
     if (notify->device == device && notifies().retire(notify)) closeNotify(notify);

@@ -1,7 +1,7 @@
 // What the parts of libascendcl share: configuration, devices, contexts, the calling thread's state, argument checks.
 //
-// Order of locks: lifecycleMutex() before a stream's mutex before signal(). Nobody waits for a stream while holding
-// the lifecycle mutex.
+// Order of locks: lifecycleMutex() before a stream's mutex before signal(), and all others as fork.cpp takes them.
+// Nobody waits for a stream, or calls a function of the program, while holding one of these.
 #ifndef MINDTORCH_SIM_RUNTIME_RUNTIME_H_
 #define MINDTORCH_SIM_RUNTIME_RUNTIME_H_
 #include <atomic>
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "fork.h"
 #include "handles.h"
 #include "memory.h"
 #include "sim.h"
@@ -69,10 +70,11 @@ struct Device {
   void arm(aclError code);
   aclError takeArmed();  // the code to fail with, once; ACL_SUCCESS where nothing is armed
   void clearFault();
+  static void carryFaultsOver(Fork stage) { carryOver(fault_mutex_, stage); }
 
  private:
   aclError report(const char *function);
-  std::mutex fault_mutex_;
+  static inline std::mutex fault_mutex_;  // of all devices: faults are rare
   aclError fault_code_ = ACL_SUCCESS;
   std::string fault_text_;
   aclError armed_code_ = ACL_SUCCESS;
@@ -112,6 +114,19 @@ bool initialised();
 aclError notInitialised(const char *function);
 int32_t defaultDevice();  // -1: none
 void setSharedMessages(bool shared);
+bool loseDevicesInChild();  // false: there was nothing to lose, the child may start a runtime of its own
+
+// One part's locks across a fork.
+void carryContextsOver(Fork stage);
+void carryStreamsOver(Fork stage);
+void carryEventsOver(Fork stage);
+void carryNotifiesOver(Fork stage);
+void carryPhysicalMemoryOver(Fork stage);
+void carryPinnedMemoryOver(Fork stage);
+void carryDataBuffersOver(Fork stage);
+void carryWatchesOver(Fork stage);
+void carrySignalOver(Fork stage);
+void carryMessagesOver(Fork stage);
 
 // device.cpp, context.cpp, stream.cpp, event.cpp, notify.cpp: what the end of a device takes with it
 void releaseAllDevices();

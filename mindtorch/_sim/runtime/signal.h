@@ -8,6 +8,8 @@
 #include <memory>
 #include <mutex>
 
+#include "fork.h"
+
 namespace sim {
 
 using Clock = std::chrono::steady_clock;
@@ -47,6 +49,10 @@ class Signal {
   bool wait(Clock::time_point end, Done done) {
     std::unique_lock<std::mutex> lock(mutex_);
     return waitUntil(condition_, lock, end, done);
+  }
+  void carryOver(Fork stage) {
+    sim::carryOver(mutex_, stage);
+    if (stage == Fork::kInChild) new (&condition_) std::condition_variable;  // its waiters stayed with the parent
   }
 
  private:

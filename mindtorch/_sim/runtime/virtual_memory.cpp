@@ -133,6 +133,12 @@ aclError mapHandle(const char *function, void *address, size_t size, Physical &p
 
 }  // namespace
 
+void carryPhysicalMemoryOver(Fork stage) {
+  if (stage == Fork::kBefore) handles().carryOver(stage);
+  carryOver(shareables().mutex, stage);
+  if (stage != Fork::kBefore) handles().carryOver(stage);
+}
+
 void releasePhysicalMemory(Device &device) {
   handles().forEachLive([&](Physical *physical) {
     {

@@ -2,7 +2,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
+#include <thread>
 
 #include "aclnn/aclnn_base.h"
 #include "aclnnop/aclnn_add.h"
@@ -41,6 +43,44 @@ void testFork(const Tensor &x, const Scalar &one, const Tensor &out) {
   EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+/* Forks while threads fill and empty the pools of descriptors; the children use the pools too. */
+void testForksAmongDescriptors() {
+  currentCase() = "forks among descriptors";
+  const auto use = [] {
+    const int64_t dims[] = {2};
+    std::vector<aclTensor *> tensors(600); /* more than a thread keeps */
+    bool right = true;
+    for (aclTensor *&tensor : tensors) {
+      tensor = aclCreateTensor(dims, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, dims, 1, nullptr);
+      right &= tensor != nullptr;
+    }
+    for (aclTensor *tensor : tensors) right &= aclDestroyTensor(tensor) == ACLNN_SUCCESS;
+    return right;
+  };
+  std::atomic<bool> over{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      while (!over) EXPECT(use());
+    });
+  }
+  for (int i = 0; i < 50; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(100);
+#ifdef __SANITIZE_ADDRESS__
+      _exit(0); /* its allocator may have stayed locked */
+#endif
+      _exit(use() ? 0 : 1);
+    }
+    int status = -1;
+    EXPECT(waitpid(child, &status, 0) == child);
+    EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  over = true;
+  for (std::thread &thread : threads) thread.join();
+}
+
 }  // namespace
 
 int main() {
@@ -56,4 +96,5 @@ int main() {
   testFork(x, one, out);
   EXPECT(RUN(aclnnMatmul, x, x, out, 0) == ACLNN_SUCCESS);
   EXPECT_VALUES(out.read(), {7, 10, 15, 22}, 0);
+  testForksAmongDescriptors();
 }
