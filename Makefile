@@ -14,7 +14,7 @@ REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb
 	t["project"]["optional-dependencies"]["build"] = t["build-system"]["requires"]; \
 	print(*t["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
 
-.PHONY: help demo test quick sanitizers lint format bench build wheel test-clients clean distclean
+.PHONY: help demo test quick sanitizers valgrind lint format bench build wheel test-clients clean distclean
 .DELETE_ON_ERROR:
 
 help:            ## this list
@@ -23,14 +23,18 @@ help:            ## this list
 demo: $(VENV)/.package            ## classify handwritten digits on the NPU (simulated where there is none)
 	$(RUN) examples/digits.py
 
-test: $(VENV)/.package $(VENV)/.test            ## the whole test suite, the sanitizers' runs aside
+test: $(VENV)/.package $(VENV)/.test            ## the whole test suite, without sanitizers and valgrind
 	$(RUN) -m pytest $(PYTEST_ARGS)
 
 quick: $(VENV)/.package $(VENV)/.test            ## a small subset, in seconds
 	$(RUN) -m pytest -m quick $(PYTEST_ARGS)
 
-sanitizers: $(VENV)/.package $(VENV)/.test            ## the simulator's own tests under ASan, UBSan, TSan and valgrind
+sanitizers: $(VENV)/.package $(VENV)/.test            ## the simulator's own tests under ASan, UBSan and TSan
 	$(RUN) -m pytest -m sanitizers tests/sim $(PYTEST_ARGS)
+
+valgrind: $(VENV)/.package $(VENV)/.test            ## the same under valgrind
+	@command -v valgrind > /dev/null || { echo "make valgrind: install the package valgrind" >&2; exit 1; }
+	$(RUN) -m pytest -m valgrind tests/sim $(PYTEST_ARGS)
 
 # libopenblas and generated code are not ours to format; the declarations in include/ keep the vendor's argument order
 # one to a line.

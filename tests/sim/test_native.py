@@ -1,13 +1,14 @@
 """The simulator's own tests, against its C API: every `tests/sim/<library>/*.cpp` is a program that prints "ok".
 
 `plain` runs them on the toolkit as it is installed, `valgrind` under Memcheck too. The sanitizers compile the library
-sources once more, into `build/native/<variant>`, and only what has changed since. All but `plain` run with
-`pytest -m sanitizers`.
+sources once more, into `build/native/<variant>`, and only what has changed since. They run with
+`pytest -m sanitizers` and `pytest -m valgrind`.
 
 Adding a test is adding a file.
 """
 import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -37,9 +38,15 @@ LIBRARIES = {
     "runtime": ("ascendcl", []),
     "nnopbase": ("nnopbase", ["ascendcl"]),
     "opapi": ("opapi", ["nnopbase", "ascendcl"]),
+    "op_compiler": ("acl_op_compiler", ["ascendcl"]),
 }
 # What the programs of a folder are linked with.
-NEEDS = {"runtime": ["runtime"], "nnopbase": ["runtime", "nnopbase"], "opapi": ["runtime", "nnopbase", "opapi"]}
+NEEDS = {"runtime": ["runtime"], "nnopbase": ["runtime", "nnopbase"], "opapi": ["runtime", "nnopbase", "opapi"],
+         "op_compiler": ["runtime", "op_compiler"]}
+# The headers that say what a library exports.
+HEADERS = {"runtime": ["acl/acl_base_rt.h", "acl/acl_rt.h"], "nnopbase": ["aclnn/acl_meta.h", "aclnn/aclnn_base.h"],
+           "opapi": ["aclnnop/*.h"], "op_compiler": ["acl/acl_op_compiler.h"]}
+DECLARATION = re.compile(r"^(?!typedef)(?:const )?\w+ \**(acl\w+)\(", re.MULTILINE | re.IGNORECASE)
 ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
@@ -109,6 +116,14 @@ def sanitized_library(folder, variant):
     return build
 
 
+def declare(folder, target):
+    """Writes DECLARED(function) for every function of a library, which is how a test calls all of them."""
+    headers = sorted(path for pattern in HEADERS[folder] for path in (ROOT / "include").glob(pattern))
+    names = [name for header in headers for name in DECLARATION.findall(header.read_text())]
+    assert names
+    target.write_text("".join(f"DECLARED({name})\n" for name in names))
+
+
 def library_folder(program, variant):
     if variant in SANITIZERS:
         return [sanitized_library(folder, variant) for folder in NEEDS[program.parent.name]][-1]
@@ -120,17 +135,19 @@ def library_folder(program, variant):
 
 
 @pytest.mark.parametrize("variant", [
-    "plain", *(pytest.param(variant, marks=pytest.mark.sanitizers) for variant in ["valgrind", *SANITIZERS])])
+    "plain", pytest.param("valgrind", marks=pytest.mark.valgrind),
+    *(pytest.param(variant, marks=pytest.mark.sanitizers) for variant in SANITIZERS)])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_native(program, variant, tmp_path):
     if variant == "valgrind" and shutil.which("valgrind") is None:
-        pytest.skip("valgrind is not installed")
+        pytest.fail("install the package valgrind", pytrace=False)
     lib64 = library_folder(program, variant)
     sanitizer = [*SANITIZED, *SANITIZERS[variant]] if variant in SANITIZERS else ["-O1", "-g1"]
     libraries = [f"-l{LIBRARIES[folder][0]}" for folder in reversed(NEEDS[program.parent.name])]
     binary = tmp_path / program.stem
-    run(["g++", program, "-o", binary, *FLAGS, *sanitizer, *(f"-I{i}" for i in INCLUDE), f"-L{lib64}", *libraries,
-         f"-Wl,-rpath,{lib64}", f"-Wl,-rpath-link,{lib64}"])
+    declare(program.parent.name, tmp_path / "declared.inc")
+    run(["g++", program, "-o", binary, *FLAGS, *sanitizer, *(f"-I{i}" for i in [*INCLUDE, tmp_path]), f"-L{lib64}",
+         *libraries, f"-Wl,-rpath,{lib64}", f"-Wl,-rpath-link,{lib64}"])
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("MINDTORCH_", "ASCEND_"))}
     if variant == "valgrind":
         out = run([*VALGRIND, binary], env=clean | SMALL_DEVICE, timeout=300)
