@@ -81,7 +81,8 @@ typedef struct SimTask {
   aclError (*run)(void *argument);
   void (*drop)(void *argument);
   void *argument;
-  const char *name; /* static text, for messages */
+  const char *name;  /* static text, for messages */
+  int32_t is_kernel; /* set by simLaunchKernel: the time limit of aclrtSetOpExecuteTimeOut holds for it */
 } SimTask;
 
 /* Appends to `stream` (NULL: the current context's default stream); blocks while the queue is full. On failure the

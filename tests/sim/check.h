@@ -65,7 +65,7 @@ class Gate {
 // Launches a C++ callable as a kernel.
 inline aclError launch(aclrtStream stream, std::function<aclError()> work, const char *name = "test kernel") {
   auto *argument = new std::function<aclError()>(std::move(work));
-  SimTask task;
+  SimTask task{};
   task.run = [](void *it) { return (*static_cast<std::function<aclError()> *>(it))(); };
   task.drop = [](void *it) { delete static_cast<std::function<aclError()> *>(it); };
   task.argument = argument;

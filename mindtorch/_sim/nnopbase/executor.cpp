@@ -133,8 +133,11 @@ SIM_API aclnnStatus aclnnFinalize(void) {
 }
 
 /* Clients switch a per-thread arena for executors on and off with these; the pools here are per thread anyway. */
-SIM_API int InitHugeMemThreadLocal(void *, bool) { return 0; }
-SIM_API void UnInitHugeMemThreadLocal(void *, bool) {}
-SIM_API void ReleaseHugeMem(void *, bool) {}
+SIM_API int InitHugeMemThreadLocal(void *, bool) {
+  SIM_ENTER(InitHugeMemThreadLocal);
+  return ACLNN_SUCCESS;
+}
+SIM_API void UnInitHugeMemThreadLocal(void *, bool) { SIM_ENTER_VALUE(UnInitHugeMemThreadLocal, ); }
+SIM_API void ReleaseHugeMem(void *, bool) { SIM_ENTER_VALUE(ReleaseHugeMem, ); }
 
 }  // extern "C"

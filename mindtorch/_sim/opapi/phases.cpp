@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "opapi/op.h"
+#include "opapi/workspaces.h"
 
 namespace sim {
 namespace {
@@ -277,11 +278,18 @@ aclError runTask(void *argument) {
         simDeviceMemory(reinterpret_cast<const void *>(operand.address), static_cast<uint64_t>(operand.bytes)));
     if (operand.host == nullptr) return ACL_ERROR_RT_AICORE_EXCEPTION;
   }
+  const WorkspaceUse use(executor);
+  if (use.other() != nullptr) {
+    return simFail(ACL_ERROR_RT_AICORE_EXCEPTION, "EZ9999",
+                   "the workspace [%#llx, +%llu) is in use by %s, which another stream runs at the same time",
+                   static_cast<unsigned long long>(executor.workspace_address),
+                   static_cast<unsigned long long>(executor.workspace_size), use.other());
+  }
   if (executor.workspace_size > 0) {
     executor.workspace = static_cast<char *>(
         simDeviceMemory(reinterpret_cast<const void *>(executor.workspace_address), executor.workspace_size));
     if (executor.workspace == nullptr) return ACL_ERROR_RT_AICORE_EXCEPTION;
-    /* Shows a client that gives one workspace to two streams, or its own data for a workspace. */
+    /* Shows a client that gives its own data for a workspace, or that expects to find something in it. */
     std::memset(executor.workspace, 0xA5, executor.workspace_size);
   }
   return executor.run(executor);
@@ -316,8 +324,7 @@ aclnnStatus checkOverlap(const OpRule &op, const aclOpExecutor &executor) {
 
 /* A kernel reaches the memory of its own device, and of those that it was given access to. */
 aclnnStatus checkDevices(const OpRule &op, const aclOpExecutor &executor) {
-  static const bool alone = simDeviceTotal() == 1;
-  if (alone) return ACLNN_SUCCESS;
+  if (simDeviceTotal() == 1) return ACLNN_SUCCESS;
   for (const Operand &operand : executor.operands) {
     if (operand.count == 0) continue;
     const int32_t device = simForeignDevice(reinterpret_cast<const void *>(operand.address));
@@ -429,7 +436,7 @@ aclnnStatus launchOp(const OpRule &op, void *workspace, uint64_t workspace_size,
   if (status != ACLNN_SUCCESS && executor->repeatable) return status;
   aclOpExecutor *task = consume(executor);
   if (status == ACLNN_SUCCESS) {
-    aclError launched = simLaunchKernel(stream, {runTask, dropTask, task, op.name});
+    aclError launched = simLaunchKernel(stream, {runTask, dropTask, task, op.name, 0});
     if (launched == ACL_SUCCESS) return ACLNN_SUCCESS;
     status = simFail(ACLNN_ERR_RUNTIME_ERROR, "EZ9999", "%s: launching the kernel failed with %d", op.name, launched);
   }

@@ -51,6 +51,7 @@ class Stream {
  private:
   void work();
   void run(const SimTask &task);
+  static aclError runTimed(const SimTask &task);
   void cancel(std::unique_lock<std::mutex> &lock);  // returns with the lock dropped
   void leave(std::unique_lock<std::mutex> &lock);   // one user less; the last gives the slot back
 
@@ -93,13 +94,14 @@ WaitResult waitInTask(const Stream &stream, Clock::time_point end, Done done) {
 // Waits for all streams of the current context.
 aclError synchronizeContext(const char *function, Clock::time_point end);
 
-uint32_t opWaitSeconds();  // of aclrtSetOpWaitTimeout; 0: for ever
+uint32_t opWaitSeconds();          // of aclrtSetOpWaitTimeout; 0: for ever
+uint64_t opExecuteMicroseconds();  // of aclrtSetOpExecuteTimeOut and the like; 0: without limit
 
 // Submits a callable `aclError work()`; it is destroyed when it has been run, or dropped without.
 template <class Work>
 aclError submitWork(Stream &stream, const char *function, Work work, uint64_t *ticket = nullptr) {
   auto argument = std::make_unique<Work>(std::move(work));
-  SimTask task;
+  SimTask task{};
   task.run = [](void *it) { return (*static_cast<Work *>(it))(); };
   task.drop = [](void *it) { delete static_cast<Work *>(it); };
   task.argument = argument.get();

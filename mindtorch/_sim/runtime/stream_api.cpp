@@ -13,7 +13,7 @@ constexpr uint32_t kLeastPriority = 7;  // the greatest is 0
 
 struct Timeouts {
   std::atomic<uint32_t> wait_seconds{0};          // 0: a task waits for ever
-  std::atomic<uint64_t> execute_microseconds{0};  // kept for the client; simulated kernels are not timed
+  std::atomic<uint64_t> execute_microseconds{0};  // 0: a kernel runs as long as it likes
 };
 Timeouts timeouts;
 constexpr uint64_t kExecuteInterval = 1000000;  // granularity of the execution timeout, in microseconds
@@ -75,6 +75,7 @@ aclError synchronize(const char *function, aclrtStream handle, Clock::time_point
 
 }  // namespace
 
+uint64_t opExecuteMicroseconds() { return timeouts.execute_microseconds.load(std::memory_order_relaxed); }
 uint32_t opWaitSeconds() { return timeouts.wait_seconds.load(std::memory_order_relaxed); }
 
 }  // namespace sim

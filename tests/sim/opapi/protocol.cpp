@@ -1,4 +1,5 @@
 /* The two-phase protocol and its violations; descriptors, lists, repeatable executors; documented rules. */
+#include <atomic>
 #include <thread>
 
 #include "aclnn/aclnn_base.h"
@@ -6,10 +7,14 @@
 #include "aclnnop/aclnn_mul.h"
 #include "aclnnop/aclnn_reduce_sum.h"
 #include "aclnnop/aclnn_relu.h"
+#include "nnopbase/executor.h"
 #include "op_test.h"
 
 extern "C" aclnnStatus aclnnAcosGetWorkspaceSize(const aclTensor *input, aclTensor *out, uint64_t *workspaceSize,
                                                  aclOpExecutor **executor);
+extern "C" int InitHugeMemThreadLocal(void *, bool);
+extern "C" void UnInitHugeMemThreadLocal(void *, bool);
+extern "C" void ReleaseHugeMem(void *, bool);
 
 namespace {
 
@@ -79,6 +84,49 @@ void testWorkspace() {
   EXPECT(aclnnReduceSumGetWorkspaceSize(large, all, false, ACL_FLOAT, out, &size, &executor) == ACLNN_SUCCESS);
   EXPECT(aclnnReduceSum(static_cast<char *>(large.memory()) + 512, size, executor, nullptr) == ACLNN_ERR_PARAM_INVALID);
   EXPECT(messageHas("the workspace overlaps self"));
+}
+
+/* Kernels that meet: each waits in the midst of its work until the test lets it go on. */
+struct Meeting {
+  std::atomic<bool> entered{false}, leave{false};
+} meeting;
+
+aclError waitInKernel(const aclOpExecutor &) {
+  meeting.entered = true;
+  while (!meeting.leave) std::this_thread::yield();
+  return ACL_SUCCESS;
+}
+
+/* A workspace belongs to one kernel at a time: the next of the same stream may have it, another stream's may not. */
+void testSharedWorkspace(bool same_stream) {
+  currentCase() = same_stream ? "a workspace used again" : "a workspace shared";
+  Tensor self(ACL_FLOAT, {64}, {}), first_out(ACL_FLOAT, {}, {}), out(ACL_FLOAT, {}, {});
+  IntArray all{0};
+  aclrtStream first = nullptr, second = nullptr;
+  aclOpExecutor *executor = nullptr;
+  uint64_t size = 0;
+  void *workspace = nullptr;
+  EXPECT(aclrtCreateStream(&first) == ACL_SUCCESS && aclrtCreateStream(&second) == ACL_SUCCESS);
+  EXPECT(aclnnReduceSumGetWorkspaceSize(self, all, false, ACL_FLOAT, first_out, &size, &executor) == ACLNN_SUCCESS);
+  EXPECT(aclrtMalloc(&workspace, 2 * size, ACL_MEM_MALLOC_HUGE_FIRST) == ACL_SUCCESS);
+  executor->run = waitInKernel;
+  meeting.entered = meeting.leave = false;
+  EXPECT(aclnnReduceSum(workspace, size, executor, first) == ACLNN_SUCCESS);
+  while (!meeting.entered) std::this_thread::yield();
+  auto *beside = static_cast<char *>(workspace) + size; /* adjoining ranges are no offence */
+  EXPECT(aclnnReduceSumGetWorkspaceSize(self, all, false, ACL_FLOAT, out, &size, &executor) == ACLNN_SUCCESS);
+  EXPECT(aclnnReduceSum(beside, size, executor, second) == ACLNN_SUCCESS);
+  EXPECT(aclrtSynchronizeStream(second) == ACL_SUCCESS);
+  EXPECT(aclnnReduceSumGetWorkspaceSize(self, all, false, ACL_FLOAT, out, &size, &executor) == ACLNN_SUCCESS);
+  EXPECT(aclnnReduceSum(beside - 32, size, executor, same_stream ? first : second) == ACLNN_SUCCESS);
+  if (same_stream) meeting.leave = true;
+  const aclError status = aclrtSynchronizeStream(same_stream ? first : second);
+  EXPECT(status == (same_stream ? ACL_SUCCESS : ACL_ERROR_RT_AICORE_EXCEPTION));
+  if (!same_stream) EXPECT(messageHas("is in use by aclnnReduceSum, which another stream runs at the same time"));
+  meeting.leave = true;
+  aclrtSynchronizeStream(first);
+  EXPECT(aclrtDestroyStream(first) == ACL_SUCCESS && aclrtDestroyStream(second) == ACL_SUCCESS);
+  EXPECT(aclrtFree(workspace) == ACL_SUCCESS);
 }
 
 void testLifetimes() {
@@ -249,6 +297,20 @@ void testStreams() {
   for (aclrtStream stream : streams) EXPECT(aclrtDestroyStream(stream) == ACL_SUCCESS);
 }
 
+/* The arena that clients switch on and off around an operator: nothing to do here, but counted and able to fail. */
+void testArena() {
+  currentCase() = "arena";
+  simCountCalls(1);
+  EXPECT(InitHugeMemThreadLocal(nullptr, false) == 0);
+  simInjectFault("InitHugeMemThreadLocal", 1, 1, ACL_ERROR_FAILURE);
+  EXPECT(InitHugeMemThreadLocal(nullptr, false) == ACL_ERROR_FAILURE);
+  UnInitHugeMemThreadLocal(nullptr, false);
+  ReleaseHugeMem(nullptr, false);
+  EXPECT(simCalls("InitHugeMemThreadLocal") == 2 && simCalls("UnInitHugeMemThreadLocal") == 1);
+  EXPECT(simCalls("ReleaseHugeMem") == 1);
+  simCountCalls(0);
+}
+
 }  // namespace
 
 int main() {
@@ -261,4 +323,9 @@ int main() {
   testRepeatable();
   testThreads();
   testStreams();
+  testArena();
+  testSharedWorkspace(true);
+  testSharedWorkspace(false);
+  EXPECT(aclrtResetDevice(0) == ACL_SUCCESS); /* the fault ends with it */
+  EXPECT(aclrtSetDevice(0) == ACL_SUCCESS);
 }

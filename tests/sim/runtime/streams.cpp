@@ -201,9 +201,50 @@ void testTimeouts() {
   CHECK_OK(aclrtGetOpTimeOutInterval(&interval));
   CHECK_OK(aclrtSetOpExecuteTimeOutV2(interval + 1, &actual));
   CHECK(actual == 2 * interval);
-  CHECK_OK(aclrtSetOpExecuteTimeOut(10));
-  CHECK_OK(aclrtSetOpExecuteTimeOutWithMs(10));
   CHECK_OK(aclrtSetOpWaitTimeout(0));
+  CHECK_OK(aclrtSetOpExecuteTimeOut(0));
+}
+
+void work(std::chrono::milliseconds duration) { std::this_thread::sleep_for(duration); }
+
+aclError launchFor(std::chrono::milliseconds duration) {
+  return launch(
+      nullptr,
+      [duration] {
+        work(duration);
+        return ACL_SUCCESS;
+      },
+      "slow kernel");
+}
+
+// A kernel past the limit is a fault of the device, which the next synchronise reports.
+void testExecuteTimeouts() {
+  struct Limit {
+    aclError (*set)();
+    std::chrono::milliseconds past;
+  };
+  const Limit limits[] = {{[] { return aclrtSetOpExecuteTimeOutWithMs(20); }, std::chrono::milliseconds(21)},
+                          {[] { return aclrtSetOpExecuteTimeOut(1); }, std::chrono::milliseconds(1001)},
+                          {[] {
+                             uint64_t actual = 0;
+                             return aclrtSetOpExecuteTimeOutV2(1, &actual);
+                           },
+                           std::chrono::milliseconds(1001)}};
+  for (const Limit &limit : limits) {
+    CHECK_OK(limit.set());
+    CHECK_OK(launchFor(limit.past));
+    CHECK_CODE(aclrtSynchronizeStream(nullptr), ACL_ERROR_RT_AICORE_TIMEOUT);
+    const std::string message = lastMessage();
+    CHECK(contains(message, "slow kernel") && contains(message, "the execution timeout is"));
+    CHECK_OK(aclrtResetDeviceForce(0));
+    CHECK_OK(aclrtSetDevice(0));
+  }
+  CHECK_OK(aclrtSetOpExecuteTimeOutWithMs(20));  // host functions are no kernels
+  CHECK_OK(aclrtLaunchHostFunc(nullptr, [](void *) { work(std::chrono::milliseconds(21)); }, nullptr));
+  CHECK_OK(aclrtSynchronizeStream(nullptr));
+  CHECK_OK(aclrtSetOpExecuteTimeOut(0));
+  CHECK_OK(launchFor(std::chrono::milliseconds(21)));
+  CHECK_OK(aclrtSynchronizeStream(nullptr));
 }
 
 void testThreads() {
@@ -248,6 +289,7 @@ int main() {
   testStoringStream();
   testManyStreams();
   testTimeouts();
+  testExecuteTimeouts();
   testThreads();
   return finish();
 }
