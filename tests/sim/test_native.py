@@ -41,11 +41,10 @@ LIBRARIES = {
     "op_compiler": ("acl_op_compiler", ["ascendcl"]),
 }
 # What the programs of a folder are linked with.
-NEEDS = {"runtime": ["runtime"], "nnopbase": ["runtime", "nnopbase"], "opapi": ["runtime", "nnopbase", "opapi"],
-         "op_compiler": ["runtime", "op_compiler"]}
+NEEDS = {"runtime": ["runtime"], "opapi": ["runtime", "nnopbase", "opapi"], "op_compiler": ["runtime", "op_compiler"]}
 # The headers that say what a library exports.
-HEADERS = {"runtime": ["acl/acl_base_rt.h", "acl/acl_rt.h"], "nnopbase": ["aclnn/acl_meta.h", "aclnn/aclnn_base.h"],
-           "opapi": ["aclnnop/*.h"], "op_compiler": ["acl/acl_op_compiler.h"]}
+HEADERS = {"runtime": ["acl/acl_base_rt.h", "acl/acl_rt.h"], "opapi": ["aclnn/*.h", "aclnnop/*.h"],
+           "op_compiler": ["acl/acl_op_compiler.h"]}
 DECLARATION = re.compile(r"^(?!typedef)(?:const )?\w+ \**(acl\w+)\(", re.MULTILINE | re.IGNORECASE)
 ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1",
@@ -116,12 +115,14 @@ def sanitized_library(folder, variant):
     return build
 
 
-def declare(folder, target):
-    """Writes DECLARED(function) for every function of a library, which is how a test calls all of them."""
-    headers = sorted(path for pattern in HEADERS[folder] for path in (ROOT / "include").glob(pattern))
+def declare(library, folder):
+    """Writes declared.h, with a library's headers, and declared.inc, with DECLARED(name) for all their functions."""
+    include = ROOT / "include"
+    headers = sorted(path for pattern in HEADERS[library] for path in include.glob(pattern))
     names = [name for header in headers for name in DECLARATION.findall(header.read_text())]
     assert names
-    target.write_text("".join(f"DECLARED({name})\n" for name in names))
+    (folder / "declared.h").write_text("".join(f'#include "{h.relative_to(include)}"\n' for h in headers))
+    (folder / "declared.inc").write_text("".join(f"DECLARED({name})\n" for name in names))
 
 
 def library_folder(program, variant):
@@ -145,7 +146,7 @@ def test_native(program, variant, tmp_path):
     sanitizer = [*SANITIZED, *SANITIZERS[variant]] if variant in SANITIZERS else ["-O1", "-g1"]
     libraries = [f"-l{LIBRARIES[folder][0]}" for folder in reversed(NEEDS[program.parent.name])]
     binary = tmp_path / program.stem
-    declare(program.parent.name, tmp_path / "declared.inc")
+    declare(program.parent.name, tmp_path)
     run(["g++", program, "-o", binary, *FLAGS, *sanitizer, *(f"-I{i}" for i in [*INCLUDE, tmp_path]), f"-L{lib64}",
          *libraries, f"-Wl,-rpath,{lib64}", f"-Wl,-rpath-link,{lib64}"])
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("MINDTORCH_", "ASCEND_"))}

@@ -13,6 +13,11 @@ Array *create(const char *function, Magic magic, SimKind kind, const Item *value
             static_cast<unsigned long long>(size));
     return nullptr;
   }
+  if (size > PTRDIFF_MAX / sizeof(Item)) {
+    simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: size is %llu, more than an address space holds", function,
+            static_cast<unsigned long long>(size));
+    return nullptr;
+  }
   Array *array = Pool<Array>::take();
   array->items = size <= Array::kInline ? array->room : new Item[size];
   array->size = size;

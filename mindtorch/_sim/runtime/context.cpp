@@ -63,6 +63,10 @@ Context *openContext(Device &device, bool primary) {
   Context *context = contexts().take();
   if (context == nullptr) return nullptr;
   Stream *stream = streams().take();
+  if (stream == nullptr) {
+    contexts().release(context);
+    return nullptr;
+  }
   stream->open(context, 0, 0);
   streams().publish(stream);
   device.streams.fetch_add(1);

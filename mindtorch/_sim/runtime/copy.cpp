@@ -1,6 +1,7 @@
 // Copies and fills: directions are derived from the addresses and checked against what the caller states.
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "host_memory.h"
 #include "stream.h"
@@ -15,7 +16,8 @@ const char *nameOf(aclrtMemcpyKind kind) {
   static const char *const kNames[] = {
       "HOST_TO_HOST", "HOST_TO_DEVICE",        "DEVICE_TO_HOST",         "DEVICE_TO_DEVICE",
       "DEFAULT",      "HOST_TO_BUF_TO_DEVICE", "INNER_DEVICE_TO_DEVICE", "INTER_DEVICE_TO_DEVICE"};
-  return kind <= ACL_MEMCPY_INTER_DEVICE_TO_DEVICE ? kNames[kind] : "unknown";
+  const auto index = static_cast<uint32_t>(kind);  // any int may come from a C program
+  return index < std::size(kNames) ? kNames[index] : "unknown";
 }
 
 bool kindMatches(aclrtMemcpyKind kind, const Place &dst, const Place &src) {

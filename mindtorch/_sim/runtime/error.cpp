@@ -112,7 +112,10 @@ void aclAppLog(aclLogLevel level, const char *func, const char *file, uint32_t l
   static const char *const kLevels[] = {"DEBUG", "INFO", "WARNING", "ERROR"};
   const char *to_stdout = std::getenv("ASCEND_SLOG_PRINT_TO_STDOUT");
   const char *threshold = std::getenv("ASCEND_GLOBAL_LOG_LEVEL");
-  if (to_stdout == nullptr || std::strcmp(to_stdout, "1") != 0 || fmt == nullptr || level > ACL_ERROR) return;
+  if (to_stdout == nullptr || std::strcmp(to_stdout, "1") != 0 || fmt == nullptr ||
+      static_cast<uint32_t>(level) > ACL_ERROR) {
+    return;
+  }
   if (static_cast<int>(level) < (threshold == nullptr ? ACL_ERROR : std::atoi(threshold))) return;
   char text[1024];
   va_list arguments;

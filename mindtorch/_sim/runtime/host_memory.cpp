@@ -49,7 +49,7 @@ aclError mallocHost(const char *function, void **address, uint64_t size) {
   if (size == 0) return simFail(ACL_ERROR_INVALID_PARAM, "EE1003", "%s: size is 0, expected more", function);
   if (contextOrDefault() == nullptr) return noContext(function);
   const uint64_t rounded = (size + kHostAlignment - 1) / kHostAlignment * kHostAlignment;
-  void *allocated = rounded < size ? nullptr : std::aligned_alloc(kHostAlignment, rounded);
+  void *allocated = size > PTRDIFF_MAX ? nullptr : std::aligned_alloc(kHostAlignment, rounded);
   if (allocated == nullptr) {
     return simFail(ACL_ERROR_RT_MEMORY_ALLOCATION, "EL0004", "%s: the host has no %llu bytes", function,
                    static_cast<unsigned long long>(size));
@@ -81,10 +81,13 @@ aclError freeHost(const char *function, void *address) {
 aclError registerHost(const char *function, void *address, uint64_t size, bool mapped) {
   if (contextOrDefault() == nullptr) return noContext(function);
   if (address == nullptr) return nullArgument(function, "ptr");
-  if (size == 0) return badValue(function, "size", 0, "more than 0");
+  const uint64_t start = toInteger(address);
+  if (size == 0 || size > UINT64_MAX - start) {
+    return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1003", "%s: [%p, +%llu) is no range of addresses", function, address,
+                   static_cast<unsigned long long>(size));
+  }
   std::unique_lock<std::shared_mutex> lock(ranges().mutex);
   auto &all = ranges().by_start;
-  const uint64_t start = toInteger(address);
   const auto next = all.lower_bound(start);
   const bool overlaps = (next != all.end() && next->first < start + size) || rangeAround(address) != all.end();
   if (overlaps) {

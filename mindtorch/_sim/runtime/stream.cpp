@@ -115,14 +115,14 @@ void Stream::run(const SimTask &task) {
     code = device.takeArmed();
     if (code != ACL_SUCCESS) simFail(code, "EZ9999", "a fault was injected");
   }
-  if (code == ACL_SUCCESS && task.run != nullptr && !context_->stopped.load(std::memory_order_relaxed)) {
+  if (code == ACL_SUCCESS && task.run != nullptr && !context()->stopped.load(std::memory_order_relaxed)) {
     code = task.is_kernel != 0 ? runTimed(task) : task.run(task.argument);
   }
   if (code != ACL_SUCCESS && !cancelled()) {
     const char *text = aclGetRecentErrMsg();
     device.fail(code, std::string(task.name == nullptr ? "a task" : task.name) + " on stream " +
                           std::to_string(streams().indexOf(this)) + (text == nullptr ? "" : std::string(": ") + text));
-    if (failure_mode.load() != 0) context_->stopped.store(true);
+    if (failure_mode.load() != 0) context()->stopped.store(true);
   }
   if (task.drop != nullptr) task.drop(task.argument);
 }

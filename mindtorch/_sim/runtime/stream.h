@@ -22,13 +22,13 @@ class Stream {
   void close(bool wait);
 
   // ---- any thread
-  Context *context() const { return context_; }
-  Device &device() const { return *context_->device; }
-  uint32_t priority() const { return priority_; }
-  uint32_t flags() const { return flags_; }
+  Context *context() const { return context_.load(std::memory_order_relaxed); }
+  Device &device() const { return *context()->device; }
+  uint32_t priority() const { return priority_.load(std::memory_order_relaxed); }
+  uint32_t flags() const { return flags_.load(std::memory_order_relaxed); }
   // PERSISTENT, DEVICE_USE_ONLY and CPU_SCHEDULE streams: their tasks are never run from here.
   bool stores() const {
-    return (flags_ & (ACL_STREAM_PERSISTENT | ACL_STREAM_DEVICE_USE_ONLY | ACL_STREAM_CPU_SCHEDULE)) != 0;
+    return (flags() & (ACL_STREAM_PERSISTENT | ACL_STREAM_DEVICE_USE_ONLY | ACL_STREAM_CPU_SCHEDULE)) != 0;
   }
   // True when every task has been run: what they wrote may be read.
   bool idle() const { return pending_.load(std::memory_order_acquire) == 0; }
@@ -55,9 +55,10 @@ class Stream {
   void cancel(std::unique_lock<std::mutex> &lock);  // returns with the lock dropped
   void leave(std::unique_lock<std::mutex> &lock);   // one user less; the last gives the slot back
 
-  Context *context_ = nullptr;
-  uint32_t priority_ = 0;
-  uint32_t flags_ = 0;
+  // Read through handles that another thread may destroy and reuse meanwhile.
+  std::atomic<Context *> context_{nullptr};
+  std::atomic<uint32_t> priority_{0};
+  std::atomic<uint32_t> flags_{0};
   std::atomic<uint64_t> pending_{0};    // submitted, not completed; changes with the mutex held
   std::atomic<bool> cancelled_{false};  // the running task is to give up waiting
 
