@@ -116,12 +116,12 @@ SIM_API aclnnStatus aclDestroyBoolArray(const aclBoolArray *array) {
 
 SIM_API aclnnStatus aclDestroyTensorList(const aclTensorList *array) {
   SIM_ENTER(aclDestroyTensorList);
-  return destroyList("aclDestroyTensorList", kTensorListMagic, SIM_TENSOR_LIST, array, aclDestroyTensor);
+  return destroyList("aclDestroyTensorList", kTensorListMagic, SIM_TENSOR_LIST, array, destroyTensor);
 }
 
 SIM_API aclnnStatus aclDestroyScalarList(const aclScalarList *array) {
   SIM_ENTER(aclDestroyScalarList);
-  return destroyList("aclDestroyScalarList", kScalarListMagic, SIM_SCALAR_LIST, array, aclDestroyScalar);
+  return destroyList("aclDestroyScalarList", kScalarListMagic, SIM_SCALAR_LIST, array, destroyScalar);
 }
 
 SIM_API aclnnStatus aclGetIntArraySize(const aclIntArray *array, uint64_t *size) {

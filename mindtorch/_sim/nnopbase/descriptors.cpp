@@ -58,6 +58,32 @@ aclnnStatus copyOut(const char *function, const int64_t *from, uint64_t count, i
 }
 
 }  // namespace
+
+aclnnStatus destroyTensor(const aclTensor *tensor) {
+  if (tensor == nullptr) return ACLNN_SUCCESS;
+  if (!isLive(tensor, kTensorMagic)) return notATensor("aclDestroyTensor", tensor);
+  aclTensor *object = const_cast<aclTensor *>(tensor);
+  object->header.magic = kDead;
+  ++object->header.generation;
+  Pool<aclTensor>::give(object);
+  simCount(SIM_TENSOR, -1);
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus destroyScalar(const aclScalar *scalar) {
+  if (scalar == nullptr) return ACLNN_SUCCESS;
+  if (!isLive(scalar, kScalarMagic)) {
+    return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "aclDestroyScalar: %p is no live aclScalar",
+                   static_cast<const void *>(scalar));
+  }
+  aclScalar *object = const_cast<aclScalar *>(scalar);
+  object->header.magic = kDead;
+  ++object->header.generation;
+  Pool<aclScalar>::give(object);
+  simCount(SIM_SCALAR, -1);
+  return ACLNN_SUCCESS;
+}
+
 }  // namespace sim
 
 using namespace sim;
@@ -98,14 +124,7 @@ SIM_API aclnnStatus aclInitTensor(aclTensor *tensor, const int64_t *viewDims, ui
 
 SIM_API aclnnStatus aclDestroyTensor(const aclTensor *tensor) {
   SIM_ENTER(aclDestroyTensor);
-  if (tensor == nullptr) return ACLNN_SUCCESS;
-  CHECK_TENSOR(aclDestroyTensor, tensor);
-  aclTensor *object = const_cast<aclTensor *>(tensor);
-  object->header.magic = kDead;
-  ++object->header.generation;
-  Pool<aclTensor>::give(object);
-  simCount(SIM_TENSOR, -1);
-  return ACLNN_SUCCESS;
+  return destroyTensor(tensor);
 }
 
 SIM_API aclScalar *aclCreateScalar(void *value, aclDataType dataType) {
@@ -127,17 +146,7 @@ SIM_API aclScalar *aclCreateScalar(void *value, aclDataType dataType) {
 
 SIM_API aclnnStatus aclDestroyScalar(const aclScalar *scalar) {
   SIM_ENTER(aclDestroyScalar);
-  if (scalar == nullptr) return ACLNN_SUCCESS;
-  if (!isLive(scalar, kScalarMagic)) {
-    return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "aclDestroyScalar: %p is no live aclScalar",
-                   static_cast<const void *>(scalar));
-  }
-  aclScalar *object = const_cast<aclScalar *>(scalar);
-  object->header.magic = kDead;
-  ++object->header.generation;
-  Pool<aclScalar>::give(object);
-  simCount(SIM_SCALAR, -1);
-  return ACLNN_SUCCESS;
+  return destroyScalar(scalar);
 }
 
 SIM_API aclnnStatus aclGetViewShape(const aclTensor *tensor, int64_t **viewDims, uint64_t *viewDimsNum) {

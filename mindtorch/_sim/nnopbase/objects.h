@@ -91,4 +91,12 @@ struct aclFloatArray : sim::ArrayObject<float, aclFloatArray> {};
 struct aclBoolArray : sim::ArrayObject<bool, aclBoolArray> {};
 struct aclTensorList : sim::ArrayObject<const aclTensor *, aclTensorList> {};
 struct aclScalarList : sim::ArrayObject<const aclScalar *, aclScalarList> {};
+
+namespace sim {
+
+/* What aclDestroyTensor and aclDestroyScalar do, and the destruction of a list to its elements. */
+aclnnStatus destroyTensor(const aclTensor *tensor);
+aclnnStatus destroyScalar(const aclScalar *scalar);
+
+}  // namespace sim
 #endif
