@@ -167,6 +167,7 @@ def test_work_of_a_dropped_stream_still_runs():
 
 def test_a_stream_destroyed_by_its_handle_is_an_error_and_no_other_stream_suffers():
     ones = torch.ones(3, device="npu")
+    torch.npu.synchronize()                      # `ones` is there for every stream
     stream = torch.npu.Stream()
     assert acl.rt.destroy_stream(stream.npu_stream) == 0
     with pytest.raises(RuntimeError, match="aclrtSynchronizeStream failed with code 107017"):
