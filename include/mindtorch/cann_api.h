@@ -12,21 +12,20 @@
 /* clang-format off */
 #define MINDTORCH_ACL_FUNCTIONS(X) \
   X(aclInit) X(aclFinalize) X(aclGetRecentErrMsg) X(aclrtGetSocName) \
-  X(aclrtGetDeviceCount) X(aclrtSetDevice) X(aclrtResetDevice) X(aclrtGetDevice) X(aclrtSynchronizeDevice) \
-  X(aclrtCreateContext) X(aclrtDestroyContext) X(aclrtSetCurrentContext) X(aclrtGetCurrentContext) \
-  X(aclrtCreateStreamWithConfig) X(aclrtDestroyStream) X(aclrtDestroyStreamForce) X(aclrtSynchronizeStream) \
-  X(aclrtSynchronizeStreamWithTimeout) X(aclrtStreamQuery) X(aclrtStreamWaitEvent) \
+  X(aclrtGetDeviceCount) X(aclrtSetDevice) X(aclrtResetDevice) X(aclrtSynchronizeDevice) \
+  X(aclrtCreateContext) X(aclrtDestroyContext) X(aclrtSetCurrentContext) \
+  X(aclrtCreateStreamWithConfig) X(aclrtDestroyStream) X(aclrtSynchronizeStream) \
+  X(aclrtStreamQuery) X(aclrtStreamWaitEvent) \
   X(aclrtCreateEventExWithFlag) X(aclrtDestroyEvent) X(aclrtRecordEvent) X(aclrtQueryEventStatus) \
   X(aclrtSynchronizeEvent) X(aclrtEventElapsedTime) \
   X(aclrtMalloc) X(aclrtFree) X(aclrtMallocHost) X(aclrtFreeHost) X(aclrtGetMemInfo) \
-  X(aclrtMemcpy) X(aclrtMemcpyAsync) X(aclrtMemset) X(aclrtMemsetAsync) \
+  X(aclrtMemcpy) X(aclrtMemcpyAsync) \
   X(aclrtDeviceCanAccessPeer) X(aclrtDeviceEnablePeerAccess) X(aclrtDeviceDisablePeerAccess)
 
 #define MINDTORCH_NNOPBASE_FUNCTIONS(X) \
   X(aclCreateTensor) X(aclDestroyTensor) X(aclCreateScalar) X(aclDestroyScalar) \
-  X(aclCreateIntArray) X(aclDestroyIntArray) X(aclCreateFloatArray) X(aclDestroyFloatArray) \
-  X(aclCreateBoolArray) X(aclDestroyBoolArray) X(aclCreateTensorList) X(aclDestroyTensorList) \
-  X(aclCreateScalarList) X(aclDestroyScalarList) X(aclDestroyAclOpExecutor)
+  X(aclCreateIntArray) X(aclDestroyIntArray) X(aclCreateTensorList) X(aclDestroyTensorList) \
+  X(aclDestroyAclOpExecutor)
 /* clang-format on */
 
 typedef struct CannApi {

@@ -3,7 +3,6 @@
 The operators' pointers are declared by the generated mindtorch/_npu/_gen/aclnn_api.pxd.
 """
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-from libcpp cimport bool as cbool
 
 from mindtorch._npu.cann.acl_base_rt cimport *
 from mindtorch._npu.cann.acl_meta cimport *
@@ -19,17 +18,13 @@ cdef extern from "mindtorch/cann_api.h" nogil:
         aclError (*aclrtGetDeviceCount)(uint32_t *count) noexcept nogil
         aclError (*aclrtSetDevice)(int32_t deviceId) noexcept nogil
         aclError (*aclrtResetDevice)(int32_t deviceId) noexcept nogil
-        aclError (*aclrtGetDevice)(int32_t *deviceId) noexcept nogil
         aclError (*aclrtSynchronizeDevice)() noexcept nogil
         aclError (*aclrtCreateContext)(aclrtContext *context, int32_t deviceId) noexcept nogil
         aclError (*aclrtDestroyContext)(aclrtContext context) noexcept nogil
         aclError (*aclrtSetCurrentContext)(aclrtContext context) noexcept nogil
-        aclError (*aclrtGetCurrentContext)(aclrtContext *context) noexcept nogil
         aclError (*aclrtCreateStreamWithConfig)(aclrtStream *stream, uint32_t priority, uint32_t flag) noexcept nogil
         aclError (*aclrtDestroyStream)(aclrtStream stream) noexcept nogil
-        aclError (*aclrtDestroyStreamForce)(aclrtStream stream) noexcept nogil
         aclError (*aclrtSynchronizeStream)(aclrtStream stream) noexcept nogil
-        aclError (*aclrtSynchronizeStreamWithTimeout)(aclrtStream stream, int32_t timeout) noexcept nogil
         aclError (*aclrtStreamQuery)(aclrtStream stream, aclrtStreamStatus *status) noexcept nogil
         aclError (*aclrtStreamWaitEvent)(aclrtStream stream, aclrtEvent event) noexcept nogil
         aclError (*aclrtCreateEventExWithFlag)(aclrtEvent *event, uint32_t flag) noexcept nogil
@@ -47,9 +42,6 @@ cdef extern from "mindtorch/cann_api.h" nogil:
                                 aclrtMemcpyKind kind) noexcept nogil
         aclError (*aclrtMemcpyAsync)(void *dst, size_t destMax, const void *src, size_t count, aclrtMemcpyKind kind,
                                      aclrtStream stream) noexcept nogil
-        aclError (*aclrtMemset)(void *devPtr, size_t maxCount, int32_t value, size_t count) noexcept nogil
-        aclError (*aclrtMemsetAsync)(void *devPtr, size_t maxCount, int32_t value, size_t count,
-                                     aclrtStream stream) noexcept nogil
         aclError (*aclrtDeviceCanAccessPeer)(int32_t *canAccessPeer, int32_t deviceId,
                                              int32_t peerDeviceId) noexcept nogil
         aclError (*aclrtDeviceEnablePeerAccess)(int32_t peerDeviceId, uint32_t flags) noexcept nogil
@@ -63,12 +55,6 @@ cdef extern from "mindtorch/cann_api.h" nogil:
         aclnnStatus (*aclDestroyScalar)(const aclScalar *scalar) noexcept nogil
         aclIntArray *(*aclCreateIntArray)(const int64_t *value, uint64_t size) noexcept nogil
         aclnnStatus (*aclDestroyIntArray)(const aclIntArray *array) noexcept nogil
-        aclFloatArray *(*aclCreateFloatArray)(const float *value, uint64_t size) noexcept nogil
-        aclnnStatus (*aclDestroyFloatArray)(const aclFloatArray *array) noexcept nogil
-        aclBoolArray *(*aclCreateBoolArray)(const cbool *value, uint64_t size) noexcept nogil
-        aclnnStatus (*aclDestroyBoolArray)(const aclBoolArray *array) noexcept nogil
         aclTensorList *(*aclCreateTensorList)(const aclTensor **value, uint64_t size) noexcept nogil
         aclnnStatus (*aclDestroyTensorList)(const aclTensorList *array) noexcept nogil
-        aclScalarList *(*aclCreateScalarList)(const aclScalar **value, uint64_t size) noexcept nogil
-        aclnnStatus (*aclDestroyScalarList)(const aclScalarList *array) noexcept nogil
         aclnnStatus (*aclDestroyAclOpExecutor)(aclOpExecutor *executor) noexcept nogil
