@@ -1,10 +1,14 @@
-"""Things to release once a stream has passed a point: one queue a stream, in the order of their events.
+"""Things to release later: what streams still use, and what CANN refused to destroy.
+
+1. What waits for a stream stands in that stream's queue, in the order of events.
+2. What was refused stands in a ring: whose turn it is goes to the end when it is refused again.
 
 A queue holds at most LIMIT entries. Whoever would add one more waits for the oldest, so that a program which never
 synchronises does not pile up events and memory.
 """
 from libc.stdlib cimport free, malloc
 
+from mindtorch._npu.cann.acl_meta cimport aclOpExecutor
 from mindtorch._npu.errors cimport check
 from mindtorch._npu.handles cimport STREAMS, give_event, is_complete, record, take_event, use_device
 from mindtorch._npu.records cimport Deferred, EventSlot
@@ -13,6 +17,13 @@ from mindtorch._npu.symbols cimport api
 
 cdef enum:
     LIMIT = 512
+
+cdef struct Refused:
+    void *handle
+    int kind
+    Refused *next
+
+cdef Refused *last_refused = NULL      # whose `next` is the first
 
 
 cdef int defer(StreamSlot *stream, void (*release)(void *) noexcept, void *argument) except -1:
@@ -71,6 +82,7 @@ cdef int release_oldest(StreamSlot *stream) except -1:
 
 cdef int drain() except -1:
     cdef StreamSlot *stream = STREAMS
+    destroy_refused()
     while stream != NULL and waiting != 0:
         while stream.first_deferred != NULL and is_complete(stream.first_deferred.event):
             release_first(stream)
@@ -80,6 +92,7 @@ cdef int drain() except -1:
 
 cdef int drain_all(int device) except -1:
     cdef StreamSlot *stream = STREAMS
+    destroy_refused()
     while stream != NULL:
         while stream.device == device and stream.first_deferred != NULL:
             release_oldest(stream)
@@ -87,9 +100,49 @@ cdef int drain_all(int device) except -1:
     return 0
 
 
+cdef void destroy_later(void *handle, int kind) noexcept with gil:
+    global last_refused, waiting
+    cdef Refused *entry = <Refused *>malloc(sizeof(Refused))
+    api.aclGetRecentErrMsg()           # or the next exception would tell of this call
+    if entry == NULL:
+        return                         # the host has no memory left either: the object stays
+    entry.handle = handle
+    entry.kind = kind
+    if last_refused == NULL:
+        entry.next = entry
+    else:
+        entry.next = last_refused.next
+        last_refused.next = entry
+    last_refused = entry
+    waiting += 1
+
+
+cdef int destroy_again(Refused *entry) noexcept:
+    if entry.kind == EXECUTOR:
+        return api.aclDestroyAclOpExecutor(<aclOpExecutor *>entry.handle)
+    return try_destroy(entry.handle, entry.kind)
+
+
+cdef void destroy_refused() noexcept:
+    global last_refused, waiting
+    cdef Refused *entry
+    while last_refused != NULL:
+        entry = last_refused.next
+        if destroy_again(entry) != 0:
+            api.aclGetRecentErrMsg()
+            last_refused = entry
+            return
+        last_refused.next = entry.next
+        if entry == last_refused:
+            last_refused = NULL
+        free(entry)
+        waiting -= 1
+
+
 def abandon(int device):
     """Releases everything at once: the device is being closed."""
     cdef StreamSlot *stream = STREAMS
+    destroy_refused()
     while stream != NULL:
         while stream.device == device and stream.first_deferred != NULL:
             release_first(stream)
@@ -97,10 +150,10 @@ def abandon(int device):
 
 
 def pending():
-    """Number of entries that wait, of all streams."""
+    """Number of entries that wait."""
     return waiting
 
 
 def drain_now():
-    """Releases what the streams have passed."""
+    """Releases what the streams have passed, and what was refused."""
     drain()

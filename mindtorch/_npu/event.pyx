@@ -41,11 +41,20 @@ cdef class Event:
         """Marks the end of the work submitted so far to `stream` (None: the current one); may be called again."""
         cdef StreamSlot *on = chosen_stream(stream)
         if self.slot == NULL:
-            self.slot = take_event(on.device, self.timing)
+            return self.record_first(on)
         if self.slot.device != on.device:
             raise RuntimeError(f"Event device npu:{self.slot.device} does not match recording stream's device "
                                f"npu:{on.device}.")
         record(self.slot, on)
+
+    cdef record_first(self, StreamSlot *stream):
+        cdef EventSlot *slot = take_event(stream.device, self.timing)
+        try:
+            record(slot, stream)
+            self.slot, slot = slot, self.slot        # where another thread was faster, its event goes
+        finally:
+            if slot != NULL:
+                give_event(slot)
 
     def wait(self, stream=None):
         """Later work of `stream` (None: the current one) waits for this event."""

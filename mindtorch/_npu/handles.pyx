@@ -116,25 +116,33 @@ cdef StreamSlot *default_stream(int device) except NULL:
 cdef StreamSlot *take_stream(int device, int priority) except NULL:
     use_device(device)
     cdef StreamSlot *slot = STREAMS
-    cdef aclrtStream handle = NULL
-    cdef aclrtStreamStatus state
     while slot != NULL and (slot.holders != 0 or slot.device != device or slot.priority != priority):
         slot = slot.next
     if slot == NULL:
         slot = new_stream(device)
         slot.priority = priority
     slot.holders = 1                 # before the GIL can be given up
-    if slot.handle != NULL and api.aclrtStreamQuery(slot.handle, &state) == ACL_ERROR_RT_INVALID_HANDLE:
-        slot.handle = NULL           # destroyed through its raw handle
-    if slot.handle == NULL:
-        try:
-            check(api.aclrtCreateStreamWithConfig(&handle, 0, ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC),
-                  b"aclrtCreateStreamWithConfig")
-        except BaseException:
-            slot.holders = 0
-            raise
-        slot.handle = handle
+    try:
+        open_stream(slot)
+    except BaseException:
+        slot.holders = 0
+        raise
     return slot
+
+
+cdef int open_stream(StreamSlot *slot) except -1:
+    cdef aclrtStream handle = NULL
+    cdef aclrtStreamStatus state
+    cdef int status
+    if slot.handle != NULL:
+        status = api.aclrtStreamQuery(slot.handle, &state)
+        if status != ACL_ERROR_RT_INVALID_HANDLE:
+            return check(status, b"aclrtStreamQuery")
+        slot.handle = NULL           # destroyed through its raw handle
+    check(api.aclrtCreateStreamWithConfig(&handle, 0, ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC),
+          b"aclrtCreateStreamWithConfig")
+    slot.handle = handle
+    return 0
 
 
 cdef int wait_for_stream(StreamSlot *stream) except -1:
@@ -212,31 +220,45 @@ cdef int is_complete(EventSlot *event) except -1:
 # The end of a device's life, and of what is idle
 
 def release_idle(int device):
-    """Destroys the events and streams of `device` that nobody holds and that own no memory."""
+    """Destroys the events and streams of `device` that nobody holds and that own no memory.
+
+    Stops at the first that CANN refuses to destroy, which stays as it was.
+    """
     cdef EventSlot *event
     cdef StreamSlot *slot = STREAMS
-    cdef aclrtStream handle
+    cdef int status, timing
     use_device(device)
     for timing in range(2):
         while DEVICES[device].idle_events[timing] != NULL:
             event = DEVICES[device].idle_events[timing]
+            status = api.aclrtDestroyEvent(event.handle)
+            if status != ACL_ERROR_RT_INVALID_HANDLE:        # which is as good as destroyed
+                check(status, b"aclrtDestroyEvent")
             DEVICES[device].idle_events[timing] = event.next
-            destroy_event(event)
+            forget_event(event)
     while slot != NULL:
         if (slot.device == device and slot.holders == 0 and slot.handle != NULL and slot.segments == 0
                 and slot.deferred == 0 and slot.launches == 0):
-            handle = slot.handle
-            slot.handle = NULL
-            slot.holders = 1         # not to be handed out while the driver destroys it
-            with nogil:
-                api.aclrtDestroyStream(handle)
-            slot.holders = 0
+            destroy_stream(slot)
         slot = slot.next
 
 
-cdef void destroy_event(EventSlot *event) noexcept:
+cdef int destroy_stream(StreamSlot *slot) except -1:
+    cdef aclrtStream handle = slot.handle
+    cdef int status
+    slot.handle = NULL
+    slot.holders = 1                 # not to be handed out while the driver destroys it
+    with nogil:
+        status = api.aclrtDestroyStream(handle)
+    slot.holders = 0
+    if status != 0 and status != ACL_ERROR_RT_INVALID_HANDLE:
+        slot.handle = handle         # to be tried again
+        check(status, b"aclrtDestroyStream")
+    return 0
+
+
+cdef void forget_event(EventSlot *event) noexcept:
     global SPARE_EVENTS
-    api.aclrtDestroyEvent(event.handle)
     event.handle = NULL
     event.next = SPARE_EVENTS
     SPARE_EVENTS = event
@@ -251,7 +273,8 @@ def close_device(int device):
         DEVICES[device].idle_events[timing] = NULL
     while event != NULL:
         if event.device == device and event.handle != NULL:
-            destroy_event(event)
+            api.aclrtDestroyEvent(event.handle)
+            forget_event(event)
         event = event.next_made
     while slot != NULL:
         if slot.device == device and slot.handle != NULL:

@@ -16,19 +16,18 @@ from mindtorch._core.scalar cimport BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, Scalar
 from mindtorch._core.tensor cimport Shape, TensorBase, empty_tensor
 from mindtorch._npu.cann.acl_base_rt cimport ACL_BOOL, ACL_COMPLEX128, ACL_DOUBLE, ACL_INT64
 from mindtorch._npu.cann.acl_meta cimport aclIntArray, aclScalar, aclTensor, aclTensorList
-from mindtorch._npu.descriptor cimport describe, try_describe
+from mindtorch._npu.deferred cimport (
+    INT_ARRAY, OBJECT, SCALAR, TENSOR, TENSOR_LIST, Kind, destroy, destroy_executor)
+from mindtorch._npu.descriptor cimport describe, no_descriptor, try_describe
 from mindtorch._npu.errors import check_status, driver_message
 from mindtorch._npu.handles cimport bind_device, first_stream, thread_state, use_device, wait_for_stream
 from mindtorch._npu.symbols cimport api
 from mindtorch._npu.workspace cimport release_old_workspaces, workspace
 
 
-cdef enum Kind:
-    TENSOR
-    SCALAR
-    INT_ARRAY
-    TENSOR_LIST
-    OBJECT
+# What makes an argument, to be named when it made none.
+cdef dict MAKERS = {TENSOR: "aclCreateTensor", SCALAR: "aclCreateScalar", INT_ARRAY: "aclCreateIntArray",
+                    TENSOR_LIST: "aclCreateTensorList"}
 
 # Every op has ended when its call returns. Both names are in use: ACL's and torch_npu's.
 cdef bint BLOCKING = "1" in (os.environ.get("ACL_LAUNCH_BLOCKING"), os.environ.get("ASCEND_LAUNCH_BLOCKING"))
@@ -68,7 +67,7 @@ cdef int refuse(Call *call, void *handle, Kind kind) except -1:
     close_call(call)
     if handle != NULL:
         raise RuntimeError(f"an NPU operator takes at most {MAX_ARGUMENTS} tensors, scalars and arrays")
-    raise RuntimeError(f"NPU error: no descriptor for an argument could be made. {message}")
+    raise RuntimeError(f"NPU error: {MAKERS[kind]} failed. {message}")
 
 
 cdef aclTensor *tensor_argument(Call *call, TensorBase tensor) except NULL:
@@ -82,9 +81,11 @@ cdef aclTensor *tensor_argument(Call *call, TensorBase tensor) except NULL:
 
 
 cdef aclTensor *other_tensor(Call *call, TensorBase tensor) except NULL:
-    """The tensors that are not on the device, or cannot be described: raises for these."""
+    """The tensors that are not on the device, or could not be described: raises for these."""
     try:
-        return describe(tensor if tensor.device_type == NPU else bring(call, tensor))
+        if tensor.device_type == NPU:
+            no_descriptor(tensor)
+        return describe(bring(call, tensor))
     except BaseException:
         close_call(call)
         raise
@@ -101,9 +102,9 @@ cdef TensorBase bring(Call *call, TensorBase tensor):
     brought = empty_tensor(&shape, tensor.dtype, NPU, call.device)
     BACKENDS[<int>NPU].copy(brought, tensor, False)
     use_device(call.device)                      # the copy may have looked after other devices
+    keep(call, <PyObject *>brought, OBJECT)
     Py_INCREF(brought)
     call.objects += 1
-    keep(call, <PyObject *>brought, OBJECT)
     return brought
 
 
@@ -133,7 +134,7 @@ cdef aclTensorList *tensor_list_argument(Call *call, list tensors) except? NULL:
     except BaseException:
         while result == NULL and made > 0:
             made -= 1
-            api.aclDestroyTensor(elements[made])
+            destroy(<void *>elements[made], TENSOR)
         close_call(call)
         raise
     finally:
@@ -170,17 +171,6 @@ cdef aclIntArray *int_array_argument(Call *call, const Shape *values) except NUL
 
 # The end of a call
 
-cdef inline void destroy(void *handle, int kind) noexcept nogil:
-    if kind == TENSOR:
-        api.aclDestroyTensor(<aclTensor *>handle)
-    elif kind == SCALAR:
-        api.aclDestroyScalar(<aclScalar *>handle)
-    elif kind == INT_ARRAY:
-        api.aclDestroyIntArray(<aclIntArray *>handle)
-    elif kind == TENSOR_LIST:
-        api.aclDestroyTensorList(<aclTensorList *>handle)
-
-
 cdef inline void destroy_all(Call *call) noexcept nogil:
     cdef int i
     for i in range(call.count):
@@ -198,7 +188,7 @@ cdef void release_objects(Call *call) noexcept:
 cdef void close_call(Call *call) noexcept:
     """Frees all that `call` holds; nothing will be launched."""
     if call.executor != NULL:
-        api.aclDestroyAclOpExecutor(call.executor)
+        destroy_executor(call.executor)
         call.executor = NULL
     destroy_all(call)
     if call.objects != 0:

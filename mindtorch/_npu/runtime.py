@@ -81,9 +81,12 @@ class _Runtime:
         target = self.stream if stream is None else stream
         check_status(acl.rt.synchronize_stream(target), "aclrtSynchronizeStream")
         if target == self.stream:
-            pointers, self._deferred = self._deferred, []
-            for pointer in pointers:
-                check_status(acl.rt.free(pointer), "aclrtFree")
+            while self._deferred:
+                pointer = self._deferred.pop()
+                ret = acl.rt.free(pointer)
+                if ret:
+                    self._deferred.append(pointer)       # to be tried again
+                check_status(ret, "aclrtFree")
 
     def synchronize_device(self):
         """Waits for all streams of the device."""
