@@ -1,24 +1,5 @@
 """The ends of a process: exit with everything alive, fork, device faults, several devices. Each in its own process."""
-import os
-import subprocess
-import sys
-
-import pytest
-
-# Registered before mindtorch's own, hence run after it.
-COUNT_AT_EXIT = """
-import atexit
-from mindtorch import sim
-atexit.register(lambda: print("left:", sim.live_objects()))
-import mindtorch as torch
-"""
-
-
-def run(code, **environment):
-    done = subprocess.run([sys.executable, "-c", code], env=dict(os.environ, MINDTORCH_NPU="sim", **environment),
-                          capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    return done
+from process import COUNT_AT_EXIT, run
 
 
 def test_nothing_is_started_without_use():
@@ -213,30 +194,3 @@ except RuntimeError as error:
     print("at the op" if "507015" in str(error) else error)
 """, ACL_LAUNCH_BLOCKING="1").stdout
     assert out.strip() == "at the op"
-
-
-@pytest.mark.parametrize("function", ["aclInit", "aclrtSetDevice", "aclrtCreateContext", "aclrtGetDeviceCount",
-                                      "aclrtCreateStreamWithConfig", "aclrtSetCurrentContext"])
-def test_a_failed_start_can_be_tried_again(function):
-    out = run(COUNT_AT_EXIT + f"""
-sim.inject_fault({function!r})
-try:
-    torch.ones(3, device="npu")
-except RuntimeError as error:
-    print({function!r} in str(error))
-print(torch.ones(3, device="npu").sum().item())
-""").stdout
-    assert out.splitlines() == ["True", "3.0", "left: {}"]
-
-
-@pytest.mark.parametrize("function", ["aclrtSynchronizeStream", "aclrtFree", "aclrtDestroyStream", "aclrtResetDevice",
-                                      "aclrtDestroyContext", "aclFinalize"])
-def test_exit_survives_a_failing_call(function):
-    done = run(f"""
-import mindtorch as torch
-from mindtorch import sim
-a = torch.ones(3, device="npu")
-stream = torch.npu.Stream()
-sim.inject_fault({function!r})
-""")
-    assert "Traceback" not in done.stderr
