@@ -35,7 +35,7 @@ _CLIENT_SCALARS = frozenset({"DOUBLE", "INT64", "BOOL"})
 _OPTIONAL = {
     ("aclnnClamp", "clipValueMin"), ("aclnnClamp", "clipValueMax"), ("aclnnReduceSum", "dims"), ("aclnnMean", "dim"),
     ("aclnnMeanV2", "dim"), ("aclnnAmax", "dim"), ("aclnnAmin", "dim"), ("aclnnAll", "dim"), ("aclnnAny", "dim"),
-    ("aclnnNLLLoss", "weight"), ("aclnnNLLLossBackward", "weight"),
+    ("aclnnNLLLoss", "weight"), ("aclnnNLLLossBackward", "weight"), ("aclnnConvolution", "bias"),
 }
 
 # Where the documentation as read contradicts what torch_npu passes in basic use, the client is right.

@@ -111,7 +111,7 @@ struct aclOpExecutor {
   /* The kernel and its parameters, chosen by the operator's prepare function. */
   aclError (*run)(const aclOpExecutor &);
   const void *kernel;
-  int64_t attributes[6];
+  int64_t attributes[16];
 };
 
 namespace sim {

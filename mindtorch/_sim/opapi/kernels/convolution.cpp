@@ -1,0 +1,225 @@
+/* Convolution in one to three dimensions: a sample's windows become columns, which a matrix product weighs. A
+ * transposed convolution is the adjoint: the product comes first. */
+#include "opapi/blas.h"
+#include "opapi/loops.h"
+#include "opapi/window.h"
+
+namespace sim {
+namespace {
+
+constexpr int kRowMajor = 101, kNoTranspose = 111, kTranspose = 112;
+
+enum Attribute { kGroups, kTransposed, kStride, kPadding = kStride + 3, kDilation = kPadding + 3 };
+enum { kInput, kWeight, kBias, kOutput };
+
+/* Which of the two sides is the image that windows slide over: the input, or the output of the transposed one. */
+Window windowOf(const aclOpExecutor &executor) {
+  const bool transposed = executor.attributes[kTransposed] != 0;
+  const Operand &image = executor.operands[transposed ? kOutput : kInput];
+  const Operand &places = executor.operands[transposed ? kInput : kOutput];
+  const Operand &weight = executor.operands[kWeight];
+  const int32_t dims = weight.rank - 2;
+  Window window;
+  for (int32_t i = 0; i < 3; ++i) {
+    const int32_t from = i - (3 - dims); /* in the call's dimensions; below 0: unused */
+    window.image[i] = from < 0 ? 1 : image.dims[from + 2];
+    window.kernel[i] = from < 0 ? 1 : weight.dims[from + 2];
+    window.places[i] = from < 0 ? 1 : places.dims[from + 2];
+    window.stride[i] = from < 0 ? 1 : executor.attributes[kStride + from];
+    window.padding[i] = from < 0 ? 0 : executor.attributes[kPadding + from];
+    window.dilation[i] = from < 0 ? 1 : executor.attributes[kDilation + from];
+  }
+  return window;
+}
+
+/* A part of an operand, from and to plain floats. */
+void copyPlain(Operand part, float *plain, bool to_plain) {
+  Operand flat = part;
+  flat.type = ACL_FLOAT;
+  flat.item = sizeof(float);
+  flat.host = reinterpret_cast<char *>(plain);
+  int64_t stride = 1;
+  for (int32_t i = flat.rank; i-- > 0; stride *= flat.dims[i]) flat.strides[i] = stride;
+  part.compute = flat.compute = kF32;
+  to_plain ? convertView(part, flat) : convertView(flat, part);
+}
+
+Operand sampleOf(const Operand &batch, int64_t n) {
+  Operand sample = batch;
+  sample.host += n * batch.strides[0] * batch.item;
+  sample.dims[0] = 1;
+  return sample;
+}
+
+/* Floats in the workspace: weight, bias, input and output of one sample, columns of one group. */
+struct Rooms {
+  int64_t weight, bias, input, output, columns;
+  int64_t total() const { return weight + bias + input + output + columns; }
+};
+
+Rooms roomsOf(const aclOpExecutor &executor, const Window &window) {
+  const Operand &input = executor.operands[kInput], &output = executor.operands[kOutput];
+  const bool transposed = executor.attributes[kTransposed] != 0;
+  const int64_t channels = (transposed ? output : input).dims[1] / executor.attributes[kGroups];
+  const int64_t image = window.imageSize(), places = window.placeCount();
+  return {executor.operands[kWeight].count, output.dims[1], input.dims[1] * (transposed ? places : image),
+          output.dims[1] * (transposed ? image : places), channels * window.kernelSize() * places};
+}
+
+struct Sample {
+  const float *weight;
+  const float *input;
+  float *output; /* holds the bias already */
+  float *columns;
+};
+
+void convolve(const aclOpExecutor &executor, const Window &window, const Sample &sample, Sgemm sgemm) {
+  const int64_t groups = executor.attributes[kGroups];
+  const bool transposed = executor.attributes[kTransposed] != 0;
+  const int64_t in_channels = executor.operands[kInput].dims[1] / groups;
+  const int64_t out_channels = executor.operands[kOutput].dims[1] / groups;
+  const int64_t places = window.placeCount(), image = window.imageSize(), kernel = window.kernelSize();
+  const int n = static_cast<int>(places), m = static_cast<int>(out_channels);
+  for (int64_t g = 0; g < groups; ++g) {
+    const float *weight = sample.weight + g * in_channels * out_channels * kernel;
+    if (transposed) {
+      const int rows = static_cast<int>(out_channels * kernel), inner = static_cast<int>(in_channels);
+      sgemm(kRowMajor, kTranspose, kNoTranspose, rows, n, inner, 1.0f, weight, rows,
+            sample.input + g * in_channels * places, n, 0.0f, sample.columns, n);
+      columnsToImage(sample.columns, out_channels, window, sample.output + g * out_channels * image);
+    } else {
+      const int inner = static_cast<int>(in_channels * kernel);
+      imageToColumns(sample.input + g * in_channels * image, in_channels, window, sample.columns);
+      sgemm(kRowMajor, kNoTranspose, kNoTranspose, m, n, inner, 1.0f, weight, inner, sample.columns, n, 1.0f,
+            sample.output + g * out_channels * places, n);
+    }
+  }
+}
+
+aclError runConvolution(const aclOpExecutor &executor) {
+  const Operand &input = executor.operands[kInput], &output = executor.operands[kOutput];
+  const Operand &weight = executor.operands[kWeight], &bias = executor.operands[kBias];
+  if (output.count == 0) return ACL_SUCCESS;
+  const Window window = windowOf(executor);
+  const Rooms rooms = roomsOf(executor, window);
+  float *weights = reinterpret_cast<float *>(executor.workspace), *biases = weights + rooms.weight;
+  float *in = biases + rooms.bias, *out = in + rooms.input, *columns = out + rooms.output;
+  const int64_t channels = output.dims[1], plane = rooms.output / channels;
+  copyPlain(weight, weights, true);
+  std::fill_n(biases, channels, 0.0f);
+  if (bias.tensor != nullptr) copyPlain(bias, biases, true);
+  for (int64_t n = 0; n < output.dims[0]; ++n) {
+    for (int64_t c = 0; c < channels; ++c) std::fill_n(out + c * plane, plane, biases[c]);
+    if (input.count > 0) {
+      copyPlain(sampleOf(input, n), in, true);
+      convolve(executor, window, {weights, in, out, columns},
+               reinterpret_cast<Sgemm>(const_cast<void *>(executor.kernel)));
+    }
+    copyPlain(sampleOf(output, n), out, false);
+  }
+  return ACL_SUCCESS;
+}
+
+/* Three numbers from an array of one for each dimension. */
+aclnnStatus readSizes(aclOpExecutor &executor, const char *name, const void *array, int32_t dims, int64_t least,
+                      int64_t *sizes) {
+  const aclIntArray *values = static_cast<const aclIntArray *>(array);
+  if (values->size != static_cast<uint64_t>(dims)) {
+    return refuse(executor, "%s has %llu elements, expected %d", name, static_cast<unsigned long long>(values->size),
+                  dims);
+  }
+  for (int32_t i = 0; i < dims; ++i) {
+    if (values->items[i] < least || values->items[i] > INT32_MAX) {
+      return refuse(executor, "%s is %lld in dimension %d, expected %lld or more", name,
+                    static_cast<long long>(values->items[i]), i, static_cast<long long>(least));
+    }
+    sizes[i] = values->items[i];
+  }
+  return ACLNN_SUCCESS;
+}
+
+/* Groups, channels and ranks. */
+aclnnStatus checkChannels(const aclOpExecutor &executor, int64_t groups, bool transposed, int64_t *out_channels) {
+  const Operand &input = executor.operands[kInput], &weight = executor.operands[kWeight];
+  const Operand &bias = executor.operands[kBias];
+  if (input.rank != weight.rank) {
+    return refuse(executor, "input has %d dimensions, weight has %d", input.rank, weight.rank);
+  }
+  if (groups < 1 || weight.dims[0] % groups != 0 || input.dims[1] % groups != 0) {
+    return refuse(executor, "groups is %lld, expected a divisor of the channels", static_cast<long long>(groups));
+  }
+  const int64_t expected = transposed ? weight.dims[0] : weight.dims[1] * groups;
+  if (input.dims[1] != expected) {
+    return refuse(executor, "input has %lld channels, expected %lld", static_cast<long long>(input.dims[1]),
+                  static_cast<long long>(expected));
+  }
+  *out_channels = transposed ? weight.dims[1] * groups : weight.dims[0];
+  if (bias.tensor == nullptr || (bias.rank == 1 && bias.dims[0] == *out_channels)) return ACLNN_SUCCESS;
+  return refuse(executor, "bias has %d dimensions and %lld elements, expected one dimension of %lld", bias.rank,
+                static_cast<long long>(bias.count), static_cast<long long>(*out_channels));
+}
+
+aclnnStatus outputShape(aclOpExecutor &executor, const int64_t *output_padding, Shape *shape) {
+  const Operand &input = executor.operands[kInput], &weight = executor.operands[kWeight];
+  shape->rank = input.rank;
+  shape->dims[0] = input.dims[0];
+  for (int32_t i = 0; i < input.rank - 2; ++i) {
+    const int64_t stride = executor.attributes[kStride + i], padding = executor.attributes[kPadding + i];
+    const int64_t reach = executor.attributes[kDilation + i] * (weight.dims[i + 2] - 1);
+    const int64_t size = input.dims[i + 2], room = size + 2 * padding - reach - 1;
+    const bool transposed = executor.attributes[kTransposed] != 0;
+    const int64_t places = room < 0 ? 0 : room / stride + 1;
+    shape->dims[i + 2] = transposed ? (size - 1) * stride - 2 * padding + reach + output_padding[i] + 1 : places;
+    if (weight.dims[i + 2] < 1 || shape->dims[i + 2] < 1) {
+      return refuse(executor, "the kernel does not fit into dimension %d of input, which has size %lld", i + 2,
+                    static_cast<long long>(size));
+    }
+  }
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus planWorkspace(aclOpExecutor &executor) {
+  const Rooms rooms = roomsOf(executor, windowOf(executor));
+  for (int64_t room : {rooms.weight, rooms.input, rooms.output, rooms.columns}) {
+    if (room > INT32_MAX)
+      return refuse(executor, "a sample of %lld elements is too large", static_cast<long long>(room));
+  }
+  executor.workspace_size = roundUp(static_cast<uint64_t>(rooms.total()) * sizeof(float));
+  if (simNullKernels()) return ACLNN_SUCCESS;
+  const char *reason;
+  executor.kernel = reinterpret_cast<const void *>(loadSgemm(&reason));
+  if (executor.kernel != nullptr) return ACLNN_SUCCESS;
+  return simFail(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "EZ9999", "%s: %s", executor.op->name, reason);
+}
+
+/* input, weight, bias, stride, padding, dilation, transposed, outputPadding, groups, output, cubeMathType */
+aclnnStatus prepareConvolution(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &input = executor.operands[kInput], &weight = executor.operands[kWeight];
+  const Operand &output = executor.operands[kOutput];
+  const bool transposed = arguments[6].integer != 0;
+  const int32_t dims = input.rank - 2;
+  int64_t output_padding[3] = {}, *attributes = executor.attributes;
+  Shape shape;
+  attributes[kGroups] = arguments[8].integer;
+  attributes[kTransposed] = transposed;
+  aclnnStatus status = checkChannels(executor, arguments[8].integer, transposed, &shape.dims[1]);
+  const auto read = [&](const char *name, int argument, int64_t least, int64_t *sizes) {
+    if (status == ACLNN_SUCCESS) status = readSizes(executor, name, arguments[argument].pointer, dims, least, sizes);
+  };
+  read("stride", 3, 1, attributes + kStride);
+  read("padding", 4, 0, attributes + kPadding);
+  read("dilation", 5, 1, attributes + kDilation);
+  if (transposed) read("outputPadding", 7, 0, output_padding);
+  if (status == ACLNN_SUCCESS) status = outputShape(executor, output_padding, &shape);
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, output, shape);
+  if (status == ACLNN_SUCCESS) status = requireCast(executor, promoteTypes(input.type, weight.type), output);
+  if (status != ACLNN_SUCCESS) return status;
+  executor.run = runConvolution;
+  return output.count == 0 ? ACLNN_SUCCESS : planWorkspace(executor);
+}
+
+}  // namespace
+
+SIM_OP(aclnnConvolution, prepareConvolution, nullptr, 0)
+
+}  // namespace sim

@@ -1,0 +1,156 @@
+#include "opapi/indexing.h"
+
+namespace sim {
+namespace {
+
+enum Attribute { kDim };
+
+/* self, dim, index, out: bits are moved as they are. */
+aclError runGather(const aclOpExecutor &executor) {
+  const Operand &in = executor.operands[0], &index = executor.operands[1], &out = executor.operands[2];
+  char *addresses[kBlock];
+  alignas(64) char buffer[kBlockBytes];
+  IndexCursor source(in, static_cast<int32_t>(executor.attributes[kDim]), index);
+  Cursor target(out);
+  for (int64_t first = 0, count; first < out.count; first += count) {
+    count = std::min(kBlock, out.count - first);
+    if (!source.read(addresses, count)) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    for (int64_t i = 0; i < count; ++i) {
+      std::memcpy(buffer + i * out.item, addresses[i], static_cast<size_t>(out.item));
+    }
+    target.write(buffer, count);
+  }
+  return ACL_SUCCESS;
+}
+
+/* One slice for each index, moved at once. */
+aclError runIndexSelect(const aclOpExecutor &executor) {
+  Operand in = executor.operands[0], index = executor.operands[1], out = executor.operands[2];
+  if (out.count == 0) return ACL_SUCCESS;
+  const int32_t dim = static_cast<int32_t>(executor.attributes[kDim]);
+  const int64_t size = in.rank == 0 ? 1 : in.dims[dim];
+  const int64_t from_step = in.rank == 0 ? 0 : in.strides[dim] * in.item;
+  const int64_t to_step = out.rank == 0 ? 0 : out.strides[dim] * out.item;
+  if (in.rank > 0) in.dims[dim] = out.dims[dim] = 1;
+  index.compute = kI64;
+  Cursor indices(index);
+  char *const start = in.host;
+  for (int64_t i = 0; i < index.count; ++i, out.host += to_step) {
+    int64_t value;
+    value = *static_cast<const int64_t *>(indices.read(&value, 1));
+    if (value < 0 || value >= size) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    in.host = start + value * from_step;
+    convertView(in, out);
+  }
+  return ACL_SUCCESS;
+}
+
+struct Addition {
+  template <class C>
+  static C apply(C old, C value) {
+    return add(old, value);
+  }
+};
+
+/* self, index, src, out */
+aclError runScatterAdd(const aclOpExecutor &executor) {
+  const Operand &self = executor.operands[0], &out = executor.operands[3];
+  if (self.address != out.address) convertView(self, out); /* else in place */
+  return scatterElements(out, static_cast<int32_t>(executor.attributes[kDim]), executor.operands[1],
+                         executor.operands[2], kFoldOf<Addition>[executor.operands[2].compute]);
+}
+
+aclnnStatus requireType(const aclOpExecutor &executor, const Operand &operand, aclDataType type) {
+  if (operand.type == type) return ACLNN_SUCCESS;
+  return refuse(executor, "%s has data type %s, expected %s, as self has",
+                executor.op->parameters[operand.parameter].name, typeName(operand.type), typeName(type));
+}
+
+aclnnStatus prepareGather(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &in = executor.operands[0], &index = executor.operands[1], &out = executor.operands[2];
+  int32_t dim;
+  aclnnStatus status = normalizeDim(executor, arguments[1].integer, in.rank, &dim);
+  if (status == ACLNN_SUCCESS) status = checkIndex(executor, index, in, dim);
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, shapeOf(index));
+  if (status == ACLNN_SUCCESS) status = requireType(executor, out, in.type);
+  executor.attributes[kDim] = dim;
+  executor.run = runGather;
+  return status;
+}
+
+/* self, dim, index, out: index is a line, or one element. */
+aclnnStatus prepareIndexSelect(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &in = executor.operands[0], &index = executor.operands[1], &out = executor.operands[2];
+  int32_t dim;
+  aclnnStatus status = normalizeDim(executor, arguments[1].integer, in.rank, &dim);
+  if (status != ACLNN_SUCCESS) return status;
+  if (index.rank > 1) return refuse(executor, "index has %d dimensions, expected 1 at most", index.rank);
+  if (in.rank == 0 && index.count != 1) return refuse(executor, "self has no dimensions, index more than one element");
+  Shape shape = shapeOf(in);
+  if (in.rank > 0) shape.dims[dim] = index.count;
+  status = requireShape(executor, out, shape);
+  if (status == ACLNN_SUCCESS) status = requireType(executor, out, in.type);
+  executor.attributes[kDim] = dim;
+  executor.run = runIndexSelect;
+  return status;
+}
+
+/* self, dim, index, src, out */
+aclnnStatus prepareScatterAdd(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  Operand &self = executor.operands[0], &index = executor.operands[1], &source = executor.operands[2];
+  const Operand &out = executor.operands[3];
+  int32_t dim;
+  aclnnStatus status = normalizeDim(executor, arguments[1].integer, self.rank, &dim);
+  if (status == ACLNN_SUCCESS) status = checkIndex(executor, index, self, dim);
+  if (status == ACLNN_SUCCESS) status = checkIndex(executor, index, source, -1);
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, shapeOf(self));
+  if (status == ACLNN_SUCCESS) status = requireType(executor, source, self.type);
+  if (status == ACLNN_SUCCESS) status = requireType(executor, out, self.type);
+  source.compute = computeOf(self.type);
+  executor.attributes[kDim] = dim;
+  executor.run = runScatterAdd;
+  return status;
+}
+
+}  // namespace
+
+aclnnStatus checkIndex(const aclOpExecutor &executor, const Operand &index, const Operand &indexed, int32_t dim) {
+  if (index.count == 0) return ACLNN_SUCCESS;
+  const char *name = executor.op->parameters[indexed.parameter].name;
+  if (std::max(index.rank, 1) != std::max(indexed.rank, 1)) {
+    return refuse(executor, "index has %d dimensions, expected %d, as %s has", index.rank, indexed.rank, name);
+  }
+  for (int32_t i = 0; i < index.rank; ++i) {
+    const int64_t size = indexed.rank == 0 ? 1 : indexed.dims[i];
+    if (i == dim || index.dims[i] <= size) continue;
+    return refuse(executor, "index has size %lld in dim %d, expected %lld at most, the size of %s",
+                  static_cast<long long>(index.dims[i]), i, static_cast<long long>(size), name);
+  }
+  return ACLNN_SUCCESS;
+}
+
+aclError scatterElements(const Operand &out, int32_t dim, const Operand &index, const Operand &source,
+                         FoldElement fold) {
+  char *addresses[kBlock];
+  alignas(64) char buffer[kBlockBytes];
+  Operand used = source; /* the part of it that index covers */
+  for (int32_t i = 0; i < index.rank && i < used.rank; ++i) used.dims[i] = index.dims[i];
+  Cursor values(used);
+  IndexCursor target(out, dim, index);
+  const LoadRow load = loadRow(out.type, source.compute);
+  const StoreRow store = storeRow(out.type, source.compute);
+  const int64_t item = source.compute == kF32 ? sizeof(float) : source.compute == kC128 ? sizeof(Complex) : 8;
+  for (int64_t first = 0, count; first < index.count; first += count) {
+    count = std::min(kBlock, index.count - first);
+    if (!target.read(addresses, count)) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    const char *value = static_cast<const char *>(values.read(buffer, count));
+    for (int64_t i = 0; i < count; ++i) fold(addresses[i], load, store, value + i * item);
+  }
+  return ACL_SUCCESS;
+}
+
+SIM_OP(aclnnGather, prepareGather, nullptr, 0)
+SIM_OP(aclnnIndexSelect, prepareIndexSelect, nullptr, 0)
+SIM_OP(aclnnScatterAdd, prepareScatterAdd, nullptr, 0)
+
+}  // namespace sim

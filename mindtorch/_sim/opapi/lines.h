@@ -1,0 +1,72 @@
+/* Kernels that work on whole lines along one dimension: scans, sorts, norms. Each line comes as a plain array. */
+#ifndef MINDTORCH_SIM_OPAPI_LINES_H_
+#define MINDTORCH_SIM_OPAPI_LINES_H_
+#include <algorithm>
+
+#include "opapi/loops.h"
+
+namespace sim {
+
+/* The lines of an operand along `dim`, one after the other; a 0-d operand is one line of one element. */
+class LineCursor {
+ public:
+  LineCursor(const Operand &operand, int32_t dim, uint8_t compute)
+      : load_(loadRow(operand.type, compute)),
+        store_(storeRow(operand.type, compute)),
+        length_(operand.rank == 0 ? 1 : operand.dims[dim]),
+        stride_(operand.rank == 0 ? operand.item : operand.strides[dim] * operand.item),
+        lines_(withoutDim(operand, dim)) {}
+
+  int64_t length() const { return length_; }
+  void read(void *array) const { load_(lines_.position(), stride_, array, length_); }
+  void write(const void *array) const { store_(array, lines_.position(), stride_, length_); }
+  void next() { lines_.skip(1); }
+
+ private:
+  static Operand withoutDim(const Operand &operand, int32_t dim) {
+    Operand lines = operand;
+    if (lines.rank > 0) lines.dims[dim] = 1;
+    return lines;
+  }
+
+  LoadRow load_;
+  StoreRow store_;
+  int64_t length_, stride_;
+  Cursor lines_;
+};
+
+/* Folds a line in place, element by element. By compute type; NULL: not for this type. */
+struct Scan {
+  void (*run[kComputeCount])(void *line, int64_t length);
+};
+
+template <class F, class C>
+void scanLine(void *line, int64_t length) {
+  C *values = static_cast<C *>(line);
+  for (int64_t i = 1; i < length; ++i) values[i] = F::apply(values[i - 1], values[i]);
+}
+
+template <class F>
+constexpr Scan kScanOf = {{nullptr, scanLine<F, double>, scanLine<F, int64_t>, scanLine<F, Complex>, nullptr}};
+
+/* operands[0] is scanned along `dim` into operands[1], in the type of `dtype`; floats fold in double. */
+aclnnStatus prepareScan(aclOpExecutor &executor, const Scan &scan, int64_t dim, aclDataType dtype);
+
+/* An element on its way to its place, and where it came from. */
+template <class C>
+struct Ranked {
+  C value;
+  int64_t index;
+};
+
+/* Whether a comes before b: by value, NaN above all, and equals in the order they came. */
+template <class C, bool Descending>
+bool comesBefore(const Ranked<C> &a, const Ranked<C> &b) {
+  const C first = Descending ? b.value : a.value, second = Descending ? a.value : b.value;
+  if (first < second || (isNan(second) && !isNan(first))) return true;
+  const bool equal = first == second || (isNan(first) && isNan(second));
+  return equal && a.index < b.index;
+}
+
+}  // namespace sim
+#endif

@@ -1,0 +1,102 @@
+/* Gathering and scattering through an index tensor, in every layout; an index out of range is a fault of the device. */
+#include "aclnnop/aclnn_gather.h"
+#include "aclnnop/aclnn_index_select.h"
+#include "aclnnop/aclnn_scatter_add.h"
+#include "op_test.h"
+
+namespace {
+
+/* Position in an array of `dims` of the element with the position `i` in one of `shape`, but `index` in `dim`. */
+size_t placeOf(size_t i, const Dims &shape, const Dims &dims, size_t dim, double index) {
+  size_t place = 0, step = 1;
+  for (size_t k = dims.size(); k-- > 0;) {
+    const size_t own = i % static_cast<size_t>(shape[k]);
+    i /= static_cast<size_t>(shape[k]);
+    place += (k == dim ? static_cast<size_t>(index) : own) * step;
+    step *= static_cast<size_t>(dims[k]);
+  }
+  return place;
+}
+
+void test(aclDataType type, aclDataType index_type, const Dims &dims, const Dims &shape, size_t dim, Layout layout) {
+  Values values(static_cast<size_t>(product(dims))), indices(static_cast<size_t>(product(shape)));
+  Values source(indices.size()), gathered, added;
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i % 23);
+  for (size_t i = 0; i < indices.size(); ++i) {
+    indices[i] = static_cast<double>(i * 7 % static_cast<size_t>(dims[dim]));
+    source[i] = static_cast<double>(i % 3);
+  }
+  added = values;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    gathered.push_back(values[placeOf(i, shape, dims, dim, indices[i])]);
+    added[placeOf(i, shape, dims, dim, indices[i])] += source[i];
+  }
+  Tensor self(type, dims, values, layout), index(index_type, shape, indices, layout);
+  Tensor out(type, shape, {}, static_cast<Layout>(kLayouts - 1 - layout));
+  currentCase() = "gather";
+  EXPECT(RUN(aclnnGather, self, static_cast<int64_t>(dim), index, out) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), gathered, 0);
+  currentCase() = "scatter_add";
+  Tensor src(type, shape, source), sums(type, dims, {});
+  EXPECT(RUN(aclnnScatterAdd, self, static_cast<int64_t>(dim), index, src, sums) == ACLNN_SUCCESS);
+  EXPECT_VALUES(sums.read(), added, 0);
+  EXPECT_VALUES(self.read(), values, 0);
+
+  currentCase() = "index_select";
+  Dims selected_dims = dims;
+  selected_dims[dim] = 4;
+  Values line = {2, 0, 1, 1}, selected(static_cast<size_t>(product(selected_dims)));
+  for (size_t i = 0; i < selected.size(); ++i) {
+    const size_t k =
+        i / static_cast<size_t>(product({selected_dims.begin() + static_cast<int64_t>(dim) + 1, selected_dims.end()})) %
+        4;
+    selected[i] = values[placeOf(i, selected_dims, dims, dim, line[k])];
+  }
+  Tensor row(index_type, {4}, line), some(type, selected_dims, {}, layout);
+  EXPECT(RUN(aclnnIndexSelect, self, static_cast<int64_t>(dim), row, some) == ACLNN_SUCCESS);
+  EXPECT_VALUES(some.read(), selected, 0);
+}
+
+void testRefusals() {
+  currentCase() = "refusals";
+  Tensor self(ACL_FLOAT, {3, 4}, {}), index(ACL_INT64, {2, 4}, {}), wide(ACL_INT64, {2, 5}, {}),
+      out(ACL_FLOAT, {2, 4}, {});
+  Tensor line(ACL_INT64, {4}, {}), other(ACL_DOUBLE, {2, 4}, {}), result(ACL_FLOAT, {3, 4}, {}),
+      real(ACL_FLOAT, {2, 4}, {});
+  EXPECT(RUN(aclnnGather, self, 0, wide, out) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnGather, self, 0, line, out) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnGather, self, 2, index, out) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnGather, self, 0, index, self) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnGather, self, 0, index, other) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnGather, self, 0, real, out) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnIndexSelect, self, 0, index, self) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnIndexSelect, self, 1, line, out) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnScatterAdd, self, 0, index, other, result) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnScatterAdd, self, 0, index, out, out) == ACLNN_ERR_PARAM_INVALID);
+}
+
+void testFault() {
+  currentCase() = "index out of range";
+  Tensor self(ACL_FLOAT, {3}, {1, 2, 3}), index(ACL_INT64, {2}, {0, 3}), out(ACL_FLOAT, {2}, {});
+  EXPECT(RUN(aclnnGather, self, 0, index, out) == ACL_ERROR_RT_AICORE_EXCEPTION);
+}
+
+}  // namespace
+
+int main() {
+  Session session;
+  for (int layout = 0; layout < kLayouts; ++layout) {
+    const Layout each = static_cast<Layout>(layout);
+    for (aclDataType type : {ACL_FLOAT, ACL_BF16, ACL_INT64, ACL_INT8}) {
+      test(type, ACL_INT64, {5, 40, 3}, {9, 40, 2}, 0, each);
+      test(type, ACL_INT32, {5, 4, 3}, {5, 2, 3}, 1, each);
+      test(type, ACL_INT64, {700, 3}, {600, 4}, 1, each);
+    }
+  }
+  currentCase() = "no dimensions";
+  Tensor one(ACL_FLOAT, {}, {5}), index(ACL_INT64, {3}, {0, 0, 0}), out(ACL_FLOAT, {3}, {});
+  EXPECT(RUN(aclnnGather, one, 0, index, out) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), {5, 5, 5}, 0);
+  testRefusals();
+  testFault();
+}
