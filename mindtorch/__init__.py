@@ -8,6 +8,12 @@ from mindtorch._core import indexing as _indexing
 from mindtorch._core import moves as _moves
 from mindtorch._core import view_functions as _view_functions
 from mindtorch._core._gen import namespace as _generated
+from mindtorch._core.autograd import (
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+)
 from mindtorch._core.device import device, get_default_device, set_default_device
 from mindtorch._core.dtype import _can_cast as can_cast
 from mindtorch._core.dtype import _promote_types as promote_types
@@ -55,6 +61,7 @@ from mindtorch._ops import composite as _composite
 from mindtorch._tensor import Tensor
 from mindtorch._tensor import attach_methods as _attach_methods
 from mindtorch._tensor_str import set_printoptions
+from mindtorch.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 
 __version__ = "0.1.0"
 
@@ -68,7 +75,7 @@ for _module in (_attributes, _view_functions, _moves, _generated, _composite):
 for _module in (_generated, _composite):
     _attach_methods(_module.METHODS)
 
-_LAZY = ("npu", "nn", "sim", "_C")
+_LAZY = ("npu", "nn", "sim", "_C", "autograd", "utils")
 
 
 def is_tensor(obj):

@@ -10,24 +10,19 @@ from mindtorch._core.values import from_numpy
 __all__ = ["as_tensor", "asarray", "from_numpy", "scalar_tensor", "tensor"]
 
 
-def _refuse_grad(requires_grad):
-    if requires_grad:
-        raise NotImplementedError("requires_grad=True needs autograd, which this version does not have")
-
-
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A new tensor from numbers, nested sequences of them, an array or another tensor; it never shares memory.
 
     Without `dtype` Python floats make the default dtype, ints int64, bools bool, complex numbers the default complex
     dtype; mixed data are promoted. TypeError, ValueError or RuntimeError as torch for data that make no tensor.
     """
-    _refuse_grad(requires_grad)
     if isinstance(data, TensorBase):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
             UserWarning, stacklevel=2)
-    return tensor_from(data, dtype, device, pin_memory, "tensor")
+    made = tensor_from(data, dtype, device, pin_memory, "tensor")
+    return made.requires_grad_() if requires_grad else made
 
 
 def as_tensor(data, dtype=None, device=None):
@@ -41,7 +36,11 @@ def as_tensor(data, dtype=None, device=None):
 
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     """`obj` as a tensor. copy=None: shared where possible; True: never shared; False: ValueError if it cannot be."""
-    _refuse_grad(requires_grad)
+    made = _shared_or_copied(obj, dtype, device, copy)
+    return made.detach().requires_grad_() if requires_grad else made
+
+
+def _shared_or_copied(obj, dtype, device, copy):
     if isinstance(obj, (TensorBase, numpy.ndarray)):
         source = obj if isinstance(obj, TensorBase) else from_numpy(obj)
         result = source.to(device=device, dtype=dtype)

@@ -4,7 +4,7 @@ import warnings
 import numpy
 
 from mindtorch import _backend
-from mindtorch._core import attributes, moves, tensor, values, view_functions
+from mindtorch._core import attributes, engine, moves, tensor, values, view_functions
 from mindtorch._core import device as device_module
 from mindtorch._core import dtype as dtype_module
 from mindtorch._core.nested import tensor_from
@@ -23,10 +23,6 @@ class Tensor(TensorBase):
 
     # No tensor of this package is any of these; code written for torch asks.
     is_cuda = is_meta = is_sparse = is_quantized = is_nested = is_mps = is_xpu = is_mkldnn = False
-    requires_grad = property(lambda self: False, doc="Whether gradients are computed for the tensor.")
-    is_leaf = property(lambda self: True, doc="Whether the tensor was made by the user, not by an operator.")
-    grad = property(lambda self: None, doc="The gradient.")
-    grad_fn = property(lambda self: None, doc="The operator to differentiate.")
 
     T = property(view_functions.transposed)
     mT = property(view_functions.matrix_transposed)
@@ -170,15 +166,10 @@ class Tensor(TensorBase):
         if self.is_npu:
             _backend.record_stream(self, stream)
 
-    def requires_grad_(self, requires_grad=True):
-        """Refused for True: this version has no autograd."""
-        if requires_grad:
-            raise NotImplementedError("requires_grad=True needs autograd, which this version does not have")
-        return self
-
-    def detach_(self):
-        """The tensor itself: it has no history to cut off."""
-        return self
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Add the gradients of this tensor to the `.grad` of the leaves it came from; see `autograd.backward`."""
+        from mindtorch import autograd
+        autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 Tensor.__module__ = "mindtorch"
@@ -209,7 +200,10 @@ def attach_methods(methods):
 
 for _name, _getter in attributes.PROPERTIES.items():
     setattr(Tensor, _name, property(_getter, doc=_getter.__doc__))
+for _name, (_getter, _setter) in engine.PROPERTIES.items():
+    setattr(Tensor, _name, property(_getter, _setter, doc=_getter.__doc__))
 attach_methods(attributes.METHODS)
+attach_methods(engine.METHODS)
 attach_methods(view_functions.METHODS)
 attach_methods(moves.METHODS)
 tensor.register_tensor_class(Tensor)

@@ -156,4 +156,8 @@ def tensor_str(tensor, default_dtype):
         shown = _edges(array) if summarize else array
         numbers = _ComplexNumbers(shown) if dtype.is_complex else _Numbers(shown)
         body = _block(array, len(prefix), summarize, numbers)
+    if tensor.grad_fn is not None:
+        suffixes.append(f"grad_fn=<{tensor.grad_fn.name().split('::')[-1]}>")
+    elif tensor.requires_grad:
+        suffixes.append("requires_grad=True")
     return _with_suffixes(prefix + body, suffixes, len(prefix))

@@ -23,10 +23,7 @@ cdef struct Request:               # where the tensor shall lie
     bint pinned
 
 
-cdef int read_place(Request *request, object device, object pin_memory, object requires_grad,
-                    const char *function) except -1:
-    if requires_grad:
-        raise NotImplementedError(f"{function.decode()}(): requires_grad=True is not supported")
+cdef int read_place(Request *request, object device, object pin_memory, const char *function) except -1:
     request.pinned = bool(pin_memory)
     return require_device(device, &request.type, &request.index, function)
 
@@ -61,6 +58,11 @@ cdef ScalarType dtype_for(object dtype, object out, ScalarType otherwise, const 
     return code
 
 
+cdef inline TensorBase leaf(TensorBase made, object wanted):
+    """What a factory returns: a leaf that requires a gradient where that is wanted."""
+    return made.requires_grad_() if wanted else made
+
+
 cdef TensorBase fill(TensorBase made, const Scalar *value):
     """Give new memory one value, by the kernel that is made for it."""
     if made.numel == 0:
@@ -89,8 +91,8 @@ def empty(*args, size=None, out=None, dtype=None, layout=None, device=None, requ
     cdef Shape shape
     cdef Request request
     read_size(args, size, &shape, b"empty")
-    read_place(&request, device, pin_memory, requires_grad, b"empty")
-    return make(&request, &shape, dtype_for(dtype, out, default_dtype(), b"empty"), out, device)
+    read_place(&request, device, pin_memory, b"empty")
+    return leaf(make(&request, &shape, dtype_for(dtype, out, default_dtype(), b"empty"), out, device), requires_grad)
 
 
 def zeros(*args, size=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
@@ -101,9 +103,9 @@ def zeros(*args, size=None, out=None, dtype=None, layout=None, device=None, requ
     for i in range(shape.ndim):
         if shape.sizes[i] < 0:
             raise RuntimeError("zeros: Dimension size must be non-negative.")
-    read_place(&request, device, pin_memory, requires_grad, b"zeros")
+    read_place(&request, device, pin_memory, b"zeros")
     made = make(&request, &shape, dtype_for(dtype, out, default_dtype(), b"zeros"), out, device)
-    return finish(fill(made, &ZERO), out)
+    return leaf(finish(fill(made, &ZERO), out), requires_grad)
 
 
 def ones(*args, size=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
@@ -111,9 +113,9 @@ def ones(*args, size=None, out=None, dtype=None, layout=None, device=None, requi
     cdef Shape shape
     cdef Request request
     read_size(args, size, &shape, b"ones")
-    read_place(&request, device, pin_memory, requires_grad, b"ones")
+    read_place(&request, device, pin_memory, b"ones")
     made = make(&request, &shape, dtype_for(dtype, out, default_dtype(), b"ones"), out, device)
-    return finish(fill(made, &ONE), out)
+    return leaf(finish(fill(made, &ONE), out), requires_grad)
 
 
 def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
@@ -125,24 +127,21 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
         wrong_type(size, b"full", b"size", 1, "tuple of ints")
     parse_ints(size, &shape, b"full", b"size", 1)
     require_scalar(fill_value, &value, b"full", b"fill_value", 2)
-    read_place(&request, device, pin_memory, requires_grad, b"full")
+    read_place(&request, device, pin_memory, b"full")
     made = make(&request, &shape, dtype_for(dtype, out, number_dtype(&value), b"full"), out, device)
-    return finish(fill(made, &value), out)
+    return leaf(finish(fill(made, &value), out), requires_grad)
 
 
 # --- like another tensor -------------------------------------------------------------------------------------------
 
-cdef TensorBase make_like(object like, object dtype, object device, object pin_memory, object requires_grad,
-                          const char *function):
+cdef TensorBase make_like(object like, object dtype, object device, object pin_memory, const char *function):
     cdef TensorBase tensor = require_tensor(like, function, b"input", 1)
     cdef ScalarType code = require_dtype(dtype, tensor.dtype, function, b"dtype")
     cdef Request request
     if device is None:
         request.type, request.index, request.pinned = tensor.device_type, tensor.device_index, bool(pin_memory)
-        if requires_grad:
-            read_place(&request, device, pin_memory, requires_grad, function)
     else:
-        read_place(&request, device, pin_memory, requires_grad, function)
+        read_place(&request, device, pin_memory, function)
     made = empty_like_tensor(tensor, code, request.type, request.index)
     return made.pin_memory() if request.pinned else made
 
@@ -150,19 +149,19 @@ cdef TensorBase make_like(object like, object dtype, object device, object pin_m
 def empty_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
                memory_format=None):
     """Undefined content; shape, dtype and device of `input` unless given."""
-    return make_like(input, dtype, device, pin_memory, requires_grad, b"empty_like")
+    return leaf(make_like(input, dtype, device, pin_memory, b"empty_like"), requires_grad)
 
 
 def zeros_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
                memory_format=None):
     """Zeros; shape, dtype and device of `input` unless given."""
-    return fill(make_like(input, dtype, device, pin_memory, requires_grad, b"zeros_like"), &ZERO)
+    return leaf(fill(make_like(input, dtype, device, pin_memory, b"zeros_like"), &ZERO), requires_grad)
 
 
 def ones_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
               memory_format=None):
     """Ones; shape, dtype and device of `input` unless given."""
-    return fill(make_like(input, dtype, device, pin_memory, requires_grad, b"ones_like"), &ONE)
+    return leaf(fill(make_like(input, dtype, device, pin_memory, b"ones_like"), &ONE), requires_grad)
 
 
 def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
@@ -170,7 +169,7 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requir
     """`fill_value` everywhere; shape, dtype and device of `input` unless given."""
     cdef Scalar value
     require_scalar(fill_value, &value, b"full_like", b"fill_value", 2)
-    return fill(make_like(input, dtype, device, pin_memory, requires_grad, b"full_like"), &value)
+    return leaf(fill(make_like(input, dtype, device, pin_memory, b"full_like"), &value), requires_grad)
 
 
 # --- ranges --------------------------------------------------------------------------------------------------------
@@ -221,7 +220,7 @@ def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=
         value = given[i] if given[i] is not None else (0, None, 1)[i]
         require_scalar(value, &numbers[i], b"arange", (b"start", b"end", b"step")[i])
         integral &= numbers[i].kind < FLOAT_KIND
-    read_place(&request, device, pin_memory, requires_grad, b"arange")
+    read_place(&request, device, pin_memory, b"arange")
     cdef ScalarType code = dtype_for(dtype, out, Long if integral else default_dtype(), b"arange")
     if code == Bool or KIND[<int>code] == COMPLEX_KIND:
         raise NotImplementedError(f'"arange" not implemented for \'{code_name(code)}\'')
@@ -237,4 +236,8 @@ def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=
         no_kernel("arange.start_step", made.device_type, code)
     if made.numel:
         KERNELS[made.device_type].arange_start_step(&numbers[0], &numbers[1], &numbers[2], made)
-    return finish(made, out)
+    return leaf(finish(made, out), requires_grad)
+
+
+FUNCTIONS = {f.__name__: f for f in (
+    empty, zeros, ones, full, empty_like, zeros_like, ones_like, full_like, arange)}

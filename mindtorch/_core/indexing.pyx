@@ -16,10 +16,12 @@ from libc.string cimport memcpy
 import numpy
 
 from mindtorch._core.arguments cimport as_int, type_label
+from mindtorch._core._gen.view_grad cimport record__basic_index
+from mindtorch._core.autograd cimport recording_view, tracked
 from mindtorch._core.device cimport copy_data
 from mindtorch._core.dtype cimport KIND
 from mindtorch._core.infer cimport check_overlap, check_partial_overlap
-from mindtorch._core.moves cimport type_string
+from mindtorch._core.moves cimport copy_into, type_string
 from mindtorch._core.scalar cimport INT_KIND, Byte, Scalar, scalar_from
 from mindtorch._core.tensor cimport (
     MAX_DIMS, OPERATORS, Shape, TensorBase, make_view)
@@ -166,8 +168,16 @@ cdef TensorBase indexed(TensorBase self, object index):
     return make_view(self, selection.ndim, selection.sizes, selection.strides, selection.offset)
 
 
+cdef TensorBase recorded(TensorBase self, object index):
+    """A view that an index shows, with its history."""
+    cdef TensorBase view = indexed(self, index)
+    if tracked(self) and recording_view(self, (view,)):
+        record__basic_index(self, index, view)
+    return view
+
+
 cdef object get_item(object self, object index):
-    return indexed(<TensorBase>self, index)
+    return recorded(<TensorBase>self, index)
 
 
 cdef int assign_tensor(TensorBase target, TensorBase value) except -1:
@@ -186,10 +196,31 @@ cdef int assign_tensor(TensorBase target, TensorBase value) except -1:
     return copy_data(target, value, False)
 
 
+cdef int set_recorded(TensorBase self, object index, object value) except -1:
+    """An assignment that may have to be recorded: an in-place operator on the view."""
+    cdef TensorBase target = recorded(self, index)
+    if isinstance(value, TensorBase):
+        copy_into(target, without_leading_ones(<TensorBase>value), False)
+    else:
+        target.fill_(value)
+    return 0
+
+
+cdef TensorBase without_leading_ones(TensorBase value):
+    """torch drops leading dimensions of size 1 of a value before it expands it."""
+    cdef int leading = 0
+    while leading < value.ndim and value.sizes[leading] == 1:
+        leading += 1
+    return value.reshape([value.sizes[i] for i in range(leading, value.ndim)]) if leading else value
+
+
 cdef int set_item(object self, object index, object value) except -1:
     cdef TensorBase tensor = <TensorBase>self
-    cdef TensorBase target = indexed(tensor, index)
+    cdef TensorBase target
     cdef Scalar number
+    if tracked(tensor) or (isinstance(value, TensorBase) and tracked(<TensorBase>value)):
+        return set_recorded(tensor, index, value)
+    target = indexed(tensor, index)
     check_overlap(target)
     if isinstance(value, TensorBase):
         assign_tensor(target, <TensorBase>value)

@@ -2,8 +2,10 @@
 import warnings
 
 from mindtorch._core.arguments cimport (
-    no_combination, parse_varargs, require_bool, require_device, require_dtype, require_scalar, require_tensor,
+    no_combination, parse_varargs, require_bool, require_device, require_dtype, require_tensor,
     wrong_type)
+from mindtorch._core._gen.creation_grad cimport record__to_copy, record_clone, record_copy_
+from mindtorch._core.autograd cimport AutogradMeta, recording, recording_inplace, requires_grad, tracked
 from mindtorch._core.device cimport CPU, NPU, copy_data, device, resolve
 from mindtorch._core.dtype cimport CODE_NAMES, KIND, code_name, dtype, dtype_code
 from mindtorch._core.infer cimport broadcast, check_overlap, check_partial_overlap, resize
@@ -12,7 +14,7 @@ from mindtorch._core.scalar cimport (
     Short, is_scalar)
 from mindtorch._core.tensor cimport (
     OPERATORS, Shape, empty_like_tensor, empty_tensor, make_alias, set_geometry, set_storage, shape_text)
-from mindtorch._core.values cimport check_fits, scalar_tensor
+from mindtorch._core.values cimport scalar_tensor
 
 from mindtorch._core.formats import contiguous_format, memory_format, preserve_format
 
@@ -29,14 +31,20 @@ cdef TensorBase contiguous_copy(TensorBase self):
     return result
 
 
+cdef inline TensorBase cloned(TensorBase self, TensorBase result):
+    if tracked(self) and requires_grad(self) and recording(None, "clone"):
+        record_clone(self, result)
+    return result
+
+
 cdef TensorBase contiguous(TensorBase self):
-    return self if self.contiguous else contiguous_copy(self)
+    return self if self.contiguous else cloned(self, contiguous_copy(self))
 
 
 cdef TensorBase clone_tensor(TensorBase self):
     cdef TensorBase result = empty_like_tensor(self, self.dtype, self.device_type, self.device_index)
     copy_data(result, self, False)
-    return result
+    return cloned(self, result)
 
 
 cdef int warn_of_lost_imaginary(ScalarType source, ScalarType target) except -1:
@@ -53,12 +61,15 @@ cdef TensorBase convert(TensorBase self, ScalarType dtype, int device_type, int 
     warn_of_lost_imaginary(self.dtype, dtype)
     result = empty_like_tensor(self, dtype, device_type, device_index)
     copy_data(result, self, non_blocking)
+    if tracked(self) and requires_grad(self) and recording(None, "to"):
+        record__to_copy(self, dtype, non_blocking, result)
     return result
 
 
 cdef TensorBase copy_into(TensorBase self, TensorBase source, bint non_blocking):
     cdef Shape shape
     cdef int i
+    cdef bint record = False
     check_overlap(self)
     broadcast(&shape, self, source)
     for i in range(shape.ndim):
@@ -67,8 +78,12 @@ cdef TensorBase copy_into(TensorBase self, TensorBase source, bint non_blocking)
                                f"shape {shape_text(shape.ndim, shape.sizes)}")
     check_partial_overlap(self, source)
     warn_of_lost_imaginary(source.dtype, self.dtype)
+    if tracked(self) or tracked(source):
+        record = recording_inplace(self, requires_grad(self) or requires_grad(source))
     copy_data(self, source, non_blocking)
     self.storage.version += 1
+    if record:
+        record_copy_(self, source, non_blocking, self, self, True)
     return self
 
 
@@ -79,6 +94,11 @@ cdef int fill_by_copy(TensorBase self, const Scalar *value) except -1:
 
 
 OPERATORS.fill = fill_by_copy
+
+
+def type_string_of(TensorBase self):
+    """"torch.FloatTensor", as messages call a tensor."""
+    return type_string(self)
 
 
 cdef str type_string(TensorBase self):
@@ -109,21 +129,17 @@ def contiguous_method(TensorBase self, memory_format=contiguous_format):
 def clone(input, *, memory_format=None):
     """A copy; the order of strides is kept, unless contiguous_format is asked for."""
     cdef TensorBase self = require_tensor(input, b"clone", b"input", 1)
-    return contiguous_copy(self) if wants_contiguous(memory_format, b"clone") else clone_tensor(self)
+    if wants_contiguous(memory_format, b"clone"):
+        return cloned(self, contiguous_copy(self))
+    return clone_tensor(self)
 
 
 # --- copy_ and to ----------------------------------------------------------------------------------------------------
 
 def copy_(TensorBase self, src, non_blocking=False):
     """Write the elements of `src` here, broadcast, cast and moved as needed."""
-    cdef Scalar number
     if is_scalar(src):
-        check_overlap(self)
-        require_scalar(src, &number, b"copy_", b"other", 1)
-        check_fits(&number, self.dtype)
-        OPERATORS.fill(self, &number)
-        self.storage.version += 1
-        return self
+        return self.fill_(src)
     return copy_into(self, require_tensor(src, b"copy_", b"other", 1),
                      require_bool(non_blocking, b"copy_", b"non_blocking", 2))
 
@@ -320,7 +336,24 @@ def resize_(TensorBase self, *sizes, memory_format=None):
     return self
 
 
-FUNCTIONS = {"clone": clone, "detach": detach}
+def detach_(TensorBase self):
+    """The tensor itself, without its history."""
+    cdef AutogradMeta meta
+    if self.base is not None and self.autograd is not None:
+        raise RuntimeError(
+            "Can't detach views in-place; use detach() instead. If you are using DistributedDataParallel (DDP) for "
+            "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+            "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+            "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
+    if self.autograd is not None:
+        meta = <AutogradMeta>self.autograd
+        meta.grad_fn = None
+        meta.requires_grad = meta.retains_grad = False
+        meta.output_nr = 0
+    return self
+
+
+FUNCTIONS = {"clone": clone, "detach": detach, "detach_": detach_}
 
 METHODS = dict(
     FUNCTIONS, contiguous=contiguous_method, copy_=copy_, resize_=resize_, to=to, cpu=cpu, npu=npu, type=type_,

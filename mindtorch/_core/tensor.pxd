@@ -37,6 +37,8 @@ cdef class TensorBase:
     cdef int device_type               # copies of the storage's, one load nearer
     cdef int device_index
     cdef bint contiguous
+    cdef object autograd               # AutogradMeta, or None for a tensor that never took part in differentiation
+    cdef TensorBase base               # what this is a view of (itself no view), or None
 
     @cython.final
     cdef inline char *data_ptr(self) noexcept:
@@ -47,6 +49,10 @@ cdef class TensorBase:
 cdef type SIZE_CLASS
 cdef object make_size(int ndim, const int64_t *sizes)
 cdef str shape_text(int ndim, const int64_t *sizes)                # "[2, 3]", as torch's messages print shapes
+
+# inference_mode: every tensor that the thread makes is given to `mark` of autograd.pyx.
+cdef int inference_threads
+cdef object (*mark_inference)(TensorBase tensor)
 
 # The class of every tensor handed to Python (mindtorch.Tensor), registered once by mindtorch._tensor.
 cdef type TENSOR_CLASS

@@ -2,8 +2,9 @@
 """Storage and TensorBase: geometry, allocation, and the C slots of Python's operators.
 
 1. A tensor's geometry is set once, when it is made; only set_geometry and set_storage change it afterwards.
-2. Views hold the storage, never each other. A storage dies with its last view, and frees its bytes.
-3. No reference cycle passes through TensorBase or Storage, so neither is known to the cycle collector.
+2. Views hold the storage, and the tensor that they are views of. A storage dies with its last view, and frees its
+   bytes.
+3. Reference cycles can pass through TensorBase only by way of its AutogradMeta, where the cycle collector breaks them.
 """
 from cpython.object cimport Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
@@ -101,7 +102,7 @@ cdef class Storage:
         raise TypeError("storages are made by the functions that make tensors")
 
 
-@cython.no_gc
+@cython.no_gc_clear
 cdef class TensorBase:
     """What every tensor has in C. `mindtorch.Tensor` adds the methods."""
 
@@ -422,11 +423,15 @@ cdef TensorBase make_tensor(Storage storage, ScalarType dtype, int ndim, const i
     tensor.device_index = storage.device_index
     tensor.offset = offset
     fill_dims(tensor, ndim, sizes, strides)
+    if inference_threads:
+        mark_inference(tensor)
     return tensor
 
 
 cdef TensorBase make_view(TensorBase base, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset):
-    return make_tensor(base.storage, base.dtype, ndim, sizes, strides, offset)
+    cdef TensorBase view = make_tensor(base.storage, base.dtype, ndim, sizes, strides, offset)
+    view.base = base if base.base is None else base.base
+    return view
 
 
 cdef TensorBase make_alias(TensorBase base):

@@ -9,6 +9,8 @@ from libc.stdint cimport int64_t
 
 from mindtorch._core.arguments cimport (
     no_combination, parse_ints, parse_varargs, require_int, require_tensor, wrong_type)
+from mindtorch._core.autograd cimport (
+    adopt_history, record_strided, recording_inplace, recording_view, requires_grad, tracked)
 from mindtorch._core.dtype cimport ITEMSIZE, KIND, dtype
 from mindtorch._core.infer cimport wrap_dim
 from mindtorch._core.scalar cimport COMPLEX_KIND
@@ -296,6 +298,7 @@ def as_strided(input, size, stride, storage_offset=None):
     """A view of the storage with any geometry that stays inside it."""
     cdef TensorBase self = require_tensor(input, b"as_strided", b"input", 1)
     cdef Shape sizes, strides
+    cdef TensorBase view
     cdef int64_t offset = self.offset
     cdef int64_t reach = 1
     cdef bint empty = False
@@ -323,12 +326,17 @@ def as_strided(input, size, stride, storage_offset=None):
             f"{shape_text(strides.ndim, strides.sizes)}, storage offset {offset}, and itemsize "
             f"{ITEMSIZE[<int>self.dtype]} requiring a storage size of {(offset + reach) * ITEMSIZE[<int>self.dtype]} "
             f"are out of bounds for storage of size {self.storage.nbytes}")
-    return make_view(self, sizes.ndim, sizes.sizes, strides.sizes, offset)
+    view = make_view(self, sizes.ndim, sizes.sizes, strides.sizes, offset)
+    if tracked(self) and recording_view(self, (view,)):
+        record_strided(view, self)
+    return view
 
 
 # --- in place: the tensor itself gets the geometry of the view -------------------------------------------------------
 
 cdef TensorBase adopt(TensorBase self, TensorBase view):
+    if tracked(self) and recording_inplace(self, requires_grad(self)):
+        adopt_history(self, view)
     set_geometry(self, view.ndim, view.sizes, view.strides, view.offset)
     return self
 

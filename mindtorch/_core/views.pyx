@@ -4,11 +4,15 @@ They check what torch checks of sizes and dims; view_functions.pyx reads the Pyt
 """
 from libc.string cimport memcpy
 
+from mindtorch._core._gen.view_grad cimport (
+    record_diagonal, record_expand, record_permute, record_select_int, record__slice, record_split_Tensor,
+    record_squeeze, record_transpose_int, record_unbind_int, record_unsqueeze, record_view)
+from mindtorch._core.autograd cimport recording_view, tracked
 from mindtorch._core.dtype cimport ITEMSIZE, code_name
 from mindtorch._core.infer cimport same, wrap_dim, wrap_dims
-from mindtorch._core.moves cimport contiguous_copy, type_string
+from mindtorch._core.moves cimport contiguous, type_string
 from mindtorch._core.scalar cimport ScalarType
-from mindtorch._core.tensor cimport MAX_DIMS, make_alias, make_tensor, make_view, shape_text
+from mindtorch._core.tensor cimport MAX_DIMS, make_tensor, make_view, shape_text
 
 
 # --- view and reshape ------------------------------------------------------------------------------------------------
@@ -93,20 +97,26 @@ cdef TensorBase view_shape(TensorBase self, Shape *shape):
     cdef int64_t strides[MAX_DIMS]
     infer_size(self, shape)
     if self.contiguous and self.numel != 0:
-        return make_view(self, shape.ndim, shape.sizes, NULL, self.offset)
+        return viewed(self, make_view(self, shape.ndim, shape.sizes, NULL, self.offset))
     if not view_strides(self, shape, strides):
         raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one dimension "
                            "spans across two contiguous subspaces). Use .reshape(...) instead.")
-    return make_view(self, shape.ndim, shape.sizes, strides, self.offset)
+    return viewed(self, make_view(self, shape.ndim, shape.sizes, strides, self.offset))
+
+
+cdef inline TensorBase viewed(TensorBase self, TensorBase view):
+    if tracked(self) and recording_view(self, (view,)):
+        record_view(self, NULL, view)
+    return view
 
 
 cdef TensorBase reshape_to(TensorBase self, Shape *shape):
     cdef int64_t strides[MAX_DIMS]
     infer_size(self, shape)
     if view_strides(self, shape, strides):
-        return make_view(self, shape.ndim, shape.sizes, strides, self.offset)
-    self = contiguous_copy(self)
-    return make_view(self, shape.ndim, shape.sizes, NULL, self.offset)
+        return viewed(self, make_view(self, shape.ndim, shape.sizes, strides, self.offset))
+    self = contiguous(self)
+    return viewed(self, make_view(self, shape.ndim, shape.sizes, NULL, self.offset))
 
 
 cdef TensorBase view_dtype(TensorBase self, ScalarType code):
@@ -204,20 +214,24 @@ cdef TensorBase unflatten_dim(TensorBase self, int64_t dim, Shape *parts):
 cdef TensorBase transpose_dims(TensorBase self, int64_t dim0, int64_t dim1):
     cdef int64_t sizes[MAX_DIMS]
     cdef int64_t strides[MAX_DIMS]
+    cdef TensorBase view
     dim0 = wrap_dim(dim0, self.ndim)
     dim1 = wrap_dim(dim1, self.ndim)
-    if self.ndim == 0 or dim0 == dim1:
-        return make_alias(self)
     memcpy(sizes, self.sizes, self.ndim * sizeof(int64_t))
     memcpy(strides, self.strides, self.ndim * sizeof(int64_t))
-    sizes[dim0], sizes[dim1] = sizes[dim1], sizes[dim0]
-    strides[dim0], strides[dim1] = strides[dim1], strides[dim0]
-    return make_view(self, self.ndim, sizes, strides, self.offset)
+    if self.ndim:
+        sizes[dim0], sizes[dim1] = sizes[dim1], sizes[dim0]
+        strides[dim0], strides[dim1] = strides[dim1], strides[dim0]
+    view = make_view(self, self.ndim, sizes, strides, self.offset)
+    if tracked(self) and recording_view(self, (view,)):
+        record_transpose_int(self, dim0, dim1, view)
+    return view
 
 
 cdef TensorBase permute_dims(TensorBase self, Shape *dims):
     cdef int64_t sizes[MAX_DIMS]
     cdef int64_t strides[MAX_DIMS]
+    cdef TensorBase view
     cdef int i
     if dims.ndim != self.ndim:
         raise RuntimeError(
@@ -228,7 +242,10 @@ cdef TensorBase permute_dims(TensorBase self, Shape *dims):
     for i in range(self.ndim):
         sizes[i] = self.sizes[dims.sizes[i]]
         strides[i] = self.strides[dims.sizes[i]]
-    return make_view(self, self.ndim, sizes, strides, self.offset)
+    view = make_view(self, self.ndim, sizes, strides, self.offset)
+    if tracked(self) and recording_view(self, (view,)):
+        record_permute(self, dims, view)
+    return view
 
 
 cdef int repeats(Shape *dims, int ndim) except -1:
@@ -264,8 +281,6 @@ cdef TensorBase move_dims(TensorBase self, Shape *source, Shape *destination):
     for i in range(self.ndim):
         order.sizes[i] = -1
         taken[i] = False
-    if self.ndim == 0:
-        return make_alias(self)
     for i in range(source.ndim):
         order.sizes[destination.sizes[i]] = source.sizes[i]
         taken[source.sizes[i]] = True
@@ -283,6 +298,7 @@ cdef TensorBase squeeze_dims(TensorBase self, Shape *dims):
     cdef int64_t sizes[MAX_DIMS]
     cdef int64_t strides[MAX_DIMS]
     cdef bint chosen[MAX_DIMS]
+    cdef TensorBase view
     cdef int i, kept = 0
     wrap_dims(dims, self.ndim)
     for i in range(self.ndim):
@@ -295,12 +311,16 @@ cdef TensorBase squeeze_dims(TensorBase self, Shape *dims):
             sizes[kept] = self.sizes[i]
             strides[kept] = self.strides[i]
             kept += 1
-    return make_view(self, kept, sizes, strides, self.offset)
+    view = make_view(self, kept, sizes, strides, self.offset)
+    if tracked(self) and recording_view(self, (view,)):
+        record_squeeze(self, view)
+    return view
 
 
 cdef TensorBase unsqueeze_dim(TensorBase self, int64_t dim):
     cdef int64_t sizes[MAX_DIMS + 1]
     cdef int64_t strides[MAX_DIMS + 1]
+    cdef TensorBase view
     cdef int i
     dim = wrap_dim(dim, self.ndim + 1)
     for i in range(dim):
@@ -311,7 +331,10 @@ cdef TensorBase unsqueeze_dim(TensorBase self, int64_t dim):
     for i in range(dim, self.ndim):
         sizes[i + 1] = self.sizes[i]
         strides[i + 1] = self.strides[i]
-    return make_view(self, self.ndim + 1, sizes, strides, self.offset)
+    view = make_view(self, self.ndim + 1, sizes, strides, self.offset)
+    if tracked(self) and recording_view(self, (view,)):
+        record_unsqueeze(self, dim, view)
+    return view
 
 
 cdef int cannot_expand(TensorBase self, const Shape *shape, int at, int64_t size) except -1:
@@ -324,6 +347,7 @@ cdef int cannot_expand(TensorBase self, const Shape *shape, int at, int64_t size
 cdef TensorBase expand_to(TensorBase self, const Shape *shape):
     cdef int64_t sizes[MAX_DIMS]
     cdef int64_t strides[MAX_DIMS]
+    cdef TensorBase view
     cdef int i, own, added = shape.ndim - self.ndim
     if added < 0:
         raise RuntimeError(
@@ -346,16 +370,17 @@ cdef TensorBase expand_to(TensorBase self, const Shape *shape):
             strides[i] = 0
         else:
             cannot_expand(self, shape, i, self.sizes[own])
-    return make_view(self, shape.ndim, sizes, strides, self.offset)
+    view = make_view(self, shape.ndim, sizes, strides, self.offset)
+    if tracked(self) and recording_view(self, (view,)):
+        record_expand(self, NULL, False, view)
+    return view
 
 
 # --- parts -----------------------------------------------------------------------------------------------------------
 
 cdef TensorBase select_dim(TensorBase self, int64_t dim, int64_t index):
-    cdef int64_t sizes[MAX_DIMS]
-    cdef int64_t strides[MAX_DIMS]
+    cdef TensorBase view
     cdef int64_t size
-    cdef int i
     if self.ndim == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = wrap_dim(dim, self.ndim)
@@ -365,6 +390,16 @@ cdef TensorBase select_dim(TensorBase self, int64_t dim, int64_t index):
                          f"{shape_text(self.ndim, self.sizes)} at dimension {dim}")
     if index < 0:
         index += size
+    view = selected(self, dim, index)
+    if tracked(self) and recording_view(self, (view,)):
+        record_select_int(self, dim, index, view)
+    return view
+
+
+cdef TensorBase selected(TensorBase self, int64_t dim, int64_t index):
+    cdef int64_t sizes[MAX_DIMS]
+    cdef int64_t strides[MAX_DIMS]
+    cdef int i
     for i in range(dim):
         sizes[i] = self.sizes[i]
         strides[i] = self.strides[i]
@@ -375,6 +410,13 @@ cdef TensorBase select_dim(TensorBase self, int64_t dim, int64_t index):
 
 
 cdef TensorBase slice_dim(TensorBase self, int dim, int64_t start, int64_t length, int64_t step):
+    cdef TensorBase view = sliced(self, dim, start, length, step)
+    if tracked(self) and recording_view(self, (view,)):
+        record__slice(self, dim, start, length, step, view)
+    return view
+
+
+cdef TensorBase sliced(TensorBase self, int dim, int64_t start, int64_t length, int64_t step):
     cdef int64_t sizes[MAX_DIMS]
     cdef int64_t strides[MAX_DIMS]
     memcpy(sizes, self.sizes, self.ndim * sizeof(int64_t))
@@ -406,7 +448,16 @@ cdef tuple unbind_dim(TensorBase self, int64_t dim):
     if self.ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     dim = wrap_dim(dim, self.ndim)
-    return tuple([select_dim(self, dim, i) for i in range(self.sizes[dim])])
+    views = [selected(self, dim, i) for i in range(self.sizes[dim])]
+    if tracked(self) and recording_view(self, views):
+        record_unbind_int(self, dim, views)
+    return tuple(views)
+
+
+cdef tuple parted(TensorBase self, int64_t dim, list views):
+    if tracked(self) and recording_view(self, views):
+        record_split_Tensor(self, 0, dim, views)
+    return tuple(views)
 
 
 cdef tuple split_evenly(TensorBase self, int64_t size, int64_t dim):
@@ -422,7 +473,8 @@ cdef tuple split_evenly(TensorBase self, int64_t size, int64_t dim):
     if size == 0:
         raise RuntimeError(
             f"split_size can only be 0 if dimension size is 0, but got dimension size of {total}")
-    return tuple([slice_dim(self, dim, start, min(size, total - start), 1) for start in range(0, total, size)])
+    return parted(self, dim, [sliced(self, dim, start, min(size, total - start), 1)
+                              for start in range(0, total, size)])
 
 
 cdef tuple split_by_sizes(TensorBase self, const Shape *parts, int64_t dim):
@@ -443,15 +495,16 @@ cdef tuple split_by_sizes(TensorBase self, const Shape *parts, int64_t dim):
             f"dimension {dim}), but got split_sizes={shape_text(parts.ndim, parts.sizes)}")
     start = 0
     for i in range(parts.ndim):
-        pieces.append(slice_dim(self, dim, start, parts.sizes[i], 1))
+        pieces.append(sliced(self, dim, start, parts.sizes[i], 1))
         start += parts.sizes[i]
-    return tuple(pieces)
+    return parted(self, dim, pieces)
 
 
 cdef TensorBase diagonal_of(TensorBase self, int64_t offset, int64_t dim1, int64_t dim2):
     cdef int64_t sizes[MAX_DIMS]
     cdef int64_t strides[MAX_DIMS]
     cdef int64_t length, start
+    cdef TensorBase view
     cdef int i, kept = 0
     dim1 = wrap_dim(dim1, self.ndim)
     dim2 = wrap_dim(dim2, self.ndim)
@@ -470,4 +523,7 @@ cdef TensorBase diagonal_of(TensorBase self, int64_t offset, int64_t dim1, int64
             kept += 1
     sizes[kept] = length
     strides[kept] = self.strides[dim1] + self.strides[dim2]
-    return make_view(self, kept + 1, sizes, strides, self.offset + (start if length else 0))
+    view = make_view(self, kept + 1, sizes, strides, self.offset + (start if length else 0))
+    if tracked(self) and recording_view(self, (view,)):
+        record_diagonal(self, offset, dim1, dim2, view)
+    return view

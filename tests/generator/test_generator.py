@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from mindtorch._ops.generator import __main__ as generator
-from mindtorch._ops.generator import derivatives, emit_core, emit_cpu, emit_npu, emit_python, headers, schema
+from mindtorch._ops.generator import derivatives, emit_core, emit_cpu, emit_grad, emit_npu, emit_python, headers, schema
 from mindtorch._ops.generator.aclnn_calls import read_call
 from mindtorch._ops.generator.rows import RowError, Table, read_row
 
@@ -17,6 +17,7 @@ ADD = {
     "npu": "aclnnAdd(self, other, alpha, out)",
     "out": {"shape": "broadcast(self, other)", "dtype": "promote(self, other)"},
     "cpu": "np.add(self, np.multiply(other, alpha))",
+    "grad": {"self": "grad", "other": "grad * alpha"},
     "samples": "binary_alpha",
 }
 
@@ -98,18 +99,25 @@ def test_expression_with_an_unknown_name():
 
 @pytest.mark.parametrize(("grad", "message"), [
     ({"self": "grad * gamma"}, "'self' uses the unknown name 'gamma'"),
-    ({"third": "grad"}, "'third', which is no argument"),
+    ({"third": "grad"}, "'third', which is no tensor argument"),
     ({"self": "grad *"}, "is no expression"),
 ])
 def test_derivative_that_cannot_be_built(grad, message):
     with pytest.raises(derivatives.DerivativeError, match=message):
-        row(grad=grad)
+        derivatives.check_functions(row(grad=grad).schema, grad, ["mul"])
 
 
 def test_derivative_tells_what_is_saved():
     power = TABLE.by_key["pow.Scalar"]
-    assert derivatives.saved(power.schema, power.grad["exponent"]) == ["self", "exponent", "result"]
-    assert derivatives.saved(TABLE.by_key["add.Tensor"].schema, "grad * alpha") == ["alpha"]
+    assert names(derivatives.saved(power.schema, power.grad["exponent"])) == ["self", "exponent", "result"]
+    add = TABLE.by_key["add.Tensor"].schema
+    assert names(derivatives.saved(add, "grad * alpha")) == ["alpha"]
+    assert names(derivatives.saved(add, "grad.expand(self.shape)")) == ["self_shape"]
+    assert names(derivatives.saved(add, "grad.expand(self.shape) * self")) == ["self", "self_shape"]
+
+
+def names(saved):
+    return [one.name for one in saved]
 
 
 def test_message_names_file_and_op(tmp_path):
@@ -137,6 +145,8 @@ def rendered(key):
     parts = [f"int (*{one.slot})({emit_core.kernel_parameters(one)}) except -1\n", emit_core._function(one)]
     if one.inplace:
         parts.append(emit_core._inplace(one))
+    if emit_grad.recorded(one):
+        parts += [emit_grad._backward(one), emit_grad._record(one)]
     parts += emit_npu._kernels(one)
     parts.append(emit_cpu._kernel(one))
     made = [f for f in emit_python.functions(TABLE, one.family) if one in f.rows]

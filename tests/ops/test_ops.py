@@ -233,6 +233,8 @@ def test_synonyms():
 
 def test_schemas_are_torchs():
     for row in TABLE.rows:
+        if row.key in ("_slice", "_basic_index"):
+            continue      # views of ours that stand for several of torch's
         packet = getattr(torch.ops.aten, row.schema.name)
         if row.schema.overload == "dims":
             continue      # the table's own default for `dim` stands for the overload without it

@@ -5,7 +5,7 @@ Files are only written where their text changed, so that nothing is compiled aga
 import sys
 from pathlib import Path
 
-from . import emit_core, emit_cpu, emit_docs, emit_namespace, emit_npu, emit_operators
+from . import emit_core, emit_cpu, emit_docs, emit_grad, emit_namespace, emit_npu, emit_operators
 from .rows import RowError, Table
 
 PACKAGE = Path(__file__).parents[2]
@@ -29,6 +29,9 @@ def outputs(table) -> dict:
         files[CORE / f"{family}.pyx"] = emit_core.family_pyx(table, family)
         files[NPU / f"{family}.pyx"] = emit_npu.family_pyx(table, family)
         files[CPU / f"{family}.pyx"] = emit_cpu.family_pyx(table, family)
+    for family in {row.family for row in table.rows if emit_grad.recorded(row)}:
+        files[CORE / f"{family}_grad.pxd"] = emit_grad.family_pxd(table, family)
+        files[CORE / f"{family}_grad.pyx"] = emit_grad.family_pyx(table, family)
     return files
 
 

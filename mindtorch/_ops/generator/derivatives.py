@@ -1,61 +1,145 @@
-"""Derivative expressions of op rows: which names they use, and that they may use them.
+"""Derivative expressions of op rows: what they use, what the forward saves for them, and how they read in Cython.
 
 An expression is a Python expression over
-- `grad` (or grad0, grad1 for several results): the gradient of the result,
+- `grad` (or grad0, grad1 for several results): the gradient of the result; `grads`: the list of all of them,
 - the arguments of the schema, by name,
 - `result` (or result0, result1): what the op returned,
-- the functions in FUNCTIONS, and methods of tensors.
-The names an expression uses are what the forward saves. "none" says that there is no derivative.
+- functions of mindtorch/_ops/derivatives.py, operators of the table, and methods of tensors.
+The names an expression uses are what the forward saves; `self.shape` saves the shape alone, and so do the other
+attributes in PROPERTIES. "none" says that there is no derivative.
 """
 import ast
 import builtins
+import functools
+from dataclasses import dataclass
+from pathlib import Path
 
-# Written by hand beside the autograd engine: what is no plain expression.
-FUNCTIONS = frozenset((
-    "where", "zeros_like", "full_like", "sum_to", "expand_reduced", "scale_grad_by_count", "mm_grad", "bmm_grad",
-    "matmul_grad_self", "matmul_grad_other", "pow_grad_self", "pow_grad_exponent", "select_grad", "index_grad",
-    "cat_grad", "stack_grad", "softmax_grad", "log_softmax_grad", "threshold_grad", "clamp_grad",
-    "clamp_grad_bound", "extremum_grad", "reduced_extremum_grad", "scatter_dim", "linear_grad_input",
-    "linear_grad_weight", "linear_grad_bias", "slice_grad", "true_mask", "sigmoid_grad", "tanh_grad",
-))
+FORMULAS = Path(__file__).parents[1] / "derivatives.py"
+# Attributes that are saved in the tensor's place, as Cython expressions over the tensor (or the list of tensors).
+PROPERTIES = {"shape": "shape_of({})", "dtype": "DTYPES[<int>{}.dtype]", "device": "device_of({})", "ndim": "{}.ndim",
+              "stride": "strides_of({})"}
+LIST_PROPERTIES = {"shape": "shapes_of({})"}
+_CONSTANTS = {"True", "False", "None"}
 
 
 class DerivativeError(ValueError):
     """A derivative that cannot be built."""
 
 
-def names_used(expression) -> set:
-    """The free names of an expression: functions called, and values."""
+@dataclass(frozen=True)
+class Saved:
+    """One thing that a node keeps: `name` in the backward function, `source` the argument or result it comes from."""
+    name: str
+    source: str
+    attribute: str = ""       # a property of the tensor, saved in its place
+
+
+@functools.cache
+def formulas() -> frozenset:
+    """Names defined in mindtorch/_ops/derivatives.py."""
+    tree = ast.parse(FORMULAS.read_text(encoding="utf-8"))
+    return frozenset(node.name for node in tree.body if isinstance(node, ast.FunctionDef))
+
+
+def _parse(expression):
     try:
-        tree = ast.parse(expression, mode="eval")
+        return ast.parse(expression, mode="eval").body
     except SyntaxError as error:
         raise DerivativeError(f"derivative {expression!r} is no expression: {error.msg}") from None
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
-def saved(schema, expression) -> list:
-    """Arguments and results that the forward must keep for this derivative, in the schema's order."""
-    used = names_used(expression)
-    keep = [a.name for a in schema.arguments if a.name in used]
-    return keep + [name for name in _results(schema, "result") if name in used]
+def names_used(expression) -> set:
+    """The free names of an expression: functions called, and values."""
+    return {node.id for node in ast.walk(_parse(expression)) if isinstance(node, ast.Name)}
 
 
-def _results(schema, stem) -> list:
+def results(schema, stem) -> list:
     return [stem] if len(schema.returns) == 1 else [f"{stem}{i}" for i in range(len(schema.returns))]
 
 
+def saved(schema, expression) -> list:
+    """What the forward must keep for this derivative, in the schema's order."""
+    whole, parts = _uses(schema, expression)
+    kept = []
+    for name in [a.name for a in schema.arguments] + results(schema, "result"):
+        if name in whole:
+            kept.append(Saved(name, name))
+        kept += [Saved(f"{name}_{attribute}", name, attribute) for attribute in parts.get(name, ())]
+    return kept
+
+
+def _uses(schema, expression) -> tuple:
+    """Names used as they are, and the properties used of tensors."""
+    types = _tensor_types(schema)
+    inside, parts = set(), {}
+    for node in ast.walk(_parse(expression)):
+        if _is_property(node, types):
+            inside.add(id(node.value))
+            if node.attr not in parts.setdefault(node.value.id, []):
+                parts[node.value.id].append(node.attr)
+    whole = {node.id for node in ast.walk(_parse(expression)) if isinstance(node, ast.Name)}
+    if parts:
+        tree = _parse(expression)
+        inside = {id(n.value) for n in ast.walk(tree) if _is_property(n, types)}
+        whole = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in inside}
+    return whole, parts
+
+
+def _tensor_types(schema) -> dict:
+    types = {a.name: a.type for a in schema.arguments if a.type.startswith("Tensor")}
+    return types | dict.fromkeys(results(schema, "result"), "Tensor")
+
+
+def _is_property(node, types) -> bool:
+    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+        return False
+    known = LIST_PROPERTIES if "[]" in types.get(node.value.id, "") else PROPERTIES
+    return node.value.id in types and node.attr in known
+
+
+def in_cython(schema, expression) -> str:
+    """The expression with its functions and saved properties under the names they have in a backward function."""
+    types = _tensor_types(schema)
+    values = {a.name for a in schema.arguments} | set(results(schema, "result")) | set(results(schema, "grad"))
+
+    class Rename(ast.NodeTransformer):
+        def visit_Attribute(self, node):
+            if _is_property(node, types):
+                return ast.Name(f"{node.value.id}_{node.attr}", ast.Load())
+            return self.generic_visit(node)
+
+        def visit_Name(self, node):
+            if node.id in values or node.id in _CONSTANTS or node.id == "grads":
+                return node
+            owner = "formulas()" if node.id in formulas() else "formulas().ops"
+            return ast.Attribute(ast.Name(owner, ast.Load()), node.id, ast.Load())
+
+    return ast.unparse(Rename().visit(_parse(expression)))
+
+
 def check(schema, grads):
-    """DerivativeError unless every derivative is of a tensor argument and uses known names only."""
+    """DerivativeError unless every derivative is of a tensor argument and uses known names only.
+
+    Operators of the table are known by their names, which `check_functions` looks at once all rows are read.
+    """
     if grads == "none":
         return
-    known = {a.name for a in schema.arguments} | FUNCTIONS | {"True", "False", "None"}
-    known |= set(_results(schema, "grad")) | set(_results(schema, "result"))
     for argument, expression in grads.items():
-        if schema.argument(argument) is None:
-            raise DerivativeError(f"derivative of {argument!r}, which is no argument")
+        found = schema.argument(argument)
+        if found is None or not found.type.startswith("Tensor"):
+            raise DerivativeError(f"derivative of {argument!r}, which is no tensor argument")
+        names_used(expression)
+
+
+def check_functions(schema, grads, operators):
+    """DerivativeError for names that are neither values of the op nor functions that a derivative may call."""
+    if grads == "none":
+        return
+    known = {a.name for a in schema.arguments} | formulas() | set(operators) | _CONSTANTS | {"grads"}
+    known |= set(results(schema, "grad")) | set(results(schema, "result"))
+    for argument, expression in grads.items():
         if expression == "none":
             continue
-        unknown = names_used(expression) - known
-        if unknown:
+        if unknown := names_used(expression) - known:
             kind = "builtin" if unknown <= set(dir(builtins)) else "name"
             raise DerivativeError(f"the derivative of {argument!r} uses the unknown {kind} {sorted(unknown)[0]!r}")

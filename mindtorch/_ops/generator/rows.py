@@ -13,7 +13,7 @@ FAMILIES = ("creation", "pointwise", "compare", "reduce", "matmul", "view", "ind
 BY_HAND = ("view", "composite")
 
 _COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check",
-            "inplace_check", "out_check", "same", "variants", "hidden", "takes_out", "accepts", "python"}
+            "inplace_check", "out_check", "same", "variants", "hidden", "takes_out", "accepts", "python", "node"}
 
 
 class RowError(ValueError):
@@ -41,6 +41,7 @@ class Row:
     inplace_check: tuple = ()     # the same, for the in-place form alone
     out_check: tuple = ()         # calls of check_* functions on an out= that was given
     grad: dict = field(default_factory=dict)
+    node: str = ""                # the name of the autograd node, where it is not CamelCaseBackward0
     samples: str = ""
     same: str = ""                # key of the row whose function this overload calls; what it lacks takes defaults, or
     same_values: dict = field(default_factory=dict)     # the values that the column gives: 'div.Tensor_mode(x="y")'
@@ -83,7 +84,7 @@ class Row:
     def kernel_arguments(self) -> list:
         """What the kernel sees of the schema. A "like" argument gives only its properties and is left out."""
         arguments = self.schema.kernel_arguments
-        if self.factory:
+        if self.factory and not self.by_hand:
             arguments = [a for a in arguments if a.type in ("Scalar", "Scalar?")]
         return arguments
 
@@ -101,6 +102,12 @@ class Table:
         for row in self.rows:
             if row.same and row.same not in self.by_key:
                 raise RowError(f"{row.family}.toml: {row.key}: there is no row {row.same!r}")
+        operators = {row.schema.name for row in self.rows}
+        for row in self.rows:
+            try:
+                derivatives.check_functions(row.schema, row.grad, operators)
+            except derivatives.DerivativeError as error:
+                raise RowError(f"{row.family}.toml: {row.key}: {error}") from None
 
     def family(self, name) -> list:
         return [row for row in self.rows if row.family == name]
@@ -163,6 +170,8 @@ def _check_row(row):
             raise RowError("has no CPU reference")
         if not row.samples:
             raise RowError("has no samples")
+        if not row.grad:
+            raise RowError('has no derivative: grad = "none" where there is none')
         if not row.schema.inplace and len(row.outputs) != len(row.schema.returns):
             raise RowError(f"{len(row.outputs)} output rules for {len(row.schema.returns)} results")
     for name in row.raw:

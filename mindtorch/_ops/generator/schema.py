@@ -76,8 +76,8 @@ class Schema:
 
 
 _HEAD = re.compile(r"(?P<name>\w+)(\.(?P<overload>\w+))?\((?P<arguments>.*)\)\s*->\s*(?P<returns>.+)")
-_TYPE = re.compile(r"(?P<base>[A-Za-z]+)(\((?P<alias>[a-z*]!?)\))?(?P<list>\[\d*\])?(?P<optional>\?)?")
-_ARGUMENT = re.compile(r"(?P<type>\S+)\s+(?P<name>\w+)(=(?P<default>.+))?")
+_TYPE = re.compile(r"(?P<base>[A-Za-z]+)(\((?P<alias>[a-z*]!?( -> \*)?)\))?(?P<list>\[\d*\])?(?P<optional>\?)?")
+_ARGUMENT = re.compile(r"(?P<type>\w+(\([^)]*\))?\S*)\s+(?P<name>\w+)(=(?P<default>.+))?")
 
 
 def _split(text) -> list:

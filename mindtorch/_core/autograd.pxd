@@ -1,0 +1,164 @@
+"""The graph that backward follows: nodes, what they saved, and what tensors know of it.
+
+A generated function asks `tracked` of its operands, which costs two loads where there is no graph. Only then does it
+go on to `recording`, and after its kernel to the row's `record_` function (_gen/*_grad.pyx), which makes the node.
+"""
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from mindtorch._core.scalar cimport Scalar, ScalarType
+from mindtorch._core.tensor cimport INLINE_DIMS, Shape, TensorBase
+
+
+cdef struct Metadata:                  # what a gradient must look like
+    ScalarType dtype
+    int device_type
+    int device_index
+    int ndim
+    int64_t *sizes                     # inline_sizes, or a heap block
+    int64_t inline_sizes[INLINE_DIMS]
+
+
+cdef class AutogradMeta:
+    """What autograd knows of one tensor."""
+    cdef bint requires_grad            # of a leaf
+    cdef bint retains_grad
+    cdef int output_nr                 # which output of grad_fn the tensor is
+    cdef uint32_t seen_version         # of a view: the storage's version when grad_fn was made
+    cdef Node grad_fn                  # None for a leaf
+    cdef TensorBase grad
+    cdef void *accumulator             # borrowed: the leaf's AccumulateGrad, while a graph holds it
+    cdef dict hooks                    # key -> function of the gradient; None until one is registered
+    cdef dict accumulated_hooks        # key -> function of the tensor, after its gradient was accumulated
+    cdef str refusal                   # of a view: why in-place operators refuse it
+    cdef bint is_inference             # made in inference_mode
+
+
+cdef class NodeType:
+    """One kind of node: its name, and the function that computes gradients."""
+    cdef str name                      # "AddBackward0", as torch names it
+    cdef tuple saved_names
+    cdef list (*apply)(Node node, list grads, set needed)
+    cdef type python_class             # the subclass of Node of that name, made when first needed
+
+
+cdef class Node:
+    """An operator that took place, with edges to the nodes its operands came from."""
+    cdef NodeType kind
+    cdef uint64_t sequence_nr          # later nodes have higher numbers; edges lead to lower ones
+    cdef list edges                    # per operand: a Node, or None where no gradient is wanted
+    cdef int *input_nrs                # per operand: which output of that node it was
+    cdef int inline_input_nrs[4]
+    cdef list saved                    # SavedTensors and plain values, in the order of kind.saved_names
+    cdef int outputs
+    cdef Metadata *metadata            # per output; inline_metadata where there is one
+    cdef Metadata inline_metadata
+    cdef dict tensor_hooks             # output number -> hooks of the tensor: key -> function
+    cdef dict retained                 # output number -> AutogradMeta that keeps the gradient
+    cdef dict prehooks, posthooks
+    cdef dict info                     # node.metadata, for users; the traceback of anomaly mode
+    cdef object stream                 # on which the forward ran, where the device has streams
+    cdef object __weakref__
+
+    cdef list apply(self, list grads, set needed)     # one gradient an edge; None where there is none
+    cdef int release(self) except -1                  # forget what was saved
+    cdef int set_edges(self, int count) except -1
+
+
+cdef class AccumulateGrad(Node):
+    """Where a graph ends: adds to the .grad of a leaf."""
+    cdef readonly TensorBase variable
+
+
+cdef class ViewNode(Node):
+    """as_strided, and what stands for any view whose base was overwritten."""
+    cdef tuple base_geometry           # sizes, strides, offset
+    cdef tuple geometry
+
+
+cdef class CopySlices(Node):
+    """An in-place operator on a view, seen from the base."""
+    cdef Node inner                    # the operator
+    cdef tuple base_geometry, geometry
+
+
+cdef class SavedTensor:
+    """A tensor kept for backward, with the version it had."""
+    cdef TensorBase tensor             # of an output of the node itself: an alias without history, which makes no cycle
+    cdef uint32_t version
+    cdef int output_nr                 # -1 for an operand
+    cdef object packed, unpack         # where saved_tensors_hooks took it
+
+
+# --- modes, of the calling thread ------------------------------------------------------------------------------------
+
+cdef bint grad_enabled() noexcept
+cdef int set_grad_enabled(bint enabled) noexcept      # gives the mode that was set before
+
+cdef inline bint tracked(TensorBase tensor) noexcept:
+    """Whether the tensor may require a gradient."""
+    return tensor.autograd is not None or (tensor.base is not None and tensor.base.autograd is not None)
+
+cdef inline bint tracked_optional(TensorBase tensor) noexcept:
+    return tensor is not None and tracked(tensor)
+
+cdef bint tracked_list(list tensors) noexcept
+cdef bint requires_grad(TensorBase tensor) except -1
+
+# Whether an op with tracked operands is to be recorded. RuntimeError where `out` was given.
+cdef bint recording(TensorBase out, str op) except -1
+cdef bint operands_require_grad(list tensors) except -1
+# The same for an op that writes to `self`; RuntimeError for leaves and other tensors that must not be overwritten.
+cdef bint recording_inplace(TensorBase self, bint wanted) except -1
+# Whether views of a tracked tensor are to be recorded.
+cdef bint recording_view(TensorBase self, object views) except -1
+# What an in-place op saves of `self`, whose old elements its derivative needs.
+cdef TensorBase before_write(TensorBase self)
+
+# --- making nodes ----------------------------------------------------------------------------------------------------
+
+cdef Node new_node(NodeType kind, int edges)
+cdef NodeType node_type(str name, list (*apply)(Node, list, set), tuple saved_names)
+cdef bint connect(Node node, int index, TensorBase operand) except -1     # whether its gradient is wanted
+cdef bint connect_list(Node node, int first, list operands) except -1     # whether that of any is
+cdef object save(TensorBase operand)                                      # None stays None
+cdef object save_result(TensorBase result, int output_nr)
+cdef list save_list(list operands)
+cdef object shape_of(TensorBase operand)                                  # torch.Size; None of None
+cdef tuple strides_of(TensorBase operand)
+cdef list shapes_of(list operands)
+cdef tuple ints_of(const Shape *ints)
+cdef object optional_number(const Scalar *number)
+# The history of results that are new, or (in place) of a tensor that was overwritten.
+cdef int attach(TensorBase result, Node node, bint inplace) except -1
+cdef int attach_outputs(list results, Node node) except -1
+cdef int attach_views(list views, Node node) except -1
+cdef int adopt_history(TensorBase self, TensorBase view) except -1        # of a view in place: squeeze_, t_
+cdef int record_strided(TensorBase view, TensorBase source) except -1
+cdef int set_history(TensorBase result, Node node, int output_nr) except -1
+cdef int retain(AutogradMeta meta) except -1
+
+cdef int rebase(TensorBase self, Node node, int output_nr) except -1
+cdef int describe(Metadata *metadata, TensorBase tensor) except -1
+cdef int describe_nothing(Metadata *metadata) noexcept
+
+# --- reading nodes ---------------------------------------------------------------------------------------------------
+
+cdef object unpack(Node node, int index)                                  # RuntimeError once freed or overwritten
+cdef list unpack_list(Node node, int index)
+cdef inline bint wanted(Node node, int index, set needed):
+    """Whether backward needs the gradient of operand `index`."""
+    cdef object target = node.edges[index]
+    return target is not None and (needed is None or target in needed)
+
+cdef bint wanted_any(Node node, int first, int count, set needed)
+cdef list all_grads(Node node, list grads)                                # zeros where there is none
+cdef object zeros_for(Metadata *metadata)
+cdef object one_grad(Node node, list grads, int output_nr)
+cdef object formulas()                                                    # mindtorch._ops.derivatives
+cdef Node gradient_edge(TensorBase tensor, int *input_nr)                 # None where no gradient is wanted
+cdef Node current_grad_fn(TensorBase tensor)                              # None for a leaf
+cdef AutogradMeta meta_of(TensorBase tensor)                              # made when there is none
+cdef object removable_handle(dict hooks, object hook)
+cdef bint differentiable(ScalarType dtype) noexcept
+ctypedef int (*Accumulate)(TensorBase leaf, TensorBase grad) except -1
+cdef Accumulate accumulate                                                # set by engine.pyx, which knows operators

@@ -1,0 +1,113 @@
+"""torch.autograd: gradients of what was computed. The engine is mindtorch/_core/engine.pyx."""
+import warnings
+
+from mindtorch._core import engine as _engine
+from mindtorch._core.factories import ones_like as _ones_like
+from mindtorch._core.tensor import TensorBase as _TensorBase
+from mindtorch.autograd import graph
+from mindtorch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
+from mindtorch.autograd.function import Function
+from mindtorch.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+
+__all__ = ["Function", "backward", "detect_anomaly", "enable_grad", "grad", "graph", "inference_mode", "no_grad",
+           "set_detect_anomaly", "set_grad_enabled"]
+
+
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+    """Add the gradients of `tensors` to the `.grad` of the leaves they came from, or of `inputs` alone.
+
+    grad_tensors: the gradients of `tensors`, needed for those with more than one element. RuntimeError where a tensor
+    has no history, or where the graph was freed by an earlier backward without retain_graph.
+    """
+    if inputs is not None and not isinstance(inputs, _TensorBase) and len(inputs) == 0:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+                               "`backward()`. Please only use `grad_tensors`.")
+        grad_tensors = grad_variables
+    tensors = _tuple(tensors)
+    grads = _root_grads(tensors, _tuple(grad_tensors) if grad_tensors is not None else (None,) * len(tensors),
+                        is_grads_batched=False)
+    inputs = None if inputs is None else _checked_inputs(_tuple(inputs))
+    keep = create_graph if retain_graph is None else retain_graph
+    _engine.run_backward(list(tensors), grads, keep, create_graph, inputs, True)
+
+
+def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True,
+         allow_unused=None, is_grads_batched=False, materialize_grads=False):
+    """The gradients of `outputs` with respect to `inputs`, as a tuple.
+
+    allow_unused: give None for inputs that took no part; materialize_grads: give zeros for them. Else RuntimeError.
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+                         "allow_unused=False.")
+    if is_grads_batched:
+        raise NotImplementedError("is_grads_batched=True needs vmap, which mindtorch does not have")
+    if not only_inputs:
+        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
+                      "gradient for other parts of the graph, please use torch.autograd.backward.", FutureWarning,
+                      stacklevel=2)
+    outputs, inputs = _tuple(outputs), _tuple(inputs)
+    grads = _root_grads(outputs, _tuple(grad_outputs) if grad_outputs is not None else (None,) * len(outputs),
+                        is_grads_batched)
+    keep = create_graph if retain_graph is None else retain_graph
+    found = _engine.run_backward(list(outputs), grads, keep, create_graph, _checked_inputs(inputs), False)
+    if materialize_grads:
+        from mindtorch import zeros_like
+        return tuple(zeros_like(given) if value is None else value
+                     for value, given in zip(found, inputs, strict=True))
+    if not allow_unused and any(value is None for value in found):
+        raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph. Set "
+                           "allow_unused=True if this is the desired behavior.")
+    return tuple(found)
+
+
+def _tuple(value):
+    return (value,) if isinstance(value, (_TensorBase, graph.GradientEdge)) else tuple(value)
+
+
+def _checked_inputs(inputs):
+    for tensor in inputs:
+        if not isinstance(tensor, _TensorBase):
+            raise TypeError(f"all inputs have to be Tensors or GradientEdges, but got {type(tensor).__name__}")
+        if not tensor.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    return list(inputs)
+
+
+def _root_grads(outputs, grads, is_grads_batched):
+    """The gradient of each output; 1 for those of one element that were given none."""
+    if len(outputs) != len(grads):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
+    found = []
+    for index, (out, given) in enumerate(zip(outputs, grads, strict=True)):
+        value = given
+        if not isinstance(out, _TensorBase):
+            raise TypeError(f"all outputs have to be Tensors, but element {index} is a {type(out).__name__}")
+        if value is None and out.requires_grad:
+            if out.numel() != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            if not out.is_floating_point():
+                raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
+            value = _ones_like(out)
+        elif value is not None:
+            _check_root_grad(index, out, value)
+        if not out.requires_grad:
+            raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
+        found.append(value)
+    return found
+
+
+def _check_root_grad(index, out, value):
+    if not isinstance(value, _TensorBase):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(value).__name__}")
+    if out.shape != value.shape:
+        raise RuntimeError(f"Mismatch in shape: grad_output[{index}] has a shape of {value.shape} and output[{index}] "
+                           f"has a shape of {out.shape}.")
+    if out.dtype.is_complex != value.dtype.is_complex:
+        raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. "
+                           f"Mismatch in dtype: grad_output[{index}] has a dtype of {value.dtype} and output[{index}] "
+                           f"has a dtype of {out.dtype}.")

@@ -1,0 +1,108 @@
+"""torch.autograd.Function: operators with a derivative written by the user."""
+import functools
+import warnings
+
+from mindtorch._core.custom_function import FunctionNode, apply_function
+from mindtorch._core.tensor import TensorBase
+from mindtorch.autograd.grad_mode import no_grad
+
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+
+
+class FunctionCtx(FunctionNode):
+    """What forward and backward of a Function share: `ctx`."""
+
+    def save_for_backward(self, *tensors):
+        """Keep inputs or outputs for backward, which finds them in `saved_tensors`."""
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors):
+        """Keep tensors for forward-mode differentiation."""
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *tensors):
+        """Say which inputs forward wrote to; they must be among its results."""
+        self.dirty_tensors = tensors
+
+    def mark_non_differentiable(self, *tensors):
+        """Say which results have no derivative."""
+        self.non_differentiable = tensors
+
+    def set_materialize_grads(self, value):
+        """Whether backward gets zeros (the default) or None for results that have no gradient."""
+        self.materialize_grads = value
+
+
+class _FunctionMeta(type):
+    """Gives each Function its node class, so that `y.grad_fn` is called MyFunctionBackward."""
+
+    def __init__(cls, name, bases, namespace):
+        cls._backward_cls = type(name + "Backward", (FunctionCtx,), {"_forward_cls": cls})
+        super().__init__(name, bases, namespace)
+
+
+class Function(metaclass=_FunctionMeta):
+    """Subclass it with static methods `forward(ctx, *inputs)` and `backward(ctx, *grads)`; use `Name.apply(*inputs)`.
+
+    With a `setup_context(ctx, inputs, output)`, forward takes no ctx.
+    """
+
+    generate_vmap_rule = False
+
+    def __init__(self, *args, **kwargs):
+        warnings.warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you "
+                      "should invoke them on the class itself. Instantiating an autograd function will raise an error "
+                      "in a future version of PyTorch.", DeprecationWarning, stacklevel=2)
+
+    @staticmethod
+    def forward(*args, **kwargs):
+        """The operator. To be written by the subclass."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        """What forward would do with ctx, where it takes none."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx, *grad_outputs):
+        """The gradients of forward's inputs, one each. To be written by the subclass."""
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom "
+                                  "autograd.Function to use it with backward mode AD.")
+
+    vjp = backward
+
+    @classmethod
+    def apply(cls, *args, **kwargs):
+        """Run forward, and record it."""
+        takes_ctx = cls.setup_context is Function.setup_context
+        return apply_function(cls, cls._backward_cls(), args, kwargs, takes_ctx)
+
+
+def once_differentiable(function):
+    """Decorates a backward that cannot be differentiated itself."""
+    @functools.wraps(function)
+    def inside(ctx, *args):
+        from mindtorch import is_grad_enabled
+        with no_grad():
+            results = function(ctx, *args)
+        if not is_grad_enabled() or not any(isinstance(a, TensorBase) and a.requires_grad for a in args):
+            return results
+        single = not isinstance(results, tuple)
+        results = (results,) if single else results
+        poisoned = tuple(_Refused.apply(result.detach().requires_grad_()) if isinstance(result, TensorBase) else result
+                         for result in results)
+        return poisoned[0] if single else poisoned
+    return inside
+
+
+class _Refused(Function):
+    """What once_differentiable gives: it requires a gradient, and refuses to have one."""
+
+    @staticmethod
+    def forward(ctx, tensor):
+        return tensor.clone()
+
+    @staticmethod
+    def backward(ctx, *grads):
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")

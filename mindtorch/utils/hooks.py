@@ -1,0 +1,41 @@
+"""torch.utils.hooks: handles of registered hooks."""
+import itertools
+import weakref
+
+_ids = itertools.count()
+
+
+class RemovableHandle:
+    """What registering a hook gives: `remove()` takes the hook away again. Also a context manager that does so."""
+
+    def __init__(self, hooks_dict, *, extra_dict=None):
+        self.id = next(_ids)
+        self._hooks = _Reference(hooks_dict)
+        extra = extra_dict if isinstance(extra_dict, list) else [extra_dict] if extra_dict is not None else []
+        self._extra = [_Reference(hooks) for hooks in extra]
+
+    def remove(self):
+        """Take the hook away; nothing happens when it is gone."""
+        for reference in (self._hooks, *self._extra):
+            hooks = reference()
+            if hooks is not None:
+                hooks.pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.remove()
+
+
+class _Reference:
+    """A weak reference where the type has them (OrderedDict); plain dictionaries have none and are held."""
+
+    def __init__(self, hooks):
+        try:
+            self._get = weakref.ref(hooks)
+        except TypeError:
+            self._get = lambda: hooks
+
+    def __call__(self):
+        return self._get()
