@@ -24,6 +24,12 @@ print(torch.npu.get_device_name(), torch.__file__)
 """
 
 
+@pytest.fixture(autouse=True)
+def _no_other_mindtorch(monkeypatch):
+    """pip would take a source tree on PYTHONPATH for an installed package."""
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+
+
 def run(*command, **options):
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, **options)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -13,7 +13,7 @@ from mindtorch._core.autograd cimport (
     adopt_history, record_strided, recording_inplace, recording_view, requires_grad, tracked)
 from mindtorch._core.dtype cimport ITEMSIZE, KIND, dtype
 from mindtorch._core.infer cimport wrap_dim
-from mindtorch._core.scalar cimport COMPLEX_KIND
+from mindtorch._core.scalar cimport COMPLEX_KIND, INT_KIND
 from mindtorch._core.tensor cimport Shape, TensorBase, make_view, set_geometry, shape_text
 from mindtorch._core.views cimport (
     diagonal_of, expand_to, flatten_dims, move_dims, narrow_dim, permute_dims, reshape_to, select_dim, split_by_sizes,
@@ -231,9 +231,17 @@ def select(input, dim, index):
     return select_dim(self, require_int(dim, b"select", b"dim", 1), require_int(index, b"select", b"index", 2))
 
 
+cdef int require_index(TensorBase start) except -1:
+    if start.ndim != 0 or KIND[<int>start.dtype] != INT_KIND:
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
+    return 0
+
+
 def narrow(input, dim, start, length):
     """`length` slices of dimension `dim`, from `start` on."""
     cdef TensorBase self = require_tensor(input, b"narrow", b"input", 1)
+    if isinstance(start, TensorBase):
+        require_index(<TensorBase>start)
     return narrow_dim(self, require_int(dim, b"narrow", b"dim", 1), require_int(start, b"narrow", b"start", 2),
                       require_int(length, b"narrow", b"length", 3))
 

@@ -1,0 +1,177 @@
+"""PyTorch's own op database on mindtorch: samples and wrong calls carried over, results compared.
+
+torch.testing._internal's OpInfos bring sample inputs and inputs that must be refused; torch itself is the reference.
+"""
+import random
+import warnings
+from functools import cache
+
+import numpy
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+
+import mindtorch
+
+SAMPLES = 6
+# Whose values are theirs alone: shape and dtype are compared.
+RANDOM = ("rand", "bernoulli", "normal", "multinomial", "dropout", "uniform", "exponential", "cauchy", "geometric",
+          "rrelu", "empty", "fractional_max_pool", "svd_lowrank", "pca_lowrank")
+
+
+class NotCarriedOver(Exception):
+    """An argument that mindtorch has no counterpart of: a sparse tensor, a dtype."""
+
+
+@cache
+def infos():
+    """Name, with its variant -> OpInfo."""
+    return {info.name + (f":{info.variant_test_name}" if info.variant_test_name else ""): info for info in op_db}
+
+
+def function_of(info):
+    """The mindtorch function or method of that name; None where there is none."""
+    found = mindtorch
+    for part in info.name.split("."):
+        found = getattr(found, part, None)
+    if callable(found):
+        return found
+    if "." not in info.name and hasattr(mindtorch.Tensor, info.name):
+        return lambda tensor, *args, **kwargs: getattr(tensor, info.name)(*args, **kwargs)
+    return None
+
+
+def carried_over(value, device, leaves=None):
+    """A torch value as mindtorch's; (torch tensor, its counterpart) of those that require gradients go to `leaves`."""
+    if isinstance(value, torch.Tensor):
+        return _tensor(value, device, leaves)
+    if isinstance(value, (torch.dtype, torch.layout, torch.memory_format)):
+        counterpart = getattr(mindtorch, str(value).removeprefix("torch."), None)
+        if counterpart is None:
+            raise NotCarriedOver(value)
+        return counterpart
+    if isinstance(value, torch.device):
+        return device if value.type == "cpu" else str(value)
+    if isinstance(value, torch.Size):
+        return tuple(value)
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return type(value)(carried_over(item, device, leaves) for item in value)
+    if isinstance(value, dict):
+        return {key: carried_over(item, device, leaves) for key, item in value.items()}
+    return value
+
+
+def _tensor(value, device, leaves):
+    dtype = getattr(mindtorch, str(value.dtype).removeprefix("torch."), None)
+    if value.layout != torch.strided or dtype is None or value.device.type != "cpu" or value.dim() > 64:
+        raise NotCarriedOver(value)
+    plain = value.detach().resolve_conj().resolve_neg().contiguous()
+    array = (plain.float() if value.dtype == torch.bfloat16 else plain).numpy()
+    tensor = mindtorch.tensor(array, dtype=dtype, device=device)
+    if value.requires_grad:
+        tensor.requires_grad_()
+        if leaves is not None and value.is_leaf:
+            leaves.append((value, tensor))
+    return tensor
+
+
+def flattened(value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from flattened(item)
+    else:
+        yield value
+
+
+def array_of(tensor):
+    tensor = tensor.detach()
+    if isinstance(tensor, torch.Tensor):
+        tensor = tensor.resolve_conj().resolve_neg()
+        return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()
+    return numpy.asarray((tensor.float() if tensor.dtype is mindtorch.bfloat16 else tensor).cpu().numpy())
+
+
+def compare(theirs, ours, is_random, what):
+    """AssertionError unless `ours` equals torch's result in structure, dtype, shape and value."""
+    theirs, ours = list(flattened(theirs)), list(flattened(ours))
+    assert len(theirs) == len(ours), f"{what}: {len(ours)} results, torch gives {len(theirs)}"
+    for expected, given in zip(theirs, ours, strict=True):
+        if isinstance(expected, torch.Tensor):
+            assert isinstance(given, mindtorch.Tensor), f"{what}: {given!r} is no tensor"
+            assert str(given.dtype) == str(expected.dtype), what
+            assert tuple(given.shape) == tuple(expected.shape), what
+            if not is_random:
+                tolerance = 2e-3 if expected.dtype.itemsize == 2 else 2e-4
+                numpy.testing.assert_allclose(array_of(given), array_of(expected), rtol=tolerance, atol=tolerance,
+                                              equal_nan=True, err_msg=what)
+        elif isinstance(expected, (bool, int, float, complex)) and not is_random:
+            assert given == expected or abs(given - expected) < 1e-4 or (given != given and expected != expected), what
+
+
+def samples_of(info):
+    """(sample, torch's result, whether gradients are compared) of an op; what torch itself refuses is left out."""
+    dtypes = info.supported_dtypes("cpu")
+    preferred = (torch.float32, torch.int64, torch.bool, torch.complex64, torch.float64)
+    dtype = next((d for d in preferred if d in dtypes), None)
+    if dtype is None:
+        return
+    differentiable = info.supports_autograd and dtype in info.supported_backward_dtypes("cpu") and \
+        dtype.is_floating_point
+    for seed in (random.seed, torch.manual_seed, numpy.random.seed):
+        seed(0)
+    for number, sample in enumerate(info.sample_inputs("cpu", dtype, requires_grad=differentiable)):
+        if number == SAMPLES:
+            return
+        try:
+            result = info.op(sample.input, *sample.args, **sample.kwargs)
+        except Exception:      # noqa: BLE001 - a sample that torch refuses on this machine is none
+            continue
+        yield sample, result, differentiable
+
+
+def gradients(result, leaves):
+    """Those of the sum of squares of all real results; None where nothing can be differentiated."""
+    outputs = [o for o in flattened(result) if isinstance(o, (torch.Tensor, mindtorch.Tensor))
+               and o.requires_grad and o.is_floating_point()]
+    if not outputs:
+        return None
+    sum((o * o).sum() for o in outputs).backward()
+    return [leaf.grad for leaf in leaves]
+
+
+def run(info, device):
+    """Compare an op on all its samples. Gives how many there were."""
+    function, is_random, count = function_of(info), any(word in info.name for word in RANDOM), 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for sample, expected, differentiable in samples_of(info):
+            leaves = []
+            try:
+                arguments = carried_over([sample.input, *sample.args], device, leaves)
+                keywords = carried_over(sample.kwargs, device, leaves)
+            except NotCarriedOver:
+                continue
+            given = function(*arguments, **keywords)
+            compare(expected, given, is_random, "result")
+            if differentiable and not is_random and leaves:
+                _compare_gradients(expected, given, leaves)
+            count += 1
+    return count
+
+
+def _compare_gradients(expected, given, leaves):
+    for leaf, _ in leaves:
+        leaf.grad = None        # samples may share their tensors
+    try:
+        theirs = gradients(expected, [leaf for leaf, _ in leaves])
+    except RuntimeError:
+        return          # torch has no derivative either
+    if theirs is None:
+        return
+    ours = gradients(given, [leaf for _, leaf in leaves])
+    assert ours is not None, "the result does not require grad"
+    for wanted, found in zip(theirs, ours, strict=True):
+        if wanted is not None:
+            assert found is not None, "no gradient came back"
+            compare(wanted, found, False, "gradient")
