@@ -1,6 +1,8 @@
 """docs/ops.md, the support table, and mindtorch/_ops.pyi, the type stubs of the generated functions."""
+from .aclnn_calls import ACL_DTYPES, ALL_DTYPES, alternatives, read_call
 from .emit_python import functions
 from .rows import FAMILIES
+from .rules import SCALAR_TYPES
 
 _STUB_TYPES = {
     "Tensor": "Tensor", "Tensor?": "Tensor | None", "Tensor[]": "Sequence[Tensor]", "Scalar": "Number",
@@ -13,9 +15,11 @@ _DOC_HEAD = """# Operators
 Generated from the rows in `mindtorch/_ops/*.toml` by `python -m mindtorch._ops.generator`: edit those.
 
 Every operator below works on `cpu` (NumPy) and, unless said otherwise, on `npu` by the call named; "view" shares the
-storage and runs nothing, "composite" is written with other operators. `since` is the oldest CANN release that has the
-call.
+storage and runs nothing, "composite" is written with other operators. `npu dtypes` are those that CANN documents for the
+operand; where others work, the operand is cast or the call raises, as in torch_npu. `since` is the oldest CANN release
+that has the call. `gradient` names the differentiable operands.
 """
+_DTYPES = dict(zip(ACL_DTYPES.values(), SCALAR_TYPES, strict=True))
 
 
 def ops_md(table) -> str:
@@ -24,7 +28,7 @@ def ops_md(table) -> str:
         rows = table.family(family)
         if not rows:
             continue
-        parts.append(f"\n## {family}\n\n| schema | forms | npu | since | derivative |\n|---|---|---|---|---|\n")
+        parts.append(f"\n## {family}\n\n| schema | forms | npu | npu dtypes | since | gradient |\n|---|---|---|---|---|---|\n")
         parts += [_line(row) for row in rows]
     if table.aliases:
         parts.append("\n## Other names\n\n| name | is |\n|---|---|\n")
@@ -34,8 +38,22 @@ def ops_md(table) -> str:
 
 def _line(row) -> str:
     since = row.since if _npu(row).startswith("`") else ""
-    cells = (f"`{row.schema.text}`", _forms(row), _npu(row), since, _derivative(row))
-    return f"| {' | '.join(cells)} |\n".replace("  |", " |")
+    cells = (f"`{row.schema.text}`", _forms(row), _npu(row), _npu_dtypes(row), since, _derivative(row))
+    line = f"| {' | '.join(cells)} |\n"
+    while "|  |" in line:
+        line = line.replace("|  |", "| |")
+    return line
+
+
+def _npu_dtypes(row) -> str:
+    """The documented dtypes of the first tensor that the call reads; nothing where CANN documents none."""
+    if row.same or not row.npu.startswith("aclnn"):
+        return ""
+    call = read_call(row, alternatives(row, row.npu)[0][1])
+    mask = next((value.mask for value in call.values if value.parameter.kind == "aclTensor" and value.mask), 0)
+    if mask == ALL_DTYPES:
+        return "all"
+    return ", ".join(name for bit, name in _DTYPES.items() if mask >> bit & 1)
 
 
 def _forms(row) -> str:
@@ -52,7 +70,7 @@ def _npu(row) -> str:
 
 
 def _derivative(row) -> str:
-    if row.same or row.by_hand:
+    if row.same or (row.by_hand and not row.grad):
         return ""
     if row.grad == "none" or not row.grad:
         return "none"
