@@ -15,8 +15,8 @@ _DOC_HEAD = """# Operators
 Generated from the rows in `mindtorch/_ops/*.toml` by `python -m mindtorch._ops.generator`: edit those.
 
 Every operator below works on `cpu` (NumPy) and, unless said otherwise, on `npu` by the call named; "view" shares the
-storage and runs nothing, "composite" is written with other operators. `npu dtypes` are those that CANN documents for the
-operand; where others work, the operand is cast or the call raises, as in torch_npu. `since` is the oldest CANN release
+storage and runs nothing, "composite" is written with other operators. `npu dtypes` are those that CANN documents for
+the operand; with others the operand is cast or the call raises, as in torch_npu. `since` is the oldest CANN release
 that has the call. `gradient` names the differentiable operands.
 """
 _DTYPES = dict(zip(ACL_DTYPES.values(), SCALAR_TYPES, strict=True))
@@ -28,7 +28,8 @@ def ops_md(table) -> str:
         rows = table.family(family)
         if not rows:
             continue
-        parts.append(f"\n## {family}\n\n| schema | forms | npu | npu dtypes | since | gradient |\n|---|---|---|---|---|---|\n")
+        parts.append(f"\n## {family}\n\n| schema | forms | npu | npu dtypes | since | gradient |\n"
+                     "|---|---|---|---|---|---|\n")
         parts += [_line(row) for row in rows]
     if table.aliases:
         parts.append("\n## Other names\n\n| name | is |\n|---|---|\n")
