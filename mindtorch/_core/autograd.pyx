@@ -785,6 +785,6 @@ cdef object FORMULAS = None
 cdef object formulas():
     global FORMULAS
     if FORMULAS is None:
-        from mindtorch._ops import derivatives
-        FORMULAS = derivatives
+        from mindtorch._ops import formulas as module
+        FORMULAS = module
     return FORMULAS

@@ -13,8 +13,8 @@ from mindtorch._core._gen import namespace as _generated
 from mindtorch._ops import composite as _composite
 
 # Operators by name, for the formulas here and for those of the rows.
-ops = SimpleNamespace(**{**_views.FUNCTIONS, **_moves.FUNCTIONS, **_generated.FUNCTIONS, **_composite.FUNCTIONS,
-                         **_factories.FUNCTIONS})
+ops = SimpleNamespace(**{**_views.FUNCTIONS, **_moves.FUNCTIONS, **_generated.FUNCTIONS, **_generated.ATEN,
+                         **_composite.FUNCTIONS, **_factories.FUNCTIONS})
 
 
 def _new_zeros(grad, shape):

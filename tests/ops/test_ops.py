@@ -11,6 +11,7 @@ import torch
 from samples import DTYPES, LAYOUTS, SAMPLES, Description, Make
 
 import mindtorch
+from mindtorch._core._gen.namespace import ATEN
 from mindtorch._ops.generator.emit_python import SYNONYMS
 from mindtorch._ops.generator.rows import Table
 
@@ -96,6 +97,8 @@ def function_of(row, lib):
     """The function form, or None where torch has none."""
     if row.schema.name == "linear":
         return lib.nn.functional.linear
+    if "aten" in row.variants:
+        return ATEN[row.schema.name] if lib is mindtorch else getattr(torch.ops.aten, row.schema.name)
     return getattr(lib, row.schema.name, None) if "function" in row.variants else None
 
 
@@ -113,7 +116,11 @@ def forms(row):
                 raise TypeError("a number has no methods")
             return getattr(args[0], row.schema.name)(*args[1:], **kwargs)
         yield "method", method
-    if row.inplace:
+    if row.inplace and "aten" in row.variants:
+        name = row.schema.name + "_"
+        yield "in-place", lambda lib, args, kwargs: (
+            ATEN[name] if lib is mindtorch else getattr(torch.ops.aten, name))(*args, **kwargs)
+    elif row.inplace:
         yield "in-place", lambda lib, args, kwargs: getattr(args[0], row.schema.name + "_")(*args[1:], **kwargs)
 
 

@@ -4,7 +4,7 @@ An expression is a Python expression over
 - `grad` (or grad0, grad1 for several results): the gradient of the result; `grads`: the list of all of them,
 - the arguments of the schema, by name,
 - `result` (or result0, result1): what the op returned,
-- functions of mindtorch/_ops/derivatives.py, operators of the table, and methods of tensors.
+- functions of mindtorch/_ops/derivatives*.py, operators of the table, and methods of tensors.
 The names an expression uses are what the forward saves; `self.shape` saves the shape alone, and so do the other
 attributes in PROPERTIES. "none" says that there is no derivative.
 """
@@ -14,7 +14,7 @@ import functools
 from dataclasses import dataclass
 from pathlib import Path
 
-FORMULAS = Path(__file__).parents[1] / "derivatives.py"
+FOLDER = Path(__file__).parents[1]
 # Attributes that are saved in the tensor's place, as Cython expressions over the tensor (or the list of tensors).
 PROPERTIES = {"shape": "shape_of({})", "dtype": "DTYPES[<int>{}.dtype]", "device": "device_of({})", "ndim": "{}.ndim",
               "stride": "strides_of({})"}
@@ -36,9 +36,9 @@ class Saved:
 
 @functools.cache
 def formulas() -> frozenset:
-    """Names defined in mindtorch/_ops/derivatives.py."""
-    tree = ast.parse(FORMULAS.read_text(encoding="utf-8"))
-    return frozenset(node.name for node in tree.body if isinstance(node, ast.FunctionDef))
+    """Names defined in mindtorch/_ops/derivatives*.py."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in FOLDER.glob("derivatives*.py")]
+    return frozenset(node.name for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef))
 
 
 def _parse(expression):

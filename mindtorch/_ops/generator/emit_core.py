@@ -70,7 +70,8 @@ def family_pyx(table, family) -> str:
             " tracked_list,\n    tracked_optional)\n"
             "from mindtorch._core.arguments cimport (\n"
             "    as_int, given, is_int, no_combination, optional_tensor, parse_optional_int, parse_optional_ints,\n"
-            "    require_bool, require_dtype, require_int, require_scalar, require_tensor, require_tensors)\n"
+            "    require_bool, require_dtype, require_float, require_int, require_scalar, require_tensor,\n"
+            "    require_tensors)\n"
             "from mindtorch._core.dispatch cimport (\n"
             "    NO_DIMS, ONE, Place, as_operand, distinct, finish, join, no_kernel, number_beside, number_like,\n"
             "    optional_scalar, place_of, place_of_list, several_outs)\n" + SCALAR_IMPORT +

@@ -1,14 +1,17 @@
 """mindtorch/_cpu/_gen: the rows' NumPy expressions as kernels.
 
 An expression sees every tensor as an array in the compute dtype (half and bfloat16 as float32), numbers as NumPy
-scalars of that dtype, int lists as tuples (None when empty), dtypes as NumPy's. `np` and `custom` are in scope.
+scalars of that dtype, int lists as tuples (None when empty), dtypes as NumPy's. `np` is in scope, and so are the
+modules custom*.py of mindtorch/_cpu.
 """
 import ast
+from pathlib import Path
 
 from .emit_core import NOTE, SCALAR_IMPORT, compute_dtype, kernel_parameters
 from .rows import RowError
 from .rules import RuleError, Scope
 
+CUSTOM = tuple(sorted(path.stem for path in (Path(__file__).parents[2] / "_cpu").glob("custom*.py")))
 # NumPy functions that write into `out=` themselves; other results are assigned.
 _UFUNCS = frozenset((
     "add", "subtract", "multiply", "negative", "absolute", "exp", "log", "sqrt", "tanh", "maximum", "minimum",
@@ -29,7 +32,7 @@ def family_pyx(table, family) -> str:
     slots = "".join(f"    KERNELS[<int>CPU].{row.slot} = {row.slot}\n" for row in rows)
     return (NOTE.format(source=f"{family}.toml") + "from libc.stdint cimport int64_t\n\n"
             "import numpy as np\n\n"
-            "from mindtorch._cpu import custom\n"
+            f"from mindtorch._cpu import {', '.join(CUSTOM)}\n"
             "from mindtorch._core cimport dispatch, infer\n"
             "from mindtorch._core._gen.kernels cimport KERNELS\n"
             "from mindtorch._core.device cimport CPU\n"
@@ -56,7 +59,7 @@ class _Rename(ast.NodeTransformer):
     def visit_Name(self, node):
         if node.id in self.names:
             node.id = self.names[node.id]
-        elif node.id not in ("np", "custom", "True", "False", "None"):
+        elif node.id not in ("np", *CUSTOM, "True", "False", "None"):
             raise RuleError(f"the expression uses the unknown name {node.id!r}")
         return node
 

@@ -90,6 +90,8 @@ def ops_pyi(table) -> str:
     free, methods = [], []
     for _, function in made:
         for name in [function.name, *aliases.get(function.name, ())]:
+            if function.aten:
+                continue
             if function.method:
                 methods.append(f"    def {name}({_stub(function)}) -> {_returns(function)}: ...\n")
             elif not function.inplace or name in table.inplace_functions:

@@ -4,7 +4,7 @@ from .emit_python import functions
 
 
 def module(table) -> str:
-    free, methods = {}, {}
+    free, methods, aten = {}, {}, {}
     aliases = {}
     for alias, name in table.aliases.items():
         aliases.setdefault(name, []).append(alias)
@@ -15,14 +15,17 @@ def module(table) -> str:
             families.append(family)
         for function in made:
             for name in [function.name, *aliases.get(function.name, ())]:
-                if function.method:
+                if function.aten:
+                    aten[name] = f"{family}.{function.name}"
+                elif function.method:
                     methods[name] = f"{family}.Methods.{function.name}"
                 elif not function.inplace or name in table.inplace_functions:
                     free[name] = f"{family}.{function.name}"
     imports = "".join(f"from mindtorch._core._gen import {family}\n" for family in families)
     imports += "from mindtorch._core._gen import operators as _operators    # fills OPERATORS\n"
-    return (NOTE.format(source="*.toml") + '"""Functions of the torch namespace, and methods of Tensor, by name."""\n' +
-            imports + _table("FUNCTIONS", free) + _table("METHODS", methods))
+    return (NOTE.format(source="*.toml") +
+            '"""Functions of the torch namespace, methods of Tensor, functions of torch.ops.aten alone; by name."""\n' +
+            imports + _table("FUNCTIONS", free) + _table("METHODS", methods) + _table("ATEN", aten))
 
 
 def _table(name, entries) -> str:

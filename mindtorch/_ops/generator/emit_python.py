@@ -36,6 +36,7 @@ class Function:
     results: int
     method: bool = False     # called on its first argument, `self`, which no message counts
     inplace: bool = False
+    aten: bool = False       # not of the torch namespace: what nn.functional and derivatives call
 
     @property
     def signature(self) -> str:
@@ -72,6 +73,8 @@ def _forms(name, rows, table, inplace) -> list:
     variants = {variant for row in rows for variant in row.variants}
     names = [name, *(alias for alias, target in table.aliases.items() if target == name)]
     made = []
+    if "aten" in variants:
+        return [_merge(name, rows, table, inplace, method=False)]
     if table.inplace_functions.intersection(names) if inplace else "function" in variants:
         made.append(_merge(name, rows, table, inplace, method=False))
     if inplace or "method" in variants:
@@ -101,7 +104,8 @@ def _merge(name, rows, table, inplace, method) -> Function:
                 parameter.default = "None"
     row = chosen[0]
     takes_out = row.takes_out and not inplace and not method
-    return Function(name, chosen, merged, takes_out, 1 if inplace else len(row.schema.returns), method, inplace)
+    results = 1 if inplace else len(row.schema.returns)
+    return Function(name, chosen, merged, takes_out, results, method, inplace, "aten" in row.variants)
 
 
 def _place(parameters, row, position, argument, longest, method):
@@ -279,7 +283,7 @@ class _Emitter:
         else:
             call += ["None"] * len(target.result_names)
         result = f"{name}({', '.join(call)})"
-        if len(target.schema.returns) > 1:
+        if len(target.schema.returns) > 1 and not self.function.aten and target.schema.returns[0][1]:
             result = f"return_types.{self.function.name}(*{result})"
         return [*lines, f"return {result}"]
 

@@ -8,7 +8,8 @@ from . import derivatives
 from .schema import Schema, SchemaError, parse
 
 FOLDER = Path(__file__).parent.parent
-FAMILIES = ("creation", "pointwise", "compare", "reduce", "matmul", "view", "index", "nn")
+FAMILIES = ("creation", "pointwise", "compare", "reduce", "matmul", "view", "index", "nn", "activation",
+            "norm", "loss")
 # Rows of these kinds have no kernel: a function written by hand computes them for all devices.
 BY_HAND = ("view", "composite")
 
@@ -45,7 +46,7 @@ class Row:
     samples: str = ""
     same: str = ""                # key of the row whose function this overload calls; what it lacks takes defaults, or
     same_values: dict = field(default_factory=dict)     # the values that the column gives: 'div.Tensor_mode(x="y")'
-    variants: tuple = ("function", "method")
+    variants: tuple = ("function", "method")     # or "aten": what torch offers under torch.ops.aten only
     hidden: bool = False          # torch's messages do not list this overload
     takes_out: bool = True
     accepts: dict = field(default_factory=dict)   # dtypes an operator takes beyond its documentation
