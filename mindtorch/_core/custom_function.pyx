@@ -9,8 +9,8 @@ from mindtorch._core.tensor cimport TensorBase, make_view
 VIEW_OF_FUNCTION = (
     "Output {} of {} is a view and is being modified inplace. This view was created inside a custom Function (or "
     "because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom "
-    "backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this "
-    "by cloning the output of the custom Function.")
+    "backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can "
+    "fix this by cloning the output of the custom Function.")
 
 
 cdef class FunctionNode(Node):
