@@ -55,6 +55,7 @@ from mindtorch._core.formats import (
     preserve_format,
     strided,
 )
+from mindtorch._core.generator import Generator, default_generator
 from mindtorch._core.tensor import Size
 from mindtorch._factories import as_tensor, asarray, from_numpy, scalar_tensor, tensor
 from mindtorch._ops import composite as _composite
@@ -62,6 +63,7 @@ from mindtorch._tensor import Tensor
 from mindtorch._tensor import attach_methods as _attach_methods
 from mindtorch._tensor_str import set_printoptions
 from mindtorch.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from mindtorch.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 __version__ = "0.1.0"
 

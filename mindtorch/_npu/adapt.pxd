@@ -1,7 +1,8 @@
 """Adapters that the npu column of a row may call: arguments that an operator wants in another form."""
 from libc.stdint cimport int64_t
 
-from mindtorch._core.scalar cimport ScalarType
+from mindtorch._core.generator cimport Generator
+from mindtorch._core.scalar cimport Scalar, ScalarType
 from mindtorch._core.tensor cimport Shape, TensorBase
 from mindtorch._npu.cann.cann_api cimport aclDataType
 
@@ -17,3 +18,7 @@ cdef list cat_list(list tensors, TensorBase out)                        # the sa
 cdef TensorBase flat(TensorBase tensor, const Shape *dim)
 cdef int64_t first(const Shape *dim) noexcept
 cdef bint kept(bint keepdim, const Shape *dim) noexcept
+cdef const Scalar *number(Scalar *storage, double value) noexcept       # a float where the operator wants a scalar
+# Random numbers: two arguments of one call, the second of which moves the generator on.
+cdef int64_t seed_of(Generator generator) noexcept
+cdef int64_t next_offset(Generator generator) noexcept

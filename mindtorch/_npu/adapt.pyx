@@ -1,4 +1,5 @@
 from mindtorch._core.device cimport copy_data
+from mindtorch._core.scalar cimport FLOAT_KIND
 from mindtorch._core.tensor cimport empty_tensor, make_view
 from mindtorch._core.infer cimport same
 from mindtorch._npu.launch cimport acl_dtype, make_contiguous
@@ -59,3 +60,21 @@ cdef int64_t first(const Shape *dim) noexcept:
 
 cdef bint kept(bint keepdim, const Shape *dim) noexcept:
     return keepdim or dim.ndim == 0
+
+
+cdef const Scalar *number(Scalar *storage, double value) noexcept:
+    storage.kind = FLOAT_KIND
+    storage.real = value
+    return storage
+
+
+cdef enum:
+    STEPS = 10          # what a call may use of the generator's counter, as torch_npu reckons
+
+
+cdef int64_t seed_of(Generator generator) noexcept:
+    return <int64_t>generator.seed_value
+
+
+cdef int64_t next_offset(Generator generator) noexcept:
+    return generator.advance(STEPS)

@@ -27,7 +27,8 @@ _TAKES = {
     "aclTensor": ("TensorBase",), "aclTensorList": ("list",), "aclScalar": ("const Scalar *",),
     "aclIntArray": ("const Shape *",), "bool": ("bint", "constant"), "double": ("double", "constant"),
     "float": ("double", "constant"), "aclDataType": ("aclDataType",),
-    "int64_t": ("int64_t", "int", "constant"), "int8_t": ("int", "constant"), "int": ("int", "constant"),
+    "int64_t": ("int64_t", "int", "constant"), "uint64_t": ("int64_t",),
+    "int8_t": ("int", "constant"), "int": ("int", "constant"),
 }
 
 
@@ -119,7 +120,7 @@ def _value(parameter, node, types, fail) -> Value:
     if isinstance(node, ast.Call) and node.func.id in adapters():
         returns, wanted = adapters()[node.func.id]
         given = [types.get(getattr(a, "id", None), "constant") for a in node.args]
-        hidden = 1 if wanted[:1] == ("Shape *",) else 0       # storage for the result, which the emitter adds
+        hidden = 1 if wanted[:1] in (("Shape *",), ("Scalar *",)) else 0   # storage for the result, from the emitter
         if [t.replace(" ", "") for t in given] != [t.replace(" ", "") for t in wanted[hidden:]]:
             fail(f"{node.func.id} takes ({', '.join(wanted[hidden:])}), the row gives ({', '.join(given)})")
         names = ", ".join([f"&{parameter.name}_values"] * hidden + [ast.unparse(a) for a in node.args])

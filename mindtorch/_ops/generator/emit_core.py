@@ -2,7 +2,7 @@
 from . import emit_grad, emit_python
 from .emit_grad import NOTE
 from .rows import RowError
-from .rules import RuleError, Scope
+from .rules import RULE_MODULES, RuleError, Scope
 
 SCALAR_IMPORT = ("from mindtorch._core.scalar cimport (\n"
                  "    BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double, Float, Half, Int, Long, Scalar,"
@@ -31,6 +31,7 @@ def kernels_pxd(table) -> str:
             '"""One slot an op and device: a pure kernel, which writes into outputs that are allocated already."""\n'
             "from libc.stdint cimport int64_t\n\n"
             "from mindtorch._core.device cimport DEVICE_TYPES\n"
+            "from mindtorch._core.generator cimport Generator\n"
             "from mindtorch._core.scalar cimport Scalar, ScalarType\n"
             "from mindtorch._core.tensor cimport Shape, TensorBase\n\n\n"
             f"ctypedef struct Kernels:\n{slots}\n\n"
@@ -43,6 +44,7 @@ def kernels_pyx() -> str:
 
 def family_pxd(table, family) -> str:
     lines = [NOTE.format(source=f"{family}.toml"), "from libc.stdint cimport int64_t\n\n",
+             "from mindtorch._core.generator cimport Generator\n",
              "from mindtorch._core.scalar cimport Scalar, ScalarType\n",
              "from mindtorch._core.tensor cimport Shape, TensorBase\n\n\n"]
     for row in _neutral_rows(table, family):
@@ -62,7 +64,7 @@ def family_pyx(table, family) -> str:
     python, needs = emit_python.family_functions(table, family)
     return (NOTE.format(source=f"{family}.toml") + "from libc.stdint cimport int64_t\n\n"
             "from mindtorch import return_types\n"
-            "from mindtorch._core cimport dispatch, infer\n"
+            f"from mindtorch._core cimport {RULE_MODULES}\n"
             "from mindtorch._core._gen.kernels cimport KERNELS\n"
             f"{_record_imports(table, family)}{needs}"
             "from mindtorch._core.autograd cimport (\n"
@@ -74,7 +76,8 @@ def family_pyx(table, family) -> str:
             "    require_tensors)\n"
             "from mindtorch._core.dispatch cimport (\n"
             "    NO_DIMS, ONE, Place, as_operand, distinct, finish, join, no_kernel, number_beside, number_like,\n"
-            "    optional_scalar, place_of, place_of_list, several_outs)\n" + SCALAR_IMPORT +
+            "    optional_scalar, place_of, place_of_list, several_outs)\n"
+            "from mindtorch._core.generator cimport Generator, generator_for, require_generator\n" + SCALAR_IMPORT +
             "from mindtorch._core.scalar cimport is_scalar, scalar_from\n"
             "from mindtorch._core.tensor cimport Shape, TensorBase\n\n\n" + "\n\n".join(functions + python))
 
@@ -132,6 +135,8 @@ def _opening(row, scope) -> list:
     for index, out in enumerate(row.outputs):
         name = "result_dtype" if index == 0 else f"result_dtype{index}"
         lines.append(f"cdef ScalarType {name} = {scope.dtype(out.dtype)}")
+    lines += [f"{a.name} = generator_for({a.name}, place.type, place.index)"
+              for a in row.kernel_arguments if a.type == "Generator?"]
     lines += [scope.check(text) for text in row.check]
     wrapped = [a for a in row.kernel_arguments if a.name == "dim" and a.type == "int"]
     if wrapped and tensors:

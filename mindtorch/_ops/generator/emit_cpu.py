@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .emit_core import NOTE, SCALAR_IMPORT, compute_dtype, kernel_parameters
 from .rows import RowError
-from .rules import RuleError, Scope
+from .rules import RULE_MODULES, RuleError, Scope
 
 CUSTOM = tuple(sorted(path.stem for path in (Path(__file__).parents[2] / "_cpu").glob("custom*.py")))
 # NumPy functions that write into `out=` themselves; other results are assigned.
@@ -33,10 +33,11 @@ def family_pyx(table, family) -> str:
     return (NOTE.format(source=f"{family}.toml") + "from libc.stdint cimport int64_t\n\n"
             "import numpy as np\n\n"
             f"from mindtorch._cpu import {', '.join(CUSTOM)}\n"
-            "from mindtorch._core cimport dispatch, infer\n"
+            f"from mindtorch._core cimport {RULE_MODULES}\n"
             "from mindtorch._core._gen.kernels cimport KERNELS\n"
             "from mindtorch._core.device cimport CPU\n"
             "from mindtorch._core.dispatch cimport opmath\n"
+            "from mindtorch._core.generator cimport Generator\n"
             + SCALAR_IMPORT +
             "from mindtorch._core.tensor cimport Shape, TensorBase\n"
             "from mindtorch._core.values cimport as_array\n"
@@ -101,6 +102,8 @@ def _local(argument, row) -> str:
             return f"ints_or_none({name}) if self.ndim else None"
         case "bool":
             return f"bool({name})"
+        case "Generator?":
+            return f"{name}.stream"
         case "ScalarType" | "ScalarType?":
             return f"numpy_dtype({name})"
     return name

@@ -66,6 +66,7 @@ def node_name(row) -> str:
 
 def family_pxd(table, family) -> str:
     lines = [NOTE.format(source=f"{family}.toml"), "from libc.stdint cimport int64_t\n\n",
+             "from mindtorch._core.generator cimport Generator\n",
              "from mindtorch._core.scalar cimport Scalar, ScalarType\n",
              "from mindtorch._core.tensor cimport Shape, TensorBase\n\n\n"]
     lines += [f"cdef int record_{row.slot}({record_parameters(row)}) except -1\n"
@@ -82,6 +83,7 @@ def family_pyx(table, family) -> str:
             " shapes_of, strides_of, unpack,\n    unpack_list, wanted, wanted_any)\n"
             "from mindtorch._core.device cimport device_of\n"
             "from mindtorch._core.dtype cimport DTYPES\n"
+            "from mindtorch._core.generator cimport Generator\n"
             "from mindtorch._core.scalar cimport Scalar, ScalarType, scalar_to\n"
             "from mindtorch._core.tensor cimport Shape, TensorBase\n\n\n" +
             "\n\n".join(text for row in rows for text in (_backward(row), _record(row))))

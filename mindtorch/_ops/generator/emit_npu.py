@@ -6,7 +6,7 @@ from .aclnn_calls import ACL_DTYPES, ALL_DTYPES, alternatives, available, read_c
 from .emit_core import NOTE, SCALAR_IMPORT, compute_dtype, kernel_parameters
 from .headers import declared
 from .rows import RowError
-from .rules import RuleError, Scope
+from .rules import RULE_MODULES, RuleError, Scope
 
 _MARSHALLERS = {
     "aclTensor": "tensor_argument", "aclTensorList": "tensor_list_argument", "aclScalar": "scalar_argument",
@@ -49,9 +49,10 @@ def family_pyx(table, family) -> str:
     functions = [text for row in rows for text in _kernels(row)]
     slots = "".join(f"    KERNELS[<int>NPU].{row.slot} = {row.slot}\n" for row in rows)
     return (NOTE.format(source=f"{family}.toml") + "from libc.stdint cimport int64_t\n\n"
-            "from mindtorch._core cimport dispatch, infer\n"
+            f"from mindtorch._core cimport {RULE_MODULES}\n"
             "from mindtorch._core._gen.kernels cimport KERNELS\n"
             "from mindtorch._core.device cimport BACKENDS, NPU\n"
+            "from mindtorch._core.generator cimport Generator\n"
             + SCALAR_IMPORT +
             "from mindtorch._core.scalar cimport as_element\n"
             "from mindtorch._core.tensor cimport Shape, TensorBase\n"
@@ -88,7 +89,7 @@ def _kernels(row) -> list:
 def _function(row, call, name, first) -> str:
     operator = call.operator.name
     symbol, target = f'b"{operator}"', (row.result_names or ["self"])[0]
-    lines = ["cdef Call call", *(f"cdef Shape {v.parameter.name}_values" for v in call.values if "_values" in v.text),
+    lines = ["cdef Call call", *_storage(call),
              *first, f"if aclnn.{operator} == NULL:", f'    missing_symbol({symbol}, b"{row.since}")']
     prepare, copies = _prepare(row, call, target)
     lines += prepare
@@ -106,7 +107,7 @@ def _function(row, call, name, first) -> str:
             lines.append(f"cdef {value.type} t{index} = {text}")
             text = f"t{index}"
         argument = row.schema.argument(value.name) if value.name else None
-        if value.parameter.kind == "aclScalar" and not row.factory:
+        if value.parameter.kind == "aclScalar" and argument and not row.factory:
             lines += _element(row, argument, target)
             made = f"{marshaller}(&call, &{text}_element)"
             made += f" if {text} != NULL else NULL" if argument.optional else ""
@@ -124,6 +125,12 @@ def _function(row, call, name, first) -> str:
     if copies:
         lines.append("return 0")
     return f"cdef int {name}({kernel_parameters(row)}) except -1:\n" + "".join(f"    {line}\n" for line in lines)
+
+
+def _storage(call) -> list:
+    """Declarations of what adapters fill: int arrays and numbers of this call."""
+    return [f"cdef {'Scalar' if value.parameter.kind == 'aclScalar' else 'Shape'} {value.parameter.name}_values"
+            for value in call.values if "_values" in value.text]
 
 
 def _element(row, argument, target) -> list:

@@ -303,7 +303,7 @@ class _Emitter:
         """The C value of a parameter; statements it needs first are appended to `lines`."""
         name, function = parameter.name, self.function.name
         position -= self.function.method
-        where = f'b"{function}", b"{name}", {0 if parameter.keyword_only else position}'
+        where = f'b"{function}", b"{name.rstrip("_")}", {0 if parameter.keyword_only else position}'
         match argument.type:
             case "Tensor":
                 return f"<TensorBase>{name}" if tested else f"require_tensor({name}, {where})"
@@ -332,6 +332,8 @@ class _Emitter:
                 return f"require_bool({name}, {where})"
             case "float":
                 return f"require_float({name}, {where})"
+            case "Generator?":
+                return f'require_generator({name}, b"{function}", b"{name}")'
             case "ScalarType" | "ScalarType?":
                 return f"require_dtype({name}, Undefined, {where})"
         return name
@@ -369,7 +371,7 @@ def default_value(target, argument, given) -> str:
 
 _TORCH_TYPES = {"Scalar": "Number", "Scalar?": "Number", "int[]": "tuple of ints", "int[]?": "tuple of ints",
                 "ScalarType?": "torch.dtype", "Tensor[]": "tuple of Tensors", "int?": "int", "Tensor?": "Tensor",
-                "str?": "str"}
+                "str?": "str", "Generator?": "torch.Generator"}
 
 
 def _torch_signature(row, function) -> str:

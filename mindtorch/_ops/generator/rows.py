@@ -9,7 +9,7 @@ from .schema import Schema, SchemaError, parse
 
 FOLDER = Path(__file__).parent.parent
 FAMILIES = ("creation", "pointwise", "compare", "reduce", "matmul", "view", "index", "nn", "activation",
-            "norm", "loss")
+            "norm", "loss", "random")
 # Rows of these kinds have no kernel: a function written by hand computes them for all devices.
 BY_HAND = ("view", "composite")
 

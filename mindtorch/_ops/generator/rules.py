@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+RULE_MODULES = "dispatch, infer, sampling"       # of _core, whose .pxd files declare the rules
 CORE = Path(__file__).parents[2] / "_core"
 SCALAR_TYPES = {
     "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
@@ -41,9 +42,9 @@ _DECLARATION = re.compile(r"^cdef (?:inline )?(\w+) (\w+)\(([^)]*)\)", re.MULTIL
 
 @functools.cache
 def rules() -> dict:
-    """Every function of infer.pxd and dispatch.pxd that a row may name."""
+    """Every function that a row may name."""
     found = {}
-    for module in ("infer", "dispatch"):
+    for module in RULE_MODULES.split(", "):
         text = (CORE / f"{module}.pxd").read_text(encoding="utf-8")
         for returns, name, parameters in _DECLARATION.findall(text):
             types = tuple(re.sub(r"\w+$", "", p.strip()).strip() for p in parameters.split(",") if p.strip())

@@ -1,4 +1,5 @@
 """torch operator schemas: "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor" as data."""
+import keyword
 import re
 from dataclasses import dataclass
 
@@ -8,7 +9,7 @@ _C_TYPES = {
     "Scalar": "const Scalar *", "Scalar?": "const Scalar *",
     "int": "int64_t ", "int?": "const Shape *", "int[]": "const Shape *", "int[]?": "const Shape *",
     "bool": "bint ", "float": "double ", "ScalarType": "ScalarType ", "ScalarType?": "ScalarType ",
-    "str": "object ", "str?": "object ",
+    "str": "object ", "str?": "object ", "Generator?": "Generator ",
 }
 # Arguments that say where a new tensor lies; they never reach a kernel.
 FACTORY_TYPES = {"Layout?", "Device?", "MemoryFormat?", "MemoryFormat", "Layout", "Device"}
@@ -109,7 +110,8 @@ def _read_argument(text, keyword_only) -> Argument:
     type_, written = _read_type(match["type"])
     if type_ not in _C_TYPES and type_ not in FACTORY_TYPES and match["name"] != "pin_memory":
         raise SchemaError(f"argument {match['name']!r} has the unknown type {type_!r}")
-    return Argument(match["name"], type_, match["default"], keyword_only, written)
+    name = match["name"] + ("_" if keyword.iskeyword(match["name"]) else "")     # uniform_ has a `from`
+    return Argument(name, type_, match["default"], keyword_only, written)
 
 
 def parse(text) -> Schema:

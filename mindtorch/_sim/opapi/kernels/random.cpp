@@ -27,6 +27,27 @@ struct Normal {
   }
 };
 
+struct Bernoulli {
+  static double apply(const uint32_t *words, double probability, double) {
+    return Uniform<53>::apply(words, 0.0, 1.0) < probability ? 1.0 : 0.0;
+  }
+};
+
+/* The same with a probability for each element. */
+void bernoulliLoop(const LoopArguments &arguments) {
+  const Number *numbers = arguments.numbers;
+  const Philox philox{static_cast<uint64_t>(numbers[0].integer), static_cast<uint64_t>(numbers[1].integer)};
+  const double *probability = static_cast<const double *>(arguments.in[0]);
+  double *out = static_cast<double *>(arguments.out);
+  uint32_t words[4];
+  for (int64_t i = 0; i < arguments.count; ++i) {
+    const uint64_t element = static_cast<uint64_t>(arguments.first + i);
+    if (i == 0 || element % 2 == 0) philox.block(element / 2, words);
+    out[i] = Bernoulli::apply(words + element % 2 * 2, probability[i], 0.0);
+  }
+}
+constexpr Loop kBernoulliTensor[] = {bernoulliLoop, bernoulliLoop};
+
 /* selfRef, from, to, seed, offset */
 aclnnStatus prepareUniform(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const double from = arguments[1].real, to = arguments[2].real;
@@ -48,6 +69,33 @@ aclnnStatus prepareNormal(aclOpExecutor &executor, const Argument *arguments, co
                        static_cast<uint64_t>(arguments[3].integer), static_cast<uint64_t>(arguments[4].integer));
 }
 
+/* selfRef, prob, seed, offset */
+aclnnStatus prepareBernoulli(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const double probability = executor.numbers[0].real;
+  if (!(probability >= 0.0 && probability <= 1.0)) {
+    return refuse(executor, "prob is %g, expected a value from 0 to 1", probability);
+  }
+  return prepareRandom(executor, kRandomOf<Bernoulli>, probability, 0.0, static_cast<uint64_t>(arguments[2].integer),
+                       static_cast<uint64_t>(arguments[3].integer));
+}
+
+/* selfRef, prob, seed, offset */
+aclnnStatus prepareBernoulliTensor(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  Operand &out = executor.operands[0], &probability = executor.operands[1];
+  Shape shape = shapeOf(out);
+  if (!broadcastInto(&shape, probability) || requireShape(executor, out, shape) != ACLNN_SUCCESS) {
+    return refuse(executor, "the shape of prob cannot be broadcast to that of selfRef");
+  }
+  const aclnnStatus status =
+      prepareRandom(executor, kBernoulliTensor, 0.0, 0.0, static_cast<uint64_t>(arguments[2].integer),
+                    static_cast<uint64_t>(arguments[3].integer));
+  expandTo(&probability, shape);
+  out.compute = probability.compute = kF64;
+  executor.attributes[0] = kF64;
+  executor.kernel = &kBernoulliTensor[kF64];
+  return status;
+}
+
 }  // namespace
 
 aclnnStatus prepareRandom(aclOpExecutor &executor, const Loop *loops, double first, double second, uint64_t seed,
@@ -67,5 +115,7 @@ aclnnStatus prepareRandom(aclOpExecutor &executor, const Loop *loops, double fir
 
 SIM_OP(aclnnInplaceUniform, prepareUniform, nullptr, 0)
 SIM_OP(aclnnInplaceNormal, prepareNormal, nullptr, 0)
+SIM_OP(aclnnInplaceBernoulli, prepareBernoulli, nullptr, 0)
+SIM_OP(aclnnInplaceBernoulliTensor, prepareBernoulliTensor, nullptr, 0)
 
 }  // namespace sim

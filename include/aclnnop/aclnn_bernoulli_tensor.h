@@ -1,0 +1,23 @@
+/* aclnnInplaceBernoulliTensor, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_BERNOULLI_TENSOR_H_
+#define MINDTORCH_ACLNNOP_ACLNN_BERNOULLI_TENSOR_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnInplaceBernoulliTensorGetWorkspaceSize(
+    const aclTensor *selfRef,
+    const aclTensor *prob,
+    int64_t seed,
+    int64_t offset,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceBernoulliTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,60 @@
+"""Random numbers of NPUs: their default generators. A state is 16 bytes: the seed, then the offset."""
+from mindtorch._core.generator import npu_generator, seed_npus
+from mindtorch.npu.device import _get_device_index, current_device, device_count, is_initialized
+
+__all__ = ["get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all",
+           "set_rng_state", "set_rng_state_all"]
+
+
+def _generator(device):
+    """The default generator of a device, which is started: only then it is known to exist."""
+    index = _get_device_index(device, optional=True)
+    if not 0 <= index < device_count():
+        raise AssertionError("Invalid device id")
+    return npu_generator(index)
+
+
+def get_rng_state(device="npu"):
+    """The state of a device's default generator, as a uint8 tensor on the CPU."""
+    return _generator(device).get_state()
+
+
+def set_rng_state(new_state, device="npu"):
+    """Go on from what `get_rng_state` gave, or from the 8 bytes of a seed."""
+    _generator(device).set_state(new_state)
+
+
+def get_rng_state_all():
+    """The states of all devices."""
+    return [get_rng_state(i) for i in range(device_count())]
+
+
+def set_rng_state_all(new_states):
+    """Set the states of the first devices."""
+    for index, state in enumerate(new_states):
+        set_rng_state(state, index)
+
+
+def manual_seed(seed):
+    """Seed the current device's default generator. Does not start the device."""
+    npu_generator(current_device() if is_initialized() else 0).manual_seed(int(seed))
+
+
+def manual_seed_all(seed):
+    """Seed the default generators of all devices. Does not start them."""
+    seed_npus(int(seed))
+
+
+def seed():
+    """Seed the current device's default generator with a number that nobody can foretell."""
+    npu_generator(current_device() if is_initialized() else 0).seed()
+
+
+def seed_all():
+    """Seed the generators of all devices with one number that nobody can foretell."""
+    seed_npus(npu_generator(0).seed())
+
+
+def initial_seed():
+    """The seed that the current device's generator started from."""
+    return _generator("npu").initial_seed()

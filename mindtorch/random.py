@@ -1,0 +1,70 @@
+"""torch.random: seeds and states of the default generators."""
+import contextlib
+import warnings
+
+from mindtorch._core.device import device as _device
+from mindtorch._core.generator import default_generator, seed_npus
+
+__all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+
+
+def manual_seed(seed):
+    """Seed the default generators of the CPU and of all NPUs; returns the CPU's.
+
+    `seed` is an int from -2**63 to 2**64 - 1; negative ones count from 2**64. ValueError beyond.
+    """
+    seed = int(seed)
+    generator = default_generator.manual_seed(seed)
+    seed_npus(seed)
+    return generator
+
+
+def seed():
+    """Seed all default generators with a number that nobody can foretell; returns it."""
+    chosen = default_generator.seed()
+    seed_npus(chosen)
+    return chosen
+
+
+def initial_seed():
+    """The seed that the CPU's default generator started from."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state():
+    """The state of the CPU's default generator, as a uint8 tensor."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state):
+    """Go on from what `get_rng_state` gave."""
+    default_generator.set_state(new_state)
+
+
+@contextlib.contextmanager
+def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type="npu"):
+    """Inside the `with`, random numbers are drawn that leave no trace: the states are put back at its end.
+
+    `devices` are the NPUs that take part beside the CPU: all by default, with a warning where they are several.
+    """
+    if not enabled:
+        yield
+        return
+    if _device(device_type).type == "cpu":
+        devices = []
+    from mindtorch import npu
+    if devices is None:
+        devices = list(range(npu.device_count())) if npu.is_initialized() else []
+        if len(devices) > 1:
+            warnings.warn(
+                f"{device_type.upper()} reports that you have {len(devices)} available devices, and you have used "
+                f"{_caller} without explicitly specifying which devices are being used. All of them are saved and "
+                f"restored; name them with the keyword argument `{_devices_kw}` to silence this warning.",
+                stacklevel=3)
+    state, states = get_rng_state(), [npu.get_rng_state(d) for d in devices]
+    try:
+        yield
+    finally:
+        set_rng_state(state)
+        for where, saved in zip(devices, states, strict=True):
+            npu.set_rng_state(saved, where)
