@@ -59,6 +59,7 @@ from mindtorch._core.generator import Generator, default_generator
 from mindtorch._core.tensor import Size
 from mindtorch._factories import as_tensor, asarray, from_numpy, scalar_tensor, tensor
 from mindtorch._ops import composite as _composite
+from mindtorch._ops import composite_nn as _composite_nn
 from mindtorch._tensor import Tensor
 from mindtorch._tensor import attach_methods as _attach_methods
 from mindtorch._tensor_str import set_printoptions
@@ -72,9 +73,9 @@ half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
 
-for _module in (_attributes, _view_functions, _moves, _generated, _composite):
+for _module in (_attributes, _view_functions, _moves, _generated, _composite, _composite_nn):
     globals().update(_module.FUNCTIONS)
-for _module in (_generated, _composite):
+for _module in (_generated, _composite, _composite_nn):
     _attach_methods(_module.METHODS)
 
 _LAZY = ("npu", "nn", "sim", "_C", "autograd", "utils")

@@ -98,4 +98,8 @@ cdef int check_rounding(object rounding_mode) except -1
 cdef int check_integral(ScalarType dtype, str op) except -1                       # bitwise operators
 cdef int check_fill_value(TensorBase self, TensorBase value) except -1
 cdef int check_not_empty(TensorBase self, str op) except -1
-cdef int check_softmax(TensorBase self, ScalarType result_dtype, str op) except -1
+cdef int check_float_kernel(ScalarType dtype, str op) except -1                   # only floats have that kernel
+cdef int check_float_or_complex(ScalarType dtype, str op) except -1
+cdef int check_approximate(object approximate) except -1                          # gelu
+cdef int check_hardtanh(TensorBase self, const Scalar *min_val, const Scalar *max_val) except -1
+cdef int check_softshrink(TensorBase self, const Scalar *lambd) except -1

@@ -429,7 +429,37 @@ cdef int check_not_empty(TensorBase self, str op) except -1:
     return 0
 
 
-cdef int check_softmax(TensorBase self, ScalarType result_dtype, str op) except -1:
-    if KIND[<int>result_dtype] != FLOAT_KIND and self.numel:
-        raise NotImplementedError(f'"{op}" not implemented for \'{code_name(result_dtype)}\'')
+cdef int check_float_kernel(ScalarType dtype, str op) except -1:
+    if KIND[<int>dtype] != FLOAT_KIND:
+        raise NotImplementedError(f'"{op}" not implemented for \'{code_name(dtype)}\'')
+    return 0
+
+
+cdef int check_float_or_complex(ScalarType dtype, str op) except -1:
+    if KIND[<int>dtype] < FLOAT_KIND:
+        raise NotImplementedError(f'"{op}" not implemented for \'{code_name(dtype)}\'')
+    return 0
+
+
+cdef int check_approximate(object approximate) except -1:
+    if approximate != "none" and approximate != "tanh":
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return 0
+
+
+cdef int check_hardtanh(TensorBase self, const Scalar *min_val, const Scalar *max_val) except -1:
+    if self.dtype == Bool:
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    if KIND[<int>self.dtype] == COMPLEX_KIND:
+        raise NotImplementedError("clamp is not supported for complex types")
+    if self.dtype == Byte and (min_val.real < 0 or max_val.real < 0):
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    return 0
+
+
+cdef int check_softshrink(TensorBase self, const Scalar *lambd) except -1:
+    if not lambd.real >= 0:
+        largest = {Half: 65504.0, BFloat16: 3.3895313892515355e38, Float: 3.4028234663852886e38}
+        raise RuntimeError(f"lambda must be in range [0, {largest.get(self.dtype, 1.7976931348623157e308):g}] for "
+                           f"input dtype {code_name(self.dtype)}, but found {lambd.real:g}")
     return 0

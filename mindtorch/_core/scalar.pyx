@@ -81,6 +81,9 @@ cdef bint is_scalar(object number) noexcept:
 
 cdef Scalar as_element(const Scalar *number, ScalarType dtype) noexcept:
     cdef Scalar result = number[0]
+    if result.kind == FLOAT_KIND and Byte <= dtype <= Long and -9.2e18 < result.real < 9.2e18:
+        result.kind = INT_KIND
+        result.integer = <int64_t>result.real
     if result.kind != INT_KIND:
         return result
     if dtype == Byte:

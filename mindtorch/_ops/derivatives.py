@@ -159,11 +159,6 @@ def extremum_backward(grad, self, other, wins):
     return ops.where(self == other, grad / 2, ops.where(wins, grad, ops.zeros_like(grad)))
 
 
-def threshold_backward(grad, result, threshold):
-    """The gradient where the result is above the threshold."""
-    return ops.where(result <= threshold, ops.zeros_like(grad), grad)
-
-
 def clamp_backward(grad, self, min, max):
     """The gradient where self is within the bounds."""
     inside = None
@@ -297,16 +292,3 @@ def cat_backward(grad, shapes, dim):
         parts.append(grad.narrow(dim, start, shape[dim]))
         start += shape[dim]
     return parts
-
-
-# --- neural networks -------------------------------------------------------------------------------------------------
-
-def softmax_backward(grad, result, dim):
-    """result * (grad - sum(grad * result))."""
-    weighted = grad * result
-    return weighted - result * weighted.sum(dim, keepdim=True)
-
-
-def log_softmax_backward(grad, result, dim):
-    """grad - exp(result) * sum(grad)."""
-    return grad - result.exp() * grad.sum(dim, keepdim=True)

@@ -508,3 +508,6 @@ def linear(make):
     yield (make(2, 3), make(4, 3), make(4)), {}
     yield (make(2, 5, 3), make(4, 3)), {}
     yield (make(2, 5, 3), make(4, 3), make(4)), {}
+
+
+import samples_nn  # noqa: E402, F401 - adds its own

@@ -32,7 +32,8 @@ def realised(value, lib, device, layout):
     if isinstance(value, (list, tuple)):
         return type(value)(realised(v, lib, device, layout) for v in value)
     if isinstance(value, dict):
-        return {k: getattr(lib, v) if k == "dtype" else realised(v, lib, device, layout) for k, v in value.items()}
+        return {k: getattr(lib, v) if k.endswith("dtype") else realised(v, lib, device, layout)
+                for k, v in value.items()}
     return value
 
 
@@ -117,12 +118,15 @@ def forms(row):
                 raise TypeError("a number has no methods")
             return getattr(args[0], row.schema.name)(*args[1:], **kwargs)
         yield "method", method
-    if row.inplace and "aten" in row.variants:
-        name = row.schema.name + "_"
-        yield "in-place", lambda lib, args, kwargs: (
-            ATEN[name] if lib is mindtorch else getattr(torch.ops.aten, name))(*args, **kwargs)
-    elif row.inplace:
-        yield "in-place", lambda lib, args, kwargs: getattr(args[0], row.schema.name + "_")(*args[1:], **kwargs)
+    if row.inplace:
+        yield "in-place", lambda lib, args, kwargs: inplace_of(row, lib)(*args, **kwargs)
+
+
+def inplace_of(row, lib):
+    name = row.schema.name + "_"
+    if "aten" in row.variants:
+        return ATEN[name] if lib is mindtorch else getattr(torch.ops.aten, name)
+    return getattr(lib.Tensor if "method" in row.variants else lib, name)
 
 
 def on_device(row, kwargs, device):

@@ -27,6 +27,7 @@ _TAKES = {
     "aclTensor": ("TensorBase",), "aclTensorList": ("list",), "aclScalar": ("const Scalar *",),
     "aclIntArray": ("const Shape *",), "bool": ("bint", "constant"), "double": ("double", "constant"),
     "float": ("double", "constant"), "aclDataType": ("aclDataType",),
+    "char": ("constant",),
     "int64_t": ("int64_t", "int", "constant"), "uint64_t": ("int64_t",),
     "int8_t": ("int", "constant"), "int": ("int", "constant"),
 }
@@ -110,6 +111,8 @@ def read_call(row, text) -> Call:
 
 
 def _value(parameter, node, types, fail) -> Value:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return Value(parameter, f"<char *>{node.value.encode()!r}", "constant", None)
     if isinstance(node, ast.Constant):
         return Value(parameter, str(int(node.value)) if isinstance(node.value, bool) else repr(node.value), "constant",
                      None)

@@ -77,7 +77,7 @@ def _forms(name, rows, table, inplace) -> list:
         return [_merge(name, rows, table, inplace, method=False)]
     if table.inplace_functions.intersection(names) if inplace else "function" in variants:
         made.append(_merge(name, rows, table, inplace, method=False))
-    if inplace or "method" in variants:
+    if "method" in variants:
         of_tensors = [row for row in rows if row.schema.arguments[0].is_tensor]
         made.append(_merge(name, of_tensors, table, inplace, method=True))
     return made
@@ -98,7 +98,7 @@ def _merge(name, rows, table, inplace, method) -> Function:
         if parameter.default is None and len(present) < len(rows):
             parameter.default = "None"
         synonym = SYNONYMS.get(parameter.name)
-        if synonym and not inplace:
+        if synonym and not inplace and "aten" not in longest.variants:
             parameter.synonyms.append(synonym)
             if parameter.default is None:
                 parameter.default = "None"

@@ -3,7 +3,7 @@
  *   SIM_ELEMENT(Exp, 1, kFloats | kComplexes, 0, vec::exp(x))
  *
  * reads: Exp takes 1 input, computes in the floating and complex types, takes 0 scalars, and yields the expression in
- * x, y, z (the inputs) and p[0], p[1] (the scalars). A loop of kTruths takes every type, as its truth values. */
+ * x, y, z (the inputs) and p[0], p[1], p[2] (the scalars). A loop of kTruths takes every type, as its truth values. */
 #ifndef MINDTORCH_SIM_OPAPI_LOOPS_H_
 #define MINDTORCH_SIM_OPAPI_LOOPS_H_
 #include <cmath>
@@ -119,7 +119,7 @@ using ResultOf = Written<decltype(F::apply(C(), C(), C(), static_cast<const C *>
 
 template <class F, class C>
 SIM_CLONES void elementLoop(const LoopArguments &arguments) {
-  C p[2] = {};
+  C p[3] = {};
   for (int i = 0; i < F::kNumbers; ++i) p[i] = numberAs<C>(arguments.numbers[i]);
   const C *x = static_cast<const C *>(arguments.in[0]);
   const C *y = F::kInputs > 1 ? static_cast<const C *>(arguments.in[1]) : x;

@@ -1,0 +1,22 @@
+/* aclnnGeluV2, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_GELU_V2_H_
+#define MINDTORCH_ACLNNOP_ACLNN_GELU_V2_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnGeluV2GetWorkspaceSize(
+    const aclTensor *x,
+    int64_t approximate,
+    aclTensor *y,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnGeluV2(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,23 @@
+/* aclnnSoftplus, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_SOFTPLUS_H_
+#define MINDTORCH_ACLNNOP_ACLNN_SOFTPLUS_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnSoftplusGetWorkspaceSize(
+    const aclTensor *self,
+    const aclScalar *beta,
+    const aclScalar *threshold,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnSoftplus(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

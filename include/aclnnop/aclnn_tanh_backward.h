@@ -1,0 +1,22 @@
+/* aclnnTanhBackward, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_TANH_BACKWARD_H_
+#define MINDTORCH_ACLNNOP_ACLNN_TANH_BACKWARD_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnTanhBackwardGetWorkspaceSize(
+    const aclTensor *gradOutput,
+    const aclTensor *output,
+    aclTensor *gradInput,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnTanhBackward(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,71 @@
+"""CPU references of activation functions and of their slopes, on arrays in the compute dtype."""
+import math
+
+import numpy as np
+
+from mindtorch._cpu.custom import sigmoid
+
+_erfc = np.frompyfunc(math.erfc, 1, 1)
+_TANH_SCALE = math.sqrt(2 / math.pi)
+_CUBIC = 0.044715
+
+
+def _normal_cdf(x):
+    return 0.5 * np.asarray(_erfc(np.float64(x) * -math.sqrt(0.5)), dtype=np.float64)
+
+
+def gelu(x, approximate):
+    if approximate == "none":
+        return x * _normal_cdf(x)
+    return 0.5 * x * (1 + np.tanh(_TANH_SCALE * (x + _CUBIC * x**3)))
+
+
+def gelu_slope(x, approximate):
+    if approximate == "none":
+        return _normal_cdf(x) + x * np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
+    t = np.tanh(_TANH_SCALE * (x + _CUBIC * x**3))
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * _TANH_SCALE * (1 + 3 * _CUBIC * x * x)
+
+
+def silu_backward(grad, x):
+    s = sigmoid(x)
+    return grad * s * (1 + x * (1 - s))
+
+
+def mish_slope(x):
+    t = np.tanh(np.logaddexp(0, x))
+    return t + x * (1 - t * t) * sigmoid(x)
+
+
+def elu(x, alpha, scale, input_scale):
+    return np.where(x > 0, x * scale, np.expm1(np.minimum(x, 0) * input_scale) * (alpha * scale))
+
+
+def elu_backward(grad, alpha, scale, input_scale, is_result, x):
+    below = x + alpha * scale if is_result else alpha * scale * np.exp(np.minimum(x, 0) * input_scale)
+    return np.where(x <= 0, grad * input_scale * below, grad * scale)
+
+
+def softplus(x, beta, threshold):
+    return np.where(x * beta > threshold, x, np.logaddexp(0, x * beta) / beta)
+
+
+def hardswish_slope(x):
+    return np.where(x <= -3, 0, np.where(x < 3, x / 3 + 0.5, 1))
+
+
+def softshrink(x, lambd):
+    return np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0))
+
+
+def softmax_backward(grad, output, dim):
+    weighted = grad * output
+    if output.ndim == 0:
+        return weighted - output * weighted
+    return weighted - output * np.sum(weighted, axis=dim, keepdims=True)
+
+
+def log_softmax_backward(grad, output, dim):
+    if output.ndim == 0:
+        return grad - np.exp(output) * grad
+    return grad - np.exp(output) * np.sum(grad, axis=dim, keepdims=True)

@@ -1,0 +1,195 @@
+/* Activation functions and their backward operators, which take the gradient x and the input or output y. */
+#include <cstring>
+
+#include "opapi/loops.h"
+
+namespace sim {
+namespace {
+
+constexpr double kHalfRoot = 0.70710678118654752440;  /* sqrt(1/2) */
+constexpr double kTwoOverPi = 0.79788456080286535588; /* sqrt(2/pi) */
+constexpr double kDensity = 0.39894228040143267794;   /* 1/sqrt(2 pi) */
+constexpr double kCubic = 0.044715;
+
+template <class C>
+SIM_INLINE C normalCdf(C x) {
+  return C(0.5) * (C(1) + vec::erf(x * C(kHalfRoot)));
+}
+
+template <class C>
+SIM_INLINE C geluSlope(C x) {
+  return normalCdf(x) + x * C(kDensity) * vec::exp(C(-0.5) * x * x);
+}
+
+template <class C>
+SIM_INLINE C geluTanh(C x) {
+  return vec::tanh(C(kTwoOverPi) * (x + C(kCubic) * x * x * x));
+}
+
+template <class C>
+SIM_INLINE C geluTanhSlope(C x) {
+  const C t = geluTanh(x);
+  const C rise = C(kTwoOverPi) * (C(1) + C(3 * kCubic) * x * x);
+  return C(0.5) * (C(1) + t) + C(0.5) * x * (C(1) - t * t) * rise;
+}
+
+template <class C>
+SIM_INLINE C siluSlope(C x) {
+  const C s = vec::sigmoid(x);
+  return s * (C(1) + x * (C(1) - s));
+}
+
+/* log(1 + exp(x)), without overflow. */
+template <class C>
+C softplus(C x) {
+  return larger(x, C(0)) + std::log1p(std::exp(-std::fabs(x)));
+}
+
+template <class C>
+C mishSlope(C x) {
+  const C t = vec::tanh(softplus(x));
+  return t + x * (C(1) - t * t) * vec::sigmoid(x);
+}
+
+template <class C>
+C scaledSoftplus(C x, C beta, C threshold) {
+  return x * beta > threshold ? x : softplus(x * beta) / beta;
+}
+
+template <class C>
+C softplusSlope(C x, C beta, C threshold) {
+  return x * beta > threshold ? C(1) : vec::sigmoid(x * beta);
+}
+
+template <class C>
+SIM_INLINE C within(C x, C low, C high) {
+  return smaller(larger(x, low), high);
+}
+
+template <class C>
+SIM_INLINE C hardswishSlope(C x) {
+  return x <= C(-3) ? C(0) : x < C(3) ? x / C(3) + C(0.5) : C(1);
+}
+
+template <class C>
+SIM_INLINE bool shrunk(C x, C lambda) {
+  return x >= -lambda && x <= lambda;
+}
+
+template <class C>
+SIM_INLINE C conjugate(C x) {
+  if constexpr (std::is_same<C, Complex>::value) {
+    return std::conj(x);
+  } else {
+    return x;
+  }
+}
+
+/* alpha, scale and input_scale */
+template <class C>
+C elu(C x, const C *p) {
+  return x > C(0) ? x * p[1] : p[0] * p[1] * std::expm1(x * p[2]);
+}
+
+template <class C>
+C eluSlope(C x, const C *p) {
+  return x <= C(0) ? p[2] * p[0] * p[1] * std::exp(x * p[2]) : p[1];
+}
+
+template <class C>
+C eluSlopeOfResult(C y, const C *p) {
+  return y <= C(0) ? p[2] * (y + p[0] * p[1]) : p[1];
+}
+
+SIM_ELEMENT(Gelu, 1, kFloats, 0, x *normalCdf(x))
+SIM_ELEMENT(GeluTanh, 1, kFloats, 0, C(0.5) * x * (C(1) + geluTanh(x)))
+SIM_ELEMENT(GeluBackward, 2, kFloats, 0, x *geluSlope(y))
+SIM_ELEMENT(GeluTanhBackward, 2, kFloats, 0, x *geluTanhSlope(y))
+SIM_ELEMENT(Silu, 1, kFloats, 0, x *vec::sigmoid(x))
+SIM_ELEMENT(SiluBackward, 2, kFloats, 0, x *siluSlope(y))
+SIM_ELEMENT(Mish, 1, kFloats, 0, x *vec::tanh(softplus(x)))
+SIM_ELEMENT(MishBackward, 2, kFloats, 0, x *mishSlope(y))
+SIM_ELEMENT(LeakyRelu, 1, kFloats, 1, x > C(0) ? x : x * p[0])
+SIM_ELEMENT(LeakyReluBackward, 2, kFloats, 1, y > C(0) ? x : x * p[0])
+SIM_ELEMENT(Elu, 1, kFloats, 3, elu(x, p))
+SIM_ELEMENT(EluBackward, 2, kFloats, 3, x *eluSlope(y, p))
+SIM_ELEMENT(EluBackwardOfResult, 2, kFloats, 3, x *eluSlopeOfResult(y, p))
+SIM_ELEMENT(Hardtanh, 1, kReals, 2, within(x, p[0], p[1]))
+SIM_ELEMENT(HardtanhBackward, 2, kFloats, 2, y <= p[0] || y >= p[1] ? C(0) : x)
+SIM_ELEMENT(Softplus, 1, kFloats, 2, scaledSoftplus(x, p[0], p[1]))
+SIM_ELEMENT(SoftplusBackward, 2, kFloats, 2, x *softplusSlope(y, p[0], p[1]))
+SIM_ELEMENT(Hardswish, 1, kFloats, 0, x *within(x + C(3), C(0), C(6)) / C(6))
+SIM_ELEMENT(HardswishBackward, 2, kFloats, 0, x *hardswishSlope(y))
+SIM_ELEMENT(Hardsigmoid, 1, kFloats, 0, within(x + C(3), C(0), C(6)) / C(6))
+SIM_ELEMENT(HardsigmoidBackward, 2, kFloats, 0, y > C(-3) && y < C(3) ? x / C(6) : C(0))
+SIM_ELEMENT(Hardshrink, 1, kFloats, 1, shrunk(x, p[0]) ? C(0) : x)
+SIM_ELEMENT(Softshrink, 1, kFloats, 1, x > p[0] ? x - p[0] : x < -p[0] ? x + p[0] : x * C(0))
+SIM_ELEMENT(ShrinkBackward, 2, kFloats, 1, shrunk(y, p[0]) ? C(0) : x)
+SIM_ELEMENT(Threshold, 1, kReals, 2, x <= p[0] ? p[1] : x)
+SIM_ELEMENT(LogSigmoid, 1, kFloats, 0, -softplus(-x))
+SIM_ELEMENT(SigmoidBackward, 2, kFloats | kComplexes, 0, x *conjugate((C(1) - y) * y))
+SIM_ELEMENT(TanhBackward, 2, kFloats, 0, x *(C(1) - y * y))
+
+/* x, approximate: 0 exact, 1 by tanh */
+aclnnStatus prepareGeluV2(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const int64_t mode = arguments[1].integer;
+  if (mode != 0 && mode != 1) {
+    return refuse(executor, "approximate is %lld, expected 0 or 1", static_cast<long long>(mode));
+  }
+  return prepareLoops(executor, mode == 1 ? kLoopsOf<GeluTanh> : kLoopsOf<Gelu>, kSameType);
+}
+
+/* gradOutput, self, approximate: "none" or "tanh" */
+aclnnStatus prepareGeluBackwardV2(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const char *mode = static_cast<const char *>(arguments[2].pointer);
+  const bool by_tanh = mode != nullptr && std::strcmp(mode, "tanh") == 0;
+  if (!by_tanh && (mode == nullptr || std::strcmp(mode, "none") != 0)) {
+    return refuse(executor, "approximate is %s, expected none or tanh", mode != nullptr ? mode : "NULL");
+  }
+  return prepareLoops(executor, by_tanh ? kLoopsOf<GeluTanhBackward> : kLoopsOf<GeluBackward>, kSameType);
+}
+
+/* gradOutput, alpha, scale, inputScale, isResult, selfOrResult */
+aclnnStatus prepareEluBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const bool of_result = arguments[4].integer != 0;
+  return prepareLoops(executor, of_result ? kLoopsOf<EluBackwardOfResult> : kLoopsOf<EluBackward>, kSameType);
+}
+
+}  // namespace
+
+SIM_ELEMENTWISE(aclnnGelu, Gelu, kSameType)
+SIM_OP(aclnnGeluV2, prepareGeluV2, nullptr, 0)
+SIM_ELEMENTWISE(aclnnGeluBackward, GeluBackward, kSameType)
+SIM_OP(aclnnGeluBackwardV2, prepareGeluBackwardV2, nullptr, 0)
+SIM_ELEMENTWISE(aclnnSilu, Silu, kSameType)
+SIM_ELEMENTWISE(aclnnSiluBackward, SiluBackward, kSameType)
+SIM_ELEMENTWISE(aclnnMish, Mish, kSameType)
+SIM_ELEMENTWISE(aclnnInplaceMish, Mish, kSameType)
+SIM_ELEMENTWISE(aclnnMishBackward, MishBackward, kSameType)
+SIM_ELEMENTWISE(aclnnLeakyRelu, LeakyRelu, kSameType)
+SIM_ELEMENTWISE(aclnnInplaceLeakyRelu, LeakyRelu, kSameType)
+SIM_ELEMENTWISE(aclnnLeakyReluBackward, LeakyReluBackward, kSameType)
+SIM_ELEMENTWISE(aclnnElu, Elu, kSameType)
+SIM_ELEMENTWISE(aclnnInplaceElu, Elu, kSameType)
+SIM_OP(aclnnEluBackward, prepareEluBackward, nullptr, 0)
+SIM_ELEMENTWISE(aclnnHardtanh, Hardtanh, kSameType)
+SIM_ELEMENTWISE(aclnnInplaceHardtanh, Hardtanh, kSameType)
+SIM_ELEMENTWISE(aclnnHardtanhBackward, HardtanhBackward, kSameType)
+SIM_ELEMENTWISE(aclnnSoftplus, Softplus, kSameType)
+SIM_ELEMENTWISE(aclnnSoftplusBackward, SoftplusBackward, kSameType)
+SIM_ELEMENTWISE(aclnnHardswish, Hardswish, kSameType)
+SIM_ELEMENTWISE(aclnnInplaceHardswish, Hardswish, kSameType)
+SIM_ELEMENTWISE(aclnnHardswishBackward, HardswishBackward, kSameType)
+SIM_ELEMENTWISE(aclnnHardsigmoid, Hardsigmoid, kSameType)
+SIM_ELEMENTWISE(aclnnInplaceHardsigmoid, Hardsigmoid, kSameType)
+SIM_ELEMENTWISE(aclnnHardsigmoidBackward, HardsigmoidBackward, kSameType)
+SIM_ELEMENTWISE(aclnnHardshrink, Hardshrink, kSameType)
+SIM_ELEMENTWISE(aclnnHardshrinkBackward, ShrinkBackward, kSameType)
+SIM_ELEMENTWISE(aclnnSoftshrink, Softshrink, kSameType)
+SIM_ELEMENTWISE(aclnnSoftshrinkBackward, ShrinkBackward, kSameType)
+SIM_ELEMENTWISE(aclnnThreshold, Threshold, kSameType)
+SIM_ELEMENTWISE(aclnnLogSigmoid, LogSigmoid, kSameType)
+SIM_ELEMENTWISE(aclnnSigmoidBackward, SigmoidBackward, kSameType)
+SIM_ELEMENTWISE(aclnnTanhBackward, TanhBackward, kSameType)
+
+}  // namespace sim

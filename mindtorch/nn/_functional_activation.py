@@ -1,0 +1,129 @@
+"""Activation functions of torch.nn.functional, with torch's shapes and errors."""
+import warnings
+
+from mindtorch._core._gen.namespace import ATEN as _ATEN
+from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._ops import composite_nn as _composite
+
+_relu, _relu_in_place = _OPS["relu"], _OPS["relu_"]
+_softmax, _log_softmax = _OPS["softmax"], _OPS["log_softmax"]
+sigmoid, tanh = _OPS["sigmoid"], _OPS["tanh"]
+gelu, logsigmoid, softplus = _ATEN["gelu"], _ATEN["log_sigmoid"], _ATEN["softplus"]
+hardshrink, softshrink = _OPS["hardshrink"], _ATEN["softshrink"]
+prelu = _composite.prelu
+
+
+def relu(input, inplace=False):
+    """max(input, 0), in `input` itself with `inplace`."""
+    return _relu_in_place(input) if inplace else _relu(input)
+
+
+def relu6(input, inplace=False):
+    """`input` between 0 and 6."""
+    return (_ATEN["hardtanh_"] if inplace else _ATEN["hardtanh"])(input, 0, 6)
+
+
+def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+    """`input` between `min_val` and `max_val`."""
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    return (_ATEN["hardtanh_"] if inplace else _ATEN["hardtanh"])(input, min_val, max_val)
+
+
+def leaky_relu(input, negative_slope=0.01, inplace=False):
+    """`input` where it is positive, `negative_slope` times it elsewhere."""
+    return (_ATEN["leaky_relu_"] if inplace else _ATEN["leaky_relu"])(input, negative_slope)
+
+
+def elu(input, alpha=1.0, inplace=False):
+    """`input` where it is positive, alpha * (exp(input) - 1) elsewhere."""
+    return (_ATEN["elu_"] if inplace else _ATEN["elu"])(input, alpha)
+
+
+def selu(input, inplace=False):
+    """elu scaled so that activations keep mean 0 and variance 1."""
+    return _composite.selu_(input) if inplace else _composite.selu(input)
+
+
+def celu(input, alpha=1.0, inplace=False):
+    """max(0, input) + min(0, alpha * (exp(input / alpha) - 1))."""
+    return _composite.celu_(input, alpha) if inplace else _composite.celu(input, alpha)
+
+
+def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+    """leaky_relu whose slopes are drawn between `lower` and `upper` in training, their mean otherwise."""
+    return (_composite.rrelu_ if inplace else _composite.rrelu)(input, lower, upper, training)
+
+
+def silu(input, inplace=False):
+    """input * sigmoid(input)."""
+    return (_ATEN["silu_"] if inplace else _ATEN["silu"])(input)
+
+
+def mish(input, inplace=False):
+    """input * tanh(softplus(input))."""
+    return (_ATEN["mish_"] if inplace else _ATEN["mish"])(input)
+
+
+def hardswish(input, inplace=False):
+    """input * relu6(input + 3) / 6."""
+    return (_ATEN["hardswish_"] if inplace else _ATEN["hardswish"])(input)
+
+
+def hardsigmoid(input, inplace=False):
+    """relu6(input + 3) / 6."""
+    return (_ATEN["hardsigmoid_"] if inplace else _ATEN["hardsigmoid"])(input)
+
+
+def threshold(input, threshold, value, inplace=False):
+    """`input` where it is above `threshold`, `value` elsewhere."""
+    return (_OPS["threshold_"] if inplace else _OPS["threshold"])(input, threshold, value)
+
+
+def softsign(input):
+    """input / (1 + |input|)."""
+    return input / (input.abs() + 1)
+
+
+def tanhshrink(input):
+    """input - tanh(input)."""
+    return input - input.tanh()
+
+
+def glu(input, dim=-1):
+    """The first half of `input` along `dim` times the sigmoid of the second."""
+    if input.dim() == 0:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    size = input.size(dim)
+    if size % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim % input.dim()} is size {size}")
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"glu_cpu\" not implemented for '{input.dtype}'")
+    return input.narrow(dim, 0, size // 2) * input.narrow(dim, size // 2, size // 2).sigmoid()
+
+
+def softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """exp(input), normalised to the sum 1 along `dim`."""
+    return _softmax(input, _implied_dim("softmax", input) if dim is None else dim, dtype=dtype)
+
+
+def softmin(input, dim=None, _stacklevel=3, dtype=None):
+    """softmax of -input."""
+    return _softmax(-input, _implied_dim("softmin", input) if dim is None else dim, dtype=dtype)
+
+
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """The logarithm of softmax, exact where softmax itself would be 0."""
+    return _log_softmax(input, _implied_dim("log_softmax", input) if dim is None else dim, dtype=dtype)
+
+
+def _implied_dim(name, input):
+    """What torch takes, with a warning, when no dim is given."""
+    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
+                  "argument.", stacklevel=3)
+    return 0 if input.dim() in (0, 1, 3) else 1
+
+
+def relu_(input):
+    """relu in place."""
+    return _relu_in_place(input)

@@ -1,0 +1,116 @@
+"""Samples of what neural networks need: activation functions, normalisation, losses."""
+from samples import sample
+
+
+def _floats(make):
+    for shape in ((2, 3), (), (0, 3), (3, 1, 4)):
+        yield make(*shape)
+    yield make(8, special=True)
+
+
+def _pairs(make):
+    """A gradient and what the function was computed from. No NaN: torch's loops differ there with dtype and length."""
+    for shape in ((2, 3), (), (0, 3), (3, 1, 4)):
+        yield make(*shape), make(*shape)
+
+
+@sample
+def activation_backward(make):
+    yield from ((pair, {}) for pair in _pairs(make))
+
+
+@sample
+def gelu(make):
+    for approximate in ("none", "tanh"):
+        yield from (((make(*shape),), {"approximate": approximate}) for shape in ((2, 3), (), (0, 3), (3, 1, 4)))
+    yield (make(2, 3),), {"approximate": "sigmoid"}
+
+
+@sample
+def gelu_backward(make):
+    for approximate in ("none", "tanh"):
+        yield from ((pair, {"approximate": approximate}) for pair in _pairs(make))
+
+
+@sample
+def leaky_relu(make):
+    yield from (((x,), {}) for x in _floats(make))
+    yield (make(2, 3), 0.2), {}
+    yield (make(2, 3), -1), {}
+
+
+@sample
+def leaky_relu_backward(make):
+    yield from (((*pair, 0.1, False), {}) for pair in _pairs(make))
+    yield (make(4), make(4), 0.1, True), {}
+
+
+@sample
+def elu(make):
+    yield from (((x,), {}) for x in _floats(make))
+    yield (make(2, 3), 0.5), {}
+    yield (make(2, 3), 1.5, 0.5, 2), {}
+
+
+@sample
+def elu_backward(make):
+    for is_result in (False, True):
+        yield from (((grad, 1.5, 0.5, 2, is_result, x), {}) for grad, x in _pairs(make))
+
+
+@sample
+def hardtanh(make):
+    yield from (((x,), {}) for x in _floats(make))
+    yield (make(2, 3), 0, 2), {}
+    yield (make(2, 3), -1.5, 0.5), {}
+
+
+@sample
+def hardtanh_backward(make):
+    yield from (((*pair, -1.5, 1), {}) for pair in _pairs(make))
+
+
+@sample
+def softplus(make):
+    yield from (((x,), {}) for x in _floats(make))
+    yield (make(2, 3), 2), {}
+    yield (make(2, 3), 0.5, 1), {}
+
+
+@sample
+def softplus_backward(make):
+    yield from (((*pair, 2, 3), {}) for pair in _pairs(make))
+
+
+@sample
+def hardshrink(make):
+    yield from (((x,), {}) for x in _floats(make))
+    yield (make(2, 3), 2), {}
+
+
+@sample
+def softshrink(make):
+    yield from hardshrink(make)
+    yield (make(2, 3), -1), {}
+
+
+@sample
+def hardshrink_backward(make):
+    yield from (((*pair, 1.5), {}) for pair in _pairs(make))
+
+
+@sample
+def threshold(make):
+    yield from (((x, 1, 5), {}) for x in _floats(make))
+    yield (make(2, 3), 0.5, 1.5), {}
+
+
+@sample
+def threshold_backward(make):
+    yield from (((*pair, 0.5), {}) for pair in _pairs(make))
+
+
+@sample
+def softmax_backward(make):
+    for shape, dim in (((2, 3), 1), ((2, 3), 0), ((2, 3, 4), -2), ((), 0), ((0, 3), 1)):
+        yield (make(*shape), make(*shape), dim), {"input_dtype": make.dtype}
