@@ -3,6 +3,7 @@
 from importlib import import_module as _import_module
 
 from mindtorch import return_types
+from mindtorch._core import advanced_indexing as _advanced_indexing
 from mindtorch._core import attributes as _attributes
 from mindtorch._core import indexing as _indexing
 from mindtorch._core import moves as _moves
@@ -58,8 +59,7 @@ from mindtorch._core.formats import (
 from mindtorch._core.generator import Generator, default_generator
 from mindtorch._core.tensor import Size
 from mindtorch._factories import as_tensor, asarray, from_numpy, scalar_tensor, tensor
-from mindtorch._ops import composite as _composite
-from mindtorch._ops import composite_nn as _composite_nn
+from mindtorch._ops import composites as _composites
 from mindtorch._tensor import Tensor
 from mindtorch._tensor import attach_methods as _attach_methods
 from mindtorch._tensor_str import set_printoptions
@@ -73,9 +73,9 @@ half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
 
-for _module in (_attributes, _view_functions, _moves, _generated, _composite, _composite_nn):
+for _module in (_attributes, _view_functions, _advanced_indexing, _moves, _generated, _composites):
     globals().update(_module.FUNCTIONS)
-for _module in (_generated, _composite, _composite_nn):
+for _module in (_advanced_indexing, _generated, _composites):
     _attach_methods(_module.METHODS)
 
 _LAZY = ("npu", "nn", "sim", "_C", "autograd", "utils")

@@ -700,7 +700,7 @@ cdef object unpack(Node node, int index):
 
 
 cdef list unpack_list(Node node, int index):
-    return [unpack_saved(node, value) for value in node.saved[index]]
+    return [None if value is None else unpack_saved(node, value) for value in node.saved[index]]
 
 
 cdef TensorBase unpack_saved(Node node, object value):

@@ -35,6 +35,9 @@ cdef int no_kernel(str op, int device_type, ScalarType dtype) except -1         
 # What an op with out= returns: `out`, written back where a temporary stood in for it, its version counted.
 cdef TensorBase finish(TensorBase result, TensorBase out)
 
+# The output of an operator that writes over what is there: it holds `elements`, broadcast, before the kernel runs.
+cdef int begin(TensorBase result, TensorBase elements) except -1
+
 # The elements of an expanded tensor, each once: where all get the same value, that is the same.
 cdef TensorBase distinct(TensorBase tensor)
 
@@ -65,6 +68,8 @@ cdef ScalarType real_dtype(ScalarType dtype) except *           # complex64 -> f
 cdef ScalarType square_dtype(ScalarType dtype) except *         # bool counts: int64
 cdef ScalarType truth_dtype(ScalarType dtype) except *          # all and any: bool, but uint8 stays
 cdef ScalarType opmath(ScalarType dtype) noexcept               # half and bfloat16 compute in float32
+
+cdef str c_name(ScalarType dtype)                               # the C++ type, as some messages have it
 
 # Checks: each raises torch's error or returns 0.
 cdef int check_alpha(ScalarType result_dtype, const Scalar *alpha) except -1

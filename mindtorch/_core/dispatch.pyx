@@ -1,4 +1,4 @@
-from mindtorch._core.device cimport CPU, device_of, make_device
+from mindtorch._core.device cimport CPU, copy_data, device_of, make_device
 from mindtorch._core.dtype cimport KIND, can_cast, code_name, default_complex, default_dtype, promote_types
 from mindtorch._core.arguments cimport require_scalar, require_tensors, wrong_type
 from mindtorch._core.infer cimport (
@@ -46,6 +46,12 @@ cdef TensorBase finish(TensorBase result, TensorBase out):
         return result
     out.storage.version += 1
     return out if result is out else write_back(result, out)
+
+
+cdef int begin(TensorBase result, TensorBase elements) except -1:
+    if result is not elements:
+        copy_data(result, elements, False)
+    return 0
 
 
 cdef TensorBase distinct(TensorBase tensor):

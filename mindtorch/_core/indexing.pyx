@@ -1,8 +1,10 @@
-"""Basic indexing: `a[1]`, `a[1:, ..., None]`, `a[0] = b`. A read is a view; a write is a copy or a fill into the view.
+"""Indexing: `a[1]`, `a[1:, ..., None]`, `a[0] = b`. A basic read is a view; a write is a copy or a fill into the view.
 
 The index is applied to a geometry on the stack, from left to right, so that a read makes one tensor however many
-parts the index has.
+parts the index has. An index with tensors among its parts goes on to advanced_indexing.pyx.
 """
+import warnings
+
 from cpython.bool cimport PyBool_Check
 from cpython.complex cimport PyComplex_Check
 from cpython.float cimport PyFloat_Check
@@ -15,6 +17,7 @@ from libc.string cimport memcpy
 
 import numpy
 
+from mindtorch._core.advanced_indexing cimport read_indexed, split_index, write_indexed
 from mindtorch._core.arguments cimport as_int, type_label
 from mindtorch._core._gen.view_grad cimport record__basic_index
 from mindtorch._core.autograd cimport recording_view, tracked
@@ -29,6 +32,13 @@ from mindtorch._core.values cimport check_fits, read_scalar
 from mindtorch._core.views cimport expand_to
 
 
+cdef enum:
+    ADVANCED = 2
+
+cdef object WHOLE = slice(None)
+NO_TUPLE = ("Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch "
+            "2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
+            "x[torch.tensor(seq)], which will result either in an error or a different result")
 cdef type NUMPY_INTEGER = numpy.integer
 cdef type NUMPY_ARRAY = numpy.ndarray
 
@@ -102,7 +112,7 @@ cdef int take_part(Selection *selection, TensorBase self, object part, int speci
 
 
 cdef int check_part(object part) except -1:
-    """1 when the part uses up a dimension of the tensor, 0 when it does not; raises for what is no basic index."""
+    """1 when the part uses up a dimension of the tensor, 0 when it does not, ADVANCED for what is no basic index."""
     cdef TensorBase tensor
     if part is None or part is Ellipsis:
         return 0
@@ -114,9 +124,9 @@ cdef int check_part(object part) except -1:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
         if tensor.ndim == 0 and KIND[<int>tensor.dtype] == INT_KIND and tensor.dtype != Byte:
             return 1
-        advanced(part)
-    if PyBool_Check(part) or PyList_Check(part) or PyTuple_Check(part) or isinstance(part, NUMPY_ARRAY):
-        advanced(part)
+        return ADVANCED
+    if PyBool_Check(part) or PyList_Check(part) or PyTuple_Check(part) or isinstance(part, (NUMPY_ARRAY, range)):
+        return ADVANCED
     if PyLong_Check(part) or hasattr(part, "__index__"):
         return 1
     if isinstance(part, str):
@@ -125,19 +135,18 @@ cdef int check_part(object part) except -1:
                      f"(got {type_label(part)})")
 
 
-cdef int advanced(object part) except -1:
-    raise NotImplementedError(f"advanced indexing, here with a {type_label(part)}, is not implemented; ints, slices, "
-                              "None, Ellipsis and 0-d integer tensors are")
-
-
 cdef int apply_index(Selection *selection, TensorBase self, tuple parts) except -1:
-    cdef int specified = 0
+    """ADVANCED, and nothing done, where a part is no basic index."""
+    cdef int specified = 0, used
     cdef bint skipped = False
     selection.offset = self.offset
     selection.ndim = 0
     selection.dim = 0
     for part in parts:
-        specified += check_part(part)
+        used = check_part(part)
+        if used == ADVANCED:
+            return ADVANCED
+        specified += used
     if specified > self.ndim:
         if self.ndim == 0 and len(parts) == 1 and not PySlice_Check(parts[0]):
             raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in "
@@ -156,7 +165,23 @@ cdef int apply_index(Selection *selection, TensorBase self, tuple parts) except 
     return 0
 
 
+cdef inline tuple parts_of(object index):
+    return index if PyTuple_Check(index) else as_parts(index)
+
+
+cdef tuple as_parts(object index):
+    """A list of what is no number stands for a tuple."""
+    if PyList_Check(index) and len(index) < 32:
+        for part in index:
+            if part is None or part is Ellipsis or PySlice_Check(part) or isinstance(
+                    part, (TensorBase, list, tuple, range, NUMPY_ARRAY, str)):
+                warnings.warn(NO_TUPLE, UserWarning, stacklevel=1)
+                return tuple(index)
+    return (index,)
+
+
 cdef TensorBase indexed(TensorBase self, object index):
+    """The view that a basic index shows; None for an index with tensors."""
     cdef Selection selection
     if PyLong_CheckExact(index) and self.ndim > 0:
         # The commonest index needs no copy of the geometry: what remains is the tail of it.
@@ -164,20 +189,45 @@ cdef TensorBase indexed(TensorBase self, object index):
         selection.dim = 0
         take_index(&selection, self, as_int(index))
         return make_view(self, self.ndim - 1, self.sizes + 1, self.strides + 1, selection.offset)
-    apply_index(&selection, self, index if PyTuple_Check(index) else (index,))
+    if apply_index(&selection, self, parts_of(index)) == ADVANCED:
+        return None
     return make_view(self, selection.ndim, selection.sizes, selection.strides, selection.offset)
 
 
 cdef TensorBase recorded(TensorBase self, object index):
     """A view that an index shows, with its history."""
     cdef TensorBase view = indexed(self, index)
+    if view is None:
+        return None
     if tracked(self) and recording_view(self, (view,)):
         record__basic_index(self, index, view)
     return view
 
 
 cdef object get_item(object self, object index):
-    return recorded(<TensorBase>self, index)
+    cdef TensorBase view = recorded(<TensorBase>self, index)
+    return read_advanced(<TensorBase>self, index) if view is None else view
+
+
+cdef TensorBase basic_part(TensorBase self, object index, list indices):
+    """The view that the basic parts of an index show; `indices` gets the others."""
+    cdef tuple basic = split_index(self, parts_of(index), indices)
+    for part in basic:
+        if not PySlice_Check(part) or part != WHOLE:
+            return recorded(self, basic)
+    return self
+
+
+cdef object read_advanced(TensorBase self, object index):
+    cdef list indices = []
+    cdef TensorBase view = basic_part(self, index, indices)
+    return read_indexed(view, indices)
+
+
+cdef int write_advanced(TensorBase self, object index, object value) except -1:
+    cdef list indices = []
+    cdef TensorBase view = basic_part(self, index, indices)
+    return write_indexed(view, indices, value)
 
 
 cdef int assign_tensor(TensorBase target, TensorBase value) except -1:
@@ -199,6 +249,8 @@ cdef int assign_tensor(TensorBase target, TensorBase value) except -1:
 cdef int set_recorded(TensorBase self, object index, object value) except -1:
     """An assignment that may have to be recorded: an in-place operator on the view."""
     cdef TensorBase target = recorded(self, index)
+    if target is None:
+        return write_advanced(self, index, value)
     if isinstance(value, TensorBase):
         copy_into(target, without_leading_ones(<TensorBase>value), False)
     else:
@@ -221,6 +273,8 @@ cdef int set_item(object self, object index, object value) except -1:
     if tracked(tensor) or (isinstance(value, TensorBase) and tracked(<TensorBase>value)):
         return set_recorded(tensor, index, value)
     target = indexed(tensor, index)
+    if target is None:
+        return write_advanced(tensor, index, value)
     check_overlap(target)
     if isinstance(value, TensorBase):
         assign_tensor(target, <TensorBase>value)

@@ -19,6 +19,10 @@ cdef list operands(list tensors, ScalarType dtype):
     return [operand(tensor, dtype) for tensor in tensors]
 
 
+cdef list arrays(list tensors):
+    return [None if tensor is None else as_array(<TensorBase>tensor) for tensor in tensors]
+
+
 cdef object number(const Scalar *scalar, ScalarType dtype):
     cdef Scalar element = as_element(scalar, dtype)
     return np.asarray(scalar_to(&element)).astype(numpy_dtype(dtype))[()]

@@ -14,6 +14,9 @@ cdef TensorBase cast(TensorBase tensor, TensorBase out)                 # `tenso
 cdef TensorBase cast_to(TensorBase tensor, ScalarType dtype)
 cdef list cast_list(list tensors, TensorBase out)
 cdef list cat_list(list tensors, TensorBase out)                        # the same without empty 1-d tensors
+cdef int reduction(object reduce) except -1                             # of scatter, by torch's name
+# An index for each dimension: without elements where the list has None, which leaves the dimension as it is.
+cdef list index_list(list indices, TensorBase self)
 # Operators with exactly one dim: without it, they see the tensor as one row.
 cdef TensorBase flat(TensorBase tensor, const Shape *dim)
 cdef int64_t first(const Shape *dim) noexcept

@@ -2,6 +2,7 @@ from mindtorch._core.device cimport copy_data
 from mindtorch._core.scalar cimport FLOAT_KIND
 from mindtorch._core.tensor cimport empty_tensor, make_view
 from mindtorch._core.infer cimport same
+from mindtorch._core.scalar cimport Long
 from mindtorch._npu.launch cimport acl_dtype, make_contiguous
 
 
@@ -21,6 +22,18 @@ cdef aclDataType dtype_of(TensorBase tensor) noexcept:
 
 cdef int rounding(object rounding_mode) except -1:
     return {None: 0, "trunc": 1, "floor": 2}[rounding_mode]
+
+
+cdef int reduction(object reduce) except -1:
+    return {"add": 1, "sum": 1, "multiply": 2, "prod": 2, "amax": 3, "amin": 4, "mean": 5}[reduce]
+
+
+cdef list index_list(list indices, TensorBase self):
+    cdef Shape nothing
+    nothing.ndim = 1
+    nothing.sizes[0] = 0
+    absent = empty_tensor(&nothing, Long, self.device_type, self.device_index)
+    return [absent if index is None else index for index in indices]
 
 
 cdef TensorBase cast_to(TensorBase tensor, ScalarType dtype):

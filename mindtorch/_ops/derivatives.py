@@ -10,11 +10,11 @@ from mindtorch._core import factories as _factories
 from mindtorch._core import moves as _moves
 from mindtorch._core import view_functions as _views
 from mindtorch._core._gen import namespace as _generated
-from mindtorch._ops import composite as _composite
+from mindtorch._ops import composites as _composites
 
 # Operators by name, for the formulas here and for those of the rows.
 ops = SimpleNamespace(**{**_views.FUNCTIONS, **_moves.FUNCTIONS, **_generated.FUNCTIONS, **_generated.ATEN,
-                         **_composite.FUNCTIONS, **_factories.FUNCTIONS})
+                         **_composites.FUNCTIONS, **_factories.FUNCTIONS})
 
 
 def _new_zeros(grad, shape):
@@ -229,9 +229,7 @@ def value_selecting_backward(grad, shape, dim, indices, keepdim):
     if not shape:
         return grad
     grad, indices = unreduced(grad, shape, (dim,), keepdim), unreduced(indices, shape, (dim,), keepdim)
-    places = ops.arange(shape[dim], device=grad.device).reshape([-1 if d == dim % len(shape) else 1
-                                                            for d in range(len(shape))])
-    return grad * (places == indices)
+    return _new_zeros(grad, shape).scatter(dim, indices, grad)
 
 
 # --- matrix products -------------------------------------------------------------------------------------------------

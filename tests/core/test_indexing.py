@@ -1,4 +1,4 @@
-"""Basic indexing, read and assignment, as torch has it, on both devices."""
+"""Indexing, read and assignment, as torch has it, on both devices."""
 import pytest
 from oracle import check, expressions
 
@@ -49,11 +49,66 @@ def test_write(expression, device):
     check(expression, device)
 
 
-def test_advanced_indexing_says_that_it_is_missing(device):
-    a = torch.ones(2, 3, device=device)
-    for index in ([0, 1], torch.tensor([0, 1]), True, torch.tensor(True), (0, [1])):
-        with pytest.raises(NotImplementedError, match="advanced indexing"):
-            a[index]
+ADVANCED = """
+[0, 1] | [[0, 1], [1, 0]] | (0, [1, 2]) | [None, 0] | [True, False] | [] | True | False | torch.tensor(True)
+[slice(0, 1)] | (slice(None), [0, 1]) | ([0, 1], [0, 1, 1]) | ([0, 1], [0, 1]) | [-2] | c > 2 | c[:, 0, 0] > 2
+np.array([0, 1]) | np.array([True, False]) | (..., [0]) | (None, [0, 1]) | ([0, 1], None) | ([0, 1], None, [0, 1])
+(slice(None), 0, [1, 2]) | ([0, 1], slice(None), [1, 2]) | (slice(None), [0, 1], [1, 2])
+(slice(0, 2), [0, 1], slice(1, 3)) | range(2) | (0, True) | ([[0], [1]], slice(None), [1, 2])
+torch.tensor([0, 1], dtype=torch.int32) | (True, [0, 1]) | (torch.tensor(1), [0, 1])
+(slice(None), torch.tensor([True, False, True])) | (slice(None), torch.tensor([True, False, True]), [0, 1])
+(torch.tensor([[True, False, True], [True, True, False]]), 1) | torch.zeros(0, dtype=torch.int64) | [Ellipsis, 0]
+(torch.zeros(0, dtype=torch.int64), 1) | torch.tensor([[0, 1], [1, 1]]) | torch.tensor([1, -1])
+"""
+
+ADVANCED_ERRORS = """
+c[torch.tensor([0, 1], dtype=torch.int16)] | c[c.float()] | c[[0], [0], [0], [0]] | c[(c > 2)[:, :2]] | c[{1}]
+c['x'] | c[[0, 1], [0, 1, 2]] | c[np.bool_(True)]
+"""
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("index", expressions(ADVANCED))
+def test_advanced_index(index, device):
+    """Index tensors, masks, lists and arrays: read, and written with a number and with a tensor."""
+    for expression in (f"c[{index}]", f"assigned(c, ({index}), 7)", f"assigned(c, ({index}), c[{index}] + 100)"):
+        check(expression, device)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("expression", expressions(ADVANCED_ERRORS))
+def test_advanced_errors(expression, device):
+    check(expression, device)
+
+
+def test_index_out_of_range():
+    a = torch.arange(12).reshape(3, 4)
+    for call in (lambda: a[[3]], lambda: a[:, [-5]], lambda: a[[0, 5], [0, 1]]):
+        with pytest.raises(IndexError, match=r"index -?\d is out of bounds for dimension [01] with size [34]"):
+            call()
+
+
+def test_gradients_of_advanced_indices(device):
+    """What is picked twice gets both gradients; what is overwritten gets none."""
+    a = torch.arange(6.0).reshape(2, 3).to(device).requires_grad_()
+    picked = a[[0, 0, 1], [1, 1, 2]]
+    (picked * torch.tensor([1.0, 2.0, 4.0], device=device)).sum().backward()
+    assert a.grad.tolist() == [[0, 3, 0], [0, 0, 4]]
+    values = torch.ones(2, device=device).requires_grad_()
+    b = a * 2
+    b[:, 1][[0, 1]] = values
+    b[b > 8] = 0
+    gradient, of_values = torch.autograd.grad(b.sum(), (a, values))
+    assert gradient.tolist() == [[2, 0, 2], [2, 0, 0]]
+    assert of_values.tolist() == [1, 1]
+
+
+def test_accumulation(device):
+    a = torch.zeros(3, device=device)
+    index = torch.tensor([0, 0, 2], device=device)
+    a.index_put_((index,), torch.tensor(1.0, device=device), accumulate=True)
+    a[index] += 5
+    assert a.tolist() == [7, 0, 6]
 
 
 def test_a_write_through_an_expanded_view_is_refused(device):

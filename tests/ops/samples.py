@@ -6,6 +6,8 @@ are described, not made: the test realises one description in torch and in mindt
 import math
 import random
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 
 INTEGRAL = ("uint8", "int8", "int16", "int32", "int64")
 FLOATING = ("float16", "bfloat16", "float32", "float64")
@@ -510,4 +512,6 @@ def linear(make):
     yield (make(2, 5, 3), make(4, 3), make(4)), {}
 
 
-import samples_nn  # noqa: E402, F401 - adds its own
+# Samples of other families.
+for _path in sorted(Path(__file__).parent.glob("samples_*.py")):
+    import_module(_path.stem)

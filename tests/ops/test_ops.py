@@ -161,6 +161,8 @@ def test_layouts(key, layout, device):
             for form, call in forms(row):
                 theirs = outcome(call, torch, "cpu", layout, args, kwargs)
                 ours = outcome(call, mindtorch, device, layout, args, on_device(row, kwargs, device))
+                if layout == "expanded" and form == "in-place" and row.onto and isinstance(ours, RuntimeError):
+                    continue      # torch has deprecated what is refused here
                 check(ours, theirs, f"{where}, {form} on {device}, {layout}, {args} {kwargs}", device == "npu", dtype)
 
 
@@ -245,8 +247,8 @@ def test_synonyms():
 
 def test_schemas_are_torchs():
     for row in TABLE.rows:
-        if row.key in ("_slice", "_basic_index"):
-            continue      # views of ours that stand for several of torch's
+        if row.key in ("_slice", "_basic_index", "_nonzero_padded"):
+            continue      # ours: views that stand for several of torch's, a part of nonzero
         packet = getattr(torch.ops.aten, row.schema.name)
         if row.schema.overload == "dims":
             continue      # the table's own default for `dim` stands for the overload without it

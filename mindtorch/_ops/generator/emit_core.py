@@ -181,6 +181,11 @@ def _keep_self(row) -> list:
         emit_grad.recorded(row) and emit_grad.keeps_self(row)) else []
 
 
+def _begin(row) -> list:
+    """The line that gives the output the elements which the kernel writes over."""
+    return [f"    dispatch.begin(result, {row.onto})"] if row.onto else []
+
+
 def _function(row) -> str:
     if row.schema.inplace:
         return _written_self(row)
@@ -201,7 +206,7 @@ def _function(row) -> str:
         lines.append(f"cdef TensorBase {result} = infer.{make}({', '.join(shared)})")
         if not operands:
             lines += _kept_apart(row, result, f"if {name} is not None:", "")
-    lines += [f"if {results[0]}.numel:", f"    {_kernel_call(row, results, 'result_dtype')}"]
+    lines += [f"if {results[0]}.numel:", *_begin(row), f"    {_kernel_call(row, results, 'result_dtype')}"]
     lines += _record(row, results, False)
     finished = [f"finish({r}, {n})" for r, n in zip(results, names, strict=True)]
     lines.append(f"return {', '.join(finished)}")
@@ -227,7 +232,7 @@ def _inplace(row) -> str:
              "cdef TensorBase result = infer.inplace_output(self, &shape, result_dtype)",
              *(f"infer.check_partial_overlap(self, {other})" for other in operands if other != "self"),
              *([] if operands else _kept_apart(row, "result", "", "self")),
-             "if result.numel:", *_keep_self(row), f"    {_kernel_call(row, ['result'], 'result_dtype')}",
+             "if result.numel:", *_keep_self(row), *_begin(row), f"    {_kernel_call(row, ['result'], 'result_dtype')}",
              "finish(result, self)", *_record(row, ["self"], True), "return self"]
     return _text(f"cdef TensorBase op_{inplace_name(row)}({inplace_parameters(row)})", lines)
 

@@ -41,7 +41,7 @@ def family_pyx(table, family) -> str:
             + SCALAR_IMPORT +
             "from mindtorch._core.tensor cimport Shape, TensorBase\n"
             "from mindtorch._core.values cimport as_array\n"
-            "from mindtorch._cpu.arrays cimport ints_or_none, number, numpy_dtype, operand, operands\n\n\n"
+            "from mindtorch._cpu.arrays cimport arrays, ints_or_none, number, numpy_dtype, operand, operands\n\n\n"
             + "\n\n".join(functions) + f"\n\ndef register():\n{slots or '    pass' + chr(10)}")
 
 
@@ -93,6 +93,8 @@ def _local(argument, row) -> str:
             return f"None if {name} is None else {made}" if argument.optional else made
         case "Tensor[]":
             return f"operands({name}, compute)"
+        case "Tensor?[]":
+            return f"arrays({name})"
         case "Scalar":
             return f"number({name}, compute)"
         case "Scalar?":

@@ -1,5 +1,6 @@
 """mindtorch/_npu/_gen: one function a row and operator call, and the declarations of the operators."""
 import keyword
+import re
 
 from .aclnn import operators
 from .aclnn_calls import ACL_DTYPES, ALL_DTYPES, alternatives, available, read_call
@@ -30,7 +31,7 @@ def api_pxd() -> str:
 
 
 def _parameter(parameter) -> str:
-    type_ = "cbool" if parameter.type == "bool" else parameter.type
+    type_ = re.sub(r"\bbool\b", "cbool", parameter.type)
     name = f"{parameter.name}_" if keyword.iskeyword(parameter.name) else parameter.name    # `from`, of a random op
     return f"{type_}{name}" if type_.endswith("*") else f"{type_} {name}"
 

@@ -4,6 +4,7 @@ The parameters of all overloads are merged. Where overloads differ at a position
 elsewhere), tests on that position choose; everything else is converted by helpers that raise torch's TypeError.
 """
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from . import emit_core
 from .rows import RowError
@@ -102,6 +103,10 @@ def _merge(name, rows, table, inplace, method) -> Function:
             parameter.synonyms.append(synonym)
             if parameter.default is None:
                 parameter.default = "None"
+    positional = [parameter for parameter in merged if not parameter.keyword_only]
+    for before, parameter in pairwise(positional):
+        if before.default is not None and parameter.default is None:
+            parameter.default = "None"      # after one that may be given by NumPy's word instead
     row = chosen[0]
     takes_out = row.takes_out and not inplace and not method
     results = 1 if inplace else len(row.schema.returns)

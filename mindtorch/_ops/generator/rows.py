@@ -8,13 +8,14 @@ from . import derivatives
 from .schema import Schema, SchemaError, parse
 
 FOLDER = Path(__file__).parent.parent
-FAMILIES = ("creation", "pointwise", "compare", "reduce", "matmul", "view", "index", "nn", "activation",
+FAMILIES = ("creation", "pointwise", "compare", "reduce", "matmul", "view", "index", "indexing", "nn", "activation",
             "norm", "loss", "random")
 # Rows of these kinds have no kernel: a function written by hand computes them for all devices.
 BY_HAND = ("view", "composite")
 
 _COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check",
-            "inplace_check", "out_check", "same", "variants", "hidden", "takes_out", "accepts", "python", "node"}
+            "inplace_check", "out_check", "same", "variants", "hidden", "onto", "takes_out", "accepts", "python",
+            "node"}
 
 
 class RowError(ValueError):
@@ -38,6 +39,8 @@ class Row:
     cpu: str = ""
     compute: str = ""             # dtype rule that the CPU's inputs are cast to; default: the first output's
     raw: tuple = ()               # tensor arguments that the CPU expression sees in their own dtype
+    onto: str = ""                # the argument whose elements the output holds when the kernel starts, where ACLNN
+                                  # has the operator in place only
     check: tuple = ()             # calls of check_* functions made before anything else
     inplace_check: tuple = ()     # the same, for the in-place form alone
     out_check: tuple = ()         # calls of check_* functions on an out= that was given
@@ -175,6 +178,6 @@ def _check_row(row):
             raise RowError('has no derivative: grad = "none" where there is none')
         if not row.schema.inplace and len(row.outputs) != len(row.schema.returns):
             raise RowError(f"{len(row.outputs)} output rules for {len(row.schema.returns)} results")
-    for name in row.raw:
+    for name in (*row.raw, *filter(None, (row.onto,))):
         if row.schema.argument(name) is None:
             raise RowError(f"the schema has no argument {name!r}")

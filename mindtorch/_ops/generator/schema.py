@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 # What a schema type becomes in a C signature. Optional numbers are NULL pointers, "int?" is a Shape of at most one.
 _C_TYPES = {
-    "Tensor": "TensorBase ", "Tensor?": "TensorBase ", "Tensor[]": "list ",
+    "Tensor": "TensorBase ", "Tensor?": "TensorBase ", "Tensor[]": "list ", "Tensor?[]": "list ",
     "Scalar": "const Scalar *", "Scalar?": "const Scalar *",
     "int": "int64_t ", "int?": "const Shape *", "int[]": "const Shape *", "int[]?": "const Shape *",
     "bool": "bint ", "float": "double ", "ScalarType": "ScalarType ", "ScalarType?": "ScalarType ",
@@ -77,7 +77,8 @@ class Schema:
 
 
 _HEAD = re.compile(r"(?P<name>\w+)(\.(?P<overload>\w+))?\((?P<arguments>.*)\)\s*->\s*(?P<returns>.+)")
-_TYPE = re.compile(r"(?P<base>[A-Za-z]+)(\((?P<alias>[a-z*]!?( -> \*)?)\))?(?P<list>\[\d*\])?(?P<optional>\?)?")
+_TYPE = re.compile(r"(?P<base>[A-Za-z]+)(\((?P<alias>[a-z*]!?( -> \*)?)\))?"
+                   r"(?P<inner>\?(?=\[))?(?P<list>\[\d*\])?(?P<optional>\?)?")
 _ARGUMENT = re.compile(r"(?P<type>\w+(\([^)]*\))?\S*)\s+(?P<name>\w+)(=(?P<default>.+))?")
 
 
@@ -99,7 +100,7 @@ def _read_type(text) -> tuple:
     if not match:
         raise SchemaError(f"unknown type {text!r}")
     base = match["base"].replace("SymInt", "int")
-    name = base + ("[]" if match["list"] else "") + (match["optional"] or "")
+    name = base + (match["inner"] or "") + ("[]" if match["list"] else "") + (match["optional"] or "")
     return name, "!" in (match["alias"] or "")
 
 

@@ -2,6 +2,7 @@
 #ifndef MINDTORCH_SIM_OPAPI_INDEXING_H_
 #define MINDTORCH_SIM_OPAPI_INDEXING_H_
 #include <algorithm>
+#include <optional>
 
 #include "opapi/loops.h"
 
@@ -48,6 +49,29 @@ class IndexCursor {
   Cursor index_, line_;
 };
 
+/* NumPy's advanced indexing: for each element of the result, in logical order, the address of the element of `indexed`
+ * that it stands for. There is an index for each of the first dimensions; one without elements means all of it. */
+class PickCursor {
+ public:
+  PickCursor(const Operand &indexed, const Operand *indices, int32_t count);
+
+  /* The next `count` (at most kBlock) addresses. False: an index out of range, which faults on the device. */
+  bool read(char **addresses, int64_t count);
+
+ private:
+  struct Axis {
+    int64_t size, stride; /* stride in bytes */
+    std::optional<Cursor> index;
+  };
+  Axis axes_[kMaxRank];
+  int32_t axis_count_ = 0;
+  std::optional<Cursor> rest_; /* the dimensions without index */
+};
+
+/* The shape of what is picked. Refused: indices that do not broadcast, of another type, or too many dimensions. */
+aclnnStatus pickShape(const aclOpExecutor &executor, const Operand &indexed, const Operand *indices, int32_t count,
+                      Shape *shape);
+
 /* torch's rule for gather and scatter: as many dimensions, none larger beside `dim`. */
 aclnnStatus checkIndex(const aclOpExecutor &executor, const Operand &index, const Operand &indexed, int32_t dim);
 
@@ -56,6 +80,35 @@ using FoldElement = void (*)(char *element, LoadRow load, StoreRow store, const 
 aclError scatterElements(const Operand &out, int32_t dim, const Operand &index, const Operand &source,
                          FoldElement fold);
 
+/* The same for any places: `places` gives the addresses of `count` elements like `out`. */
+template <class Places>
+aclError foldElements(Places &places, const Operand &out, const Operand &source, int64_t count, FoldElement fold) {
+  char *addresses[kBlock];
+  alignas(64) char buffer[kBlockBytes];
+  Cursor values(source);
+  const LoadRow load = loadRow(out.type, source.compute);
+  const StoreRow store = storeRow(out.type, source.compute);
+  const int64_t item = source.compute == kF32 ? sizeof(float) : source.compute == kC128 ? sizeof(Complex) : 8;
+  for (int64_t first = 0, length; first < count; first += length) {
+    length = std::min(kBlock, count - first);
+    if (!places.read(addresses, length)) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    const char *value = static_cast<const char *>(values.read(buffer, length));
+    for (int64_t i = 0; i < length; ++i) fold(addresses[i], load, store, value + i * item);
+  }
+  return ACL_SUCCESS;
+}
+
+/* A number as the source of such a fold: an operand of `shape` whose elements are all the same. */
+class Constant {
+ public:
+  Constant(const Number &number, uint8_t compute, const Operand &shape);
+  const Operand &operand() const { return operand_; }
+
+ private:
+  Operand operand_;
+  alignas(16) char value_[sizeof(Complex)];
+};
+
 template <class F, class C>
 void foldElement(char *element, LoadRow load, StoreRow store, const void *value) {
   C old;
@@ -63,6 +116,19 @@ void foldElement(char *element, LoadRow load, StoreRow store, const void *value)
   const C result = F::apply(old, *static_cast<const C *>(value));
   store(&result, element, 0, 1);
 }
+
+struct Replacement {
+  template <class C>
+  static C apply(C, C value) {
+    return value;
+  }
+};
+struct Addition {
+  template <class C>
+  static C apply(C old, C value) {
+    return add(old, value);
+  }
+};
 
 template <class F>
 constexpr FoldElement kFoldOf[] = {foldElement<F, float>, foldElement<F, double>, foldElement<F, int64_t>,

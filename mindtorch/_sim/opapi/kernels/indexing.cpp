@@ -45,13 +45,6 @@ aclError runIndexSelect(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
-struct Addition {
-  template <class C>
-  static C apply(C old, C value) {
-    return add(old, value);
-  }
-};
-
 /* self, index, src, out */
 aclError runScatterAdd(const aclOpExecutor &executor) {
   const Operand &self = executor.operands[0], &out = executor.operands[3];
@@ -131,22 +124,10 @@ aclnnStatus checkIndex(const aclOpExecutor &executor, const Operand &index, cons
 
 aclError scatterElements(const Operand &out, int32_t dim, const Operand &index, const Operand &source,
                          FoldElement fold) {
-  char *addresses[kBlock];
-  alignas(64) char buffer[kBlockBytes];
   Operand used = source; /* the part of it that index covers */
   for (int32_t i = 0; i < index.rank && i < used.rank; ++i) used.dims[i] = index.dims[i];
-  Cursor values(used);
   IndexCursor target(out, dim, index);
-  const LoadRow load = loadRow(out.type, source.compute);
-  const StoreRow store = storeRow(out.type, source.compute);
-  const int64_t item = source.compute == kF32 ? sizeof(float) : source.compute == kC128 ? sizeof(Complex) : 8;
-  for (int64_t first = 0, count; first < index.count; first += count) {
-    count = std::min(kBlock, index.count - first);
-    if (!target.read(addresses, count)) return ACL_ERROR_RT_AICORE_EXCEPTION;
-    const char *value = static_cast<const char *>(values.read(buffer, count));
-    for (int64_t i = 0; i < count; ++i) fold(addresses[i], load, store, value + i * item);
-  }
-  return ACL_SUCCESS;
+  return foldElements(target, out, used, index.count, fold);
 }
 
 SIM_OP(aclnnGather, prepareGather, nullptr, 0)

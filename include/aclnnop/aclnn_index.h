@@ -1,0 +1,18 @@
+/* aclnnIndex, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_INDEX_H_
+#define MINDTORCH_ACLNNOP_ACLNN_INDEX_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnIndexGetWorkspaceSize(const aclTensor *self, const aclTensorList *indices, aclTensor *out,
+                                       uint64_t *workspaceSize, aclOpExecutor **executor);
+aclnnStatus aclnnIndex(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,20 @@
+/* aclnnInplaceMaskedFillTensor, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_MASKED_FILL_TENSOR_H_
+#define MINDTORCH_ACLNNOP_ACLNN_MASKED_FILL_TENSOR_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnInplaceMaskedFillTensorGetWorkspaceSize(aclTensor *selfRef, const aclTensor *mask,
+                                                         const aclTensor *value, uint64_t *workspaceSize,
+                                                         aclOpExecutor **executor);
+aclnnStatus aclnnInplaceMaskedFillTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor,
+                                         aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

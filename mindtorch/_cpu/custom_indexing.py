@@ -1,0 +1,122 @@
+"""CPU references of operators that reach elements through index tensors.
+
+Indices out of range raise torch's errors. A tensor without dimensions counts as one of a single element.
+"""
+import numpy as np
+
+
+def _checked(index, dim, size, error=IndexError, least=None):
+    """Indices within range; negative ones down to `least` (default: -size)."""
+    wrong = (index < (-size if least is None else least)) | (index >= size)
+    if np.any(wrong):
+        raise error(f"index {index[wrong].flat[0]} is out of bounds for dimension {dim} with size {size}")
+    return index
+
+
+def _key(x, indices):
+    """What NumPy indexes with: tensors, and slices where there is none."""
+    for dim, index in enumerate(indices):
+        if index is not None:
+            _checked(index, dim, x.shape[dim])
+    return tuple(slice(None) if index is None else index for index in indices)
+
+
+def index(x, indices):
+    return x[_key(x, indices)]
+
+
+def index_put(x, indices, values, accumulate):
+    result = x.copy()
+    key = _key(x, indices)
+    if accumulate:
+        np.add.at(result, key, values)
+    else:
+        result[key] = values
+    return result
+
+
+def gather(x, dim, index):
+    result_shape, x, index = index.shape, np.atleast_1d(x), np.atleast_1d(index)
+    if not index.size:
+        return np.empty(result_shape, x.dtype)
+    _checked(index, dim, x.shape[dim], RuntimeError, least=0)
+    return x[_places(index, dim)].reshape(result_shape)
+
+
+def _places(index, dim):
+    """An open mesh over `index`, with `index` itself at `dim`."""
+    places = list(np.ogrid[tuple(map(slice, index.shape))])
+    places[dim] = index
+    return tuple(places)
+
+
+_FOLDS = {"add": np.add, "sum": np.add, "mean": np.add, "multiply": np.multiply, "prod": np.multiply,
+          "amax": np.maximum, "amin": np.minimum}
+
+
+def scatter(x, dim, index, src, reduce):
+    result = np.atleast_1d(x.copy())
+    if not index.size:
+        return result.reshape(x.shape)
+    places, values = _scattered(result, dim, index, src)
+    if reduce is None:
+        result[places] = values
+    else:
+        _FOLDS[reduce].at(result, places, values)
+    return result.reshape(x.shape)
+
+
+def _scattered(x, dim, index, src):
+    """The places that index names in x, and the part of src that goes there."""
+    index = np.atleast_1d(index)
+    _checked(index, dim, x.shape[dim], RuntimeError, least=0)
+    if np.ndim(src) or not np.isscalar(src):
+        src = np.atleast_1d(src)
+        src = src[tuple(map(slice, index.shape))] if src.ndim == index.ndim else src
+    return _places(index, dim), src
+
+
+def scatter_reduce(x, dim, index, src, reduce, include_self):
+    result = np.atleast_1d(x.copy())
+    if not index.size:
+        return result.reshape(x.shape)
+    places, values = _scattered(result, dim, index, src)
+    if not include_self:
+        result[places] = _neutral(reduce, x.dtype)
+    _FOLDS[reduce].at(result, places, values)
+    if reduce == "mean":
+        count = np.full(result.shape, int(include_self))
+        np.add.at(count, places, 1)
+        count = np.maximum(count, 1)
+        result = np.floor_divide(result, count) if x.dtype.kind in "iub" else result / count
+    return result.reshape(x.shape)
+
+
+def _neutral(reduce, dtype):
+    if reduce in ("amax", "amin"):
+        low, high = (-np.inf, np.inf) if dtype.kind in "fc" else (False, True) if dtype.kind == "b" else (
+            np.iinfo(dtype).min, np.iinfo(dtype).max)
+        return low if reduce == "amax" else high
+    return 1 if reduce == "prod" else 0
+
+
+def index_select(x, dim, index):
+    shape = x.shape
+    x, index = np.atleast_1d(x), np.atleast_1d(index)
+    if np.any((index < 0) | (index >= x.shape[dim])):
+        raise IndexError("index out of range in self")
+    return np.take(x, index, axis=dim) if shape else x.reshape(())
+
+
+def index_add(x, dim, index, source, alpha):
+    result = np.atleast_1d(x.copy())
+    index = _checked(np.atleast_1d(index), dim, result.shape[dim], RuntimeError, least=0)
+    np.add.at(result, (slice(None),) * dim + (index,), np.atleast_1d(source) * alpha)
+    return result.reshape(x.shape)
+
+
+def nonzero_padded(x):
+    result = np.zeros((x.size, x.ndim), np.int64)
+    found = np.argwhere(x)
+    result[:len(found)] = found
+    return result

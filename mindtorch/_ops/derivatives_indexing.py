@@ -1,0 +1,85 @@
+"""Formulas of operators that reach elements through index tensors. derivatives.py says what all formulas do."""
+from mindtorch._ops.derivatives import ops
+
+
+def index_put_backward(grad, indices):
+    """Of the values: the gradient where they went."""
+    return grad[tuple(slice(None) if index is None else index for index in indices)]
+
+
+def scatter_backward_src(grad, dim, index, shape):
+    """Of what was scattered: the gradient where it went, 0 for what index did not reach."""
+    part = grad.gather(dim, index)
+    if tuple(part.shape) == tuple(shape):
+        return part
+    whole = grad.new_zeros(shape)
+    whole[tuple(slice(0, size) for size in part.shape)].copy_(part)
+    return whole
+
+
+def index_add_backward_source(grad, dim, index, shape, alpha):
+    """Of what was added: the slices of the gradient."""
+    part = grad.index_select(dim, index).reshape(shape)
+    return part if alpha == 1 else part * alpha
+
+
+def _mean_count(grad, shape, dim, index, include_self):
+    """How many elements each mean was taken over."""
+    start = grad.new_ones(grad.shape) if include_self else grad.new_zeros(grad.shape)
+    count = start.scatter_add(dim, index, grad.new_ones(shape))
+    return count.masked_fill(count == 0, 1)
+
+
+def _extremum_share(grad, self, dim, index, src, result):
+    """The gradient divided among all elements that equal the extremum."""
+    hits = (self == result).to(grad.dtype).scatter_add(dim, index, (src == result.gather(dim, index)).to(grad.dtype))
+    return grad / hits
+
+
+def scatter_reduce_backward_self(grad, self, dim, index, src, reduce, include_self, result):
+    """Of the tensor that was reduced into."""
+    src = _covered(src, index)
+    if reduce == "sum":
+        found = grad
+    elif reduce == "mean":
+        found = grad / _mean_count(grad, index.shape, dim, index, include_self)
+    elif reduce == "prod":
+        nonzero = self.masked_fill(self == 0, 1)
+        found = grad * nonzero.scatter_reduce(dim, index, src, reduce, include_self=include_self) / nonzero
+    else:
+        found = (self == result) * _extremum_share(grad, self, dim, index, src, result)
+    return found if include_self else found.scatter(dim, index, 0)
+
+
+def scatter_reduce_backward_src(grad, self, dim, index, src, reduce, include_self, result):
+    """Of what was reduced."""
+    shape, src = src.shape, _covered(src, index)
+    if reduce == "sum":
+        found = grad.gather(dim, index)
+    elif reduce == "mean":
+        found = (grad / _mean_count(grad, index.shape, dim, index, include_self)).gather(dim, index)
+    elif reduce == "prod":
+        found = _product_share(grad, self, dim, index, src, include_self, result)
+    else:
+        share = _extremum_share(grad, self, dim, index, src, result).gather(dim, index)
+        found = (src == result.gather(dim, index)) * share
+    if tuple(found.shape) == tuple(shape):
+        return found
+    whole = grad.new_zeros(shape)
+    whole[tuple(slice(0, size) for size in found.shape)].copy_(found)
+    return whole
+
+
+def _covered(src, index):
+    """The part of src that index reaches."""
+    return src if src.shape == index.shape else src[tuple(slice(0, size) for size in index.shape)]
+
+
+def _product_share(grad, self, dim, index, src, include_self, result):
+    """The product of all others: a quotient, but where the element is the only 0 of its place."""
+    zero = src == 0
+    zeros = self.new_zeros(self.shape).scatter_add(dim, index, zero.to(self.dtype)).gather(dim, index)
+    alone = zero & (zeros == 1)
+    others = self.scatter_reduce(dim, index, src.masked_fill(alone, 1), "prod", include_self=include_self)
+    quotient = (grad * result).gather(dim, index) / src.masked_fill(zero, 1)
+    return ops.where(alone, (grad * others).gather(dim, index), quotient)
