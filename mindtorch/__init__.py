@@ -78,7 +78,7 @@ for _module in (_attributes, _view_functions, _advanced_indexing, _moves, _gener
 for _module in (_advanced_indexing, _generated, _composites):
     _attach_methods(_module.METHODS)
 
-_LAZY = ("npu", "nn", "sim", "_C", "autograd", "utils")
+_LAZY = ("npu", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal")
 
 
 def is_tensor(obj):

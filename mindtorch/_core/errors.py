@@ -5,4 +5,9 @@ class OutOfMemoryError(RuntimeError):
     """A device has no room for an allocation, not even after all cached memory was given back."""
 
 
-OutOfMemoryError.__module__ = "mindtorch"       # where users find it: torch.OutOfMemoryError
+class LinAlgError(RuntimeError):
+    """A matrix is not what a function of linear algebra needs: it is singular, or not positive definite."""
+
+
+OutOfMemoryError.__module__ = "mindtorch"       # where users find them: torch.OutOfMemoryError,
+LinAlgError.__module__ = "mindtorch.linalg"     # torch.linalg.LinAlgError

@@ -1,5 +1,6 @@
 from mindtorch._core.device cimport copy_data
-from mindtorch._core.scalar cimport FLOAT_KIND
+from mindtorch._core.dtype cimport KIND
+from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND
 from mindtorch._core.tensor cimport empty_tensor, make_view
 from mindtorch._core.infer cimport same
 from mindtorch._core.scalar cimport Long
@@ -91,3 +92,33 @@ cdef int64_t seed_of(Generator generator) noexcept:
 
 cdef int64_t next_offset(Generator generator) noexcept:
     return generator.advance(STEPS)
+
+
+cdef TensorBase expanded(TensorBase tensor, TensorBase out):
+    cdef Shape strides
+    cdef int i, j
+    for i in range(out.ndim):
+        j = i - (out.ndim - tensor.ndim)
+        strides.sizes[i] = 0 if j < 0 or tensor.sizes[j] != out.sizes[i] else tensor.strides[j]
+    return make_view(tensor, out.ndim, out.sizes, strides.sizes, tensor.offset)
+
+
+cdef int qr_mode(object mode) except -1:
+    return {"reduced": 0, "complete": 1, "r": 2}[mode]
+
+
+cdef TensorBase adjoint(TensorBase tensor):
+    cdef Shape shape
+    cdef Shape strides
+    cdef int i
+    if tensor.ndim < 2:
+        return tensor
+    if KIND[<int>tensor.dtype] == COMPLEX_KIND:
+        raise NotImplementedError("complex matrices have no kernel on npu that gives the adjoint of a factor")
+    same(&shape, tensor)
+    for i in range(tensor.ndim):
+        strides.sizes[i] = tensor.strides[i]
+    i = tensor.ndim - 2
+    shape.sizes[i], shape.sizes[i + 1] = shape.sizes[i + 1], shape.sizes[i]
+    strides.sizes[i], strides.sizes[i + 1] = strides.sizes[i + 1], strides.sizes[i]
+    return make_view(tensor, shape.ndim, shape.sizes, strides.sizes, tensor.offset)

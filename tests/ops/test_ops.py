@@ -178,7 +178,8 @@ def test_out(key, device):
             for make_out in (_empty_out, _wide_out, _strided_out):
                 call = partial(_with_out, row, make_out)
                 theirs = outcome(call, torch, "cpu", "contiguous", args, kwargs)
-                if isinstance(theirs, TypeError):     # overloads that take no out= in torch; taking one does no harm
+                # Overloads that take no out= in torch; taking one does no harm.
+                if isinstance(theirs, TypeError) or "match any schema" in str(theirs):
                     continue
                 ours = outcome(call, mindtorch, device, "contiguous", args, kwargs)
                 described = f"{where}, {make_out.__name__} on {device}, {args} {kwargs}"

@@ -104,7 +104,7 @@ def _neutral_rows(table, family) -> list:
 
 def _scope(row) -> Scope:
     scope = Scope(row)
-    scope.types |= {"result_dtype": "ScalarType", "result_dtype1": "ScalarType"}
+    scope.types |= {f"result_dtype{index or ''}": "ScalarType" for index in range(len(row.outputs))}
     return scope
 
 
@@ -206,7 +206,8 @@ def _function(row) -> str:
         lines.append(f"cdef TensorBase {result} = infer.{make}({', '.join(shared)})")
         if not operands:
             lines += _kept_apart(row, result, f"if {name} is not None:", "")
-    lines += [f"if {results[0]}.numel:", *_begin(row), f"    {_kernel_call(row, results, 'result_dtype')}"]
+    filled = " or ".join(f"{result}.numel" for result in results)
+    lines += [f"if {filled}:", *_begin(row), f"    {_kernel_call(row, results, 'result_dtype')}"]
     lines += _record(row, results, False)
     finished = [f"finish({r}, {n})" for r, n in zip(results, names, strict=True)]
     lines.append(f"return {', '.join(finished)}")

@@ -117,7 +117,7 @@ def _store(node, outputs, row) -> str:
     if len(outputs) > 1:
         return ", ".join(f"x_{name}[...]" for name in outputs) + f" = {text}"
     function = node.func if isinstance(node, ast.Call) else None
-    if isinstance(function, ast.Attribute) and function.value.id == "np" and function.attr in _UFUNCS:
+    if isinstance(function, ast.Attribute) and getattr(function.value, "id", "") == "np" and function.attr in _UFUNCS:
         # A result in a lower precision than the compute dtype is cast on the way out.
         return f'{text[:-1]}, out={target}, casting="unsafe")'
     return f"{target}[...] = {text}"

@@ -194,7 +194,8 @@ def _gradients(row, used) -> list:
     if len(names) == 1:
         return ["grad = grads[0]", "if grad is None:", "    return [None] * len(node.edges)"]
     wanted = [(index, name) for index, name in enumerate(names) if name in used]
-    missing = " and ".join(f"grads[{index}] is None" for index, _ in wanted)
+    tested = range(len(names)) if "grads" in used else [index for index, _ in wanted]
+    missing = " and ".join(f"grads[{index}] is None" for index in tested)
     return [f"if {missing}:", "    return [None] * len(node.edges)",
             *(f"{name} = one_grad(node, grads, {index})" for index, name in wanted)]
 

@@ -9,7 +9,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-RULE_MODULES = "dispatch, index_rules, infer, sampling"       # of _core, whose .pxd files declare the rules
+# Modules of _core whose .pxd files declare the rules.
+RULE_MODULES = "dispatch, index_rules, infer, matrix_rules, sampling"
 CORE = Path(__file__).parents[2] / "_core"
 SCALAR_TYPES = {
     "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",

@@ -42,6 +42,7 @@ _OPTIONAL = {
 _OVERRIDES = {
     ("aclnnMinDim", "indices"): {"dtypes": frozenset({"INT32", "INT64"})},  # as aclnnMaxDim
     ("aclnnInplacePowTensorScalar", "self"): {"role": "inout"},             # listed as an input only
+    ("aclnnSlogdet", "self"): {"ranks": (0, MAX_RANK)},                      # a batch, as aclnnLogdet
 }
 
 

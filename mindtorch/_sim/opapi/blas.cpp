@@ -9,10 +9,11 @@ namespace {
 
 /* OpenBLAS as scipy-openblas32 builds it, beside this library. */
 constexpr char kLibrary[] = "libscipy_openblas.so";
-constexpr char kSymbol[] = "scipy_cblas_sgemm";
 
+/* The library stays loaded until the process ends. */
 struct Loaded {
   Sgemm sgemm = nullptr;
+  Lapack lapack{};
   std::string reason;
 
   Loaded() {
@@ -23,17 +24,40 @@ struct Loaded {
       path = library.substr(0, library.find_last_of('/') + 1) + kLibrary;
     }
     void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle != nullptr) sgemm = reinterpret_cast<Sgemm>(dlsym(handle, kSymbol));
-    if (sgemm == nullptr) reason = dlerror();
+    if (handle == nullptr) {
+      reason = dlerror();
+      return;
+    }
+    find(handle, "scipy_cblas_sgemm", &sgemm);
+    find(handle, "scipy_LAPACKE_zgetrf_work", &lapack.getrf);
+    find(handle, "scipy_LAPACKE_zgetri_work", &lapack.getri);
+    find(handle, "scipy_LAPACKE_zpotrf_work", &lapack.potrf);
+    find(handle, "scipy_LAPACKE_zgeqrf_work", &lapack.geqrf);
+    find(handle, "scipy_LAPACKE_zungqr_work", &lapack.ungqr);
+    find(handle, "scipy_LAPACKE_zgesdd_work", &lapack.gesdd);
+    find(handle, "scipy_cblas_ztrsm", &lapack.trsm);
+  }
+
+  template <class Function>
+  void find(void *handle, const char *name, Function *function) {
+    *function = reinterpret_cast<Function>(dlsym(handle, name));
+    if (*function == nullptr) reason = dlerror();
   }
 };
 
-}  // namespace
-
-Sgemm loadSgemm(const char **reason) {
+const Loaded &load(const char **reason) {
   static const Loaded &loaded = *new Loaded;
   *reason = loaded.reason.c_str();
-  return loaded.sgemm;
+  return loaded;
+}
+
+}  // namespace
+
+Sgemm loadSgemm(const char **reason) { return load(reason).sgemm; }
+
+const Lapack *loadLapack(const char **reason) {
+  const Loaded &loaded = load(reason);
+  return loaded.reason.empty() ? &loaded.lapack : nullptr;
 }
 
 }  // namespace sim

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "opapi/blas.h"
-#include "opapi/loops.h"
+#include "opapi/kernels/matrices.h"
 
 namespace sim {
 namespace {
@@ -13,10 +13,6 @@ enum Attribute { kLeft, kRight, kResult, kBias };
 
 /* What phase 1 has loaded. */
 Sgemm sgemmOf(const aclOpExecutor &executor) { return reinterpret_cast<Sgemm>(const_cast<void *>(executor.kernel)); }
-
-int64_t rowsOf(const Operand &matrix) { return matrix.dims[matrix.rank - 2]; }
-int64_t columnsOf(const Operand &matrix) { return matrix.dims[matrix.rank - 1]; }
-int64_t sizeOf(const Operand &matrix) { return rowsOf(matrix) * columnsOf(matrix); }
 
 /* How the BLAS can read the matrix where it lies. */
 bool isRowMajor(const Operand &matrix) {
@@ -30,23 +26,7 @@ bool isColumnMajor(const Operand &matrix) {
 }
 
 /* One matrix of a batch at `base`. */
-Operand matrixAt(const Operand &operand, char *base) {
-  Operand matrix = operand;
-  matrix.rank = 2;
-  for (int i = 0; i < 2; ++i) {
-    matrix.dims[i] = operand.dims[operand.rank - 2 + i];
-    matrix.strides[i] = operand.strides[operand.rank - 2 + i];
-  }
-  matrix.compute = kF32;
-  matrix.host = base;
-  return matrix;
-}
-
-Operand batchOf(const Operand &operand) {
-  Operand batch = operand;
-  batch.rank -= 2;
-  return batch;
-}
+Operand matrixAt(const Operand &operand, char *base) { return partAt(operand, 2, base, kF32); }
 
 struct Factor {
   const float *data;
@@ -122,34 +102,15 @@ aclError runMatmul(const aclOpExecutor &executor) {
   }
   float *room = reinterpret_cast<float *>(executor.workspace);
   Rooms rooms{room, room + sizeOf(left), room + sizeOf(left) + sizeOf(right)};
-  Operand lefts = batchOf(left), rights = batchOf(right), outs = batchOf(out);
-  Cursor a(lefts), b(rights), c(outs);
-  int64_t count = 1;
-  for (int32_t i = 0; i < outs.rank; ++i) count *= outs.dims[i];
-  for (; count > 0; --count, a.skip(1), b.skip(1), c.skip(1)) {
+  const Operand outs = batchOf(out);
+  Cursor a(batchOf(left)), b(batchOf(right)), c(outs), d(batchOf(bias != nullptr ? *bias : out));
+  for (int64_t count = countOf(outs); count > 0; --count, a.skip(1), b.skip(1), c.skip(1), d.skip(1)) {
     Operand target = matrixAt(out, c.position()), added;
-    if (bias != nullptr && beta != 0.0f) added = matrixAt(*bias, bias->host);
+    if (bias != nullptr && beta != 0.0f) added = matrixAt(*bias, d.position());
     multiplyOne(matrixAt(left, a.position()), matrixAt(right, b.position()), target,
                 bias != nullptr && beta != 0.0f ? &added : nullptr, alpha, beta, rooms, sgemmOf(executor));
   }
   return ACL_SUCCESS;
-}
-
-/* Puts a dimension of size 1 at `at`. */
-void insertOne(Operand *operand, int32_t at) {
-  for (int32_t i = operand->rank++; i > at; --i) {
-    operand->dims[i] = operand->dims[i - 1];
-    operand->strides[i] = operand->strides[i - 1];
-  }
-  operand->dims[at] = 1;
-  operand->strides[at] = 0;
-}
-
-/* Expands the dimensions before the matrix to those of `batch`. */
-void expandBatch(Operand *operand, const Shape &batch) {
-  Shape shape = batch;
-  for (int i = 2; i > 0; --i) shape.dims[shape.rank++] = operand->dims[operand->rank - i];
-  expandTo(operand, shape);
 }
 
 aclnnStatus checkProduct(const aclOpExecutor &executor, const Operand &left, const Operand &right, const Operand &out) {
@@ -226,6 +187,64 @@ aclnnStatus prepareAddmm(aclOpExecutor &executor, const Argument *, const OpBody
   return plan(executor, 1, 2, out_index, 0);
 }
 
+/* Checks batch1, batch2, out and expands self to the product's shape, which has `rank` dimensions. */
+aclnnStatus checkBatches(aclOpExecutor &executor, int32_t rank) {
+  Operand &bias = executor.operands[0], &left = executor.operands[1], &right = executor.operands[2];
+  Operand &out = executor.operands[3];
+  aclnnStatus status = checkProduct(executor, left, right, out);
+  if (status != ACLNN_SUCCESS) return status;
+  if (left.dims[0] != right.dims[0]) return refuse(executor, "the batches of batch1 and batch2 differ");
+  Shape shape;
+  if (rank == 3) shape.dims[shape.rank++] = left.dims[0];
+  shape.dims[shape.rank++] = rowsOf(left);
+  shape.dims[shape.rank++] = columnsOf(right);
+  status = requireShape(executor, out, shape);
+  Shape widened = shape;
+  if (status != ACLNN_SUCCESS) return status;
+  if (!broadcastInto(&widened, bias) || widened.rank != shape.rank ||
+      !std::equal(shape.dims, shape.dims + shape.rank, widened.dims)) {
+    return refuse(executor, "self cannot be broadcast to the product's shape");
+  }
+  expandTo(&bias, shape);
+  return ACLNN_SUCCESS;
+}
+
+/* self, batch1, batch2, beta, alpha, out */
+aclnnStatus prepareBaddbmm(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  aclnnStatus status = checkBatches(executor, 3);
+  return status == ACLNN_SUCCESS ? plan(executor, 1, 2, 3, 0) : status;
+}
+
+/* The products of the batch are summed by the BLAS. */
+aclError runAddbmm(const aclOpExecutor &executor) {
+  const Operand &bias = executor.operands[0], &left = executor.operands[1], &right = executor.operands[2];
+  const Operand &out = executor.operands[3];
+  if (out.count == 0) return ACL_SUCCESS;
+  const float beta = static_cast<float>(executor.numbers[0].real), alpha = static_cast<float>(executor.numbers[1].real);
+  const int m = static_cast<int>(rowsOf(left)), n = static_cast<int>(columnsOf(right));
+  const int k = static_cast<int>(columnsOf(left));
+  float *room = reinterpret_cast<float *>(executor.workspace);
+  float *product = room + sizeOf(left) + sizeOf(right);
+  std::fill_n(product, sizeOf(out), 0.0f);
+  Cursor a(batchOf(left)), b(batchOf(right));
+  for (int64_t count = k == 0 ? 0 : left.dims[0]; count > 0; --count, a.skip(1), b.skip(1)) {
+    Factor x = factorOf(matrixAt(left, a.position()), room);
+    Factor y = factorOf(matrixAt(right, b.position()), room + sizeOf(left));
+    sgemmOf(executor)(kRowMajor, x.transpose, y.transpose, m, n, k, alpha, x.data, x.leading, y.data, y.leading, 1.0f,
+                      product, n);
+  }
+  const Operand added = matrixAt(bias, bias.host);
+  combine(product, matrixAt(out, out.host), beta != 0.0f ? &added : nullptr, beta);
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareAddbmm(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  aclnnStatus status = checkBatches(executor, 2);
+  if (status == ACLNN_SUCCESS) status = plan(executor, 1, 2, 3, 0);
+  executor.run = runAddbmm;
+  return status;
+}
+
 template <class C>
 void sumProducts(const Operand &x, const Operand &y, const Operand &out) {
   alignas(64) char buffers[2][kBlockBytes];
@@ -271,6 +290,8 @@ SIM_OP(aclnnBatchMatMul, prepareMatmul, nullptr, 0)
 SIM_OP(aclnnMv, prepareMatmul, nullptr, 0)
 SIM_OP(aclnnAddmm, prepareAddmm, nullptr, 0)
 SIM_OP(aclnnInplaceAddmm, prepareAddmm, nullptr, 0)
+SIM_OP(aclnnBaddbmm, prepareBaddbmm, nullptr, 0)
+SIM_OP(aclnnAddbmm, prepareAddbmm, nullptr, 0)
 SIM_OP(aclnnDot, prepareDot, nullptr, 0)
 
 }  // namespace sim

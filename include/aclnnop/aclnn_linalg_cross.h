@@ -1,0 +1,23 @@
+/* aclnnLinalgCross, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_LINALG_CROSS_H_
+#define MINDTORCH_ACLNNOP_ACLNN_LINALG_CROSS_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnLinalgCrossGetWorkspaceSize(
+    const aclTensor *self,
+    const aclTensor *other,
+    int64_t dim,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnLinalgCross(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,25 @@
+/* aclnnLinalgVectorNorm, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_LINALG_VECTOR_NORM_H_
+#define MINDTORCH_ACLNNOP_ACLNN_LINALG_VECTOR_NORM_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnLinalgVectorNormGetWorkspaceSize(
+    const aclTensor *self,
+    const aclScalar *ord,
+    const aclIntArray *dims,
+    bool keepDims,
+    const aclDataType dtype,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnLinalgVectorNorm(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

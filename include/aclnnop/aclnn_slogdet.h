@@ -1,0 +1,22 @@
+/* aclnnSlogdet, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_SLOGDET_H_
+#define MINDTORCH_ACLNNOP_ACLNN_SLOGDET_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnSlogdetGetWorkspaceSize(
+    const aclTensor *self,
+    aclTensor *signOut,
+    aclTensor *logOut,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnSlogdet(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

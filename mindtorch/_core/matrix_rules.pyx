@@ -1,0 +1,289 @@
+from mindtorch._core.dispatch cimport mv, real_dtype
+from mindtorch._core.dtype cimport KIND, code_name, default_complex
+from mindtorch._core.infer cimport bmm, broadcast, broadcast_shapes, same, wrap_dim
+from mindtorch._core.scalar cimport (
+    COMPLEX_KIND, FLOAT_KIND, BFloat16, ComplexDouble, ComplexFloat, Double, Half, Undefined)
+from mindtorch._core.tensor cimport shape_text
+
+
+# --- numbers ---------------------------------------------------------------------------------------------------------
+
+cdef int64_t rows_of(TensorBase a) except? -1:
+    return a.sizes[a.ndim - 2]
+
+
+cdef int64_t columns_of(TensorBase a) except? -1:
+    return a.sizes[a.ndim - 1]
+
+
+cdef int64_t least_of(TensorBase a) except? -1:
+    return min(a.sizes[a.ndim - 2], a.sizes[a.ndim - 1])
+
+
+cdef int64_t pick(bint condition, int64_t one, int64_t other) except? -1:
+    return one if condition else other
+
+
+cdef bint equals(object mode, str name) except? -1:
+    return mode == name
+
+
+cdef bint differs(object mode, str name) except? -1:
+    return mode != name
+
+
+# --- shapes ----------------------------------------------------------------------------------------------------------
+
+cdef int batch(Shape *shape, TensorBase a) except -1:
+    same(shape, a)
+    shape.ndim = a.ndim - 2
+    return 0
+
+
+cdef int vectors(Shape *shape, TensorBase a, int64_t length) except -1:
+    batch(shape, a)
+    shape.sizes[shape.ndim] = length
+    shape.ndim += 1
+    return 0
+
+
+cdef int matrices(Shape *shape, TensorBase a, int64_t rows, int64_t columns) except -1:
+    batch(shape, a)
+    return add_matrix(shape, rows, columns)
+
+
+cdef int matrices_if(Shape *shape, bint wanted, TensorBase a, int64_t rows, int64_t columns) except -1:
+    if wanted:
+        return matrices(shape, a, rows, columns)
+    shape.ndim = 1
+    shape.sizes[0] = 0
+    return 0
+
+
+cdef int add_matrix(Shape *shape, int64_t rows, int64_t columns) except -1:
+    shape.sizes[shape.ndim] = rows
+    shape.sizes[shape.ndim + 1] = columns
+    shape.ndim += 2
+    return 0
+
+
+cdef int common_batch(Shape *shape, TensorBase a, TensorBase b) except -1:
+    cdef Shape other
+    batch(shape, a)
+    batch(&other, b)
+    return broadcast_shapes(shape, &other)
+
+
+cdef bint of_vectors(TensorBase a, TensorBase b) noexcept:
+    """Whether linalg.solve reads `b` as a batch of vectors."""
+    cdef int i
+    if b.ndim == 1:
+        return True
+    if b.ndim != a.ndim - 1:
+        return False
+    for i in range(b.ndim):
+        if a.sizes[i] != b.sizes[i]:
+            return False
+    return True
+
+
+cdef int solution(Shape *shape, TensorBase a, TensorBase b, bint left) except -1:
+    cdef int64_t size = columns_of(a)
+    if of_vectors(a, b):
+        if not left:
+            raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side is not supported for "
+                               "left=False. In this case linalg.solve is equivalent to B / A.squeeze(-1)")
+        batch(shape, a)
+        if b.ndim == 1 and b.sizes[0] != size:
+            incompatible("linalg.solve", a, b, left)
+        shape.sizes[shape.ndim] = size
+        shape.ndim += 1
+        return 0
+    if b.ndim < 2 or (rows_of(b) if left else columns_of(b)) != size:
+        incompatible("linalg.solve", a, b, left)
+    common_batch(shape, a, b)
+    return add_matrix(shape, rows_of(b), columns_of(b))
+
+
+cdef int incompatible(str op, TensorBase a, TensorBase b, bint left) except -1:
+    raise RuntimeError(f"{op}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+                       f"({shape_text(a.ndim, a.sizes)} and {shape_text(b.ndim, b.sizes)})")
+
+
+cdef int triangular(Shape *shape, TensorBase b, TensorBase a) except -1:
+    if b.ndim < 2:
+        raise RuntimeError("torch.triangular_solve: Expected b to have at least 2 dimensions, but it has "
+                           f"{b.ndim} dimensions instead")
+    if rows_of(b) != rows_of(a):
+        incompatible("triangular_solve", a, b, True)
+    common_batch(shape, b, a)
+    return add_matrix(shape, rows_of(b), columns_of(b))
+
+
+cdef int square_batch(Shape *shape, TensorBase a, TensorBase b) except -1:
+    common_batch(shape, b, a)
+    return add_matrix(shape, rows_of(a), columns_of(a))
+
+
+cdef int cross(Shape *shape, TensorBase a, TensorBase b, int64_t dim) except -1:
+    if a.ndim != b.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    dim = wrap_dim(dim, a.ndim)
+    if a.ndim == 0 or a.sizes[dim] != 3 or b.sizes[dim] != 3:
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got "
+                           f"{a.sizes[dim] if a.ndim else 1} and {b.sizes[dim] if b.ndim else 1}")
+    return broadcast(shape, a, b)
+
+
+cdef int require_expandable(const Shape *shape, TensorBase self) except -1:
+    """RuntimeError unless the addend can be expanded to the product's shape."""
+    cdef int i, j
+    if self.ndim > shape.ndim:
+        raise RuntimeError(f"expand: the number of sizes provided ({shape.ndim}) must be greater or equal to the "
+                           f"number of dimensions in the tensor ({self.ndim})")
+    for i in range(self.ndim):
+        j = shape.ndim - self.ndim + i
+        if self.sizes[i] != 1 and self.sizes[i] != shape.sizes[j]:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({shape.sizes[j]}) must match the existing size ({self.sizes[i]}) at "
+                f"non-singleton dimension {j}.  Target sizes: {shape_text(shape.ndim, shape.sizes)}.  Tensor sizes: "
+                f"{shape_text(self.ndim, self.sizes)}")
+    return 0
+
+
+cdef int baddbmm(Shape *shape, TensorBase self, TensorBase a, TensorBase b) except -1:
+    bmm(shape, a, b)
+    return require_expandable(shape, self)
+
+
+cdef int addbmm(Shape *shape, TensorBase self, TensorBase a, TensorBase b) except -1:
+    bmm(shape, a, b)
+    shape.ndim = 2
+    shape.sizes[0], shape.sizes[1] = shape.sizes[1], shape.sizes[2]
+    return require_expandable(shape, self)
+
+
+cdef int addmv(Shape *shape, TensorBase self, TensorBase mat, TensorBase vec) except -1:
+    if self.ndim > 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {self.ndim}, {mat.ndim}, {vec.ndim}")
+    mv(shape, mat, vec)
+    if self.ndim == 1 and self.sizes[0] != 1 and self.sizes[0] != shape.sizes[0]:
+        raise RuntimeError(f"size mismatch, got input ({self.sizes[0]}), mat ({mat.sizes[0]}x{mat.sizes[1]}), "
+                           f"vec ({vec.sizes[0]})")
+    return 0
+
+
+cdef int outer(Shape *shape, TensorBase a, TensorBase b) except -1:
+    if a.ndim != 1 or b.ndim != 1:
+        which, wrong = ("self", a) if a.ndim != 1 else ("vec2", b)
+        raise RuntimeError(f"outer: Expected 1-D argument {which}, but got {wrong.dim()}-D")
+    shape.ndim = 0
+    return add_matrix(shape, a.sizes[0], b.sizes[0])
+
+
+cdef int addr(Shape *shape, TensorBase self, TensorBase a, TensorBase b) except -1:
+    if a.ndim != 1 or b.ndim != 1:
+        which, wrong = ("vec1", a) if a.ndim != 1 else ("vec2", b)
+        raise RuntimeError(f"addr: Expected 1-D argument {which}, but got {wrong.dim()}-D")
+    outer(shape, a, b)
+    return require_expandable(shape, self)
+
+
+cdef int halved(Shape *shape, TensorBase a, const Shape *dim, bint onesided) except -1:
+    same(shape, a)
+    if onesided:
+        shape.sizes[dim.sizes[dim.ndim - 1]] = shape.sizes[dim.sizes[dim.ndim - 1]] // 2 + 1
+    return 0
+
+
+cdef int resized(Shape *shape, TensorBase a, const Shape *dim, int64_t length) except -1:
+    same(shape, a)
+    shape.sizes[dim.sizes[dim.ndim - 1]] = length
+    return 0
+
+
+# --- dtypes ----------------------------------------------------------------------------------------------------------
+
+cdef ScalarType complex_dtype(ScalarType dtype) except *:
+    if KIND[<int>dtype] == COMPLEX_KIND:
+        return dtype
+    if KIND[<int>dtype] < FLOAT_KIND:
+        return default_complex()
+    return ComplexDouble if dtype == Double else ComplexFloat
+
+
+cdef ScalarType norm_operand(TensorBase self, ScalarType dtype) except *:
+    if dtype == Undefined:
+        return self.dtype
+    return complex_dtype(dtype) if KIND[<int>self.dtype] == COMPLEX_KIND else dtype
+
+
+cdef ScalarType norm_dtype(TensorBase self, ScalarType dtype) except *:
+    return real_dtype(self.dtype if dtype == Undefined else dtype)
+
+
+# --- checks ----------------------------------------------------------------------------------------------------------
+
+cdef int check_matrices(TensorBase a, str op) except -1:
+    if KIND[<int>a.dtype] < FLOAT_KIND:
+        raise RuntimeError(f"{op}: Expected a floating point or complex tensor as input. Got {code_name(a.dtype)}")
+    if a.dtype == Half or a.dtype == BFloat16:
+        raise RuntimeError(f"{op}: Low precision dtypes not supported. Got {code_name(a.dtype)}")
+    if a.ndim < 2:
+        raise RuntimeError(f"{op}: The input tensor A must have at least 2 dimensions.")
+    return 0
+
+
+cdef int check_square(TensorBase a, str op) except -1:
+    check_matrices(a, op)
+    if rows_of(a) != columns_of(a):
+        raise RuntimeError(f"{op}: A must be batches of square matrices, but they are "
+                           f"{rows_of(a)} by {columns_of(a)} matrices")
+    return 0
+
+
+cdef int check_one_dtype(TensorBase a, TensorBase b, str op) except -1:
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"{op}: Expected A and B to have the same dtype, but found A of type {code_name(a.dtype)} "
+                           f"and B of type {code_name(b.dtype)} instead")
+    return 0
+
+
+cdef int check_norm(TensorBase self, ScalarType dtype) except -1:
+    if KIND[<int>self.dtype] < FLOAT_KIND:
+        raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+                           f"{code_name(self.dtype)}")
+    if dtype != Undefined and KIND[<int>dtype] < FLOAT_KIND:
+        raise RuntimeError("linalg.vector_norm: dtype should be floating point or complex. Got "
+                           f"{code_name(dtype)}")
+    if dtype != Undefined and (KIND[<int>dtype] == COMPLEX_KIND) != (KIND[<int>self.dtype] == COMPLEX_KIND):
+        kind = "real" if KIND[<int>dtype] == COMPLEX_KIND else "complex"
+        raise RuntimeError(f"linalg.vector_norm: dtype should be {kind} for {kind} inputs, but got {code_name(dtype)}")
+    return 0
+
+
+cdef int check_mode(object mode) except -1:
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or "
+                           "'complete'")
+    return 0
+
+
+cdef int check_triangle(object UPLO) except -1:
+    if str(UPLO).upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    return 0
+
+
+cdef int check_transformable(TensorBase self) except -1:
+    if self.dtype == Half or self.dtype == BFloat16:
+        raise RuntimeError(f"Unsupported dtype {code_name(self.dtype)}")
+    if KIND[<int>self.dtype] != FLOAT_KIND:
+        raise RuntimeError(f"a real Fourier transform expects a floating point tensor, but got {code_name(self.dtype)}")
+    return 0
+
+
+cdef int check_complex(TensorBase self) except -1:
+    if KIND[<int>self.dtype] != COMPLEX_KIND:
+        raise RuntimeError(f"a Fourier transform expects a complex tensor, but got {code_name(self.dtype)}")
+    return 0

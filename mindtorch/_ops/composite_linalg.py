@@ -1,0 +1,521 @@
+"""torch.linalg and its older names, written with the decompositions of the table."""
+import functools
+from math import inf
+
+from mindtorch import return_types
+from mindtorch._core._gen.namespace import ATEN as _ATEN
+from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.autograd import is_grad_enabled
+from mindtorch._core.dtype import float64, int32, int64
+from mindtorch._core.factories import FUNCTIONS as _FACTORIES
+from mindtorch._core.tensor import TensorBase
+from mindtorch._ops import composite as _composite
+from mindtorch._ops import composite_matmul as _products
+
+_arange, _zeros = _FACTORIES["arange"], _FACTORIES["zeros"]
+_matmul, _where = _OPS["matmul"], _OPS["where"]
+_triangular_solve, _lu_unpack = _OPS["triangular_solve"], _OPS["lu_unpack"]
+_svd, _eigh, _vector_norm = _OPS["_linalg_svd"], _ATEN["linalg_eigh"], _ATEN["linalg_vector_norm"]
+
+
+def turned(matrix):
+    """The conjugate transpose."""
+    return _composite.conj(matrix.transpose(-1, -2))
+
+
+def identity(size, like):
+    """The identity matrix, of `like`'s dtype and on its device."""
+    place = _arange(size, device=like.device)
+    return (place.unsqueeze(-1) == place).to(like.dtype)
+
+
+def depending(result, *inputs):
+    """The same values as a result of `inputs`, whose gradients are zeros: what torch gives where nothing is used."""
+    for tensor in inputs:
+        if tensor.requires_grad and is_grad_enabled():
+            result = result + _where(_zeros((), device=tensor.device).bool(), tensor, tensor.new_zeros(())).sum()
+    return result
+
+
+def with_out(function):
+    """Add out= to a composite: one tensor, or a tuple of tensors, resized and written."""
+    @functools.wraps(function)
+    def wrapper(*args, out=None, **options):
+        result = function(*args, **options)
+        if out is None:
+            return result
+        if isinstance(out, TensorBase):
+            return _written(out, result)
+        return type(result)(*(_written(one, value) for one, value in zip(out, result, strict=True)))
+    return wrapper
+
+
+def _written(out, value):
+    if tuple(out.shape) != tuple(value.shape):
+        out.resize_(value.shape)
+    return out.copy_(value)
+
+
+def require_matrices(A, op, square=False):
+    """RuntimeError unless A is a batch of matrices, of a dtype that decompositions take."""
+    if not isinstance(A, TensorBase):
+        raise TypeError(f"{op.replace('.', '_')}(): argument 'A' (position 1) must be Tensor, not {type(A).__name__}")
+    if A.dim() < 2:
+        raise RuntimeError(f"{op}: The input tensor A must have at least 2 dimensions.")
+    if not (A.is_floating_point() or A.is_complex()):
+        raise RuntimeError(f"{op}: Expected a floating point or complex tensor as input. Got {A.dtype}")
+    if square and A.shape[-1] != A.shape[-2]:
+        raise RuntimeError(f"{op}: A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} "
+                           "matrices")
+
+
+# --- solving ---------------------------------------------------------------------------------------------------------
+
+@with_out
+def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
+    """X of A X = B, or of X A = B where not `left`, for A triangular."""
+    require_matrices(A, "linalg.solve_triangular", square=True)
+    require_matrices(B, "linalg.solve_triangular")
+    if B.shape[-2 if left else -1] != A.shape[-1]:
+        raise RuntimeError(f"linalg.solve_triangular: Incompatible shapes of A and B for the equation "
+                           f"{'AX = B' if left else 'XA = B'} ({A.shape[-2]}x{A.shape[-1]} and "
+                           f"{B.shape[-2]}x{B.shape[-1]})")
+    if left:
+        return _triangular_solve(B, A, upper, False, unitriangular)[0]
+    return _triangular_solve(B.transpose(-1, -2), A, upper, True, unitriangular)[0].transpose(-1, -2)
+
+
+@with_out
+def solve_ex(A, B, *, left=True, check_errors=False):
+    """The solution of A X = B, and per matrix 0 or where it is singular."""
+    if A.is_npu and B.is_npu:
+        result = _solve_by_qr(A, B, left)
+        return return_types.linalg_solve_ex(result, _zeros(A.shape[:-2], dtype=int32, device=A.device))
+    return _ATEN["linalg_solve_ex"](A, B, left=left, check_errors=check_errors)
+
+
+@with_out
+def solve(A, B, *, left=True):
+    """X of A X = B, or of X A = B where not `left`. LinAlgError where a matrix is singular."""
+    return solve_ex(A, B, left=left, check_errors=True)[0]
+
+
+def _solve_by_qr(A, B, left):
+    """With what ACLNN has, and as stable as LU: Q R X = B. A singular matrix gives infinities, and no error."""
+    require_matrices(A, "linalg.solve", square=True)
+    if B.dim() == 1 or tuple(B.shape) == tuple(A.shape[:-1]):
+        return _solve_by_qr(A, B.unsqueeze(-1), left).squeeze(-1)
+    if not left:
+        return _solve_by_qr(A.transpose(-1, -2), B.transpose(-1, -2), True).transpose(-1, -2)
+    q, r = _ATEN["linalg_qr"](A)
+    return solve_triangular(r, _matmul(turned(q), B), upper=True)
+
+
+def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
+    """X of A X = B for the A whose LU decomposition is given; `adjoint`: for its conjugate transpose."""
+    require_matrices(LU, "torch.linalg.lu_solve", square=True)
+    permutation, lower, upper = _lu_unpack(LU, pivots)
+    if not left:
+        return turned(lu_solve(LU, pivots, turned(B), adjoint=not adjoint))
+    if adjoint:
+        inner = solve_triangular(turned(upper), B, upper=False)
+        return _matmul(permutation, solve_triangular(turned(lower), inner, upper=True, unitriangular=True))
+    inner = solve_triangular(lower, _matmul(permutation.transpose(-1, -2), B), upper=False, unitriangular=True)
+    return solve_triangular(upper, inner, upper=True)
+
+
+def lu_solve_method(b, LU_data, LU_pivots):
+    """`lu_solve` under its older name, which takes the right-hand side first."""
+    return lu_solve(LU_data, LU_pivots, b)
+
+
+def cholesky_solve(B, L, upper=False):
+    """X of A X = B for the A whose Cholesky factor is given."""
+    inner, outer = (turned(L), L) if upper else (L, turned(L))
+    return solve_triangular(outer, solve_triangular(inner, B, upper=False), upper=True)
+
+
+def cholesky_inverse(L, upper=False):
+    """The inverse of the matrix whose Cholesky factor is given."""
+    require_matrices(L, "cholesky_inverse", square=True)
+    return cholesky_solve(identity(L.shape[-1], L).expand(L.shape), L, upper)
+
+
+# --- determinants ----------------------------------------------------------------------------------------------------
+
+def det(A):
+    """The determinant. ACLNN has that of the logarithm only."""
+    if A.is_npu:
+        sign, log = _ATEN["linalg_slogdet"](A)
+        return sign * log.exp().to(sign.dtype)
+    return _ATEN["linalg_det"](A)
+
+
+def slogdet(input):
+    """The sign and the logarithm of the size of the determinant."""
+    return return_types.slogdet(*_ATEN["linalg_slogdet"](input))
+
+
+def logdet(input):
+    """The logarithm of the determinant: NaN where that is negative."""
+    sign, log = _ATEN["linalg_slogdet"](input)
+    return sign.log() + log.to(sign.dtype)
+
+
+# --- LU, QR, singular values -----------------------------------------------------------------------------------------
+
+def lu_factor_ex(A, *, pivot=True, check_errors=False):
+    """The compact LU decomposition, its pivots counted from 1, and per matrix 0 or where U has a zero."""
+    return _ATEN["linalg_lu_factor_ex"](A, pivot=pivot, check_errors=check_errors)
+
+
+def lu_factor(A, *, pivot=True):
+    """`lu_factor_ex`, with LinAlgError where a matrix is singular."""
+    factors, pivots, _ = lu_factor_ex(A, pivot=pivot, check_errors=True)
+    return return_types.linalg_lu_factor(factors, pivots)
+
+
+def lu(A, *, pivot=True):
+    """P, L and U with A = P L U; P is empty without pivoting."""
+    factors, pivots, _ = lu_factor_ex(A, pivot=pivot)
+    return return_types.linalg_lu(*_lu_unpack(factors, pivots, True, pivot))
+
+
+def lu_compact(A, pivot=True, get_infos=False):
+    """torch.lu: what lu_factor gives, and the infos where asked for."""
+    factors, pivots, info = lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
+    return (factors, pivots, info) if get_infos else (factors, pivots)
+
+
+def qr(input, some=True):
+    """torch.qr, the older form of linalg.qr."""
+    return return_types.qr(*_ATEN["linalg_qr"](input, "reduced" if some else "complete"))
+
+
+def linalg_svd(A, full_matrices=True, *, driver=None):
+    """U, S and V^H with A = U diag(S) V^H."""
+    return return_types.linalg_svd(*_svd(A, full_matrices, True))
+
+
+def svd(input, some=True, compute_uv=True):
+    """torch.svd: the singular vectors come as V, not as V^H."""
+    if not compute_uv:
+        rows, columns = input.shape[-2:]
+        return return_types.svd(input.new_zeros((*input.shape[:-2], rows, rows)), svdvals(input),
+                                input.new_zeros((*input.shape[:-2], columns, columns)))
+    u, s, vh = _svd(input, not some, True)
+    return return_types.svd(u, s, turned(vh))
+
+
+def svdvals(A, *, driver=None):
+    """The singular values, from the largest to the smallest."""
+    return _svd(A, False, A.requires_grad and is_grad_enabled())[1]
+
+
+def eigvals(A):
+    """The eigenvalues, always complex."""
+    return _ATEN["linalg_eig"](A)[0]
+
+
+def householder_product(A, tau):
+    """The first columns of the product of the reflections I - tau v v^H; each column of A holds a v below a 1."""
+    require_matrices(A, "torch.linalg.householder_product")
+    rows, columns = A.shape[-2:]
+    if rows < columns or tau.shape[-1] > columns:
+        raise RuntimeError("torch.linalg.householder_product: input.shape[-2] must be greater than or equal to "
+                           "input.shape[-1], which must be greater than or equal to tau.shape[-1]")
+    result = identity(rows, A)[:, :columns].expand(*A.shape[:-2], rows, columns)
+    if not tau.shape[-1]:
+        return depending(result.clone(), A, tau)
+    return _reflect(A, tau, result, reversed(range(tau.shape[-1])), adjoint=False)
+
+
+def _reflect(reflectors, tau, matrix, order, adjoint):
+    """The reflections, one after the other, applied to a matrix from the left."""
+    place = _arange(reflectors.shape[-2], device=reflectors.device)
+    for k in order:
+        vector = _where(place > k, reflectors[..., :, k], (place == k).to(reflectors.dtype)).unsqueeze(-1)
+        factor = tau[..., k, None, None]
+        factor = _composite.conj(factor) if adjoint else factor
+        matrix = matrix - factor * _matmul(vector, _matmul(turned(vector), matrix))
+    return matrix
+
+
+def ormqr(input, tau, other, left=True, transpose=False):
+    """The product of the unitary matrix that geqrf has found and `other`."""
+    require_matrices(input, "torch.ormqr")
+    if not left:
+        return turned(ormqr(input, tau, turned(other), True, not transpose))
+    order = range(tau.shape[-1])
+    return _reflect(input, tau, other, order if transpose else reversed(order), adjoint=transpose)
+
+
+# --- rank, pseudo-inverse, condition ---------------------------------------------------------------------------------
+
+def _tolerance(values, shape, atol, rtol):
+    """The size below which a singular value counts as zero."""
+    if rtol is None:
+        some = atol is not None and (isinstance(atol, TensorBase) or atol > 0)
+        spacing = 2.0 ** -52 if values.dtype is float64 else 2.0 ** -23
+        rtol = 0.0 if some and not isinstance(atol, TensorBase) else spacing * max(shape[-2:])
+        if isinstance(atol, TensorBase):
+            rtol = _where(atol > 0, 0.0, rtol).to(values.dtype)
+    relative = values.amax(-1, keepdim=True) * (rtol.unsqueeze(-1) if isinstance(rtol, TensorBase) else rtol)
+    if atol is None:
+        return relative
+    absolute = atol.unsqueeze(-1).to(values.dtype) if isinstance(atol, TensorBase) else _zeros(
+        (), dtype=values.dtype, device=values.device) + atol
+    return _OPS["maximum"](absolute, relative)
+
+
+def _sizes_of_values(A, hermitian):
+    return _ATEN["linalg_eigvalsh"](A).abs() if hermitian else svdvals(A)
+
+
+@with_out
+def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None):
+    """How many singular values are larger than max(atol, rtol * the largest); `tol` is the older name of atol."""
+    require_matrices(A, "linalg.matrix_rank")
+    if tol is not None:
+        atol, rtol = tol, 0.0
+    if 0 in A.shape[-2:]:
+        return _zeros(A.shape[:-2], dtype=int64, device=A.device)
+    values = _sizes_of_values(A.detach(), hermitian)
+    return (values > _tolerance(values, A.shape, atol, rtol)).sum(-1)
+
+
+@with_out
+def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
+    """The pseudo-inverse: singular values up to max(atol, rtol * the largest) count as zero."""
+    require_matrices(A, "linalg.pinv")
+    if 0 in A.shape[-2:]:
+        return depending(A.new_zeros((*A.shape[:-2], A.shape[-1], A.shape[-2])), A)
+    return _pinv_function().apply(A, hermitian, atol, rtol if rcond is None else rcond)
+
+
+def _plain_pinv(A, hermitian, atol, rtol):
+    if hermitian:
+        values, vectors = _eigh(A)
+        left, right, sizes = vectors, turned(vectors), values.abs()
+    else:
+        left, values, right = _svd(A, False, True)
+        left, right, sizes = turned(right), turned(left), values
+    inverse = _where(sizes > _tolerance(sizes, A.shape, atol, rtol), 1 / values, 0.0).to(A.dtype)
+    return _matmul(left * inverse.unsqueeze(-2), right)
+
+
+@functools.cache
+def _pinv_function():
+    """The pseudo-inverse with its derivative for matrices of constant rank; that of the singular vectors has poles."""
+    from mindtorch.autograd import Function
+
+    class Pinv(Function):
+        @staticmethod
+        def forward(ctx, A, hermitian, atol, rtol):
+            result = _plain_pinv(A, hermitian, atol, rtol)
+            ctx.save_for_backward(A, result)
+            return result
+
+        @staticmethod
+        def backward(ctx, grad):
+            A, result = ctx.saved_tensors
+            along = _matmul(turned(grad), result)
+            rows = _matmul(along, turned(result))
+            columns = _matmul(_matmul(turned(result), result), turned(grad) - _matmul(along, A))
+            of_A = columns + rows - _matmul(A, _matmul(result, rows)) - turned(_matmul(result, along))
+            return of_A, None, None, None
+
+    return Pinv
+
+
+def pinverse(input, rcond=1e-15):
+    """torch.pinverse, the older form of linalg.pinv."""
+    return pinv(input, rcond)
+
+
+def lstsq(A, B, rcond=None, *, driver=None):
+    """The X of least |A X - B|, with residuals, rank and singular values as far as the driver finds them."""
+    require_matrices(A, "torch.linalg.lstsq")
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+    driver = driver or "gelsy"
+    vectors = B.dim() == A.dim() - 1 and tuple(B.shape) == tuple(A.shape[:-1])
+    right = B.unsqueeze(-1) if vectors else B
+    if right.shape[-2] != A.shape[-2]:
+        raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
+    rows, columns = A.shape[-2:]
+    solution = _matmul(pinv(A, rcond), right)
+    rank = singular = None
+    if driver != "gels":
+        rank = matrix_rank(A, rtol=rcond)
+    if driver in ("gelsd", "gelss"):
+        singular = svdvals(A.detach())
+    residuals = A.new_zeros((0,)).abs()
+    if rows > columns and driver != "gelsy" and (rank is None or bool((rank == columns).all())):
+        residuals = (_matmul(A, solution) - right).abs().pow(2).sum(-2)
+    solution = solution.squeeze(-1) if vectors else solution
+    nothing = A.new_zeros((0,)).abs()
+    return return_types.linalg_lstsq(solution, residuals, _zeros((0,), dtype=int64, device=A.device)
+                                     if rank is None else rank, nothing if singular is None else singular)
+
+
+@with_out
+def cond(A, p=None):
+    """The condition number: |A| |A^-1| in the matrix norm `p`."""
+    require_matrices(A, "linalg.cond")
+    if p in (None, 2, -2):
+        if 0 in A.shape[-2:]:
+            return A.new_zeros(A.shape[:-2]).abs()
+        values = svdvals(A)
+        return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
+    require_matrices(A, "linalg.cond", square=True)
+    from mindtorch._ops.composite_norms import matrix_norm
+    return matrix_norm(A, p) * matrix_norm(_ATEN["linalg_inv"](A), p)
+
+
+# --- powers and functions --------------------------------------------------------------------------------------------
+
+@with_out
+def matrix_power(A, n):
+    """The product of n times A; of the inverse where n is below 0."""
+    if A.dim() < 2 or A.shape[-1] != A.shape[-2]:
+        require_matrices(A, "linalg.matrix_power", square=True)
+    if n == 0:
+        return depending(identity(A.shape[-1], A).expand(A.shape).clone(), A)
+    if n < 0:
+        A, n = _ATEN["linalg_inv"](A), -n
+    result = None
+    while n:
+        if n % 2:
+            result = A if result is None else _matmul(result, A)
+        n //= 2
+        if n:
+            A = _matmul(A, A)
+    return result if result is not A else A.clone()
+
+
+# Above this 1-norm, the Taylor polynomial of 18 terms is no longer exact in double precision.
+_TAYLOR_BOUND = 1.0
+_TAYLOR_TERMS = 18
+
+
+def matrix_exp(A):
+    """The exponential: a Taylor polynomial of A / 2^k, squared k times."""
+    require_matrices(A, "linalg.matrix_exp", square=True)
+    if not A.numel():
+        return A.clone()
+    norm = A.detach().abs().sum(-2).amax().item()
+    halvings = 0
+    while norm < inf and norm / 2 ** halvings > _TAYLOR_BOUND:
+        halvings += 1
+    scaled = A / 2 ** halvings
+    unit = identity(A.shape[-1], A).expand(A.shape)
+    result = unit
+    for term in range(_TAYLOR_TERMS, 0, -1):
+        result = unit + _matmul(scaled, result) / term
+    for _ in range(halvings):
+        result = _matmul(result, result)
+    return result
+
+
+@with_out
+def multi_dot(tensors):
+    """The product of matrices, in the order of fewest multiplications; the first and the last may be vectors."""
+    tensors = list(tensors)
+    if len(tensors) < 2:
+        raise RuntimeError("multi_dot(): expected at least 2 tensors but got " + str(len(tensors)))
+    first, last = tensors[0].dim() == 1, tensors[-1].dim() == 1
+    if first:
+        tensors[0] = tensors[0].unsqueeze(0)
+    if last:
+        tensors[-1] = tensors[-1].unsqueeze(1)
+    for place, one in enumerate(tensors):
+        if one.dim() != 2:
+            raise RuntimeError(f"multi_dot(): tensor {place} must be 2D but got {one.dim()}D")
+    result = _products.multiply_chain(tensors)
+    if last:
+        result = result.squeeze(-1)
+    return result.squeeze(0) if first else result
+
+
+def vander(x, N=None):
+    """Powers 0, 1, ... N - 1 of every element, along a new last dimension."""
+    count = x.shape[-1] if N is None else N
+    if N is not None and N <= 1:
+        raise RuntimeError(f"N must be greater than 1, got {N}.")
+    columns = [x.new_ones(x.shape) if x.is_floating_point() or x.is_complex() else (x * 0 + 1)]
+    for _ in range(1, count):
+        columns.append(columns[-1] * x)
+    return _OPS["stack"](columns, -1)
+
+
+def old_vander(x, N=None, increasing=False):
+    """torch.vander: of a vector, with falling powers unless `increasing`."""
+    if x.dim() != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    count = x.shape[0] if N is None else N
+    columns = [x * 0 + 1]
+    for _ in range(1, count):
+        columns.append(columns[-1] * x)
+    columns = columns[:count]
+    if not columns:
+        return x.new_zeros((x.shape[0], 0))
+    return _OPS["stack"](columns if increasing else columns[::-1], -1)
+
+
+@with_out
+def vecdot(x, y, *, dim=-1):
+    """Dot products along a dimension, with the conjugate of x."""
+    _composite._require_tensors("linalg_vecdot", x=x, y=y)
+    return (_composite.conj(x) * y).sum(dim)
+
+
+@with_out
+def tensorinv(A, ind=2):
+    """The inverse of A as a map from its last dimensions to its first `ind`."""
+    if ind <= 0:
+        raise RuntimeError("Expected a strictly positive integer for 'ind'")
+    rows = _count(A.shape[:ind])
+    if rows != _count(A.shape[ind:]):
+        raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[ind:]) == "
+                           f"prod(self.shape[:ind]), but got {_count(A.shape[ind:])} != {rows}")
+    return _ATEN["linalg_inv"](A.reshape(rows, rows)).reshape((*A.shape[ind:], *A.shape[:ind]))
+
+
+@with_out
+def tensorsolve(A, B, dims=None):
+    """X of tensordot(A, X) = B."""
+    if dims is not None:
+        dims = [d % A.dim() for d in dims]
+        A = A.permute([d for d in range(A.dim()) if d not in dims] + dims)
+    rest = A.shape[B.dim():]
+    if _count(rest) != B.numel() or A.numel() != B.numel() ** 2:
+        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+                           f"prod(self.shape[:other.ndim]), but got {_count(rest)} != {B.numel()}")
+    return solve(A.reshape(B.numel(), B.numel()), B.reshape(-1)).reshape(tuple(rest))
+
+
+def _count(sizes):
+    count = 1
+    for size in sizes:
+        count *= size
+    return count
+
+
+def cross(input, other, dim=None):
+    """torch.cross: without `dim`, along the first dimension of size 3."""
+    _composite._require_tensors("cross", input=input, other=other)
+    if dim is None:
+        dim = next((d for d, size in enumerate(input.shape) if size == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+    return _ATEN["linalg_cross"](input, other, dim=dim)
+
+
+FUNCTIONS = {
+    "cholesky_inverse": cholesky_inverse, "cholesky_solve": cholesky_solve, "cross": cross, "det": det,
+    "inverse": _ATEN["linalg_inv"], "logdet": logdet, "lu": lu_compact, "lu_solve": lu_solve_method,
+    "matrix_exp": matrix_exp, "matrix_power": matrix_power, "orgqr": householder_product, "ormqr": ormqr,
+    "pinverse": pinverse, "qr": qr, "slogdet": slogdet, "svd": svd, "vander": old_vander,
+}
+METHODS = {name: function for name, function in FUNCTIONS.items() if name != "vander"}

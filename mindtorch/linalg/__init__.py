@@ -1,0 +1,47 @@
+"""torch.linalg: linear algebra."""
+# ruff: noqa: F401 - what is imported here is what the namespace consists of
+from mindtorch._core._gen.namespace import ATEN as _ATEN
+from mindtorch._core.errors import LinAlgError
+from mindtorch._core.view_functions import FUNCTIONS as _VIEWS
+from mindtorch._ops.composite_linalg import (
+    cond,
+    det,
+    eigvals,
+    householder_product,
+    lstsq,
+    lu,
+    lu_factor,
+    lu_factor_ex,
+    lu_solve,
+    matrix_exp,
+    matrix_power,
+    matrix_rank,
+    multi_dot,
+    pinv,
+    solve,
+    solve_ex,
+    solve_triangular,
+    svdvals,
+    tensorinv,
+    tensorsolve,
+    vander,
+    vecdot,
+)
+from mindtorch._ops.composite_linalg import linalg_svd as svd
+from mindtorch._ops.composite_norms import linalg_norm as norm
+from mindtorch._ops.composite_norms import matrix_norm, vector_norm
+
+cholesky, cholesky_ex, cross = _ATEN["linalg_cholesky"], _ATEN["linalg_cholesky_ex"], _ATEN["linalg_cross"]
+eig, eigh, eigvalsh = _ATEN["linalg_eig"], _ATEN["linalg_eigh"], _ATEN["linalg_eigvalsh"]
+inv, inv_ex, qr, slogdet = _ATEN["linalg_inv"], _ATEN["linalg_inv_ex"], _ATEN["linalg_qr"], _ATEN["linalg_slogdet"]
+
+
+def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
+    """The diagonals of a batch of matrices, as a view."""
+    return _VIEWS["diagonal"](A, offset, dim1, dim2)
+
+
+def matmul(input, other, *, out=None):
+    """torch.matmul under another name."""
+    from mindtorch import matmul as multiply
+    return multiply(input, other, out=out)

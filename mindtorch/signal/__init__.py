@@ -1,0 +1,4 @@
+"""torch.signal."""
+from mindtorch.signal import windows
+
+__all__ = ["windows"]

@@ -1,0 +1,111 @@
+"""torch.signal.windows: symmetric windows of M points, or with `sym=False` periodic ones."""
+from math import pi, sqrt
+
+from mindtorch._core.dtype import get_default_dtype
+from mindtorch._core.factories import FUNCTIONS as _FACTORIES
+
+__all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming",
+           "hann", "kaiser", "nuttall"]
+
+
+def _checked(name, M, dtype):
+    if M < 0:
+        raise ValueError(f"{name} requires non-negative window length, got M={M}")
+    dtype = dtype or get_default_dtype()
+    if not dtype.is_floating_point:
+        raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
+    return dtype
+
+
+def _window(name, M, sym, dtype, device, requires_grad, formula):
+    """`formula` of the places 0 ... M - 1 and of the period; a window of one point is 1."""
+    dtype = _checked(name, M, dtype)
+    place = _FACTORIES["arange"](M, dtype=dtype, device=device)
+    result = place * 0 + 1 if M <= 1 else formula(place, M - 1 if sym else M)
+    return result.requires_grad_(requires_grad)
+
+
+def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+    """exp(-|n - center| / tau)."""
+    if tau <= 0:
+        raise ValueError(f"Tau must be positive, got: {tau} instead.")
+    if sym and center is not None:
+        raise ValueError("Center must be None for symmetric windows")
+    return _window("exponential", M, sym, dtype, device, requires_grad,
+                   lambda n, period: (-(n - (period / 2 if center is None else center)).abs() / tau).exp())
+
+
+def cosine(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+    """Half a period of the sine, taken at the middles of its steps."""
+    return _window("cosine", M, sym, dtype, device, requires_grad,
+                   lambda n, period: ((n + 0.5) * (pi / (period + 1))).sin())
+
+
+def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+    """exp(-(n - middle)^2 / (2 std^2))."""
+    if std <= 0:
+        raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
+    return _window("gaussian", M, sym, dtype, device, requires_grad,
+                   lambda n, period: (-((n - period / 2) / (std * sqrt(2))) ** 2).exp())
+
+
+def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+    """I0(beta sqrt(1 - x^2)) / I0(beta), x from -1 to 1."""
+    if beta < 0:
+        raise ValueError(f"beta must be non-negative, got: {beta} instead.")
+
+    def formula(n, period):
+        from mindtorch import i0
+        x = n * (2 / period) - 1
+        return i0((1 - x * x).clamp(min=0).sqrt() * beta) / i0(n.new_full((), beta))
+    return _window("kaiser", M, sym, dtype, device, requires_grad, formula)
+
+
+def general_cosine(M, *, a, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+    """The sum of (-1)^k a[k] cos(k x), x from 0 to 2 pi."""
+    if not isinstance(a, (list, tuple)):
+        raise TypeError("Coefficients must be a list/tuple")
+    if not a:
+        raise ValueError("Coefficients cannot be empty")
+
+    def formula(n, period):
+        total = 0
+        for k, factor in enumerate(a):
+            total = total + (n * (2 * pi * k / period)).cos() * ((-1) ** k * factor)
+        return total
+    return _window("general_cosine", M, sym, dtype, device, requires_grad, formula)
+
+
+def general_hamming(M, *, alpha=0.54, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+    """alpha - (1 - alpha) cos(x), x from 0 to 2 pi."""
+    return general_cosine(M, a=[alpha, 1 - alpha], sym=sym, dtype=dtype, layout=layout, device=device,
+                          requires_grad=requires_grad)
+
+
+def hamming(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+    """general_hamming of 0.54."""
+    return general_hamming(M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
+
+
+def hann(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+    """general_hamming of 0.5."""
+    return general_hamming(M, alpha=0.5, sym=sym, dtype=dtype, layout=layout, device=device,
+                           requires_grad=requires_grad)
+
+
+def blackman(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+    """general_cosine of three terms."""
+    return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, dtype=dtype, layout=layout, device=device,
+                          requires_grad=requires_grad)
+
+
+def bartlett(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+    """A triangle."""
+    return _window("bartlett", M, sym, dtype, device, requires_grad,
+                   lambda n, period: 1 - (n * (2 / period) - 1).abs())
+
+
+def nuttall(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
+    """general_cosine of four terms."""
+    return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], sym=sym, dtype=dtype, layout=layout,
+                          device=device, requires_grad=requires_grad)

@@ -1,0 +1,268 @@
+"""torch.linalg, torch.fft, einsum and their relatives: values, gradients and second gradients, against torch.
+
+Where a decomposition is unique only up to signs or phases, a function of it that does not depend on them is compared.
+"""
+import numpy
+import pytest
+import torch
+
+import mindtorch
+
+
+def arrays(*shapes, dtype="float64", seed=0, spd=False):
+    generator = numpy.random.default_rng(seed)
+    made = []
+    for shape in shapes:
+        array = generator.uniform(-1, 1, shape)
+        if dtype.startswith("complex"):
+            array = array + 1j * generator.uniform(-1, 1, shape)
+        if spd:
+            array = array @ numpy.conj(numpy.swapaxes(array, -1, -2)) + 2 * numpy.eye(shape[-1])
+        made.append(array.astype(dtype))
+    return made
+
+
+def _outer_of(q):
+    return q @ q.transpose(-1, -2)
+
+
+ACLNN_LACKS = ("eig", "lu", "fft", "inv_ex", "cholesky_ex")
+
+# name: (function of the library and tensors, shapes)
+CASES = {
+    "einsum matrix": (lambda lib, a, b: lib.einsum("ij,jk->ik", a, b), ((2, 3), (3, 4))),
+    "einsum batch": (lambda lib, a, b: lib.einsum("...ij,...jk->...ik", a, b), ((2, 2, 3), (3, 4))),
+    "einsum implicit": (lambda lib, a, b: lib.einsum("ba,bc", a, b), ((2, 3), (2, 4))),
+    "einsum trace": (lambda lib, a: lib.einsum("ii", a), ((3, 3),)),
+    "einsum diagonal": (lambda lib, a: lib.einsum("iij->ij", a), ((3, 3, 2),)),
+    "einsum three": (lambda lib, a, b, c: lib.einsum("bn,anm,bm->ba", a, b, c), ((2, 3), (4, 3, 2), (2, 2))),
+    "einsum sum": (lambda lib, a: lib.einsum("ij->j", a), ((2, 3),)),
+    "einsum sublists": (lambda lib, a, b: lib.einsum(a, [0, 1], b, [1, 2], [2, 0]), ((2, 3), (3, 4))),
+    "einsum sublist ellipsis": (lambda lib, a, b: lib.einsum(a, [..., 1], b, [..., 1], [...]), ((2, 3), (2, 3))),
+    "einsum outer": (lambda lib, a, b: lib.einsum("i,j->ij", a, b), ((2,), (3,))),
+    "einsum broadcast": (lambda lib, a, b: lib.einsum("...i,...i->...", a, b), ((1, 3), (4, 3))),
+    "einsum size one": (lambda lib, a, b: lib.einsum("ij,jk->ik", a, b), ((2, 1), (3, 4))),
+    "tensordot": (lambda lib, a, b: lib.tensordot(a, b, dims=2), ((2, 3, 4), (3, 4, 5))),
+    "tensordot lists": (lambda lib, a, b: lib.tensordot(a, b, dims=([1, 0], [0, 1])), ((3, 4, 5), (4, 3, 2))),
+    "inner": (lambda lib, a, b: lib.inner(a, b), ((2, 3), (4, 3))),
+    "outer": (lambda lib, a, b: lib.outer(a, b), ((2,), (3,))),
+    "kron": (lambda lib, a, b: lib.kron(a, b), ((2, 3), (4,))),
+    "vdot": (lambda lib, a, b: lib.vdot(a, b), ((3,), (3,))),
+    "chain_matmul": (lambda lib, *m: lib.chain_matmul(*m), ((2, 3), (3, 4), (4, 2))),
+    "multi_dot": (lambda lib, *m: lib.linalg.multi_dot(m), ((3,), (3, 4), (4, 2), (2,))),
+    "baddbmm": (lambda lib, a, b, c: lib.baddbmm(a, b, c, beta=2, alpha=3), ((3, 5), (2, 3, 4), (2, 4, 5))),
+    "addbmm": (lambda lib, a, b, c: lib.addbmm(a, b, c, beta=2, alpha=3), ((3, 5), (2, 3, 4), (2, 4, 5))),
+    "addbmm row": (lambda lib, a, b, c: lib.addbmm(a, b, c), ((5,), (2, 3, 4), (2, 4, 5))),
+    "addbmm number": (lambda lib, a, b, c: lib.addbmm(a, b, c), ((), (2, 3, 4), (2, 4, 5))),
+    "addmv": (lambda lib, a, b, c: lib.addmv(a, b, c, beta=2, alpha=3), ((2,), (2, 3), (3,))),
+    "addr": (lambda lib, a, b, c: lib.addr(a, b, c, beta=2, alpha=3), ((2, 3), (2,), (3,))),
+    "cross": (lambda lib, a, b: lib.cross(a, b, dim=1), ((2, 3), (2, 3))),
+    "linalg.cross": (lambda lib, a, b: lib.linalg.cross(a, b), ((1, 3), (4, 3))),
+    "vecdot": (lambda lib, a, b: lib.linalg.vecdot(a, b), ((2, 3), (2, 3))),
+    "vector_norm": (lambda lib, a: lib.linalg.vector_norm(a, 3, dim=1), ((2, 3, 2),)),
+    "vector_norm inf": (lambda lib, a: lib.linalg.vector_norm(a, float("inf"), dim=1), ((2, 3),)),
+    "norm half": (lambda lib, a: lib.linalg.vector_norm(a, 0.5), ((2, 3),)),
+    "matrix_norm": (lambda lib, a: lib.linalg.matrix_norm(a), ((2, 3, 2),)),
+    "matrix_norm nuc": (lambda lib, a: lib.linalg.matrix_norm(a, "nuc", dim=(0, 2)), ((2, 3, 2),)),
+    "matrix_norm 1": (lambda lib, a: lib.linalg.matrix_norm(a, 1, keepdim=True), ((2, 3, 2),)),
+    "matrix_norm -2": (lambda lib, a: lib.linalg.matrix_norm(a, -2), ((2, 3, 2),)),
+    "linalg.norm": (lambda lib, a: lib.linalg.norm(a, 2), ((3, 2),)),
+    "norm": (lambda lib, a: lib.norm(a, dim=(0, 1)), ((3, 2),)),
+    "inv": (lambda lib, a: lib.linalg.inv(a), ((2, 3, 3),)),
+    "inv_ex": (lambda lib, a: lib.linalg.inv_ex(a)[0], ((2, 3, 3),)),
+    "solve": (lambda lib, a, b: lib.linalg.solve(a, b), ((2, 3, 3), (3, 2))),
+    "solve vector": (lambda lib, a, b: lib.linalg.solve(a, b), ((3, 3), (3,))),
+    "solve right": (lambda lib, a, b: lib.linalg.solve(a, b, left=False), ((3, 3), (2, 3))),
+    "solve_triangular": (lambda lib, a, b: lib.linalg.solve_triangular(a, b, upper=True), ((3, 3), (2, 3, 2))),
+    "solve_triangular right": (lambda lib, a, b: lib.linalg.solve_triangular(
+        a, b, upper=False, left=False, unitriangular=True), ((3, 3), (2, 3))),
+    "triangular_solve": (lambda lib, b, a: lib.triangular_solve(b, a, True, True)[0], ((3, 2), (3, 3))),
+    "det": (lambda lib, a: lib.linalg.det(a), ((2, 3, 3),)),
+    "slogdet": (lambda lib, a: lib.linalg.slogdet(a)[1], ((2, 3, 3),)),
+    "qr": (lambda lib, a: lib.linalg.qr(a), ((4, 3),)),
+    "qr wide": (lambda lib, a: lib.linalg.qr(a), ((2, 4),)),
+    "qr complete": (lambda lib, a: lib.linalg.qr(a, "complete"), ((3, 3),)),
+    "svdvals": (lambda lib, a: lib.linalg.svdvals(a), ((3, 4),)),
+    "svd": (lambda lib, a: (lambda u, s, vh: (_outer_of(u), s, _outer_of(vh.transpose(-1, -2))))(
+        *lib.linalg.svd(a, full_matrices=False)), ((4, 2),)),
+    "eigh": (lambda lib, a: (lambda w, v: (w, _outer_of(v * w.unsqueeze(-2))))(
+        *lib.linalg.eigh(a + a.transpose(-1, -2))), ((3, 3),)),
+    "eigvalsh": (lambda lib, a: lib.linalg.eigvalsh(a + a.transpose(-1, -2)), ((3, 3),)),
+    "lu": (lambda lib, a: lib.linalg.lu(a)[1:], ((3, 3),)),
+    "lu tall": (lambda lib, a: lib.linalg.lu(a)[1:], ((4, 2),)),
+    "lu wide": (lambda lib, a: lib.linalg.lu(a)[1:], ((2, 4),)),
+    "lu_solve": (lambda lib, a, b: lib.linalg.lu_solve(*lib.linalg.lu_factor(a), b), ((3, 3), (3, 2))),
+    "lu_solve adjoint": (lambda lib, a, b: lib.linalg.lu_solve(
+        *lib.linalg.lu_factor(a), b, adjoint=True, left=False), ((3, 3), (2, 3))),
+    "householder_product": (lambda lib, a, t: lib.linalg.householder_product(a, t), ((4, 3), (2,))),
+    "ormqr": (lambda lib, a, t, b: lib.ormqr(a, t, b), ((3, 3), (3,), (3, 2))),
+    "pinv": (lambda lib, a: lib.linalg.pinv(a), ((2, 4, 3),)),
+    "pinv wide": (lambda lib, a: lib.linalg.pinv(a), ((2, 4),)),
+    "lstsq": (lambda lib, a, b: lib.linalg.lstsq(a, b)[0], ((4, 2), (4, 3))),
+    "matrix_exp": (lambda lib, a: lib.linalg.matrix_exp(a * 3), ((2, 3, 3),)),
+    "matrix_power": (lambda lib, a: lib.linalg.matrix_power(a, 5), ((3, 3),)),
+    "matrix_power inverse": (lambda lib, a: lib.linalg.matrix_power(a, -2), ((3, 3),)),
+    "cond": (lambda lib, a: lib.linalg.cond(a), ((2, 3, 3),)),
+    "vander": (lambda lib, a: lib.linalg.vander(a, N=4), ((2, 3),)),
+    "tensorinv": (lambda lib, a: lib.linalg.tensorinv(a), ((2, 3, 6),)),
+    "tensorsolve": (lambda lib, a, b: lib.linalg.tensorsolve(a, b), ((2, 3, 6), (2, 3))),
+    "fft.rfft": (lambda lib, a: lib.fft.irfft(lib.fft.rfft(a, n=6), n=5), ((2, 5),)),
+    "fft.irfft": (lambda lib, a: lib.fft.irfft(lib.fft.rfft(a), n=4), ((2, 5),)),
+    "fft.fftn": (lambda lib, a: lib.fft.hfft(lib.fft.fftn(a, norm="ortho")), ((2, 5),)),
+    "fft.hfft": (lambda lib, a: lib.fft.hfft(a), ((2, 5),)),
+    "fft.ihfft2": (lambda lib, a: lib.fft.hfft(lib.fft.ihfft2(a)), ((2, 5),)),
+}
+POSITIVE = {"cholesky": (lambda lib, a: lib.linalg.cholesky(a), ((2, 3, 3),)),
+            "cholesky upper": (lambda lib, a: lib.linalg.cholesky(a, upper=True), ((3, 3),)),
+            "cholesky_ex": (lambda lib, a: lib.linalg.cholesky_ex(a)[0], ((3, 3),)),
+            "cholesky_solve": (lambda lib, a: lib.cholesky_solve(a, lib.linalg.cholesky(a)), ((3, 3),)),
+            "cholesky_inverse": (lambda lib, a: lib.cholesky_inverse(lib.linalg.cholesky(a)), ((3, 3),)),
+            "logdet": (lambda lib, a: lib.logdet(a), ((2, 3, 3),))}
+
+
+def flat(results):
+    return list(results) if isinstance(results, (tuple, list)) else [results]
+
+
+def total(lib, results):
+    """A number that every element of every result weighs on differently."""
+    weighed = [(one * (lib.arange(one.numel(), dtype=one.dtype, device=one.device).reshape(one.shape) + 1)).sum()
+               for one in flat(results)]
+    return sum(weighed[1:], weighed[0])
+
+
+def derivatives(lib, function, values, device, twice):
+    """Results, gradients, and the gradients of the gradients' squares."""
+    tensors = [lib.tensor(v, device=device, requires_grad=True) for v in values]
+    results = function(lib, *tensors)
+    first = lib.autograd.grad(total(lib, results), tensors, create_graph=twice)
+    squares = [(one * one).sum() for one in first if one.requires_grad]
+    second = lib.autograd.grad(sum(squares[1:], squares[0]), tensors, allow_unused=True) if squares else ()
+    return flat(results), first, second
+
+
+def compare(ours, theirs, tolerance):
+    assert len(ours) == len(theirs)
+    for one, other in zip(ours, theirs, strict=True):
+        assert str(one.dtype) == str(other.dtype)
+        numpy.testing.assert_allclose(one.detach().cpu().numpy(), other.detach().numpy(force=True), rtol=tolerance,
+                                      atol=tolerance)
+
+
+@pytest.mark.filterwarnings("ignore:.*deprecated:UserWarning")
+@pytest.mark.parametrize("name", [*CASES, *POSITIVE])
+def test_derivatives(name, device):
+    dtype = "float64" if device == "cpu" else "float32"
+    function, shapes = (CASES | POSITIVE)[name]
+    values = arrays(*shapes, dtype=dtype, spd=name in POSITIVE)
+    if device == "npu" and name.startswith(ACLNN_LACKS):
+        with pytest.raises(NotImplementedError):
+            function(mindtorch, *(mindtorch.tensor(value, device=device) for value in values))
+        return
+    twice = device == "cpu" and name not in ("ormqr", "householder_product")
+    theirs = derivatives(torch, function, values, "cpu", twice)
+    ours = derivatives(mindtorch, function, values, device, twice)
+    tolerance = 1e-7 if dtype == "float64" else 5e-3
+    for one, other in zip(ours[:2], theirs[:2], strict=True):
+        compare(one, other, tolerance)
+    for one, other in zip(ours[2], theirs[2], strict=False):       # empty where a library knows that they are zero
+        if one is not None and other is not None:
+            compare([one], [other], tolerance)
+
+
+COMPLEX = ("einsum matrix", "tensordot", "kron", "vdot", "inv", "solve", "det", "svdvals", "qr", "matrix_exp", "lu",
+           "solve_triangular", "pinv", "cond", "vector_norm", "matrix_norm", "cross", "cholesky", "cholesky_solve",
+           "householder_product", "lu_solve")
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex(name):
+    function, shapes = (CASES | POSITIVE)[name]
+    values = arrays(*shapes, dtype="complex128", spd=name in POSITIVE)
+    theirs = flat(function(torch, *map(torch.tensor, values)))
+    ours = flat(function(mindtorch, *map(mindtorch.tensor, values)))
+    compare(ours, theirs, 1e-9)
+    for lib, found in ((torch, theirs), (mindtorch, ours)):
+        tensors = [lib.tensor(v, requires_grad=True) for v in values]
+        size = sum((one.abs() ** 2).sum() for one in flat(function(lib, *tensors)))
+        found[:] = lib.autograd.grad(size, tensors)
+    compare(ours, theirs, 1e-8)
+
+
+def test_singular_lu():
+    for lib in (torch, mindtorch):
+        with pytest.raises(RuntimeError, match=r"U\[1,1\] is zero"):
+            lib.linalg.lu_factor(lib.zeros(2, 2))
+
+
+ERRORS = {
+    "singular inverse": lambda lib: lib.linalg.inv(lib.zeros(2, 2)),
+    "singular solve": lambda lib: lib.linalg.solve(lib.zeros(2, 2), lib.ones(2)),
+    "not positive definite": lambda lib: lib.linalg.cholesky(lib.zeros(2, 2)),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_linalg_errors(name):
+    with pytest.raises(torch.linalg.LinAlgError):
+        ERRORS[name](torch)
+    with pytest.raises(mindtorch.linalg.LinAlgError):
+        ERRORS[name](mindtorch)
+    assert issubclass(mindtorch.linalg.LinAlgError, RuntimeError)
+
+
+WRONG = {
+    "einsum unknown output": lambda lib: lib.einsum("ij->k", lib.ones(2, 2)),
+    "einsum operands": lambda lib: lib.einsum("ij,jk", lib.ones(2, 2)),
+    "einsum ranks": lambda lib: lib.einsum("ijk", lib.ones(2, 2)),
+    "einsum sizes": lambda lib: lib.einsum("ij,jk", lib.ones(2, 3), lib.ones(4, 2)),
+    "einsum repeated": lambda lib: lib.einsum("ij->ii", lib.ones(2, 2)),
+    "tensordot sizes": lambda lib: lib.tensordot(lib.ones(2, 3), lib.ones(2, 3), dims=([0], [1])),
+    "matrix_norm of a vector": lambda lib: lib.linalg.matrix_norm(lib.ones(3)),
+    "matrix_norm order": lambda lib: lib.linalg.matrix_norm(lib.ones(3, 3), 3),
+    "inv not square": lambda lib: lib.linalg.inv(lib.ones(2, 3)),
+    "solve shapes": lambda lib: lib.linalg.solve(lib.ones(3, 3), lib.ones(2, 2)),
+    "qr mode": lambda lib: lib.linalg.qr(lib.ones(3, 3), "raw"),
+    "fft size": lambda lib: lib.fft.fft(lib.ones(3), n=0),
+    "fft dim": lambda lib: lib.fft.fft(lib.ones(3), dim=1),
+    "rfft of complex": lambda lib: lib.fft.rfft(lib.ones(3, dtype=lib.complex64)),
+    "fft norm": lambda lib: lib.fft.fft(lib.ones(3), norm="half"),
+    "multi_dot of one": lambda lib: lib.linalg.multi_dot([lib.ones(3, 3)]),
+    "integers": lambda lib: lib.linalg.inv(lib.ones(3, 3, dtype=lib.int32)),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_arguments(name):
+    with pytest.raises(Exception) as theirs:      # noqa: PT011 - whatever torch raises
+        WRONG[name](torch)
+    with pytest.raises(theirs.type):
+        WRONG[name](mindtorch)
+
+
+FFTS = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2", "hfft2", "ihfft2", "fftn",
+        "ifftn", "rfftn", "irfftn", "hfftn", "ihfftn")
+
+
+@pytest.mark.parametrize("norm", [None, "forward", "ortho"])
+@pytest.mark.parametrize("name", FFTS)
+def test_ffts(name, norm):
+    for dtype in ("float32", "float64", "complex64", "int64"):
+        value = (arrays((3, 4, 5), dtype=dtype if dtype != "int64" else "float64")[0] * 9).astype(dtype)
+        if name.startswith(("r", "ih")) and dtype == "complex64":
+            continue
+        plural = name.endswith(("2", "n"))
+        for options in ({}, {"s": (3, 6), "dim": (0, 2)} if plural else {"n": 3, "dim": 1}):
+            theirs = getattr(torch.fft, name)(torch.tensor(value), norm=norm, **options)
+            ours = getattr(mindtorch.fft, name)(mindtorch.tensor(value), norm=norm, **options)
+            compare([ours], [theirs], 1e-4)
+
+
+def test_frequencies():
+    for size in (4, 5):
+        for lib_name in ("fftfreq", "rfftfreq"):
+            compare([getattr(mindtorch.fft, lib_name)(size, 0.5)], [getattr(torch.fft, lib_name)(size, 0.5)], 1e-6)
+        for lib_name in ("fftshift", "ifftshift"):
+            value = numpy.arange(size * 3.0).reshape(size, 3)
+            compare([getattr(mindtorch.fft, lib_name)(mindtorch.tensor(value))],
+                    [getattr(torch.fft, lib_name)(torch.tensor(value))], 0)
