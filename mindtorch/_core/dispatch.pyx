@@ -469,3 +469,54 @@ cdef int check_softshrink(TensorBase self, const Scalar *lambd) except -1:
         raise RuntimeError(f"lambda must be in range [0, {largest.get(self.dtype, 1.7976931348623157e308):g}] for "
                            f"input dtype {code_name(self.dtype)}, but found {lambd.real:g}")
     return 0
+
+
+cdef int check_classes(TensorBase target) except -1:
+    if target.dtype != Long and target.dtype != Byte:
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {code_name(target.dtype)}")
+    return 0
+
+
+cdef int nll_loss(Shape *shape, TensorBase self, TensorBase target, TensorBase weight, int64_t reduction) except -1:
+    if self.ndim != 1 and self.ndim != 2:
+        raise RuntimeError("input tensor should be 1D or 2D")
+    if target.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    cdef int64_t samples = self.sizes[0] if self.ndim == 2 else 1
+    cdef int64_t classes = self.sizes[self.ndim - 1]
+    if target.numel != samples:
+        raise RuntimeError(f"size mismatch (got input: {shape_text(self.ndim, self.sizes)}, target: "
+                           f"{shape_text(target.ndim, target.sizes)})")
+    if weight is not None and (weight.ndim != 1 or weight.sizes[0] != classes):
+        raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no classes but got "
+                           f"weight tensor of shape: {shape_text(weight.ndim, weight.sizes)}")
+    shape.ndim = 1 if reduction == 0 and self.ndim == 2 else 0
+    shape.sizes[0] = samples
+    return 0
+
+
+cdef int check_embedding(TensorBase weight, TensorBase indices) except -1:
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if indices.dtype != Long and indices.dtype != Int:
+        name = code_name(indices.dtype)
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"torch.{name}Tensor instead (while checking arguments for embedding)")
+    return 0
+
+
+cdef int embedding(Shape *shape, TensorBase weight, TensorBase indices) except -1:
+    cdef int i
+    for i in range(indices.ndim):
+        shape.sizes[i] = indices.sizes[i]
+    shape.sizes[indices.ndim] = weight.sizes[1]
+    shape.ndim = indices.ndim + 1
+    return 0
+
+
+cdef int embedding_table(Shape *shape, TensorBase grad_output, int64_t num_weights) except -1:
+    shape.ndim = 2
+    shape.sizes[0] = num_weights
+    shape.sizes[1] = grad_output.sizes[grad_output.ndim - 1]
+    return 0

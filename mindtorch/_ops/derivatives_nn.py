@@ -67,3 +67,9 @@ def log_softmax_grad_backward(grad, output, dim):
 def log_softmax_double_backward(grad, grad_output, output, dim):
     """By output, of the same."""
     return -grad * output.exp() * grad_output.sum(dim, keepdim=True)
+
+
+def embedding_double_backward(grad, indices, padding_idx):
+    """By grad_output, of embedding_dense_backward: the rows asked for, 0 for the padding."""
+    rows = ops.embedding(grad, indices)
+    return rows if padding_idx < 0 else rows * (indices != padding_idx).unsqueeze(-1)

@@ -31,6 +31,46 @@ from mindtorch.nn._functional_activation import (  # noqa: F401 - the namespace 
     tanhshrink,
     threshold,
 )
+from mindtorch.nn._functional_loss import (  # noqa: F401
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cosine_embedding_loss,
+    cross_entropy,
+    gaussian_nll_loss,
+    hinge_embedding_loss,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    margin_ranking_loss,
+    mse_loss,
+    multi_margin_loss,
+    multilabel_soft_margin_loss,
+    nll_loss,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+)
+from mindtorch.nn._functional_norm import (  # noqa: F401
+    alpha_dropout,
+    batch_norm,
+    cosine_similarity,
+    dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    embedding,
+    feature_alpha_dropout,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    local_response_norm,
+    normalize,
+    one_hot,
+    pairwise_distance,
+    rms_norm,
+)
 
 _addmm, _matmul = _ops.FUNCTIONS["addmm"], _ops.FUNCTIONS["matmul"]
 

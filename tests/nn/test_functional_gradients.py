@@ -42,7 +42,8 @@ def derivatives(lib, call, arrays, device, second=True):
         found += [lib.zeros_like(t) if one is None else one for one, t in zip(again, tensors, strict=True)]
     elif second:
         found += [lib.zeros_like(t) for t in tensors]
-    return [np.array(one.detach().cpu().tolist(), "float32") for one in found]
+    # + 0: some of torch's zeros have no memory
+    return [np.array((one.detach() + 0).tolist(), "float32") for one in found]
 
 
 @pytest.mark.parametrize(("name", "options"), ACTIVATIONS, ids=str)
@@ -63,3 +64,104 @@ def test_activations_in_place(name, device):
     assert result is x
     expected = getattr(theirs, name)(torch.tensor(numbers((4, 6), 0.0)))
     np.testing.assert_allclose(np.array(x.cpu().tolist()), expected.numpy(), rtol=2e-5, atol=2e-6)
+
+
+CLASSES = np.array([1, 0, 3, 2])
+TARGETS = (np.arange(24).reshape(4, 6) % 5 + 1) / 7
+SIGNS = np.where(np.arange(24).reshape(4, 6) % 3 == 0, -1.0, 1.0)
+
+
+def constant(lib, array, device):
+    """What no gradient is asked of; integers are classes."""
+    array = np.asarray(array)
+    return lib.tensor(array if array.dtype.kind == "i" else array.astype("float32"), device=device)
+
+
+# name, the differentiable inputs' shapes, the constants, options
+LOSSES = [
+    ("mse_loss", [(4, 6)], [TARGETS], {}), ("l1_loss", [(4, 6)], [TARGETS], {"reduction": "sum"}),
+    ("smooth_l1_loss", [(4, 6)], [TARGETS], {"beta": 0.7}), ("huber_loss", [(4, 6)], [TARGETS], {"delta": 0.7}),
+    ("kl_div", [(4, 6)], [TARGETS], {"reduction": "batchmean"}),
+    ("kl_div", [(4, 6)], [TARGETS], {"reduction": "sum", "log_target": True}),
+    ("poisson_nll_loss", [(4, 6)], [TARGETS * 4], {"full": True}),
+    ("soft_margin_loss", [(4, 6)], [SIGNS], {"reduction": "none"}), ("hinge_embedding_loss", [(4, 6)], [SIGNS], {}),
+    ("margin_ranking_loss", [(4, 6), (4, 6)], [SIGNS], {"margin": 0.3}),
+    ("cosine_embedding_loss", [(4, 6), (4, 6)], [SIGNS[0, :4]], {"margin": 0.1}),
+    ("binary_cross_entropy_with_logits", [(4, 6)], [TARGETS], {}),
+    ("multilabel_soft_margin_loss", [(4, 6)], [TARGETS], {}),
+    ("triplet_margin_loss", [(4, 6), (4, 6), (4, 6)], [], {"swap": True}),
+    ("multi_margin_loss", [(4, 6)], [CLASSES], {"p": 2}), ("nll_loss", [(4, 6)], [CLASSES], {"reduction": "none"}),
+    ("nll_loss", [(4, 6, 3)], [np.arange(12).reshape(4, 3) % 6], {"ignore_index": 2}),
+    ("cross_entropy", [(4, 6)], [CLASSES], {}), ("cross_entropy", [(4, 6)], [TARGETS], {"label_smoothing": 0.2}),
+    ("cross_entropy", [(4, 6)], [CLASSES], {"label_smoothing": 0.2, "ignore_index": 3, "reduction": "sum"}),
+    ("cosine_similarity", [(4, 6), (4, 6)], [], {}), ("pairwise_distance", [(4, 6), (4, 6)], [], {"p": 3}),
+    ("normalize", [(4, 6)], [], {}), ("local_response_norm", [(2, 5, 3)], [], {"size": 3}),
+]
+
+
+@pytest.mark.parametrize(("name", "shapes", "constants", "options"), LOSSES,
+                         ids=[f"{name}-{options}" for name, _, _, options in LOSSES])
+def test_losses(name, shapes, constants, options, device):
+    def results(lib, functions, device):
+        rest = [constant(lib, array, device) for array in constants]
+
+        def call(*tensors):
+            return getattr(functions, name)(*tensors, *rest, **options)
+        second = not any(word in name for word in ("hinge", "margin", "distance"))      # not smooth
+        return derivatives(lib, call, [numbers(s, 0.4 * i) for i, s in enumerate(shapes)], device, second)
+    for one, other in zip(results(mindtorch, ours, device), results(torch, theirs, "cpu"), strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-3, atol=2e-5)
+
+
+def _normalisation(name, options, *shapes):
+    return pytest.param(name, options, shapes, id=f"{name}-{options}")
+
+
+@pytest.mark.parametrize(("name", "options", "shapes"), [
+    _normalisation("layer_norm", {"normalized_shape": (6,)}, (4, 6), (6,), (6,)),
+    _normalisation("layer_norm", {"normalized_shape": (5, 3)}, (2, 5, 3), (5, 3)),
+    _normalisation("rms_norm", {"normalized_shape": (6,)}, (4, 6), (6,)),
+    _normalisation("group_norm", {"num_groups": 2}, (3, 4, 5), (4,), (4,)),
+    _normalisation("instance_norm", {}, (3, 4, 5)),
+    _normalisation("batch_norm", {"training": True}, (3, 4, 5), (4,), (4,)),
+    _normalisation("batch_norm", {"training": False}, (3, 4), (4,), (4,)),
+])
+def test_normalisation(name, options, shapes, device):
+    """Values, gradients and running statistics."""
+    def results(lib, functions, device):
+        given = dict(options)
+        if name == "batch_norm":
+            given["running_mean"] = lib.zeros(4, device=device)
+            given["running_var"] = lib.ones(4, device=device) * 2
+
+        def call(x, *parameters):
+            return getattr(functions, name)(x, **dict(zip(("weight", "bias"), parameters, strict=False)), **given)
+        found = derivatives(lib, call, [numbers(s, 0.4 * i) for i, s in enumerate(shapes)], device)
+        return found + [np.array(given[key].tolist()) for key in ("running_mean", "running_var") if key in given]
+    for one, other in zip(results(mindtorch, ours, device), results(torch, theirs, "cpu"), strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-3, atol=2e-4)
+
+
+@pytest.mark.parametrize("options", [{}, {"padding_idx": 1}, {"scale_grad_by_freq": True}], ids=str)
+def test_embedding(options, device):
+    def results(lib, functions, device):
+        indices = constant(lib, [[0, 1, 4], [1, 1, 0]], device)
+        return derivatives(lib, lambda weight: functions.embedding(indices, weight, **options), [numbers((5, 3), 0)],
+                           device, second=False)
+    for one, other in zip(results(mindtorch, ours, device), results(torch, theirs, "cpu"), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["dropout", "dropout2d", "dropout3d"])
+def test_dropout(name, device):
+    """Zeros with the probability asked for, the rest scaled; the gradient is the mask."""
+    x = mindtorch.ones(40, 30, 4, 1, 5, device=device).requires_grad_(True)
+    y = getattr(ours, name)(x, 0.25)
+    y.sum().backward()
+    values = np.array(y.tolist())
+    assert set(np.unique(np.round(values, 4))) == {0.0, 1.3333}
+    assert abs((values == 0).mean() - 0.25) < 0.06
+    np.testing.assert_array_equal(np.array(x.grad.tolist()), values)
+    assert getattr(ours, name)(x, 0.25, training=False) is x
+    with pytest.raises(ValueError, match="dropout probability has to be between 0 and 1, but got 2"):
+        getattr(ours, name)(x, 2)

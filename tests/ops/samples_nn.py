@@ -1,5 +1,5 @@
 """Samples of what neural networks need: activation functions, normalisation, losses."""
-from samples import sample
+from samples import FLOATING, sample
 
 
 def _floats(make):
@@ -114,3 +114,46 @@ def threshold_backward(make):
 def softmax_backward(make):
     for shape, dim in (((2, 3), 1), ((2, 3), 0), ((2, 3, 4), -2), ((), 0), ((0, 3), 1)):
         yield (make(*shape), make(*shape), dim), {"input_dtype": make.dtype}
+
+
+def _classes(make, count, classes):
+    return make(count, low=0, high=classes - 1, dtype="int64")
+
+
+@sample
+def nll_loss(make):
+    for reduction in (0, 1, 2):
+        yield (make(4, 3), _classes(make, 4, 3), None, reduction, -100), {}
+        yield (make(4, 3), _classes(make, 4, 3), make(3, low=0.5), reduction, 1), {}
+        if reduction:                   # without, the total weight of one sample means nothing
+            yield (make(3), make(low=0, high=2, dtype="int64"), None, reduction, -100), {}
+        yield (make(0, 3), _classes(make, 0, 3), None, reduction, -100), {}
+    yield (make(4, 3), _classes(make, 3, 3), None, 1, -100), {}
+    yield (make(4, 3), _classes(make, 4, 3), make(2), 1, -100), {}
+    yield (make(4, 3), make(4, dtype="float32"), None, 1, -100), {}
+    yield (make(4, 3, 2), _classes(make, 4, 3), None, 1, -100), {}
+
+
+@sample
+def nll_loss_backward(make):
+    for reduction in (0, 1, 2):
+        grad = make(4) if reduction == 0 else make()
+        yield (grad, make(4, 3), _classes(make, 4, 3), None, reduction, -100, make(low=4, high=4)), {}
+        yield (grad, make(4, 3), _classes(make, 4, 3), make(3, low=0.5), reduction, 1, make(low=2, high=3)), {}
+
+
+@sample
+def embedding(make):
+    for shape in ((4,), (2, 3), (), (0,)):
+        yield (make(5, 3), make(*shape, low=0, high=4, dtype="int64")), {}
+    yield (make(5, 3), make(4, low=0, high=4, dtype="int32")), {}
+    yield (make(5, 3), make(4, dtype="float32")), {}
+    yield (make(5), make(4, low=0, high=4, dtype="int64")), {}
+
+
+@sample
+def embedding_backward(make):
+    for by_frequency in (False, True) if make.dtype in FLOATING else (False,):
+        for padding in (-1, 2):
+            indices = make(2, 4, low=0, high=4, dtype="int64")
+            yield (make(2, 4, 3), indices, 5, padding, by_frequency), {}

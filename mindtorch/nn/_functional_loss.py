@@ -1,0 +1,325 @@
+"""Losses of torch.nn.functional, with torch's shapes and errors. They are written with other operators."""
+import math
+import warnings
+
+from mindtorch._core._gen.namespace import ATEN as _ATEN
+from mindtorch._ops.derivatives import ops as _ops
+from mindtorch.nn._functional_norm import pairwise_distance
+
+_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+
+
+def _legacy(size_average, reduce, reduction):
+    """`reduction`, or what the two deprecated flags say."""
+    if size_average is None and reduce is None:
+        return reduction
+    size_average, reduce = size_average is None or size_average, reduce is None or reduce
+    chosen = "none" if not reduce else "mean" if size_average else "sum"
+    warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{chosen}' instead.",
+                  stacklevel=3)
+    return chosen
+
+
+def _reduced(loss, reduction):
+    if reduction not in _REDUCTIONS:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+
+
+def _warn_sizes(name, input, target):
+    if target.shape != input.shape:
+        warnings.warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This "
+                      "will likely lead to incorrect results due to broadcasting. Please ensure they have the same "
+                      "size.", stacklevel=3)
+
+
+def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """The squared difference."""
+    _warn_sizes("mse_loss", input, target)
+    return _weighted((input - target) ** 2, weight, _legacy(size_average, reduce, reduction))
+
+
+def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """The absolute difference."""
+    _warn_sizes("l1_loss", input, target)
+    return _weighted((input - target).abs(), weight, _legacy(size_average, reduce, reduction))
+
+
+def _weighted(loss, weight, reduction):
+    """With weights, the mean is that of the weights."""
+    if weight is None:
+        return _reduced(loss, reduction)
+    if reduction == "mean":
+        return (loss * weight).sum() / weight.expand(loss.shape).sum()
+    return _reduced(loss * weight, reduction)
+
+
+def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+    """Half the squared difference over `beta` below `beta`, the absolute difference less beta / 2 above."""
+    _warn_sizes("smooth_l1_loss", input, target)
+    reduction = _legacy(size_average, reduce, reduction)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    distance = (input - target).abs()
+    if beta == 0:
+        return _reduced(distance, reduction)
+    return _reduced(_ops.where(distance < beta, 0.5 * distance * distance / beta, distance - 0.5 * beta), reduction)
+
+
+def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+    """Half the squared difference below `delta`, delta * (difference - delta / 2) above."""
+    _warn_sizes("huber_loss", input, target)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    distance = (input - target).abs()
+    loss = _ops.where(distance <= delta, 0.5 * distance * distance, delta * (distance - 0.5 * delta))
+    return _weighted(loss, weight, reduction)
+
+
+def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+    """target * (log(target) - input); with log_target, `target` is a logarithm already."""
+    reduction = _legacy(size_average, reduce, reduction)
+    if log_target:
+        loss = target.exp() * (target - input)
+    else:
+        positive = target > 0
+        entropy = target * _ops.where(positive, target, _ops.ones_like(target)).log()
+        loss = _ops.where(target == 0, _ops.zeros_like(target), entropy) - target * input
+        loss = _ops.where(target < 0, _ops.full_like(loss, math.nan), loss)
+    if reduction == "batchmean":
+        return loss.sum() / input.size(0) if input.dim() else loss.sum()
+    if reduction == "mean":
+        warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
+                      "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
+                      "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
+                      stacklevel=2)
+    return _reduced(loss, reduction)
+
+
+def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None,
+                     reduction="mean"):
+    """exp(input) - target * input, or input - target * log(input + eps); `full` adds Stirling's term."""
+    reduction = _legacy(size_average, reduce, reduction)
+    if reduction not in _REDUCTIONS:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        above = _ops.where(target > 1, target, _ops.ones_like(target))
+        stirling = above * above.log() - above + 0.5 * (2 * math.pi * above).log()
+        loss = loss + _ops.where(target > 1, stirling, _ops.zeros_like(stirling))
+    return _reduced(loss, reduction)
+
+
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    """0.5 * (log(var) + (input - target)^2 / var), with `var` at least `eps`."""
+    if isinstance(var, float):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = _ops.full_like(input, var)
+    elif bool((var < 0).any().item()):
+        raise ValueError("var has negative entry/entries")
+    if var.shape != input.shape:
+        if input.shape[:-1] == var.shape:
+            var = var.unsqueeze(-1)
+        elif input.shape[:-1] != var.shape[:-1] or var.size(-1) != 1:
+            raise ValueError("var is of incorrect size")
+    if reduction not in _REDUCTIONS:
+        raise ValueError(f"{reduction} is not valid")
+    floor = var.detach().clamp(min=eps)
+    var = var + (floor - var.detach())          # the gradient is that of var, also where eps took its place
+    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return _reduced(loss, reduction)
+
+
+def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+    """`input` where the target is 1, max(0, margin - input) where it is -1."""
+    zeros = _ops.zeros_like(input)
+    similar = _ops.where(target == -1, zeros, input)
+    different = _ops.where(target == 1, zeros, (margin - input).clamp(min=0))
+    return _reduced(similar + different, _legacy(size_average, reduce, reduction))
+
+
+def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """log(1 + exp(-target * input))."""
+    loss = _ATEN["softplus"](-target * input, 1, math.inf) if input.numel() else input * target
+    return _reduced(loss, _legacy(size_average, reduce, reduction))
+
+
+def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+    """max(0, -target * (input1 - input2) + margin)."""
+    if input1.dim() != input2.dim() or input1.dim() != target.dim():
+        raise RuntimeError(f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+                           f"{input1.size()}, input2: {input2.size()}, target: {target.size()} ")
+    loss = (-target * (input1 - input2) + margin).clamp(min=0)
+    return _reduced(loss, _legacy(size_average, reduce, reduction))
+
+
+def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+    """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
+    if target.dim() > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if target.dim() == 1 and (input1.dim() != 2 or input2.dim() != 2):
+        raise RuntimeError(f"1D target tensor expects 2D input tensors, but found inputs with sizes "
+                           f"{list(input1.shape)} and {list(input2.shape)}.")
+    if target.dim() == 0 and (input1.dim() != 1 or input2.dim() != 1):
+        raise RuntimeError(f"0D target tensor expects 1D input tensors, but found inputs with sizes "
+                           f"{list(input1.shape)} and {list(input2.shape)}.")
+    epsilon = 1e-12
+    product = (input1 * input2).sum(target.dim())
+    sizes = ((input1 * input1).sum(target.dim()) + epsilon) * ((input2 * input2).sum(target.dim()) + epsilon)
+    cosine = product / sizes.sqrt()
+    zeros = _ops.zeros_like(cosine)
+    loss = _ops.where(target == 1, 1 - cosine, zeros) + _ops.where(target == -1, (cosine - margin).clamp(min=0), zeros)
+    return _reduced(loss, _legacy(size_average, reduce, reduction))
+
+
+def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """-(target * log(input) + (1 - target) * log(1 - input)), whose logarithms are at least -100."""
+    reduction = _legacy(size_average, reduce, reduction)
+    if target.size() != input.size():
+        raise ValueError(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) "
+                         "is deprecated. Please ensure they have the same size.")
+    loss = (target - 1) * (1 - input).log().clamp(min=-100) - target * input.log().clamp(min=-100)
+    return _reduced(loss if weight is None else loss * weight, reduction)
+
+
+def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean",
+                                     pos_weight=None):
+    """binary_cross_entropy of sigmoid(input), exact where the sigmoid itself would be 0 or 1."""
+    reduction = _legacy(size_average, reduce, reduction)
+    if target.size() != input.size():
+        raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
+    log_sigmoid = _ATEN["log_sigmoid"](input)
+    if pos_weight is None:
+        loss = (1 - target) * input - log_sigmoid
+    else:
+        loss = (1 - target) * input - ((pos_weight - 1) * target + 1) * log_sigmoid
+    return _reduced(loss if weight is None else loss * weight, reduction)
+
+
+def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """The mean over classes of binary_cross_entropy_with_logits."""
+    log_sigmoid = _ATEN["log_sigmoid"]
+    loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    return _reduced(loss.sum(input.dim() - 1) / input.size(input.dim() - 1), _legacy(size_average, reduce, reduction))
+
+
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None,
+                        reduce=None, reduction="mean"):
+    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
+    reduction = _legacy(size_average, reduce, reduction)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.dim() == positive.dim() == negative.dim():
+        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of "
+                           f"dimensions, but got: anchor {anchor.dim()}D, positive {positive.dim()}D, and negative "
+                           f"{negative.dim()}D inputs")
+
+    def distance(a, b):
+        return pairwise_distance(a, b, p, eps)
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+
+
+def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False,
+                                      reduction="mean"):
+    """triplet_margin_loss with any distance."""
+    if reduction not in _REDUCTIONS:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of "
+                           f"dimensions, but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative "
+                           f"{negative.ndim}D inputs")
+    distance = pairwise_distance if distance_function is None else distance_function
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+
+
+def _triplet(anchor, positive, negative, distance, margin, swap, reduction):
+    far = distance(anchor, negative)
+    if swap:
+        far = _ops.minimum(far, distance(positive, negative))
+    return _reduced((distance(anchor, positive) - far + margin).clamp(min=0), reduction)
+
+
+# --- classes ---------------------------------------------------------------------------------------------------------
+
+def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+    """-weight[target] * input[target] of logarithms of probabilities (N, C, ...) and classes (N, ...)."""
+    reduction = _legacy(size_average, reduce, reduction)
+    if reduction not in _REDUCTIONS:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    number = _REDUCTIONS[reduction]
+    if input.dim() <= 2:
+        return _ATEN["nll_loss_forward"](input, target, weight, number, ignore_index)[0]
+    if input.size(0) != target.size(0) or input.shape[2:] != target.shape[1:]:
+        raise ValueError(f"Expected target size {(input.size(0), *input.shape[2:])}, got {target.size()}")
+    rows = input.movedim(1, -1).reshape(-1, input.size(1))
+    loss = _ATEN["nll_loss_forward"](rows, target.reshape(-1), weight, number, ignore_index)[0]
+    return loss.reshape(target.shape) if reduction == "none" else loss
+
+
+def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
+                  label_smoothing=0.0):
+    """nll_loss of log_softmax(input); `target` are classes, or probabilities in the shape of `input`."""
+    reduction = _legacy(size_average, reduce, reduction)
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    classes = 0 if input.dim() == 1 else 1
+    logs = _ops.log_softmax(input, classes)
+    if input.shape == target.shape and target.is_floating_point():
+        return _soft_cross_entropy(logs, target, weight, reduction, label_smoothing, classes)
+    loss = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    if label_smoothing == 0:
+        return loss
+    smooth = _smooth_loss(logs, target, weight, ignore_index, reduction, classes)
+    return (1 - label_smoothing) * loss + label_smoothing / input.size(classes) * smooth
+
+
+def _class_weights(logs, weight, classes):
+    return logs if weight is None else logs * weight.reshape((-1,) + (1,) * (logs.dim() - classes - 1))
+
+
+def _soft_cross_entropy(logs, target, weight, reduction, label_smoothing, classes):
+    count = logs.size(classes)
+    if label_smoothing > 0:
+        target = target * (1 - label_smoothing) + label_smoothing / count
+    loss = -(_class_weights(logs, weight, classes) * target).sum(classes)
+    if reduction == "mean":
+        return loss.sum() / max(logs.numel() // count, 1)
+    return _reduced(loss, reduction)
+
+
+def _smooth_loss(logs, target, weight, ignore_index, reduction, classes):
+    """The sum of all classes' losses, without samples that are ignored."""
+    ignored = target == ignore_index
+    loss = -_class_weights(logs, weight, classes).sum(classes)
+    loss = _ops.where(ignored, _ops.zeros_like(loss), loss)
+    if reduction != "mean":
+        return _reduced(loss, reduction)
+    if weight is None:
+        return loss.sum() / (~ignored).sum()
+    named = _ops.where(ignored, _ops.zeros_like(target), target)
+    weights = _ops.embedding(weight.unsqueeze(-1), named).squeeze(-1)
+    return loss.sum() / _ops.where(ignored, _ops.zeros_like(weights), weights).sum()
+
+
+def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """max(0, margin - input[target] + input)^p over the other classes, divided by the number of classes."""
+    reduction = _legacy(size_average, reduce, reduction)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    rows = input if input.dim() == 2 else input.reshape(1, -1)
+    places = _ops.arange(rows.size(1), device=input.device)
+    hit = target.reshape(-1, 1) == places
+    chosen = _ops.where(hit, rows, _ops.zeros_like(rows)).sum(1, keepdim=True)
+    loss = (margin - chosen + rows).clamp(min=0)
+    loss = loss * loss if p == 2 else loss
+    if weight is not None:
+        loss = loss * _ops.where(hit, weight, _ops.zeros_like(weight)).sum(1, keepdim=True)
+    loss = _ops.where(hit, _ops.zeros_like(loss), loss).sum(1) / rows.size(1)
+    return _reduced(loss if input.dim() == 2 else loss.reshape(target.shape), reduction)
