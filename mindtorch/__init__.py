@@ -9,12 +9,6 @@ from mindtorch._core import indexing as _indexing
 from mindtorch._core import moves as _moves
 from mindtorch._core import view_functions as _view_functions
 from mindtorch._core._gen import namespace as _generated
-from mindtorch._core.autograd import (
-    is_anomaly_check_nan_enabled,
-    is_anomaly_enabled,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-)
 from mindtorch._core.device import device, get_default_device, set_default_device
 from mindtorch._core.dtype import _can_cast as can_cast
 from mindtorch._core.dtype import _promote_types as promote_types
@@ -57,6 +51,12 @@ from mindtorch._core.formats import (
     strided,
 )
 from mindtorch._core.generator import Generator, default_generator
+from mindtorch._core.modes import (
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+)
 from mindtorch._core.tensor import Size
 from mindtorch._factories import as_tensor, asarray, from_numpy, scalar_tensor, tensor
 from mindtorch._ops import composites as _composites

@@ -21,6 +21,24 @@ def record_stream(tensor, stream):
     storage.record_stream(tensor, stream)
 
 
+def current_stream(device_index):
+    """The calling thread's current stream on an NPU."""
+    from mindtorch._npu import stream
+    return stream.get_current_stream(device_index)
+
+
+def default_stream(device_index):
+    """The stream that every thread begins with on an NPU."""
+    from mindtorch._npu import stream
+    return stream.get_default_stream(device_index)
+
+
+def set_stream(stream):
+    """Make `stream` the calling thread's current one on its NPU; the current device stays."""
+    from mindtorch._npu import stream as stream_module
+    stream_module.set_current_stream(stream)
+
+
 def missing_operators():
     """Names of the aclnn operators that the toolkit in use does not have. Loads the toolkit."""
     from mindtorch._npu import acl_loader

@@ -22,6 +22,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
             UserWarning, stacklevel=2)
     made = tensor_from(data, dtype, device, pin_memory, "tensor")
+    if requires_grad and not (made.is_floating_point() or made.is_complex()):
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return made.requires_grad_() if requires_grad else made
 
 

@@ -4,7 +4,7 @@ import warnings
 import numpy
 
 from mindtorch import _backend
-from mindtorch._core import attributes, engine, moves, tensor, values, view_functions
+from mindtorch._core import attributes, gradient_attributes, moves, tensor, values, view_functions
 from mindtorch._core import device as device_module
 from mindtorch._core import dtype as dtype_module
 from mindtorch._core.nested import tensor_from
@@ -28,7 +28,7 @@ class Tensor(TensorBase):
     mT = property(view_functions.matrix_transposed)
     H = property(view_functions.conjugate_transposed)
     mH = property(view_functions.adjoint)
-    data = property(moves.detach, moves.set_data, doc="The tensor without its history; assigning replaces contents.")
+    data = property(moves.data, moves.set_data, doc="The tensor without its history; assigning replaces contents.")
 
     item = values.item
     tolist = values.tolist
@@ -110,8 +110,15 @@ class Tensor(TensorBase):
         return moves.detach(self)
 
     def __deepcopy__(self, memo):
-        copied = moves.clone(self)
+        if not self.is_leaf:
+            raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                               "protocol at the moment.")
+        if id(self) in memo:
+            return memo[id(self)]
+        copied = moves.clone(self.detach()).requires_grad_(self.requires_grad)
         memo[id(self)] = copied
+        if self.grad is not None:
+            copied.grad = self.grad.__deepcopy__(memo)
         return copied
 
     def __reduce_ex__(self, protocol):
@@ -200,10 +207,10 @@ def attach_methods(methods):
 
 for _name, _getter in attributes.PROPERTIES.items():
     setattr(Tensor, _name, property(_getter, doc=_getter.__doc__))
-for _name, (_getter, _setter) in engine.PROPERTIES.items():
+for _name, (_getter, _setter) in gradient_attributes.PROPERTIES.items():
     setattr(Tensor, _name, property(_getter, _setter, doc=_getter.__doc__))
 attach_methods(attributes.METHODS)
-attach_methods(engine.METHODS)
+attach_methods(gradient_attributes.METHODS)
 attach_methods(view_functions.METHODS)
 attach_methods(moves.METHODS)
 tensor.register_tensor_class(Tensor)

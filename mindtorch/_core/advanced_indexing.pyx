@@ -20,7 +20,7 @@ from mindtorch._core.device cimport CPU, copy_data, device_of
 from mindtorch._core.infer cimport output
 from mindtorch._core.moves cimport type_string
 from mindtorch._core.scalar cimport Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from
-from mindtorch._core.tensor cimport Shape, TensorBase, make_view, shape_text
+from mindtorch._core.tensor cimport Shape, TensorBase, count_version, make_view, shape_text
 from mindtorch._core.values cimport check_fits
 from mindtorch._core.nested import tensor_from
 
@@ -256,7 +256,7 @@ def nonzero(input, *, out=None, as_tuple=False):
         padded = op__nonzero_padded(self, None)
         copy_data(found, make_view(padded, 2, shape.sizes, padded.strides, padded.offset), False)
     if given is not None:
-        given.storage.version += 1
+        count_version(given)
     return found
 
 

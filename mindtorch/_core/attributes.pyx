@@ -6,7 +6,7 @@ from mindtorch._core.device cimport CPU, NPU, device_of
 from mindtorch._core.dtype cimport DTYPES, ITEMSIZE, KIND
 from mindtorch._core.infer cimport wrap_dim
 from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, Bool, Byte
-from mindtorch._core.tensor cimport Storage, TensorBase, make_size
+from mindtorch._core.tensor cimport Storage, TensorBase, make_size, version_of
 
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, strided
 
@@ -162,7 +162,7 @@ def untyped_storage(TensorBase self):
 
 def version(TensorBase self):
     """How often the storage has been written to in place."""
-    return self.storage.version
+    return version_of(self)
 
 
 def is_floating_point(input):

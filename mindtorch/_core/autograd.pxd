@@ -5,8 +5,8 @@ go on to `recording`, and after its kernel to the row's `record_` function (_gen
 """
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from mindtorch._core.scalar cimport Scalar, ScalarType
-from mindtorch._core.tensor cimport INLINE_DIMS, Shape, TensorBase
+from mindtorch._core.scalar cimport ScalarType
+from mindtorch._core.tensor cimport INLINE_DIMS, TensorBase
 
 
 cdef struct Metadata:                  # what a gradient must look like
@@ -69,18 +69,6 @@ cdef class AccumulateGrad(Node):
     cdef readonly TensorBase variable
 
 
-cdef class ViewNode(Node):
-    """as_strided, and what stands for any view whose base was overwritten."""
-    cdef tuple base_geometry           # sizes, strides, offset
-    cdef tuple geometry
-
-
-cdef class CopySlices(Node):
-    """An in-place operator on a view, seen from the base."""
-    cdef Node inner                    # the operator
-    cdef tuple base_geometry, geometry
-
-
 cdef class SavedTensor:
     """A tensor kept for backward, with the version it had."""
     cdef TensorBase tensor             # of an output of the node itself: an alias without history, which makes no cycle
@@ -88,11 +76,6 @@ cdef class SavedTensor:
     cdef int output_nr                 # -1 for an operand
     cdef object packed, unpack         # where saved_tensors_hooks took it
 
-
-# --- modes, of the calling thread ------------------------------------------------------------------------------------
-
-cdef bint grad_enabled() noexcept
-cdef int set_grad_enabled(bint enabled) noexcept      # gives the mode that was set before
 
 cdef inline bint tracked(TensorBase tensor) noexcept:
     """Whether the tensor may require a gradient."""
@@ -103,62 +86,37 @@ cdef inline bint tracked_optional(TensorBase tensor) noexcept:
 
 cdef bint tracked_list(list tensors) noexcept
 cdef bint requires_grad(TensorBase tensor) except -1
-
-# Whether an op with tracked operands is to be recorded. RuntimeError where `out` was given.
-cdef bint recording(TensorBase out, str op) except -1
 cdef bint operands_require_grad(list tensors) except -1
-# The same for an op that writes to `self`; RuntimeError for leaves and other tensors that must not be overwritten.
-cdef bint recording_inplace(TensorBase self, bint wanted) except -1
-# Whether views of a tracked tensor are to be recorded.
-cdef bint recording_view(TensorBase self, object views) except -1
-# What an in-place op saves of `self`, whose old elements its derivative needs.
-cdef TensorBase before_write(TensorBase self)
+cdef bint differentiable(ScalarType dtype) noexcept
+cdef AutogradMeta meta_of(TensorBase tensor)                              # made when there is none
 
-# --- making nodes ----------------------------------------------------------------------------------------------------
+# --- nodes -----------------------------------------------------------------------------------------------------------
 
-cdef Node new_node(NodeType kind, int edges)
 cdef NodeType node_type(str name, list (*apply)(Node, list, set), tuple saved_names)
-cdef bint connect(Node node, int index, TensorBase operand) except -1     # whether its gradient is wanted
-cdef bint connect_list(Node node, int first, list operands) except -1     # whether that of any is
-cdef object save(TensorBase operand)                                      # None stays None
-cdef object save_result(TensorBase result, int output_nr)
-cdef list save_list(list operands)
-cdef object shape_of(TensorBase operand)                                  # torch.Size; None of None
-cdef tuple strides_of(TensorBase operand)
-cdef list shapes_of(list operands)
-cdef tuple ints_of(const Shape *ints)
-cdef object optional_number(const Scalar *number)
-# The history of results that are new, or (in place) of a tensor that was overwritten.
-cdef int attach(TensorBase result, Node node, bint inplace) except -1
-cdef int attach_outputs(list results, Node node) except -1
-cdef int attach_views(list views, Node node) except -1
-cdef int adopt_history(TensorBase self, TensorBase view) except -1        # of a view in place: squeeze_, t_
-cdef int record_strided(TensorBase view, TensorBase source) except -1
-cdef int set_history(TensorBase result, Node node, int output_nr) except -1
-cdef int retain(AutogradMeta meta) except -1
-
-cdef int rebase(TensorBase self, Node node, int output_nr) except -1
+cdef Node new_node(NodeType kind, int edges)
+cdef uint64_t next_sequence_nr() noexcept
+cdef Node accumulator_for(TensorBase leaf, AutogradMeta meta)
 cdef int describe(Metadata *metadata, TensorBase tensor) except -1
 cdef int describe_nothing(Metadata *metadata) noexcept
+cdef int describe_outputs(Node node, list results) except -1
+cdef int note_stream(Node node, TensorBase tensor) except -1              # that the forward runs on
+cdef str short_name(Node node)                                            # "Add", as messages have it
+cdef object removable_handle(dict hooks, object hook)
+ctypedef int (*Accumulate)(TensorBase leaf, TensorBase grad) except -1
+cdef Accumulate accumulate                                                # set by engine.pyx, which knows operators
 
-# --- reading nodes ---------------------------------------------------------------------------------------------------
+# --- reading nodes: for backward functions ---------------------------------------------------------------------------
 
 cdef object unpack(Node node, int index)                                  # RuntimeError once freed or overwritten
 cdef list unpack_list(Node node, int index)
+cdef Node WANTED                       # stands for an edge whose gradient is wanted, whoever asks
 cdef inline bint wanted(Node node, int index, set needed):
     """Whether backward needs the gradient of operand `index`."""
     cdef object target = node.edges[index]
-    return target is not None and (needed is None or target in needed)
+    return target is not None and (needed is None or target is WANTED or target in needed)
 
 cdef bint wanted_any(Node node, int first, int count, set needed)
 cdef list all_grads(Node node, list grads)                                # zeros where there is none
 cdef object zeros_for(Metadata *metadata)
 cdef object one_grad(Node node, list grads, int output_nr)
 cdef object formulas()                                                    # mindtorch._ops.derivatives
-cdef Node gradient_edge(TensorBase tensor, int *input_nr)                 # None where no gradient is wanted
-cdef Node current_grad_fn(TensorBase tensor)                              # None for a leaf
-cdef AutogradMeta meta_of(TensorBase tensor)                              # made when there is none
-cdef object removable_handle(dict hooks, object hook)
-cdef bint differentiable(ScalarType dtype) noexcept
-ctypedef int (*Accumulate)(TensorBase leaf, TensorBase grad) except -1
-cdef Accumulate accumulate                                                # set by engine.pyx, which knows operators

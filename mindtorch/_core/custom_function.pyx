@@ -2,13 +2,15 @@
 from libc.stdlib cimport malloc
 
 from mindtorch._core.autograd cimport (
-    Metadata, Node, connect, describe, describe_nothing, differentiable, grad_enabled, meta_of, rebase,
-    recording_inplace, requires_grad, save, save_result, set_grad_enabled, set_history, unpack, zeros_for)
-from mindtorch._core.tensor cimport TensorBase, make_view
+    AutogradMeta, Metadata, Node, describe, describe_nothing, differentiable, note_stream, requires_grad, unpack,
+    zeros_for)
+from mindtorch._core.modes cimport grad_enabled, set_grad_enabled
+from mindtorch._core.recording cimport connect, rebase, recording_inplace, refuse_writes, save, save_result, set_history
+from mindtorch._core.tensor cimport TensorBase, count_version, make_view
 
 VIEW_OF_FUNCTION = (
-    "Output {} of {} is a view and is being modified inplace. This view was created inside a custom Function (or "
-    "because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom "
+    "Output {output} of {node} is a view and {write} modified inplace. This view was created inside a custom Function "
+    "(or because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom "
     "backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can "
     "fix this by cloning the output of the custom Function.")
 
@@ -38,9 +40,8 @@ cdef class FunctionNode(Node):
             raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {count}, "
                                f"got {len(results)})")
         for i in range(count):
-            if results[i] is not None and self.edges[i] is None and not isinstance(results[i], TensorBase):
-                raise TypeError(f"{self.name()} returned a {type(results[i]).__name__} at index {i}, expected a Tensor "
-                                "or None")
+            if results[i] is not None and not isinstance(results[i], TensorBase):
+                raise RuntimeError(f"expected Variable or None (got {type(results[i]).__name__})")
         return results[:count]
 
     @property
@@ -75,6 +76,8 @@ def apply_function(function, FunctionNode node, tuple args, dict kwargs, bint ta
     finally:
         set_grad_enabled(before)
     outputs = results if isinstance(results, tuple) else (results,)
+    for tensor in node.dirty_tensors:
+        count_version(<TensorBase?>tensor)
     if record:
         outputs = recorded_outputs(node, args, outputs)
     node.to_save = node.dirty_tensors = node.non_differentiable = ()
@@ -113,6 +116,7 @@ cdef int make_room(FunctionNode node, tuple outputs) except -1:
     for i in range(len(outputs)):
         if node.tensor_outputs[i]:
             describe(&node.metadata[i], <TensorBase>outputs[i])
+            note_stream(node, <TensorBase>outputs[i])
         else:
             describe_nothing(&node.metadata[i])
         node.outputs += 1
@@ -124,6 +128,7 @@ cdef TensorBase recorded_output(FunctionNode node, tuple args, TensorBase out, i
     if among(out, node.non_differentiable) or not differentiable(out.dtype):
         return make_view(out, out.ndim, out.sizes, out.strides, out.offset) if is_input else out
     if among(out, node.dirty_tensors):
+        refuse_leaf(out)
         recording_inplace(out, True)
         rebase(out, node, output_nr)
         return out
@@ -131,8 +136,16 @@ cdef TensorBase recorded_output(FunctionNode node, tuple args, TensorBase out, i
         out = make_view(out, out.ndim, out.sizes, out.strides, out.offset)
     set_history(out, node, output_nr)
     if out.base is not None:
-        meta_of(out).refusal = VIEW_OF_FUNCTION.format(output_nr, node.name())
+        refuse_writes(out, VIEW_OF_FUNCTION)
     return out
+
+
+cdef int refuse_leaf(TensorBase out) except -1:
+    """What was overwritten already."""
+    cdef AutogradMeta meta = <AutogradMeta>out.autograd
+    if out.base is None and meta is not None and meta.requires_grad:
+        raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+    return 0
 
 
 cdef object saved_value(tuple outputs, list found, object tensor, int index):

@@ -21,6 +21,7 @@ ctypedef struct Backend:
     # dst[...] = src, with broadcasting, casts and any strides; one side at least lives on this backend's device.
     # The CPU backend serves CPU to CPU only. Asynchronous only where `non_blocking` and the host side is pinned.
     int (*copy)(TensorBase dst, TensorBase src, bint non_blocking) except -1
+    bint streams                                             # some thread has left a device's default stream
 
 cdef Backend BACKENDS[DEVICE_TYPES]
 

@@ -8,7 +8,7 @@ from mindtorch._core.scalar cimport (
     Float, Half, Int, Long, Short, Undefined, is_scalar, scalar_from)
 from mindtorch._core._gen.kernels cimport KERNELS
 from mindtorch._core.values cimport check_fits, scalar_tensor
-from mindtorch._core.tensor cimport empty_tensor, make_view, may_overlap_itself, shape_text
+from mindtorch._core.tensor cimport count_version, empty_tensor, make_view, may_overlap_itself, shape_text
 
 scalar_from(1, &ONE)
 NO_DIMS.ndim = 0
@@ -44,7 +44,7 @@ cdef int no_kernel(str op, int device_type, ScalarType dtype) except -1:
 cdef TensorBase finish(TensorBase result, TensorBase out):
     if out is None:
         return result
-    out.storage.version += 1
+    count_version(out)
     return out if result is out else write_back(result, out)
 
 

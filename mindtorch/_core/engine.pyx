@@ -8,14 +8,13 @@ import threading
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
-from mindtorch._core.autograd cimport (
-    AccumulateGrad, AutogradMeta, Metadata, Node, accumulate, current_grad_fn, differentiable,
-    grad_enabled, gradient_edge, meta_of, removable_handle, requires_grad, retain, set_grad_enabled)
-from mindtorch._core.autograd import is_anomaly_check_nan_enabled, is_anomaly_enabled
-from mindtorch._core.dtype cimport DTYPES, KIND, code_name
+from mindtorch._core.autograd cimport AccumulateGrad, AutogradMeta, Metadata, Node, accumulate
+from mindtorch._core.dtype cimport DTYPES, KIND
+from mindtorch._core.modes cimport anomaly_mode, grad_enabled, set_grad_enabled
+from mindtorch._core.recording cimport gradient_edge
 from mindtorch._core.scalar cimport COMPLEX_KIND
-from mindtorch._core.tensor cimport TensorBase, dense_strides, empty_like_tensor, make_size, shape_text
-from mindtorch._core.device cimport copy_data, make_device
+from mindtorch._core.tensor cimport TensorBase, empty_like_tensor, is_dense, make_size, shape_text
+from mindtorch._core.device cimport BACKENDS, NPU, copy_data, make_device
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject *object)
@@ -29,12 +28,13 @@ cdef class GraphTask:
     """One call of backward or grad."""
     cdef list ready                # a heap of nodes, the latest first
     cdef dict buffers              # node -> gradients of its outputs so far
-    cdef dict captures             # node -> {output number: position in `captured`}
+    cdef dict captures             # node -> [(output number, position in `captured`)]
     cdef list captured
     cdef set needed                # the inputs asked for, and what leads to them; None: all are needed
     cdef set ends                  # inputs asked for that lead to no other: they do not run
     cdef bint keep_graph
     cdef list callbacks            # run when the graph is done
+    cdef object streams            # StreamOrder; None where all work is on default streams
 
 
 # --- the heap --------------------------------------------------------------------------------------------------------
@@ -134,31 +134,52 @@ cdef int run_tensor_hooks(Node node, list grads) except -1:
                 if grads[output_nr] is not None:
                     replaced = hook(grads[output_nr])
                     if replaced is not None:
-                        grads[output_nr] = checked_replacement(replaced, grads[output_nr])
+                        grads[output_nr] = checked_replacement(hook, replaced, grads[output_nr])
     if node.retained is not None:
         for output_nr, meta in node.retained.items():
             grad = grads[output_nr]
             if grad is not None:
-                (<AutogradMeta>meta).grad = grad
+                keep_gradient(<AutogradMeta>meta, grad)
     return 0
 
 
-cdef object checked_replacement(object value, object before):
+cdef int keep_gradient(AutogradMeta meta, TensorBase grad) except -1:
+    """retain_grad: memory of its own, as every .grad has."""
+    if meta.grad is not None:
+        meta.grad = <TensorBase>(meta.grad + grad)
+    else:
+        meta.grad = <TensorBase>(grad.clone() if grad.contiguous else (<object>grad).contiguous())
+    return 0
+
+
+cdef object checked_replacement(object hook, object value, object before):
     if not isinstance(value, TensorBase):
-        raise TypeError(f"hook must return a Tensor or None, not {type(value).__name__}")
+        raise TypeError(f"expected Variable, but hook returned '{type(value).__name__}'")
     if value.shape != before.shape:
-        raise RuntimeError("hook 'hook' has changed the size of value")
+        raise RuntimeError(f"hook '{name_of(hook)}' has changed the size of value")
     if value.dtype is not before.dtype:
-        raise RuntimeError("hook 'hook' has changed the type of value (was "
-                           f"{before.type()} got {value.type()})")
+        raise RuntimeError(f"hook '{name_of(hook)}' has changed the type of value (was {before.type()} got "
+                           f"{value.type()})")
     return value
+
+
+cdef str name_of(object hook):
+    return getattr(hook, "__name__", "<unknown>")
+
+
+cdef list checked_replacements(object hook, object values, list before):
+    cdef list found = list(values) if isinstance(values, (tuple, list)) else [values]
+    if len(found) != len(before):
+        raise RuntimeError(f"hook '{name_of(hook)}' has returned an incorrect number of values (got {len(found)}, but "
+                           f"expected {len(before)})")
+    return found
 
 
 cdef list run_prehooks(Node node, list grads):
     for hook in list(node.prehooks.values()):
         replaced = hook(tuple(grads))
         if replaced is not None:
-            grads = list(replaced) if isinstance(replaced, (tuple, list)) else [replaced]
+            grads = checked_replacements(hook, replaced, grads)
     return grads
 
 
@@ -166,7 +187,7 @@ cdef list run_posthooks(Node node, list results, list grads):
     for hook in list(node.posthooks.values()):
         replaced = hook(tuple(results), tuple(grads))
         if replaced is not None:
-            results = list(replaced) if isinstance(replaced, (tuple, list)) else [replaced]
+            results = checked_replacements(hook, replaced, results)
     return results
 
 
@@ -182,19 +203,33 @@ cdef bint owned(TensorBase grad) noexcept:
 
 
 cdef bint laid_out_like(TensorBase grad, TensorBase leaf) noexcept:
-    cdef int64_t strides[64]
+    """Whether the gradient lies in memory as the leaf does; beside a leaf with gaps it is to be contiguous."""
+    cdef const int64_t *strides = leaf.strides
     cdef int i
-    dense_strides(leaf, strides)
+    if not is_dense(leaf):
+        return grad.contiguous
     for i in range(leaf.ndim):
         if leaf.sizes[i] != 1 and grad.strides[i] != strides[i]:
             return False
     return True
 
 
+cdef int warn_of_layout(TensorBase grad, TensorBase leaf) except -1:
+    import warnings
+    warnings.warn(
+        "grad and param do not obey the gradient layout contract. This is not an error, but may impair performance.\n"
+        f"grad.sizes() = {shape_text(grad.ndim, grad.sizes)}, strides() = {shape_text(grad.ndim, grad.strides)}\n"
+        f"param.sizes() = {shape_text(leaf.ndim, leaf.sizes)}, strides() = {shape_text(leaf.ndim, leaf.strides)}",
+        UserWarning, stacklevel=2)
+    return 0
+
+
 cdef int accumulate_into(TensorBase leaf, TensorBase grad) except -1:
     cdef AutogradMeta meta = <AutogradMeta>leaf.autograd
     cdef TensorBase kept
     with ACCUMULATION:
+        if meta.grad is not None and not laid_out_like(meta.grad, leaf):
+            warn_of_layout(meta.grad, leaf)
         if meta.grad is not None and not grad_enabled():
             meta.grad.__iadd__(grad)
         elif meta.grad is not None:
@@ -205,7 +240,8 @@ cdef int accumulate_into(TensorBase leaf, TensorBase grad) except -1:
             grad.base = None
             meta.grad = grad
         else:
-            kept = empty_like_tensor(leaf, grad.dtype, grad.device_type, grad.device_index)
+            like = leaf if is_dense(leaf) else (<object>grad).contiguous()
+            kept = empty_like_tensor(like, grad.dtype, grad.device_type, grad.device_index)
             copy_data(kept, grad, False)
             meta.grad = kept
     if meta.accumulated_hooks is not None:
@@ -223,13 +259,13 @@ cdef int evaluate(GraphTask task, Node node, list grads) except -1:
     cdef list results
     run_tensor_hooks(node, grads)
     if task.captures is not None and node in task.captures:
-        for output_nr, position in (<dict>task.captures[node]).items():
+        for output_nr, position in task.captures[node]:
             task.captured[position] = grads[output_nr]
     if task.ends is not None and node in task.ends:
         return 0
     if node.prehooks is not None:
         grads = run_prehooks(node, grads)
-    if is_anomaly_enabled():
+    if anomaly_mode:
         results = applied_with_traceback(node, grads, task.needed)
     else:
         results = node.apply(grads, task.needed)
@@ -245,7 +281,7 @@ cdef list applied_with_traceback(Node node, list grads, set needed):
     import warnings
     try:
         results = node.apply(grads, needed)
-        if is_anomaly_check_nan_enabled():
+        if anomaly_mode == 2:
             for index, result in enumerate(results):
                 if result is not None and bool((result != result).any().item()):
                     raise RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.")
@@ -263,7 +299,6 @@ cdef list applied_with_traceback(Node node, list grads, set needed):
 cdef int hand_on(GraphTask task, Node node, list results) except -1:
     cdef Py_ssize_t i, count = len(node.edges)
     cdef Node target
-    cdef list buffer
     cdef object grad
     if len(results) != count:
         if len(results) < count or any(result is not None for result in results[count:]):
@@ -275,26 +310,39 @@ cdef int hand_on(GraphTask task, Node node, list results) except -1:
         target = <Node>node.edges[i]
         if task.needed is not None and target not in task.needed:
             continue
-        buffer = task.buffers.get(target)
-        if buffer is None:
-            buffer = [None] * target.outputs
-            task.buffers[target] = buffer
+        if target not in task.buffers:
+            task.buffers[target] = [None] * target.outputs
             push(task.ready, target)
         grad = results[i]
         if grad is not None:
             results[i] = None                # the buffer alone holds it now
-            add_gradient(buffer, target, node.input_nrs[i], grad, node, i)
+            add_gradient(task, target, node.input_nrs[i], grad, node, i)
             grad = None
     return 0
 
 
-cdef int add_gradient(list buffer, Node target, int output_nr, object grad, Node giver, Py_ssize_t index) except -1:
+cdef int add_gradient(GraphTask task, Node target, int output_nr, object grad, Node giver, Py_ssize_t index) except -1:
+    cdef list buffer = <list>task.buffers[target]
     cdef TensorBase shaped = fitted(grad, &target.metadata[output_nr], giver, index)
+    if task.streams is not None:
+        task.streams.hand_over(shaped, stream_of(giver), stream_of(target))
     if buffer[output_nr] is None:
         buffer[output_nr] = shaped
-    else:
-        buffer[output_nr] = buffer[output_nr] + shaped
+        return 0
+    if task.streams is not None:
+        task.streams.enter(stream_of(target))
+    buffer[output_nr] = buffer[output_nr] + shaped
+    if task.streams is not None:
+        task.streams.enter(stream_of(giver))
     return 0
+
+
+cdef object stream_of(Node node):
+    """On which the node's forward ran; None for one on the CPU."""
+    from mindtorch import _backend
+    if node.stream is None and node.outputs and node.metadata[0].device_type == NPU:
+        return _backend.default_stream(node.metadata[0].device_index)
+    return node.stream
 
 
 # --- the whole graph -------------------------------------------------------------------------------------------------
@@ -320,6 +368,8 @@ cdef int run(GraphTask task) except -1:
     cdef Node node
     while task.ready:
         node = pop(task.ready)
+        if task.streams is not None:
+            task.streams.enter(stream_of(node))
         evaluate(task, node, task.buffers.pop(node))
     if task.callbacks is not None:
         for callback in task.callbacks:
@@ -336,6 +386,8 @@ cdef int add_root(GraphTask task, TensorBase tensor, object grad, list roots) ex
     if buffer is None:
         buffer = task.buffers[node] = [None] * node.outputs
         roots.append(node)
+    if task.streams is not None:
+        task.streams.hand_over(grad, None, stream_of(node))
     buffer[output_nr] = grad if buffer[output_nr] is None else buffer[output_nr] + grad
     return 0
 
@@ -348,7 +400,11 @@ cdef int ask_for(GraphTask task, list inputs, bint accumulates) except -1:
     task.captures = {}
     task.captured = [None] * len(inputs)
     for position in range(len(inputs)):
-        node = gradient_edge(<TensorBase>inputs[position], &output_nr)
+        target = inputs[position]
+        if isinstance(target, TensorBase):
+            node = gradient_edge(<TensorBase>target, &output_nr)
+        else:                                       # a GradientEdge
+            node, output_nr = target
         if node is None:
             continue
         goals.add(node)
@@ -358,7 +414,7 @@ cdef int ask_for(GraphTask task, list inputs, bint accumulates) except -1:
             else:
                 inputs[position].retain_grad()
         else:
-            task.captures.setdefault(node, {})[output_nr] = position
+            task.captures.setdefault(node, []).append((output_nr, position))
     found = nodes_that_lead_to(list(task.buffers), goals)
     task.needed = found | goals
     task.ends = goals - found - leaves
@@ -376,6 +432,9 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, l
     task.ready = []
     task.buffers = {}
     task.keep_graph = keep_graph
+    if BACKENDS[<int>NPU].streams:
+        from mindtorch._core.backward_streams import StreamOrder
+        task.streams = StreamOrder()
     for i in range(len(tensors)):
         add_root(task, <TensorBase>tensors[i], grads[i], roots)
     if inputs is not None:
@@ -390,6 +449,8 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, l
     finally:
         RUNNING.task = outer
         set_grad_enabled(before)
+        if task.streams is not None:
+            task.streams.leave()
     return task.captured
 
 
@@ -410,172 +471,12 @@ def queue_callback(callback):
     task.callbacks.append(callback)
 
 
+def runs_whole_graph():
+    """Whether this thread is in a backward that was not asked for the gradients of certain inputs alone."""
+    cdef GraphTask task = getattr(RUNNING, "task", None)
+    return task is None or task.needed is None
+
+
 def in_backward():
     """Whether this thread is in a backward."""
     return getattr(RUNNING, "task", None) is not None
-
-
-# --- attributes of tensors -------------------------------------------------------------------------------------------
-
-def get_requires_grad(TensorBase self):
-    """Whether gradients are computed for the tensor."""
-    return bool(requires_grad(self))
-
-
-def set_requires_grad(TensorBase self, value):
-    """Make a leaf take part in differentiation, or no longer."""
-    cdef AutogradMeta meta
-    if not isinstance(value, bool):
-        raise RuntimeError("requires_grad must be a bool")
-    if value and not differentiable(self.dtype):
-        raise RuntimeError("only Tensors of floating point dtype can require gradients")
-    if not value and self.autograd is None:
-        return
-    if current_grad_fn(self) is not None:
-        if not value:
-            raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a "
-                               "computed variable in a subgraph that doesn't require differentiation use "
-                               "var_no_grad = var.detach().")
-        return
-    meta = meta_of(self)
-    if value and meta.is_inference:
-        from mindtorch._core.autograd import is_inference_mode_enabled
-        if not is_inference_mode_enabled():
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-    meta.requires_grad = value
-
-
-def requires_grad_(TensorBase self, requires_grad=True):
-    """Set `requires_grad` in place; gives the tensor."""
-    set_requires_grad(self, requires_grad)
-    return self
-
-
-def is_leaf(TensorBase self):
-    """Whether the tensor was made by the user, not by an operator that was recorded."""
-    return self.autograd is None and self.base is None or current_grad_fn(self) is None
-
-
-def grad_fn(TensorBase self):
-    """The node of the operator that made the tensor; None for a leaf."""
-    return current_grad_fn(self)
-
-
-def output_nr(TensorBase self):
-    """Which output of grad_fn the tensor is."""
-    return 0 if current_grad_fn(self) is None else (<AutogradMeta>self.autograd).output_nr
-
-
-def get_grad(TensorBase self):
-    """The gradient that backward added up here, or None."""
-    cdef AutogradMeta meta = <AutogradMeta>self.autograd
-    if meta is None:
-        return None
-    if meta.grad is None and meta.grad_fn is not None and not meta.retains_grad:
-        import warnings
-        warnings.warn(
-            "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
-            "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
-            "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make "
-            "sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more "
-            "informations.", UserWarning, stacklevel=2)
-    return meta.grad
-
-
-def set_grad(TensorBase self, value):
-    """Replace the gradient; it must fit the tensor."""
-    cdef TensorBase grad
-    if value is None:
-        if self.autograd is not None:
-            (<AutogradMeta>self.autograd).grad = None
-        return
-    if not isinstance(value, TensorBase):
-        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
-    grad = <TensorBase>value
-    if grad is self:
-        raise RuntimeError("can't assign Variable as its own grad")
-    if grad.dtype != self.dtype:
-        raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{code_name(grad.dtype)}' to a tensor with grad_dtype "
-            f"'{code_name(self.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
-            "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
-            "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
-            "systems that assume they match.")
-    if grad.device_type != self.device_type or grad.device_index != self.device_index:
-        raise RuntimeError(
-            f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type "
-            f"'{('cpu', 'npu')[self.device_type]}'. Please ensure that the gradient and the tensor are on the same "
-            "device")
-    if value.shape != make_size(self.ndim, self.sizes):
-        raise RuntimeError(
-            f"attempting to assign a gradient of size '{shape_text(grad.ndim, grad.sizes)}' to a tensor of size "
-            f"'{shape_text(self.ndim, self.sizes)}'. Please ensure that the gradient and the tensor are the same size")
-    meta_of(self).grad = grad
-
-
-def retain_grad(TensorBase self):
-    """Keep the gradient of a tensor that is no leaf in its `.grad`."""
-    if not requires_grad(self):
-        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    if current_grad_fn(self) is not None:
-        retain(<AutogradMeta>self.autograd)
-
-
-def retains_grad(TensorBase self):
-    """Whether retain_grad was called on a tensor that is no leaf."""
-    return self.autograd is not None and bool((<AutogradMeta>self.autograd).retains_grad)
-
-
-def register_hook(TensorBase self, hook):
-    """Call hook(grad) when the tensor's gradient is known; it may give another. The handle's remove() ends that."""
-    cdef AutogradMeta meta
-    cdef Node node
-    cdef int output_nr
-    if not requires_grad(self):
-        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    node = gradient_edge(self, &output_nr)
-    meta = meta_of(self)
-    if meta.hooks is None:
-        meta.hooks = {}
-    if node.tensor_hooks is None:
-        node.tensor_hooks = {}
-    node.tensor_hooks[output_nr] = meta.hooks
-    return removable_handle(meta.hooks, hook)
-
-
-def register_post_accumulate_grad_hook(TensorBase self, hook):
-    """Call hook(tensor) after a gradient was added to the leaf's .grad."""
-    cdef AutogradMeta meta
-    if not requires_grad(self):
-        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if current_grad_fn(self) is not None:
-        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    meta = meta_of(self)
-    if meta.accumulated_hooks is None:
-        meta.accumulated_hooks = {}
-    return removable_handle(meta.accumulated_hooks, hook)
-
-
-def get_base(TensorBase self):
-    """What the tensor is a view of, or None."""
-    return self.base
-
-
-def is_view(TensorBase self):
-    """Whether the tensor is a view of another that differentiation knows."""
-    return self.base is not None
-
-
-def is_inference(TensorBase self):
-    """Whether the tensor was made in inference_mode."""
-    return self.autograd is not None and bool((<AutogradMeta>self.autograd).is_inference)
-
-
-PROPERTIES = {
-    "requires_grad": (get_requires_grad, set_requires_grad), "grad": (get_grad, set_grad), "is_leaf": (is_leaf, None),
-    "grad_fn": (grad_fn, None), "output_nr": (output_nr, None), "retains_grad": (retains_grad, None),
-    "_base": (get_base, None)}
-
-METHODS = {f.__name__: f for f in (
-    requires_grad_, retain_grad, register_hook, register_post_accumulate_grad_hook, is_inference)}
-METHODS["_is_view"] = is_view

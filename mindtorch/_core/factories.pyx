@@ -60,7 +60,11 @@ cdef ScalarType dtype_for(object dtype, object out, ScalarType otherwise, const 
 
 cdef inline TensorBase leaf(TensorBase made, object wanted):
     """What a factory returns: a leaf that requires a gradient where that is wanted."""
-    return made.requires_grad_() if wanted else made
+    if not wanted:
+        return made
+    if KIND[<int>made.dtype] < FLOAT_KIND:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return made.requires_grad_()
 
 
 cdef TensorBase fill(TensorBase made, const Scalar *value):

@@ -19,15 +19,16 @@ import numpy
 
 from mindtorch._core.advanced_indexing cimport read_indexed, split_index, write_indexed
 from mindtorch._core.arguments cimport as_int, type_label
-from mindtorch._core._gen.view_grad cimport record__basic_index
-from mindtorch._core.autograd cimport recording_view, tracked
+from mindtorch._core._gen.view_grad cimport record__basic_index, record_select_int
+from mindtorch._core.autograd cimport tracked
 from mindtorch._core.device cimport copy_data
 from mindtorch._core.dtype cimport KIND
 from mindtorch._core.infer cimport check_overlap, check_partial_overlap
 from mindtorch._core.moves cimport copy_into, type_string
+from mindtorch._core.recording cimport recording_view
 from mindtorch._core.scalar cimport INT_KIND, Byte, Scalar, scalar_from
 from mindtorch._core.tensor cimport (
-    MAX_DIMS, OPERATORS, Shape, TensorBase, make_view)
+    MAX_DIMS, OPERATORS, Shape, TensorBase, count_version, make_view)
 from mindtorch._core.values cimport check_fits, read_scalar
 from mindtorch._core.views cimport expand_to
 
@@ -200,7 +201,10 @@ cdef TensorBase recorded(TensorBase self, object index):
     if view is None:
         return None
     if tracked(self) and recording_view(self, (view,)):
-        record__basic_index(self, index, view)
+        if PyLong_CheckExact(index):
+            record_select_int(self, 0, index, view)
+        else:
+            record__basic_index(self, index, view)
     return view
 
 
@@ -284,7 +288,7 @@ cdef int set_item(object self, object index, object value) except -1:
         OPERATORS.fill(target, &number)
     else:
         raise TypeError(f"can't assign a {type_label(value)} to a {type_string(tensor)}")
-    tensor.storage.version += 1
+    count_version(tensor)
     return 0
 
 

@@ -5,15 +5,17 @@ from mindtorch._core.arguments cimport (
     no_combination, parse_varargs, require_bool, require_device, require_dtype, require_tensor,
     wrong_type)
 from mindtorch._core._gen.creation_grad cimport record__to_copy, record_clone, record_copy_
-from mindtorch._core.autograd cimport AutogradMeta, recording, recording_inplace, requires_grad, tracked
+from mindtorch._core.autograd cimport AutogradMeta, requires_grad, tracked
 from mindtorch._core.device cimport CPU, NPU, copy_data, device, resolve
 from mindtorch._core.dtype cimport CODE_NAMES, KIND, code_name, dtype, dtype_code
 from mindtorch._core.infer cimport broadcast, check_overlap, check_partial_overlap, resize
+from mindtorch._core.recording cimport recording, recording_inplace
 from mindtorch._core.scalar cimport (
     COMPLEX_KIND, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double, Float, Half, Int, Long, Scalar,
     Short, is_scalar)
 from mindtorch._core.tensor cimport (
-    OPERATORS, Shape, empty_like_tensor, empty_tensor, make_alias, set_geometry, set_storage, shape_text)
+    OPERATORS, Shape, count_version, empty_like_tensor, empty_tensor, make_alias, make_data, set_geometry, set_storage,
+    shape_text)
 from mindtorch._core.values cimport scalar_tensor
 
 from mindtorch._core.formats import contiguous_format, memory_format, preserve_format
@@ -81,7 +83,7 @@ cdef TensorBase copy_into(TensorBase self, TensorBase source, bint non_blocking)
     if tracked(self) or tracked(source):
         record = recording_inplace(self, requires_grad(self) or requires_grad(source))
     copy_data(self, source, non_blocking)
-    self.storage.version += 1
+    count_version(self)
     if record:
         record_copy_(self, source, non_blocking, self, self, True)
     return self
@@ -320,11 +322,18 @@ def detach(input):
     return make_alias(require_tensor(input, b"detach", b"input", 1))
 
 
+def data(TensorBase self):
+    """The tensor without its history; what is written to it, differentiation does not notice."""
+    return make_data(self)
+
+
 def set_data(TensorBase self, new_data):
     """`self.data = new_data`: self takes over storage and geometry, and keeps its identity."""
     cdef TensorBase source = require_tensor(new_data, b"data", b"new_data")
     set_storage(self, source.storage, source.dtype)
     set_geometry(self, source.ndim, source.sizes, source.strides, source.offset)
+    if self.autograd is not None:
+        (<AutogradMeta>self.autograd).accumulator = NULL        # it describes what the tensor was
 
 
 def resize_(TensorBase self, *sizes, memory_format=None):
@@ -339,9 +348,9 @@ def resize_(TensorBase self, *sizes, memory_format=None):
 def detach_(TensorBase self):
     """The tensor itself, without its history."""
     cdef AutogradMeta meta
-    if self.base is not None and self.autograd is not None:
+    if self.base is not None:
         raise RuntimeError(
-            "Can't detach views in-place; use detach() instead. If you are using DistributedDataParallel (DDP) for "
+            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
             "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
             "detach_() cannot be called on these gradients. To fix this error, please refer to the "
             "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")

@@ -22,7 +22,7 @@ cdef class Storage:
     cdef size_t nbytes
     cdef int device_type
     cdef int device_index
-    cdef uint32_t version              # counts in-place writes through any view of it
+    cdef uint32_t version              # counts in-place writes through any view of it; see TensorBase.counter
 
 
 cdef class TensorBase:
@@ -39,11 +39,21 @@ cdef class TensorBase:
     cdef bint contiguous
     cdef object autograd               # AutogradMeta, or None for a tensor that never took part in differentiation
     cdef TensorBase base               # what this is a view of (itself no view), or None
+    cdef Storage counter               # counts the writes in the storage's place: of `t.data`, whose writes t ignores
 
     @cython.final
     cdef inline char *data_ptr(self) noexcept:
         return self.storage.data + self.offset * ITEMSIZE[<int>self.dtype]
 
+
+cdef inline uint32_t version_of(TensorBase tensor) noexcept:
+    return tensor.storage.version if tensor.counter is None else tensor.counter.version
+
+cdef inline void count_version(TensorBase tensor) noexcept:
+    if tensor.counter is None:
+        tensor.storage.version += 1
+    else:
+        tensor.counter.version += 1
 
 # torch.Size, a tuple. `make_size` builds one from C.
 cdef type SIZE_CLASS
@@ -61,8 +71,9 @@ cdef type TENSOR_CLASS
 cdef TensorBase make_tensor(Storage storage, ScalarType dtype, int ndim, const int64_t *sizes, const int64_t *strides,
                             int64_t offset)
 cdef TensorBase make_view(TensorBase base, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset)
-# A second tensor over the same elements, of the same shape.
+# A second tensor over the same elements, of the same shape; and one whose writes are counted apart.
 cdef TensorBase make_alias(TensorBase base)
+cdef TensorBase make_data(TensorBase base)
 # A new contiguous, uninitialised tensor.
 cdef TensorBase empty_tensor(const Shape *shape, ScalarType dtype, int device_type, int device_index)
 # torch's rule for results "like" another tensor: dense non-overlapping strides are kept, else contiguous.

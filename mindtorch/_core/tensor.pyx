@@ -431,11 +431,20 @@ cdef TensorBase make_tensor(Storage storage, ScalarType dtype, int ndim, const i
 cdef TensorBase make_view(TensorBase base, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset):
     cdef TensorBase view = make_tensor(base.storage, base.dtype, ndim, sizes, strides, offset)
     view.base = base if base.base is None else base.base
+    view.counter = base.counter
     return view
 
 
 cdef TensorBase make_alias(TensorBase base):
-    return make_tensor(base.storage, base.dtype, base.ndim, base.sizes, base.strides, base.offset)
+    cdef TensorBase alias = make_tensor(base.storage, base.dtype, base.ndim, base.sizes, base.strides, base.offset)
+    alias.counter = base.counter
+    return alias
+
+
+cdef TensorBase make_data(TensorBase base):
+    cdef TensorBase data = make_alias(base)
+    data.counter = Storage.__new__(Storage)
+    return data
 
 
 cdef Storage allocate(int64_t count, ScalarType dtype, int device_type, int device_index):

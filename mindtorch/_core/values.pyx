@@ -10,6 +10,7 @@ from libc.math cimport INFINITY, fabs, isfinite
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy
 
+from mindtorch._core.autograd cimport requires_grad
 from mindtorch._core.device cimport CPU, copy_data, device_of
 from mindtorch._core.dtype cimport DTYPES, ITEMSIZE, KIND, code_name, dtype, numpy_code
 from mindtorch._core.scalar cimport (
@@ -264,6 +265,8 @@ def numpy(TensorBase self, *, bint force=False):
     if self.device_type != CPU and not force:
         raise TypeError(f"can't convert {device_of(self)} device type tensor to numpy. Use Tensor.cpu() to copy the "
                         "tensor to host memory first.")
+    if requires_grad(self) and not force:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     return as_array(to_host(self))
 
 

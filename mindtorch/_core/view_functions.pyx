@@ -9,10 +9,10 @@ from libc.stdint cimport int64_t
 
 from mindtorch._core.arguments cimport (
     no_combination, parse_ints, parse_varargs, require_int, require_tensor, wrong_type)
-from mindtorch._core.autograd cimport (
-    adopt_history, record_strided, recording_inplace, recording_view, requires_grad, tracked)
+from mindtorch._core.autograd cimport requires_grad, tracked
 from mindtorch._core.dtype cimport ITEMSIZE, KIND, dtype
 from mindtorch._core.infer cimport wrap_dim
+from mindtorch._core.recording cimport adopt_history, record_strided, recording_inplace, recording_view
 from mindtorch._core.scalar cimport COMPLEX_KIND, INT_KIND
 from mindtorch._core.tensor cimport Shape, TensorBase, make_view, set_geometry, shape_text
 from mindtorch._core.views cimport (

@@ -7,10 +7,11 @@ from libc.string cimport memcpy
 from mindtorch._core._gen.view_grad cimport (
     record_diagonal, record_expand, record_permute, record_select_int, record__slice, record_split_Tensor,
     record_squeeze, record_transpose_int, record_unbind_int, record_unsqueeze, record_view)
-from mindtorch._core.autograd cimport recording_view, tracked
+from mindtorch._core.autograd cimport tracked
 from mindtorch._core.dtype cimport ITEMSIZE, code_name
 from mindtorch._core.infer cimport same, wrap_dim, wrap_dims
 from mindtorch._core.moves cimport contiguous, type_string
+from mindtorch._core.recording cimport recording_view
 from mindtorch._core.scalar cimport ScalarType
 from mindtorch._core.tensor cimport MAX_DIMS, make_tensor, make_view, shape_text
 

@@ -10,6 +10,7 @@ from libc.stdint cimport intptr_t
 from mindtorch._core.device import device as torch_device
 from mindtorch._npu.index import get_device_index
 
+from mindtorch._core.device cimport BACKENDS, NPU
 from mindtorch._npu.cann.acl_rt cimport ACL_STREAM_STATUS_COMPLETE, aclrtStreamStatus
 from mindtorch._npu.errors cimport check
 from mindtorch._npu.handles cimport (
@@ -129,3 +130,5 @@ def set_current_stream(Stream stream not None):
         _current.streams = {}
     _current.streams[stream.slot.device] = stream
     thread_state().streams[stream.slot.device] = stream.slot
+    if stream.slot != default_stream(stream.slot.device):
+        BACKENDS[<int>NPU].streams = True

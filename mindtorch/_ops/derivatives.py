@@ -85,6 +85,21 @@ def _overlaps(sizes, strides):
     return False
 
 
+def _add_strided(flat, values, sizes, strides, offset):
+    """Add `values` where a strided view of `flat` looks; slice by slice where one place is seen several times."""
+    if not _overlaps(sizes, strides):
+        flat.as_strided(sizes, strides, offset).add_(values)
+        return
+    dim = min((d for d in range(len(sizes)) if sizes[d] > 1), key=lambda d: (strides[d], sizes[d]))
+    if strides[dim] == 0:
+        values, places = values.sum(dim, keepdim=True), 1
+    else:
+        places = sizes[dim]
+    rest = tuple(sizes[:dim]) + tuple(sizes[dim + 1:]), tuple(strides[:dim]) + tuple(strides[dim + 1:])
+    for place in range(places):
+        _add_strided(flat, values.select(dim, place), *rest, offset + place * strides[dim])
+
+
 def as_strided_backward(grad, base_geometry, geometry):
     """Zeros like the base, with `grad` added where the strided view looked."""
     base_sizes, base_strides, base_offset = base_geometry
@@ -92,15 +107,10 @@ def as_strided_backward(grad, base_geometry, geometry):
     first = min(offset, base_offset)
     last = max(base_offset + _extent(base_sizes, base_strides), offset + _extent(sizes, strides))
     flat = _new_zeros(grad, (max(last - first, 0),))
-    if _overlaps(sizes, strides):
-        places = ops.arange(flat.numel(), device=grad.device).as_strided(sizes, strides, offset - first)
-        flat = flat.index_add(0, places.reshape(-1), grad.reshape(-1))
-    else:
-        flat.as_strided(sizes, strides, offset - first).copy_(grad)
+    _add_strided(flat, grad, sizes, strides, offset - first)
     if _overlaps(base_sizes, base_strides):
-        ones = flat.new_ones(base_sizes)
-        places = ops.arange(flat.numel(), device=grad.device).as_strided(base_sizes, base_strides, base_offset - first)
-        count = ops.zeros_like(flat).index_add(0, places.reshape(-1), ones.reshape(-1))
+        count = ops.zeros_like(flat)
+        _add_strided(count, flat.new_ones(base_sizes), base_sizes, base_strides, base_offset - first)
         flat = flat / count.clamp(min=1)
     return flat.as_strided(base_sizes, base_strides, base_offset - first)
 

@@ -68,8 +68,8 @@ def family_pyx(table, family) -> str:
             "from mindtorch._core._gen.kernels cimport KERNELS\n"
             f"{_record_imports(table, family)}{needs}"
             "from mindtorch._core.autograd cimport (\n"
-            "    before_write, operands_require_grad, recording, recording_inplace, requires_grad, tracked,"
-            " tracked_list,\n    tracked_optional)\n"
+            "    operands_require_grad, requires_grad, tracked, tracked_list, tracked_optional)\n"
+            "from mindtorch._core.recording cimport before_write, recording, recording_inplace\n"
             "from mindtorch._core.arguments cimport (\n"
             "    as_int, given, is_int, no_combination, optional_tensor, parse_optional_int, parse_optional_ints,\n"
             "    require_bool, require_dtype, require_float, require_int, require_scalar, require_tensor,\n"
@@ -79,7 +79,8 @@ def family_pyx(table, family) -> str:
             "    optional_scalar, place_of, place_of_list, several_outs)\n"
             "from mindtorch._core.generator cimport Generator, generator_for, require_generator\n" + SCALAR_IMPORT +
             "from mindtorch._core.scalar cimport is_scalar, scalar_from\n"
-            "from mindtorch._core.tensor cimport Shape, TensorBase\n\n\n" + "\n\n".join(functions + python))
+            "from mindtorch._core.tensor cimport Shape, TensorBase, count_version\n\n\n" +
+            "\n\n".join(functions + python))
 
 
 def _record_imports(table, family) -> str:
@@ -158,6 +159,9 @@ def _recording(row, inplace) -> list:
     arguments = emit_grad.differentiable(row)
     tests = " or ".join(tests.get(a.type, "tracked_list({})").format(a.name) for a in arguments)
     wants = " or ".join(wants.get(a.type, "operands_require_grad({})").format(a.name) for a in arguments)
+    if not inplace:
+        out = row.result_names[0]
+        tests, wants = f"{tests} or tracked_optional({out})", f"{wants} or requires_grad({out})"
     if inplace:
         record = f"recording_inplace(self, {wants})"
     else:
@@ -243,7 +247,7 @@ def _written_self(row) -> str:
     scope = _scope(row)
     call = _kernel_call(row, [], "self.dtype").replace("(self", "(distinct(self)", 1)
     lines = [*_opening(row, scope), *_recording(row, True), "if self.numel:", *_keep_self(row), f"    {call}",
-             "self.storage.version += 1", *_record(row, ["self"], True), "return self"]
+             "count_version(self)", *_record(row, ["self"], True), "return self"]
     return _text(f"cdef TensorBase op_{row.slot}({function_parameters(row)})", lines)
 
 

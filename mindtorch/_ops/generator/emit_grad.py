@@ -78,12 +78,15 @@ def family_pyx(table, family) -> str:
     rows = [row for row in table.family(family) if recorded(row)]
     return (NOTE.format(source=f"{family}.toml") + "from libc.stdint cimport int64_t\n\n"
             "from mindtorch._core.autograd cimport (\n"
-            "    Node, NodeType, attach, attach_outputs, attach_views, connect, connect_list, formulas, ints_of,"
-            " new_node,\n    node_type, one_grad, all_grads, optional_number, save, save_list, save_result, shape_of,"
-            " shapes_of, strides_of, unpack,\n    unpack_list, wanted, wanted_any)\n"
+            "    Node, NodeType, all_grads, formulas, new_node, node_type, one_grad, unpack, unpack_list, wanted,"
+            " wanted_any)\n"
             "from mindtorch._core.device cimport device_of\n"
             "from mindtorch._core.dtype cimport DTYPES\n"
             "from mindtorch._core.generator cimport Generator\n"
+            "from mindtorch._core.recording cimport (\n"
+            "    attach, attach_outputs, attach_views, connect, connect_list, ints_of, optional_number, save,"
+            " save_list,\n"
+            "    save_result, shape_of, shapes_of, strides_of)\n"
             "from mindtorch._core.scalar cimport Scalar, ScalarType, scalar_to\n"
             "from mindtorch._core.tensor cimport Shape, TensorBase\n\n\n" +
             "\n\n".join(text for row in rows for text in (_backward(row), _record(row))))
