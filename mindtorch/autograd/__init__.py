@@ -4,13 +4,14 @@ import warnings
 from mindtorch._core import engine as _engine
 from mindtorch._core.factories import ones_like as _ones_like
 from mindtorch._core.tensor import TensorBase as _TensorBase
-from mindtorch.autograd import graph
+from mindtorch.autograd import functional, graph
 from mindtorch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from mindtorch.autograd.function import Function
 from mindtorch.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from mindtorch.autograd.gradcheck import gradcheck, gradgradcheck
 
-__all__ = ["Function", "backward", "detect_anomaly", "enable_grad", "grad", "graph", "inference_mode", "no_grad",
-           "set_detect_anomaly", "set_grad_enabled"]
+__all__ = ["Function", "backward", "detect_anomaly", "enable_grad", "functional", "grad", "gradcheck", "gradgradcheck",
+           "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled"]
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
@@ -31,6 +32,12 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     grads = _root_grads(tensors, _tuple(grad_tensors) if grad_tensors is not None else (None,) * len(tensors),
                         is_grads_batched=False)
     inputs = None if inputs is None else _checked_inputs(_tuple(inputs))
+    if create_graph:
+        warnings.warn(
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+            "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid "
+            "this. If you have to use this function, make sure to reset the .grad fields of your parameters to None "
+            "after use to break the cycle and avoid the leak.", UserWarning, stacklevel=2)
     keep = create_graph if retain_graph is None else retain_graph
     _engine.run_backward(list(tensors), grads, keep, create_graph, inputs, True)
 
@@ -51,6 +58,8 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
                       "gradient for other parts of the graph, please use torch.autograd.backward.", FutureWarning,
                       stacklevel=2)
     outputs, inputs = _tuple(outputs), _tuple(inputs)
+    if not inputs:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     grads = _root_grads(outputs, _tuple(grad_outputs) if grad_outputs is not None else (None,) * len(outputs),
                         is_grads_batched)
     keep = create_graph if retain_graph is None else retain_graph
@@ -59,9 +68,11 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         from mindtorch import zeros_like
         return tuple(zeros_like(given) if value is None else value
                      for value, given in zip(found, inputs, strict=True))
-    if not allow_unused and any(value is None for value in found):
-        raise RuntimeError("One of the differentiated Tensors appears to not have been used in the graph. Set "
-                           "allow_unused=True if this is the desired behavior.")
+    if not allow_unused:
+        for index, value in enumerate(found):
+            if value is None:
+                raise RuntimeError(f"The differentiated Tensor at index {index} appears to not have been used in the "
+                                   "graph. Set allow_unused=True if this is the desired behavior.")
     return tuple(found)
 
 
@@ -71,8 +82,10 @@ def _tuple(value):
 
 def _checked_inputs(inputs):
     for tensor in inputs:
+        if isinstance(tensor, graph.GradientEdge):
+            continue
         if not isinstance(tensor, _TensorBase):
-            raise TypeError(f"all inputs have to be Tensors or GradientEdges, but got {type(tensor).__name__}")
+            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(tensor).__name__}")
         if not tensor.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     return list(inputs)

@@ -1,0 +1,196 @@
+"""torch.autograd.functional: jacobians, hessians and their products with vectors.
+
+Products with a vector from the right (jvp, hvp) take the gradient of a vjp with respect to its vector.
+"""
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+
+def vjp(func, inputs, v=None, create_graph=False, strict=False):
+    """(func(*inputs), v times its Jacobian), one product per input; `v` may be left out for a result of one element."""
+    single, given = _inputs("vjp", inputs, create_graph)
+    outputs, single_output = _call("vjp", func, given, strict)
+    vectors = _vector(v, outputs, single_output, "user-provided function returns a single Tensor with a single element")
+    products = _gradients(outputs, given, vectors, create_graph, strict,
+                          "The output of the user-provided function is independent of input {}.")
+    return _packed(outputs, single_output, create_graph), _packed(products, single, create_graph)
+
+
+def jvp(func, inputs, v=None, create_graph=False, strict=False):
+    """(func(*inputs), its Jacobian times v), one product per output; `v` is shaped as the inputs."""
+    single, given = _inputs("jvp", inputs, create_graph)
+    vectors = _vector(v, given, single, "input to the user-provided function is a single Tensor with a single element")
+    outputs, single_output = _call("jvp", func, given, strict)
+    products = _times_from_right(outputs, given, vectors, create_graph, strict,
+                                 "The output of the user-provided function is independent of input {}.")
+    return _packed(outputs, single_output, create_graph), _packed(products, single_output, create_graph)
+
+
+def vhp(func, inputs, v=None, create_graph=False, strict=False):
+    """(func(*inputs), v times its Hessian), for a func with one result of one element."""
+    single, given = _inputs("vhp", inputs, create_graph)
+    vectors = _vector(v, given, single, "input to the user-provided function is a single Tensor with a single element")
+    outputs, slopes = _slopes("vhp", func, given, strict)
+    products = _gradients(slopes, given, vectors, create_graph, strict,
+                          "The jacobian of the user-provided function is independent of input {}.")
+    return _packed(outputs, True, create_graph), _packed(products, single, create_graph)
+
+
+def hvp(func, inputs, v=None, create_graph=False, strict=False):
+    """(func(*inputs), its Hessian times v), for a func with one result of one element. vhp is the cheaper one."""
+    single, given = _inputs("hvp", inputs, create_graph)
+    vectors = _vector(v, given, single, "input to the user-provided function is a single Tensor with a single element")
+    outputs, slopes = _slopes("hvp", func, given, strict)
+    products = _times_from_right(slopes, given, vectors, create_graph, strict,
+                                 "The jacobian of the user-provided function is independent of input {}.")
+    return _packed(outputs, True, create_graph), _packed(products, single, create_graph)
+
+
+def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
+    """The derivatives of each output by each input, of shape (*output.shape, *input.shape).
+
+    One tensor, or tuples where there are several outputs or inputs: outputs outermost.
+    """
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function '
+                             'has more outputs than inputs, "forward-mode" tends to be more performant. Otherwise, '
+                             'prefer to use "reverse-mode".')
+    if vectorize or strategy == "forward-mode":
+        raise NotImplementedError("jacobian with vectorize=True or forward mode needs vmap, which mindtorch does not "
+                                  "have")
+    single, given = _inputs("jacobian", inputs, create_graph)
+    outputs, single_output = _call("jacobian", func, given, strict)
+    table = tuple(_rows(out, given, create_graph, strict) for out in outputs)
+    if single:
+        table = tuple(row[0] for row in table)
+    return table[0] if single_output else table
+
+
+def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
+    """The second derivatives of a func with one result of one element, by each pair of inputs."""
+    single, _ = _tensors("inputs", "hessian", inputs)
+
+    def single_result(*given):
+        out = func(*given)
+        _check_scalar("hessian", out)
+        return out.squeeze()
+
+    def slopes(*given):
+        if single:
+            return jacobian(single_result, given[0], create_graph=True, strict=strict)
+        return jacobian(single_result, given, create_graph=True, strict=strict)
+
+    return jacobian(slopes, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
+
+
+# --- arguments and results -------------------------------------------------------------------------------------------
+
+def _tensors(argument, function, value):
+    """(whether one tensor was given, a tuple of tensors)."""
+    from mindtorch import Tensor
+    single = not isinstance(value, tuple)
+    values = (value,) if single else value
+    for index, item in enumerate(values):
+        if not isinstance(item, Tensor):
+            what = f"given {argument}" if single else f"value at index {index}"
+            raise TypeError(f"The {argument} given to {function} must be either a Tensor or a tuple of Tensors but the "
+                            f"{what} has type {type(item)}.")
+    return single, values
+
+
+def _inputs(function, inputs, create_graph):
+    """The inputs as tensors of which gradients can be asked without touching those of the caller."""
+    single, values = _tensors("inputs", function, inputs)
+    if create_graph:
+        return single, tuple(x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in values)
+    return single, tuple(x.detach().requires_grad_() for x in values)
+
+
+def _call(function, func, inputs, strict):
+    from mindtorch import enable_grad
+    with enable_grad():
+        single, outputs = _tensors("outputs of the user-provided function", function, func(*inputs))
+    for index, out in enumerate(outputs):
+        if strict and not out.requires_grad:
+            raise RuntimeError(
+                f"Output {index} of the user-provided function does not require gradients. The outputs must be "
+                "computed in a differentiable manner from the input when running in strict mode.")
+    return outputs, single
+
+
+def _check_scalar(function, out):
+    from mindtorch import Tensor
+    if not isinstance(out, Tensor):
+        raise RuntimeError(f"The function given to {function} should return a single Tensor")
+    if out.numel() != 1:
+        raise RuntimeError(f"The Tensor returned by the function given to {function} should contain a single element")
+
+
+def _slopes(function, func, inputs, strict):
+    """The result of a function with one element, and its gradients, which can be differentiated."""
+    from mindtorch import enable_grad, ones_like
+    outputs, single = _call(function, func, inputs, strict)
+    if not single:
+        raise RuntimeError(f"The function given to {function} should return a single Tensor")
+    _check_scalar(function, outputs[0])
+    with enable_grad():
+        slopes = _gradients(outputs, inputs, (ones_like(outputs[0]),), True, strict,
+                            "The output of the user-provided function is independent of input {}.")
+    return outputs, slopes
+
+
+def _vector(v, like, single, may_be_missing_if):
+    from mindtorch import ones_like
+    if v is None:
+        if not single or like[0].numel() != 1:
+            raise RuntimeError(f"The vector v can only be None if the {may_be_missing_if}.")
+        return (ones_like(like[0]),)
+    _, vectors = _tensors("v", "the function", v)
+    if len(vectors) != len(like):
+        if len(like) == 1:
+            raise RuntimeError("The given v should contain a single Tensor.")
+        raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(vectors)}.")
+    for index, (vector, tensor) in enumerate(zip(vectors, like, strict=True)):
+        if vector.shape != tensor.shape:
+            entry = f"Entry {index} in " if len(like) > 1 else ""
+            raise RuntimeError(f"{entry}v has invalid size: should be {tensor.shape} but got {vector.shape}.")
+    return vectors
+
+
+def _gradients(outputs, inputs, vectors, create_graph, strict, independent):
+    """autograd.grad with zeros for inputs that took no part; RuntimeError for those where `strict`."""
+    from mindtorch import autograd, enable_grad, zeros_like
+    pairs = [(out, v) for out, v in zip(outputs, vectors, strict=True) if out.requires_grad]
+    found = (None,) * len(inputs)
+    if pairs:
+        with enable_grad():
+            found = autograd.grad([out for out, _ in pairs], inputs, [v for _, v in pairs], retain_graph=True,
+                                  create_graph=create_graph, allow_unused=True)
+    for index, gradient in enumerate(found):
+        if strict and (gradient is None or (create_graph and not gradient.requires_grad)):
+            raise RuntimeError(independent.format(index) + " This is not allowed in strict mode.")
+    return tuple(zeros_like(x) if g is None else g for g, x in zip(found, inputs, strict=True))
+
+
+def _times_from_right(outputs, inputs, vectors, create_graph, strict, independent):
+    """The Jacobian of `outputs` times `vectors`: what a vjp gives is linear in its vector, with that Jacobian."""
+    from mindtorch import zeros_like
+    weights = tuple(zeros_like(out).requires_grad_() for out in outputs)
+    products = _gradients(outputs, inputs, weights, True, strict, independent)
+    return _gradients(products, weights, vectors, create_graph, False, "")
+
+
+def _rows(out, inputs, create_graph, strict):
+    """Of one output: per input the derivatives of all its elements."""
+    from mindtorch import stack
+    if out.numel() == 0:
+        return tuple(x.new_zeros((*out.shape, *x.shape)) for x in inputs)
+    parts = [_gradients((element,), inputs, (element.new_ones(()),), create_graph, strict,
+                        "Output of the user-provided function is independent of input {}.")
+             for element in out.reshape(-1).unbind(0)]
+    return tuple(stack(column).view((*out.shape, *x.shape)) for column, x in zip(zip(*parts, strict=True), inputs,
+                                                                               strict=True))
+
+
+def _packed(tensors, single, create_graph):
+    tensors = tuple(tensors) if create_graph else tuple(t.detach() for t in tensors)
+    return tensors[0] if single else tensors

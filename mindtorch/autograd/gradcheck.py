@@ -1,0 +1,273 @@
+"""torch.autograd.gradcheck: gradients from backward beside those from small differences.
+
+Jacobians are tables of Python numbers: what is checked is small, and the check must not lean on what it checks.
+Functions of complex tensors are refused; so are the checks that need forward-mode differentiation or vmap.
+"""
+import itertools
+import warnings
+
+import numpy
+
+from mindtorch.autograd.function import Function
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+
+class GradcheckError(RuntimeError):
+    """Gradients that are wrong."""
+
+
+def gradcheck(func, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, nondet_tol=0.0,
+              check_undefined_grad=True, check_grad_dtypes=False, check_batched_grad=False,
+              check_batched_forward_grad=False, check_forward_ad=False, check_backward_ad=True, fast_mode=False,
+              masked=None):
+    """Whether the gradients of func(*inputs) agree with (f(x + eps) - f(x - eps)) / 2eps, within atol and rtol.
+
+    Inputs that require a gradient should be float64. GradcheckError where they disagree; False instead, with
+    `raise_exception` False. `fast_mode` makes no difference here: every element is checked.
+    """
+    if check_forward_ad or check_batched_grad or check_batched_forward_grad:
+        raise NotImplementedError("gradcheck without forward-mode differentiation and vmap checks backward alone")
+    if not check_backward_ad:
+        raise ValueError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    inputs = _tuple(inputs)
+    try:
+        _check_inputs(inputs)
+        outputs = _differentiable(func(*inputs))
+        if not outputs:
+            return _check_nothing_differentiable(func, inputs, eps)
+        _check_jacobians(func, inputs, outputs, eps, atol, rtol, nondet_tol, check_grad_dtypes)
+        _check_zero_gradients(outputs, inputs)
+        if check_undefined_grad:
+            _check_undefined_gradients(func, inputs)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=1e-3,
+                  gen_non_contig_grad_outputs=False, raise_exception=True, nondet_tol=0.0, check_undefined_grad=True,
+                  check_grad_dtypes=False, check_batched_grad=False, check_fwd_over_rev=False, check_rev_over_rev=True,
+                  fast_mode=False, masked=False):
+    """gradcheck of the gradients of func(*inputs), which are functions of the inputs and of `grad_outputs`.
+
+    grad_outputs: gradients of the outputs; random numbers where None.
+    """
+    if check_fwd_over_rev:
+        raise NotImplementedError("gradgradcheck without forward-mode differentiation checks backward alone")
+    if not check_rev_over_rev:
+        raise ValueError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    inputs = _tuple(inputs)
+    if grad_outputs is None:
+        random = numpy.random.default_rng(0)
+        grad_outputs = tuple(_random_like(out, random, gen_non_contig_grad_outputs)
+                             for out in _differentiable(func(*inputs)))
+    grad_outputs = _tuple(grad_outputs)
+
+    def gradients(*arguments):
+        from mindtorch import autograd
+        given, of_outputs = arguments[:len(inputs)], arguments[len(inputs):]
+        wanted = tuple(x for x in given if _is_tensor(x) and x.requires_grad)
+        found = autograd.grad(_differentiable(func(*given)), wanted, of_outputs, create_graph=True, allow_unused=True)
+        return tuple(g for g in found if g is not None)
+
+    return gradcheck(gradients, inputs + grad_outputs, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+                     nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad,
+                     check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad, fast_mode=fast_mode,
+                     masked=masked)
+
+
+# --- inputs and outputs ----------------------------------------------------------------------------------------------
+
+def _is_tensor(value):
+    from mindtorch import Tensor
+    return isinstance(value, Tensor)
+
+
+def _tuple(value):
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def _differentiable(outputs):
+    return tuple(out for out in _tuple(outputs) if _is_tensor(out) and out.requires_grad)
+
+
+def _wanted(inputs):
+    """(position, input) of those that require a gradient."""
+    return [(i, x) for i, x in enumerate(inputs) if _is_tensor(x) and x.requires_grad]
+
+
+def _random_like(tensor, random, strided):
+    import mindtorch
+    shape = (*tensor.shape, 2) if strided else tuple(tensor.shape)
+    values = mindtorch.empty(shape, dtype=tensor.dtype, device=tensor.device)
+    values.copy_(mindtorch.tensor(random.standard_normal(shape)))
+    return (values[..., 0] if strided else values).requires_grad_()
+
+
+def _check_inputs(inputs):
+    wanted = _wanted(inputs)
+    if not wanted:
+        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have "
+                         "requires_grad=True.")
+    for index, tensor in wanted:
+        if tensor.is_complex():
+            raise NotImplementedError(f"Input #{index} is complex: gradcheck here is of functions of real tensors")
+        if str(tensor.dtype) != "torch.float64":
+            warnings.warn(
+                f"Input #{index} requires gradient and is not a double precision floating point or complex. This check "
+                "will likely fail if all the inputs are not of double precision floating point or complex. ",
+                stacklevel=4)
+        if any(stride == 0 and size > 1 for stride, size in zip(tensor.stride(), tensor.shape, strict=True)):
+            raise RuntimeError(
+                f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+                "non-overlapping to be able to compute the numerical gradients correctly. You should call .contiguous "
+                "on the input before passing it to gradcheck.")
+
+
+# --- jacobians: lists of rows, one per element of the input ----------------------------------------------------------
+
+def _numbers(tensor):
+    """The elements as a flat array of float64, on the host."""
+    return numpy.array(tensor.detach().cpu().tolist(), dtype=numpy.float64).reshape(-1)
+
+
+def _numerical(func, inputs, tensor, eps, select):
+    """Per output that `select` finds among the results, how it moves with each element of `tensor`."""
+    data, rows = tensor.data, []
+
+    def results():
+        # A clone, in case the function writes to its input.
+        return [_numbers(out) for out in select(func(*[x.clone() if x is tensor else x for x in inputs]))]
+
+    for index in itertools.product(*(range(size) for size in tensor.shape)):
+        before = data[index].item()
+        data[index] = before + eps
+        above = results()
+        data[index] = before - eps
+        below = results()
+        data[index] = before
+        rows.append([(a - b) / (2 * eps) for a, b in zip(above, below, strict=True)])
+    return rows
+
+
+def _analytical(output, wanted, check_dtypes):
+    """Per input of `wanted` a matrix: the gradients of each element of `output`, as columns."""
+    from mindtorch import autograd, zeros_like
+    columns = [numpy.zeros((tensor.numel(), output.numel())) for _, tensor in wanted]
+    unit = zeros_like(output)
+    for column, index in enumerate(itertools.product(*(range(size) for size in output.shape))):
+        unit.data[index] = 1.0
+        found = autograd.grad(output, [x for _, x in wanted], unit.clone(), retain_graph=True, allow_unused=True)
+        unit.data[index] = 0.0
+        for matrix, gradient, (_, tensor) in zip(columns, found, wanted, strict=True):
+            if gradient is None:
+                continue
+            if check_dtypes and gradient.dtype is not tensor.dtype:
+                raise GradcheckError("Gradient has dtype mismatch")
+            if gradient.shape != tensor.shape:
+                raise GradcheckError("Analytical gradient has incorrect size")
+            matrix[:, column] = _numbers(gradient)
+    return columns
+
+
+def _positions(outputs):
+    return [i for i, out in enumerate(_tuple(outputs)) if _is_tensor(out) and out.requires_grad]
+
+
+def _check_jacobians(func, inputs, outputs, eps, atol, rtol, nondet_tol, check_dtypes):
+    wanted = _wanted(inputs)
+    if any(out.is_complex() for out in outputs):
+        raise NotImplementedError("gradcheck here is of functions with real results")
+    places = _positions(func(*inputs))
+
+    def select(results):
+        results = _tuple(results)
+        return [results[place] for place in places]
+
+    numerical = [_numerical(func, inputs, tensor, eps, select) for _, tensor in wanted]
+    for number, output in enumerate(outputs):
+        analytical = _analytical(output, wanted, check_dtypes)
+        again = _analytical(output, wanted, check_dtypes)
+        for which, (index, tensor) in enumerate(wanted):
+            moved = numpy.array([row[number] for row in numerical[which]]).reshape(tensor.numel(), output.numel())
+            if not numpy.allclose(analytical[which], moved, rtol, atol):
+                raise GradcheckError(f"Jacobian mismatch for output {number} with respect to input {index},\n"
+                                     f"numerical:{moved}\nanalytical:{analytical[which]}\n")
+            if not numpy.allclose(analytical[which], again[which], 0, nondet_tol):
+                raise GradcheckError(
+                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
+                    "gives different values, although analytical gradient matches numerical gradient.The tolerance for "
+                    f"nondeterminism was {nondet_tol}.")
+
+
+def _check_nothing_differentiable(func, inputs, eps):
+    """No result requires a gradient: then none may depend on the inputs."""
+    def select(results):
+        return [out for out in _tuple(results) if _is_tensor(out) and out.is_floating_point()]
+    for _, tensor in _wanted(inputs):
+        for row in _numerical(func, inputs, tensor, eps, select):
+            if any(change.any() for change in row):
+                raise GradcheckError("Numerical gradient for function expected to be zero")
+    return True
+
+
+# --- gradients that are zero, or not there ---------------------------------------------------------------------------
+
+def _check_zero_gradients(outputs, inputs):
+    from mindtorch import autograd, zeros_like
+    wanted = [x for _, x in _wanted(inputs)]
+    found = autograd.grad(outputs, wanted, [zeros_like(out) for out in outputs], retain_graph=True, allow_unused=True)
+    for gradient, tensor in zip(found, wanted, strict=True):
+        if gradient is None:
+            continue
+        if _numbers(gradient).any():
+            raise GradcheckError("backward not multiplied by grad_output")
+        if gradient.dtype is not tensor.dtype:
+            raise GradcheckError("grad is incorrect type")
+        if gradient.device != tensor.device:
+            raise GradcheckError("grad is incorrect device")
+        if gradient.shape != tensor.shape:
+            raise GradcheckError("grad is incorrect size")
+
+
+def _check_undefined_gradients(func, inputs):
+    """Backward functions must cope with results that nobody used."""
+    outputs = _differentiable(func(*inputs))
+    wanted = [x for _, x in _wanted(inputs)]
+    missing = [set(range(len(outputs)))]
+    if len(outputs) > 1:
+        missing += [{i} for i in range(len(outputs))]
+    for some in missing:
+        try:
+            found = _with_undefined(_differentiable(func(*inputs)), wanted, some)
+        except RuntimeError as error:
+            raise GradcheckError(
+                "Expected backward function to handle undefined output grads. Please look at 'Notes about undefined "
+                "output gradients' in 'tools/autograd/derivatives.yaml'") from error
+        if len(some) == len(outputs) and any(g is not None and _numbers(g).any() for g in found):
+            raise GradcheckError(
+                "Expected all input grads to be undefined or zero when all output grads are undefined or zero. Please "
+                "look at 'Notes about undefined output gradients' in 'tools/autograd/derivatives.yaml'")
+
+
+def _with_undefined(outputs, wanted, missing):
+    """The gradients of `wanted` where those of the outputs in `missing` are not there."""
+    from mindtorch import autograd, zeros_like
+    passed = _Undefine.apply(frozenset(missing), *outputs)
+    return autograd.grad(passed, wanted, [zeros_like(out) for out in passed], allow_unused=True)
+
+
+class _Undefine(Function):
+    """Passes tensors on, and takes the gradients of some of them away."""
+
+    @staticmethod
+    def forward(ctx, missing, *tensors):
+        ctx.missing = missing
+        return tuple(tensor.clone() for tensor in tensors)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        return None, *(None if i in ctx.missing else grad for i, grad in enumerate(grads))

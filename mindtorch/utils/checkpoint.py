@@ -1,0 +1,198 @@
+"""torch.utils.checkpoint: what a function saves for backward is computed again instead of kept."""
+import contextlib
+import warnings
+
+from mindtorch._core.engine import runs_whole_graph
+from mindtorch._core.tensor import TensorBase
+from mindtorch.autograd import Function, backward
+from mindtorch.autograd.grad_mode import enable_grad
+from mindtorch.autograd.graph import saved_tensors_hooks
+
+__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
+
+
+class CheckpointError(RuntimeError):
+    """The second run of a checkpointed function differed from the first."""
+
+
+def noop_context_fn():
+    """Contexts for the first and the second run that do nothing."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+def checkpoint(function, *args, use_reentrant=None, context_fn=noop_context_fn, determinism_check="default",
+               debug=False, early_stop=True, **kwargs):
+    """function(*args), whose intermediate tensors are not kept: backward calls it again.
+
+    use_reentrant True: forward runs unrecorded and backward runs a backward of its own, so that autograd.grad and
+    `inputs=` are refused. False: backward computes again what was saved, when it first needs it. preserve_rng_state
+    (default True): the second run sees the random numbers of the first.
+    """
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, "
+            "calling checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but "
+            "if you need to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for "
+            "more details on the differences between the two variants.", stacklevel=2)
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if not use_reentrant:
+        return _recomputed(function, args, kwargs, context_fn, determinism_check, preserve)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if context_fn is not noop_context_fn or debug:
+        raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+    if not any(isinstance(a, TensorBase) and a.requires_grad for a in args):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+    return _Reentrant.apply(function, preserve, *args)
+
+
+def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
+    """A chain of functions in `segments` parts, each a checkpoint but for the last."""
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    functions = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    size = max(len(functions) // segments, 1)
+
+    def part(start, end):
+        def run(value):
+            for function in functions[start:end]:
+                value = function(value)
+            return value
+        return run
+
+    last = size * (segments - 1)
+    for start in range(0, last, size):
+        input = checkpoint(part(start, start + size), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return part(last, len(functions))(input)
+
+
+# --- random numbers --------------------------------------------------------------------------------------------------
+
+class _RandomState:
+    """The generators' states at one time, of the host and of the devices that the arguments are on."""
+
+    def __init__(self, arguments):
+        import mindtorch
+        self.host = mindtorch.get_rng_state()
+        self.devices = {}
+        for value in arguments:
+            if isinstance(value, TensorBase) and value.is_npu:
+                self.devices[value.device] = mindtorch.npu.get_rng_state(value.device)
+
+    def restore(self):
+        import mindtorch
+        mindtorch.set_rng_state(self.host)
+        for device, state in self.devices.items():
+            mindtorch.npu.set_rng_state(state, device)
+
+
+@contextlib.contextmanager
+def _as_it_was(state, arguments):
+    """Inside, random numbers are those that came after `state`; afterwards, as if nothing had happened."""
+    if state is None:
+        yield
+        return
+    now = _RandomState(arguments)
+    state.restore()
+    try:
+        yield
+    finally:
+        now.restore()
+
+
+# --- a backward of its own -------------------------------------------------------------------------------------------
+
+class _Reentrant(Function):
+    """Runs the function unrecorded; backward runs it again, recorded, and then that graph's backward."""
+
+    @staticmethod
+    def forward(ctx, function, preserve, *args):
+        ctx.function = function
+        ctx.state = _RandomState(args) if preserve else None
+        ctx.others = [None if isinstance(a, TensorBase) else a for a in args]
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, TensorBase)]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        return function(*args)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        if not runs_whole_graph():
+            raise RuntimeError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
+                "parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or call "
+                ".backward() without passing the `inputs` argument.")
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
+            args[place] = tensor.detach().requires_grad_(tensor.requires_grad)
+        with _as_it_was(ctx.state, args), enable_grad():
+            results = ctx.function(*args)
+        results = results if isinstance(results, tuple) else (results,)
+        pairs = [(out, grad) for out, grad in zip(results, grads, strict=True)
+                 if isinstance(out, TensorBase) and out.requires_grad]
+        if not pairs:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        backward([out for out, _ in pairs], [grad for _, grad in pairs])
+        return None, None, *(a.grad if isinstance(a, TensorBase) else None for a in args)
+
+
+# --- saved tensors that are computed again ---------------------------------------------------------------------------
+
+class _Frame:
+    """One checkpointed call: how to run it again, and what the second run saved."""
+
+    def __init__(self, run, determinism_check):
+        self.run = run
+        self.checks = determinism_check != "none"
+        self.first = []              # per saved tensor, what it looked like
+        self.again = {}              # its number -> the tensor computed again, until backward takes it
+
+    def pack(self, tensor):
+        self.first.append(_look(tensor))
+        return len(self.first) - 1
+
+    def unpack(self, number):
+        if number not in self.again:
+            self.recompute()
+        return self.again.pop(number)
+
+    def recompute(self):
+        found = []
+
+        def keep(tensor):
+            found.append(tensor.detach())
+            return len(found) - 1
+
+        with saved_tensors_hooks(keep, found.__getitem__):
+            self.run()
+        if len(found) != len(self.first):
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
+                f"recomputation.\nNumber of tensors saved during forward: {len(self.first)}\nNumber of tensors saved "
+                f"during recomputation: {len(found)}.")
+        for number, tensor in enumerate(found):
+            if self.checks and _look(tensor) != self.first[number]:
+                raise CheckpointError(
+                    "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
+                    f"during the forward pass.\ntensor at position {number}:\nsaved metadata: {self.first[number]}\n"
+                    f"recomputed metadata: {_look(tensor)}")
+        self.again = dict(enumerate(found))
+
+
+def _look(tensor):
+    return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
+
+
+def _recomputed(function, args, kwargs, context_fn, determinism_check, preserve):
+    first, second = context_fn()
+    arguments = (*args, *kwargs.values())
+    state = _RandomState(arguments) if preserve else None
+
+    def run():
+        with _as_it_was(state, arguments), enable_grad(), second:
+            function(*args, **kwargs)
+
+    frame = _Frame(run, determinism_check)
+    with saved_tensors_hooks(frame.pack, frame.unpack), first:
+        return function(*args, **kwargs)
