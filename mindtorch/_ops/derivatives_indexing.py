@@ -10,11 +10,7 @@ def index_put_backward(grad, indices):
 def scatter_backward_src(grad, dim, index, shape):
     """Of what was scattered: the gradient where it went, 0 for what index did not reach."""
     part = grad.gather(dim, index)
-    if tuple(part.shape) == tuple(shape):
-        return part
-    whole = grad.new_zeros(shape)
-    whole[tuple(slice(0, size) for size in part.shape)].copy_(part)
-    return whole
+    return _placed(part, shape)
 
 
 def index_add_backward_source(grad, dim, index, shape, alpha):
@@ -63,15 +59,24 @@ def scatter_reduce_backward_src(grad, self, dim, index, src, reduce, include_sel
     else:
         share = _extremum_share(grad, self, dim, index, src, result).gather(dim, index)
         found = (src == result.gather(dim, index)) * share
-    if tuple(found.shape) == tuple(shape):
-        return found
-    whole = grad.new_zeros(shape)
-    whole[tuple(slice(0, size) for size in found.shape)].copy_(found)
+    return _placed(found, shape)
+
+
+def _placed(part, shape):
+    """A gradient of the part of src that index reaches, 0 for the rest."""
+    if tuple(part.shape) == tuple(shape):
+        return part
+    if not shape:
+        return part.reshape(())
+    whole = part.new_zeros(shape)
+    whole[tuple(slice(0, size) for size in part.shape)].copy_(part)
     return whole
 
 
 def _covered(src, index):
     """The part of src that index reaches."""
+    if src.dim() == 0:
+        return src.reshape(index.shape)
     return src if src.shape == index.shape else src[tuple(slice(0, size) for size in index.shape)]
 
 
