@@ -63,6 +63,7 @@ from mindtorch._ops import composites as _composites
 from mindtorch._tensor import Tensor
 from mindtorch._tensor import attach_methods as _attach_methods
 from mindtorch._tensor_str import set_printoptions
+from mindtorch._type_info import finfo, iinfo
 from mindtorch.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from mindtorch.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
@@ -78,7 +79,7 @@ for _module in (_attributes, _view_functions, _advanced_indexing, _moves, _gener
 for _module in (_advanced_indexing, _generated, _composites):
     _attach_methods(_module.METHODS)
 
-_LAZY = ("npu", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal")
+_LAZY = ("npu", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special")
 
 
 def is_tensor(obj):

@@ -28,6 +28,8 @@ class Tensor(TensorBase):
     mT = property(view_functions.matrix_transposed)
     H = property(view_functions.conjugate_transposed)
     mH = property(view_functions.adjoint)
+    real = property(view_functions.real, lambda self, value: view_functions.real(self).copy_(value))
+    imag = property(view_functions.imag, lambda self, value: view_functions.imag(self).copy_(value))
     data = property(moves.data, moves.set_data, doc="The tensor without its history; assigning replaces contents.")
 
     item = values.item

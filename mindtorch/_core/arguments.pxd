@@ -25,6 +25,9 @@ cdef list require_tensors(object value, const char *function, const char *argume
 cdef bint is_int(object value) except -1
 cdef int64_t as_int(object value) except? -1       # of what is known to be an int; ValueError beyond 64 bits
 cdef int64_t require_int(object value, const char *function, const char *argument, int position=*) except? -1
+# NULL where the value is None; else `number`, which holds the value.
+cdef const double *optional_float(object value, double *number, const char *function, const char *argument,
+                                  int position=*) except? NULL
 cdef double require_float(object value, const char *function, const char *argument, int position=*) except? -1.0
 cdef int require_bool(object value, const char *function, const char *argument, int position=*) except -1
 # A Python or NumPy number, or a 0-d tensor, which is read (and so waits for its device).

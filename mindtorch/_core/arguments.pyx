@@ -148,6 +148,14 @@ cdef double require_float(object value, const char *function, const char *argume
     return scalar.real
 
 
+cdef const double *optional_float(object value, double *number, const char *function, const char *argument,
+                                  int position=0) except? NULL:
+    if value is None:
+        return NULL
+    number[0] = require_float(value, function, argument, position)
+    return number
+
+
 cdef int require_bool(object value, const char *function, const char *argument, int position=0) except -1:
     if value is True:
         return 1

@@ -68,6 +68,7 @@ cdef ScalarType promote_optional(TensorBase a, TensorBase b, TensorBase c) excep
 cdef ScalarType promote_bounds(TensorBase a, const Scalar *low, const Scalar *high) except *      # NULL: no bound
 cdef ScalarType number_dtype(const Scalar *a) except *          # what torch.full infers
 cdef ScalarType real_dtype(ScalarType dtype) except *           # complex64 -> float32; others unchanged
+cdef ScalarType complex_dtype(ScalarType dtype) except *        # float32 -> complex64
 cdef ScalarType square_dtype(ScalarType dtype) except *         # bool counts: int64
 cdef ScalarType truth_dtype(ScalarType dtype) except *          # all and any: bool, but uint8 stays
 cdef ScalarType opmath(ScalarType dtype) noexcept               # half and bfloat16 compute in float32
@@ -88,9 +89,20 @@ cdef int check_reduced_dim(TensorBase self, int64_t dim, str op) except -1
 cdef int check_condition(TensorBase condition) except -1
 cdef int check_bounds(ScalarType dtype, bint low, bint high) except -1           # clamp
 cdef int check_product(TensorBase self) except -1                                # matrix products
+cdef int check_not_complex(TensorBase self, str words) except -1                 # NotImplementedError
+cdef int check_real(ScalarType dtype, str words) except -1                       # the same as a RuntimeError
+cdef int check_floats(ScalarType dtype, str op) except -1                        # no integers, no bool
+cdef int check_floats_only(TensorBase self, str words) except -1                 # RuntimeError
+cdef int check_full_floats(ScalarType dtype, str op) except -1                   # float32 and float64
+cdef int check_same_types(TensorBase a, TensorBase b, str words) except -1       # RuntimeError
+cdef int check_order(int64_t n) except -1                                        # polygamma
+cdef int check_parts(TensorBase real, TensorBase imag) except -1                 # complex and polar
+cdef int check_addcdiv(TensorBase tensor1, TensorBase tensor2) except -1
 # An out= of another dtype than `dtype`, in the words that different functions of torch have for it.
 cdef int check_out(TensorBase out, ScalarType dtype) except -1
 cdef int check_out_in_words(TensorBase out, ScalarType dtype, str words) except -1
+cdef int check_out_in_c(TensorBase out, ScalarType dtype, str words) except -1    # the same with C's type names
+cdef int check_out_lerp(TensorBase out, ScalarType dtype, TensorBase weight) except -1
 cdef int check_out_given(TensorBase out, ScalarType dtype) except -1              # only where `dtype` was given
 cdef int check_out_abs(TensorBase out, TensorBase self) except -1
 cdef int check_out_truth(TensorBase out, str op) except -1                       # all and any

@@ -208,6 +208,10 @@ cdef ScalarType real_dtype(ScalarType dtype) except *:
     return Double if dtype == ComplexDouble else dtype
 
 
+cdef ScalarType complex_dtype(ScalarType dtype) except *:
+    return ComplexDouble if dtype == Double or dtype == ComplexDouble else ComplexFloat
+
+
 cdef ScalarType square_dtype(ScalarType dtype) except *:
     return Long if dtype == Bool else dtype
 
@@ -285,6 +289,66 @@ cdef int check_ordered(ScalarType dtype, str op) except -1:
     return 0
 
 
+cdef int check_not_complex(TensorBase self, str words) except -1:
+    if KIND[<int>self.dtype] == COMPLEX_KIND:
+        raise NotImplementedError(words)
+    return 0
+
+
+cdef int check_real(ScalarType dtype, str words) except -1:
+    if KIND[<int>dtype] == COMPLEX_KIND:
+        raise RuntimeError(words)
+    return 0
+
+
+cdef int check_floats(ScalarType dtype, str op) except -1:
+    if KIND[<int>dtype] < FLOAT_KIND:
+        raise NotImplementedError(f'"{op}" not implemented for \'{code_name(dtype)}\'')
+    return 0
+
+
+cdef int check_floats_only(TensorBase self, str words) except -1:
+    if KIND[<int>self.dtype] != FLOAT_KIND:
+        raise RuntimeError(words)
+    return 0
+
+
+cdef int check_full_floats(ScalarType dtype, str op) except -1:
+    if dtype != Float and dtype != Double:
+        raise NotImplementedError(f'"{op}" not implemented for \'{code_name(dtype)}\'')
+    return 0
+
+
+cdef int check_same_types(TensorBase a, TensorBase b, str words) except -1:
+    if a.dtype != b.dtype:
+        raise RuntimeError(words.format(c_name(a.dtype), c_name(b.dtype)))
+    return 0
+
+
+cdef int check_order(int64_t n) except -1:
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    return 0
+
+
+cdef int check_parts(TensorBase real, TensorBase imag) except -1:
+    for part in (real, imag):
+        if part.dtype != Half and part.dtype != Float and part.dtype != Double:
+            raise RuntimeError("Expected both inputs to be Half, Float or Double tensors but got "
+                               f"{code_name(real.dtype)} and {code_name(imag.dtype)}")
+    if real.dtype != imag.dtype:
+        raise RuntimeError(f"Expected object of scalar type {code_name(real.dtype)} but got scalar type "
+                           f"{code_name(imag.dtype)} for second argument")
+    return 0
+
+
+cdef int check_addcdiv(TensorBase tensor1, TensorBase tensor2) except -1:
+    if KIND[<int>tensor1.dtype] < FLOAT_KIND and KIND[<int>tensor2.dtype] < FLOAT_KIND:
+        raise RuntimeError("Integer division with addcdiv is no longer supported: divide with true_divide, or with "
+                           "div and rounding_mode='trunc'.")
+    return 0
+
+
 cdef int check_reducible(TensorBase self, const Shape *dim, str op) except -1:
     cdef int i
     cdef int64_t axis
@@ -330,6 +394,17 @@ cdef int check_out_in_words(TensorBase out, ScalarType dtype, str words) except 
     if out.dtype != dtype:
         raise RuntimeError(words.format(got=code_name(out.dtype), expected=code_name(dtype)))
     return 0
+
+
+cdef int check_out_in_c(TensorBase out, ScalarType dtype, str words) except -1:
+    if out.dtype != dtype:
+        raise RuntimeError(words.format(got=c_name(out.dtype), expected=c_name(dtype)))
+    return 0
+
+
+cdef int check_out_lerp(TensorBase out, ScalarType dtype, TensorBase weight) except -1:
+    # A weight without dimensions counts as a number, whose overload takes any out=.
+    return check_out_in_words(out, dtype, "Found dtype {got} but expected {expected}") if weight.ndim else 0
 
 
 cdef int check_out_given(TensorBase out, ScalarType dtype) except -1:

@@ -39,6 +39,10 @@ cdef bint recording(TensorBase out, str op) except -1:
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 
 
+OTHER_DTYPE = ("a gradient through a view of another dtype (real, imag, view_as_real, view_as_complex) is not known "
+               "when it or its base is modified in-place. Clone it first.")
+
+
 cdef bint recording_inplace(TensorBase self, bint wanted) except -1:
     cdef AutogradMeta meta = <AutogradMeta>self.autograd
     cdef AutogradMeta of_base
@@ -51,6 +55,8 @@ cdef bint recording_inplace(TensorBase self, bint wanted) except -1:
     if self.base is not None:
         if meta is not None and meta.refusal is not None:
             refuse(meta, "is being")
+        if self.dtype != self.base.dtype:
+            raise RuntimeError(OTHER_DTYPE)
         of_base = <AutogradMeta>self.base.autograd
         if of_base is not None and of_base.requires_grad and of_base.grad_fn is None:
             raise RuntimeError(f"a view of {LEAF}")
@@ -102,6 +108,8 @@ cdef Node regenerate(TensorBase view):
         if meta.seen_version != version_of(view):
             refuse(meta, "its base or another view of its base has been")
         return meta.grad_fn
+    if view.dtype != view.base.dtype:
+        raise RuntimeError(OTHER_DTYPE)
     node = view_node(view)
     connect(node, 0, view.base)
     set_history(view, node, 0)

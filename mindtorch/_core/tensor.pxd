@@ -104,6 +104,8 @@ ctypedef struct Operators:
     object (*and_)(object a, object b)
     object (*or_)(object a, object b)
     object (*xor)(object a, object b)
+    object (*lshift)(object a, object b)
+    object (*rshift)(object a, object b)
     object (*lt)(object a, object b)
     object (*le)(object a, object b)
     object (*eq)(object a, object b)
@@ -123,6 +125,8 @@ ctypedef struct Operators:
     object (*iand)(object a, object b)
     object (*ior)(object a, object b)
     object (*ixor)(object a, object b)
+    object (*ilshift)(object a, object b)
+    object (*irshift)(object a, object b)
     object (*getitem)(object a, object index)
     int (*setitem)(object a, object index, object value) except -1
     int (*fill)(TensorBase self, const Scalar *value) except -1       # every element = value; counts no version

@@ -177,6 +177,12 @@ cdef class TensorBase:
     def __xor__(a, b):
         return OPERATORS.xor(a, b)
 
+    def __lshift__(a, b):
+        return OPERATORS.lshift(a, b)
+
+    def __rshift__(a, b):
+        return OPERATORS.rshift(a, b)
+
     def __neg__(self):
         return OPERATORS.neg(self)
 
@@ -222,6 +228,12 @@ cdef class TensorBase:
 
     def __ixor__(self, other):
         return OPERATORS.ixor(self, other)
+
+    def __ilshift__(self, other):
+        return OPERATORS.ilshift(self, other)
+
+    def __irshift__(self, other):
+        return OPERATORS.irshift(self, other)
 
 
 TENSOR_CLASS = TensorBase
@@ -507,10 +519,11 @@ cdef int no_setitem(object a, object index, object value) except -1:
 def _clear_operators():
     OPERATORS.add = OPERATORS.sub = OPERATORS.mul = OPERATORS.truediv = OPERATORS.floordiv = no_binary
     OPERATORS.mod = OPERATORS.matmul = OPERATORS.pow = no_binary
-    OPERATORS.and_ = OPERATORS.or_ = OPERATORS.xor = no_binary
+    OPERATORS.and_ = OPERATORS.or_ = OPERATORS.xor = OPERATORS.lshift = OPERATORS.rshift = no_binary
     OPERATORS.lt = OPERATORS.le = OPERATORS.eq = OPERATORS.ne = OPERATORS.gt = OPERATORS.ge = no_binary
     OPERATORS.iadd = OPERATORS.isub = OPERATORS.imul = OPERATORS.itruediv = OPERATORS.ipow = no_binary
     OPERATORS.ifloordiv = OPERATORS.imod = OPERATORS.iand = OPERATORS.ior = OPERATORS.ixor = no_binary
+    OPERATORS.ilshift = OPERATORS.irshift = no_binary
     OPERATORS.getitem = no_binary
     OPERATORS.neg = OPERATORS.abs = OPERATORS.invert = no_unary
     OPERATORS.setitem = no_setitem

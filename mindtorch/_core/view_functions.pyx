@@ -16,8 +16,9 @@ from mindtorch._core.recording cimport adopt_history, record_strided, recording_
 from mindtorch._core.scalar cimport COMPLEX_KIND, INT_KIND
 from mindtorch._core.tensor cimport Shape, TensorBase, make_view, set_geometry, shape_text
 from mindtorch._core.views cimport (
-    diagonal_of, expand_to, flatten_dims, move_dims, narrow_dim, permute_dims, reshape_to, select_dim, split_by_sizes,
-    split_evenly, squeeze_dims, transpose_dims, unbind_dim, unflatten_dim, unsqueeze_dim, view_dtype, view_shape)
+    diagonal_of, expand_to, flatten_dims, move_dims, narrow_dim, parts_of, permute_dims, reshape_to, select_dim,
+    split_by_sizes, split_evenly, squeeze_dims, transpose_dims, unbind_dim, unflatten_dim, unsqueeze_dim, view_dtype,
+    view_shape, whole_of)
 
 
 cdef TensorBase shape_like(TensorBase self, TensorBase other, TensorBase (*f)(TensorBase, Shape *)):
@@ -365,6 +366,32 @@ def t_(TensorBase self):
     return adopt(self, t(self))
 
 
+# --- parts of complex numbers ----------------------------------------------------------------------------------------
+
+def view_as_real(input):
+    """A complex tensor as a real one, whose last dimension holds the real and the imaginary part."""
+    return parts_of(require_tensor(input, b"view_as_real", b"input", 1))
+
+
+def view_as_complex(input):
+    """A real tensor whose last dimension has two elements as a complex one."""
+    return whole_of(require_tensor(input, b"view_as_complex", b"input", 1))
+
+
+def real(input):
+    """The real parts, as a view; a real tensor itself."""
+    cdef TensorBase self = require_tensor(input, b"real", b"input", 1)
+    return select_dim(parts_of(self), -1, 0) if KIND[<int>self.dtype] == COMPLEX_KIND else self
+
+
+def imag(input):
+    """The imaginary parts, as a view."""
+    cdef TensorBase self = require_tensor(input, b"imag", b"input", 1)
+    if KIND[<int>self.dtype] != COMPLEX_KIND:
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return select_dim(parts_of(self), -1, 1)
+
+
 # --- attributes that are views ---------------------------------------------------------------------------------------
 
 def transposed(TensorBase self):
@@ -413,3 +440,5 @@ METHODS = dict(
     FUNCTIONS, view=view_method, reshape=reshape_method, permute=permute_method, expand=expand_method,
     split=split_method, view_as=view_as, reshape_as=reshape_as, expand_as=expand_as, squeeze_=squeeze_,
     unsqueeze_=unsqueeze_, transpose_=transpose_, t_=t_)
+
+FUNCTIONS |= {f.__name__: f for f in (view_as_real, view_as_complex, real, imag)}

@@ -7,6 +7,8 @@ from mindtorch._core.tensor cimport Shape, TensorBase
 
 cdef TensorBase view_shape(TensorBase self, Shape *shape)              # -1 in `shape` is inferred, in place
 cdef TensorBase reshape_to(TensorBase self, Shape *shape)
+cdef TensorBase parts_of(TensorBase self)                              # view_as_real
+cdef TensorBase whole_of(TensorBase self)                              # view_as_complex
 cdef TensorBase flatten_dims(TensorBase self, int64_t start, int64_t end)
 cdef TensorBase transpose_dims(TensorBase self, int64_t dim0, int64_t dim1)
 cdef TensorBase permute_dims(TensorBase self, Shape *dims)

@@ -6,13 +6,15 @@ from libc.string cimport memcpy
 
 from mindtorch._core._gen.view_grad cimport (
     record_diagonal, record_expand, record_permute, record_select_int, record__slice, record_split_Tensor,
-    record_squeeze, record_transpose_int, record_unbind_int, record_unsqueeze, record_view)
+    record_squeeze, record_transpose_int, record_unbind_int, record_unsqueeze, record_view, record_view_as_complex,
+    record_view_as_real)
 from mindtorch._core.autograd cimport tracked
-from mindtorch._core.dtype cimport ITEMSIZE, code_name
+from mindtorch._core.dispatch cimport complex_dtype, real_dtype
+from mindtorch._core.dtype cimport ITEMSIZE, KIND, code_name
 from mindtorch._core.infer cimport same, wrap_dim, wrap_dims
 from mindtorch._core.moves cimport contiguous, type_string
 from mindtorch._core.recording cimport recording_view
-from mindtorch._core.scalar cimport ScalarType
+from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, BFloat16, Half, ScalarType
 from mindtorch._core.tensor cimport MAX_DIMS, make_tensor, make_view, shape_text
 
 
@@ -154,6 +156,52 @@ cdef TensorBase view_dtype(TensorBase self, ScalarType code):
     strides[last] = 1
     shape.sizes[last] //= ratio
     return make_tensor(self.storage, code, self.ndim, shape.sizes, strides, self.offset // ratio)
+
+
+cdef TensorBase parts_of(TensorBase self):
+    """A complex tensor as a real one with a last dimension of two."""
+    cdef int64_t sizes[MAX_DIMS + 1]
+    cdef int64_t strides[MAX_DIMS + 1]
+    cdef TensorBase view
+    cdef int i
+    if KIND[<int>self.dtype] != COMPLEX_KIND:
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    for i in range(self.ndim):
+        sizes[i] = self.sizes[i]
+        strides[i] = 2 * self.strides[i]
+    sizes[self.ndim], strides[self.ndim] = 2, 1
+    view = make_view(self, self.ndim + 1, sizes, strides, 2 * self.offset)
+    view.dtype = real_dtype(self.dtype)
+    if tracked(self) and recording_view(self, (view,)):
+        record_view_as_real(self, view)
+    return view
+
+
+cdef TensorBase whole_of(TensorBase self):
+    """A real tensor with a last dimension of two as a complex one."""
+    cdef int64_t strides[MAX_DIMS]
+    cdef TensorBase view
+    cdef int i, last = self.ndim - 1
+    if KIND[<int>self.dtype] != FLOAT_KIND or self.dtype == BFloat16 or self.dtype == Half:
+        raise RuntimeError("view_as_complex is only supported for half, float and double tensors, but got a tensor of "
+                           f"scalar type: {code_name(self.dtype)}")
+    if self.ndim == 0:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if self.sizes[last] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    if self.strides[last] != 1:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    for i in range(last):
+        if self.strides[i] % 2:
+            raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+        strides[i] = self.strides[i] // 2
+    if self.offset % 2:
+        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
+    view = make_view(self, last, self.sizes, strides, self.offset // 2)
+    view.dtype = complex_dtype(self.dtype)
+    if tracked(self) and recording_view(self, (view,)):
+        record_view_as_complex(self, view)
+    return view
 
 
 cdef TensorBase flatten_dims(TensorBase self, int64_t start, int64_t end):

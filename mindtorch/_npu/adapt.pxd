@@ -10,6 +10,11 @@ from mindtorch._npu.cann.cann_api cimport aclDataType
 cdef const Shape *axes(Shape *all_of_them, const Shape *dim, TensorBase self) noexcept    # an empty list: every axis
 cdef aclDataType dtype_of(TensorBase tensor) noexcept
 cdef int rounding(object rounding_mode) except -1                       # None 0, "trunc" 1, "floor" 2
+# Optional numbers, NULL where they are absent.
+cdef double or_zero(const double *value) noexcept
+cdef double or_negative(const double *value) noexcept                   # aclnnLogit: no eps
+cdef double or_highest(const double *value, TensorBase tensor) noexcept    # of a floating dtype
+cdef double or_lowest(const double *value, TensorBase tensor) noexcept
 cdef TensorBase cast(TensorBase tensor, TensorBase out)                 # `tensor` in the dtype of `out`
 cdef TensorBase cast_to(TensorBase tensor, ScalarType dtype)
 cdef list cast_list(list tensors, TensorBase out)

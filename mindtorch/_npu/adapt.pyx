@@ -1,9 +1,11 @@
+from libc.float cimport FLT_MAX
+
 from mindtorch._core.device cimport copy_data
 from mindtorch._core.dtype cimport KIND
 from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND
 from mindtorch._core.tensor cimport empty_tensor, make_view
 from mindtorch._core.infer cimport same
-from mindtorch._core.scalar cimport Long
+from mindtorch._core.scalar cimport BFloat16, Half, Long
 from mindtorch._npu.launch cimport acl_dtype, make_contiguous
 
 
@@ -35,6 +37,26 @@ cdef list index_list(list indices, TensorBase self):
     nothing.sizes[0] = 0
     absent = empty_tensor(&nothing, Long, self.device_type, self.device_index)
     return [absent if index is None else index for index in indices]
+
+
+cdef double or_zero(const double *value) noexcept:
+    return 0 if value == NULL else value[0]
+
+
+cdef double or_negative(const double *value) noexcept:
+    return -1 if value == NULL else value[0]
+
+
+cdef double or_highest(const double *value, TensorBase tensor) noexcept:
+    if value != NULL:
+        return value[0]
+    if tensor.dtype == Half:
+        return 65504
+    return 2.0 ** 128 - 2.0 ** 120 if tensor.dtype == BFloat16 else FLT_MAX
+
+
+cdef double or_lowest(const double *value, TensorBase tensor) noexcept:
+    return -or_highest(NULL, tensor) if value == NULL else value[0]
 
 
 cdef TensorBase cast_to(TensorBase tensor, ScalarType dtype):

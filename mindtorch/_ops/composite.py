@@ -1,11 +1,12 @@
 """Device-neutral operators written with other operators."""
 import functools
 
+from mindtorch._core import view_functions as _views
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.tensor import TensorBase
 
 _abs, _all, _eq, _isfinite = _OPS["abs"], _OPS["all"], _OPS["eq"], _OPS["isfinite"]
-_conj_physical = _OPS["conj_physical"]
+_complex = _OPS["complex"]
 _isnan, _le, _logical_and, _logical_or = _OPS["isnan"], _OPS["le"], _OPS["logical_and"], _OPS["logical_or"]
 _sum, _where = _OPS["sum"], _OPS["where"]
 
@@ -67,7 +68,7 @@ def where_method(self, condition, other):
 
 def conj(input):
     """The complex conjugate; a real tensor as it is."""
-    return _conj_physical(input) if input.is_complex() else input
+    return _complex(_views.real(input), -_views.imag(input)) if input.is_complex() else input
 
 
 def sum_to_size(self, *size):

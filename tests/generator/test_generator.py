@@ -71,7 +71,7 @@ def test_row_with_a_wrong_column(changes, message):
     ("aclnnAdd(out, other, alpha, out)", "self is an input, the row gives the output 'out'"),
     ("aclnnAdd(self, nobody, alpha, out)", "neither argument nor output: 'nobody'"),
     ("aclnnAddition(self, other, alpha, out)", "there is no operator 'aclnnAddition'"),
-    ("aclnnSin(self, out)", r"aclnnSin is not declared: python -m generator.headers aclnnSin"),
+    ("aclnnSquare(self, out)", r"aclnnSquare is not declared: python -m generator.headers aclnnSquare"),
     ("aclnnAdd", "is no call"),
 ])
 def test_call_that_does_not_fit_its_prototype(call, message):

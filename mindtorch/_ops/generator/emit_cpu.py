@@ -17,7 +17,9 @@ _UFUNCS = frozenset((
     "add", "subtract", "multiply", "negative", "absolute", "exp", "log", "sqrt", "tanh", "maximum", "minimum",
     "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or",
     "logical_not", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "isfinite", "reciprocal",
-    "power", "divide", "square", "true_divide",
+    "power", "divide", "square", "true_divide", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh",
+    "arctan2", "cos", "cosh", "sin", "sinh", "tan", "exp2", "expm1", "log1p", "log10", "log2", "logaddexp2", "copysign",
+    "hypot", "fmax", "fmin", "gcd", "lcm", "heaviside", "signbit", "isinf",
 ))
 
 
@@ -32,7 +34,7 @@ def family_pyx(table, family) -> str:
     slots = "".join(f"    KERNELS[<int>CPU].{row.slot} = {row.slot}\n" for row in rows)
     return (NOTE.format(source=f"{family}.toml") + "from libc.stdint cimport int64_t\n\n"
             "import numpy as np\n\n"
-            f"from mindtorch._cpu import {', '.join(CUSTOM)}\n"
+            f"{_custom_imports(rows)}"
             f"from mindtorch._core cimport {RULE_MODULES}\n"
             "from mindtorch._core._gen.kernels cimport KERNELS\n"
             "from mindtorch._core.device cimport CPU\n"
@@ -43,6 +45,12 @@ def family_pyx(table, family) -> str:
             "from mindtorch._core.values cimport as_array\n"
             "from mindtorch._cpu.arrays cimport arrays, ints_or_none, number, numpy_dtype, operand, operands\n\n\n"
             + "\n\n".join(functions) + f"\n\ndef register():\n{slots or '    pass' + chr(10)}")
+
+
+def _custom_imports(rows) -> str:
+    """Of the modules that the expressions use."""
+    used = {node.id for row in rows for node in ast.walk(ast.parse(row.cpu, mode="eval")) if isinstance(node, ast.Name)}
+    return "".join(f"from mindtorch._cpu import {module}\n" for module in CUSTOM if module in used)
 
 
 def package_init(families) -> str:
@@ -102,6 +110,8 @@ def _local(argument, row) -> str:
         case "int[]" | "int[]?" | "int?":
             # NumPy has no axis 0 in 0-d arrays.
             return f"ints_or_none({name}) if self.ndim else None"
+        case "float?":
+            return f"None if {name} == NULL else {name}[0]"
         case "bool":
             return f"bool({name})"
         case "Generator?":

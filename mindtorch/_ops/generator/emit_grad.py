@@ -132,6 +132,8 @@ def _kept_value(row, one) -> str:
             return f"ints_of({source})"
         case "ScalarType" | "ScalarType?":
             return f"DTYPES[<int>{source}]"
+        case "float?":
+            return f"None if {source} == NULL else {source}[0]"
         case "bool":
             return f"bool({source})"
     return source

@@ -20,6 +20,10 @@ BINARY = {
     "and_": ("bitwise_and.Tensor", "bitwise_and.Scalar", "bitwise_and.Scalar", "swapped"),
     "or_": ("bitwise_or.Tensor", "bitwise_or.Scalar", "bitwise_or.Scalar", "swapped"),
     "xor": ("bitwise_xor.Tensor", "bitwise_xor.Scalar", "bitwise_xor.Scalar", "swapped"),
+    "lshift": ("bitwise_left_shift.Tensor", "bitwise_left_shift.Tensor_Scalar", "bitwise_left_shift.Scalar_Tensor",
+               "in order"),
+    "rshift": ("bitwise_right_shift.Tensor", "bitwise_right_shift.Tensor_Scalar", "bitwise_right_shift.Scalar_Tensor",
+               "in order"),
     "lt": ("lt.Tensor", "lt.Scalar", None, ""),
     "le": ("le.Tensor", "le.Scalar", None, ""),
     "eq": ("eq.Tensor", "eq.Scalar", None, ""),
@@ -33,7 +37,9 @@ INPLACE = {"iadd": ("add.Tensor", "add.Scalar"), "isub": ("sub.Tensor", "sub.Sca
            "ipow": ("pow.Tensor_Tensor", "pow.Tensor_Scalar"),
            "ifloordiv": ("floor_divide", "floor_divide.Scalar"), "imod": ("remainder.Tensor", "remainder.Scalar"),
            "iand": ("bitwise_and.Tensor", "bitwise_and.Scalar"), "ior": ("bitwise_or.Tensor", "bitwise_or.Scalar"),
-           "ixor": ("bitwise_xor.Tensor", "bitwise_xor.Scalar")}
+           "ixor": ("bitwise_xor.Tensor", "bitwise_xor.Scalar"),
+           "ilshift": ("bitwise_left_shift.Tensor", "bitwise_left_shift.Tensor_Scalar"),
+           "irshift": ("bitwise_right_shift.Tensor", "bitwise_right_shift.Tensor_Scalar")}
 
 
 def module(table) -> str:
@@ -68,8 +74,15 @@ class _Writer:
     def _call(self, key, first, second, inplace=False) -> str:
         row = self.table.by_key[key]
         target = self.table.by_key[row.same] if row.same else row
+        first, second = self._as_taken(row, target, 0, first, second), self._as_taken(row, target, 1, second, first)
         rest = [default_value(target, a, row.same_values) for a in target.kernel_arguments[2:]]
         return f"{self._name(key, inplace)}({', '.join([first, second, *rest] + ([] if inplace else ['None']))})"
+
+    @staticmethod
+    def _as_taken(row, target, position, value, other) -> str:
+        """A number becomes a tensor beside the other operand where the function that serves the row takes tensors."""
+        wanted, given = target.kernel_arguments[position].type, row.kernel_arguments[position].type
+        return f"wrapped_number({value}, {other})" if given == "Scalar" and wanted == "Tensor" else value
 
     def binary(self, slot, tensors, scalar, reverse, how) -> str:
         self.slots.append(slot)

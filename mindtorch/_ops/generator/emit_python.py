@@ -335,6 +335,9 @@ class _Emitter:
                 return f"require_int({name}, {where})"
             case "bool":
                 return f"require_bool({name}, {where})"
+            case "float?":
+                number = self._local(f"{name}_number", "double")
+                return f"optional_float({name}, &{number}, {where})"
             case "float":
                 return f"require_float({name}, {where})"
             case "Generator?":
@@ -359,7 +362,7 @@ def default_value(target, argument, given) -> str:
     match argument.type:
         case "Tensor?":
             return "None"
-        case "Scalar?":
+        case "Scalar?" | "float?":
             return "NULL"
         case "Scalar":
             return "&ONE"
@@ -376,7 +379,7 @@ def default_value(target, argument, given) -> str:
 
 _TORCH_TYPES = {"Scalar": "Number", "Scalar?": "Number", "int[]": "tuple of ints", "int[]?": "tuple of ints",
                 "ScalarType?": "torch.dtype", "Tensor[]": "tuple of Tensors", "int?": "int", "Tensor?": "Tensor",
-                "str?": "str", "Generator?": "torch.Generator"}
+                "str?": "str", "Generator?": "torch.Generator", "float?": "float"}
 
 
 def _torch_signature(row, function) -> str:

@@ -8,9 +8,11 @@ _C_TYPES = {
     "Tensor": "TensorBase ", "Tensor?": "TensorBase ", "Tensor[]": "list ", "Tensor?[]": "list ",
     "Scalar": "const Scalar *", "Scalar?": "const Scalar *",
     "int": "int64_t ", "int?": "const Shape *", "int[]": "const Shape *", "int[]?": "const Shape *",
-    "bool": "bint ", "float": "double ", "ScalarType": "ScalarType ", "ScalarType?": "ScalarType ",
-    "str": "object ", "str?": "object ", "Generator?": "Generator ",
+    "bool": "bint ", "float": "double ", "float?": "const double *", "ScalarType": "ScalarType ",
+    "ScalarType?": "ScalarType ", "str": "object ", "str?": "object ", "Generator?": "Generator ",
 }
+# Names in the C headers that Cython's code includes: macros of <math.h>, which no member can be called.
+_MACROS = {"isnan", "isfinite", "isinf", "signbit", "complex"}
 # Arguments that say where a new tensor lies; they never reach a kernel.
 FACTORY_TYPES = {"Layout?", "Device?", "MemoryFormat?", "MemoryFormat", "Layout", "Device"}
 
@@ -62,7 +64,7 @@ class Schema:
     def slot(self) -> str:
         """The name of C functions and struct members; <math.h> has macros of some names."""
         slot = self.key.replace(".", "_")
-        return f"{slot}_kernel" if slot in ("isnan", "isfinite", "isinf", "signbit") else slot
+        return f"{slot}_kernel" if slot in _MACROS else slot
 
     @property
     def inplace(self) -> bool:

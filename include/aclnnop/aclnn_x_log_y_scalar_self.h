@@ -1,0 +1,22 @@
+/* aclnnXLogYScalarSelf, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_X_LOG_Y_SCALAR_SELF_H_
+#define MINDTORCH_ACLNNOP_ACLNN_X_LOG_Y_SCALAR_SELF_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnXLogYScalarSelfGetWorkspaceSize(
+    const aclScalar *self,
+    const aclTensor *other,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnXLogYScalarSelf(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,80 @@
+"""Formulas of the derivative column for functions of numbers. The conventions are those of derivatives.py."""
+import math
+
+from mindtorch._ops.derivatives import ops
+
+
+def _nought_where(condition, value):
+    """`value`, and 0 where the condition holds, whatever the value is there."""
+    return ops.where(condition, ops.zeros_like(value), value)
+
+
+def sinc_backward(grad, self, result):
+    """(cos(pi x) - sinc(x)) / x, and 0 at 0."""
+    slope = ((self * math.pi).cos() - result) / self
+    return grad * _nought_where(self == 0, slope).conj()
+
+
+def sgn_backward(grad, self, result):
+    """0 for real numbers; the part of the gradient across the direction for complex ones."""
+    if not self.is_complex():
+        return ops.zeros_like(grad)
+    along = ops.real(grad * result.conj())
+    return _nought_where(self == 0, (grad - along * result) / self.abs())
+
+
+def angle_backward(grad, self):
+    """0 for real numbers."""
+    if not self.is_complex():
+        return ops.zeros_like(grad)
+    size = self.abs()
+    return _nought_where(size == 0, grad * self * 1j / (size * size))
+
+
+def xlogy_backward_self(grad, self, other):
+    """log(other), and 0 where the product is held at 0."""
+    slope = other.log() if hasattr(other, "log") else ops.full_like(self, other).log()
+    return grad * _nought_where((self == 0) & (other <= 0), slope)
+
+
+def copysign_backward(grad, self, result):
+    """The gradient with the sign that was changed, and 0 where self is 0."""
+    return grad * _nought_where(self == 0, result / self)
+
+
+def logit_backward(grad, self, eps):
+    """1 / (x (1 - x)); NaN outside of 0 to 1, and 0 where eps held self."""
+    slope = grad / (self * (1 - self))
+    low = 0.0 if eps is None else eps
+    outside = ops.zeros_like(slope) if eps is not None else ops.full_like(slope, math.nan)
+    return ops.where((self >= low) & (self <= 1 - low), slope, outside)
+
+
+def xlog1py_backward_self(grad, self, other):
+    """log(1 + other), and 0 where the product is held at 0."""
+    return grad * _nought_where((self == 0) & (other <= -1), other.log1p())
+
+
+def i1_slope(i0, self, i1):
+    """The derivative of I_1: I_0(x) - I_1(x) / x, and 1/2 at 0; both scaled alike."""
+    return ops.where(self == 0, ops.full_like(i0, 0.5), i0 - i1 / self)
+
+
+def igamma_backward(grad, self, other):
+    """x^(a - 1) exp(-x) / gamma(a)."""
+    return grad * ((self - 1) * other.log() - other - self.lgamma()).exp()
+
+
+def no_derivative(name):
+    """Where torch has no formula either."""
+    raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+
+def real_part(grad):
+    """Of complex and polar, where `real` is an operand."""
+    return ops.real(grad)
+
+
+def imaginary_part(grad):
+    """The same for `imag`."""
+    return ops.imag(grad)

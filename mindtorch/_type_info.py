@@ -1,0 +1,61 @@
+"""torch.finfo and torch.iinfo: the limits of the dtypes."""
+import ml_dtypes
+import numpy
+
+from mindtorch._core.dtype import bool as bool_
+from mindtorch._core.dtype import dtype as dtype_
+from mindtorch._core.dtype import get_default_dtype
+
+
+def _require_dtype(function, value):
+    if not isinstance(value, dtype_):
+        raise TypeError(f"{function}(): argument 'type' (position 1) must be torch.dtype, not {type(value).__name__}")
+
+
+class _Info:
+    """Two are equal that describe the same dtype."""
+
+    def __eq__(self, other):
+        return self.dtype == other.dtype if isinstance(other, type(self)) else NotImplemented
+
+    def __hash__(self):
+        return hash(self.dtype)
+
+
+class finfo(_Info):
+    """Limits of a floating point dtype: eps, max, min, tiny, smallest_normal, resolution, bits."""
+
+    def __init__(self, type=None):
+        type = get_default_dtype() if type is None else type
+        _require_dtype("finfo", type)
+        type = type.to_real()
+        if not type.is_floating_point:
+            raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
+                            "'torch.finfo'")
+        limits = ml_dtypes.finfo(type.numpy_dtype)
+        self.dtype, self.bits = str(type).removeprefix("torch."), limits.bits
+        self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
+        self.tiny = self.smallest_normal = float(limits.smallest_normal)
+        self.resolution = 10.0 ** -int(limits.precision)
+
+    def __repr__(self):
+        values = ", ".join(f"{name}={getattr(self, name):g}" for name in ("resolution", "min", "max", "eps",
+                                                                         "smallest_normal", "tiny"))
+        return f"finfo({values}, dtype={self.dtype})"
+
+
+class iinfo(_Info):
+    """Limits of an integer dtype: max, min, bits."""
+
+    def __init__(self, type):
+        _require_dtype("iinfo", type)
+        if type.is_floating_point or type.is_complex:
+            raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
+        if type is bool_:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
+        limits = numpy.iinfo(type.numpy_dtype)
+        self.dtype, self.bits = str(type).removeprefix("torch."), limits.bits
+        self.min, self.max = int(limits.min), int(limits.max)
+
+    def __repr__(self):
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

@@ -1,0 +1,220 @@
+"""Numeric functions written with others, torch.special's names, finfo and iinfo, complex views: against torch."""
+import warnings
+
+import numpy
+import pytest
+import torch
+from samples import DTYPES, Make
+from test_ops import check, outcome, realised
+
+import mindtorch
+
+PAIR = ("ldexp", "float_power")
+# name -> forms: f function, m method, i in-place, o out=
+COMPOSITES = {"deg2rad": "fmio", "rad2deg": "fmio", "positive": "fm", "isreal": "fm", "resolve_conj": "fm",
+              "resolve_neg": "fm", "ldexp": "fmio", "float_power": "fmio", "nan_to_num_": "fm"}
+FORMS = {"f": lambda name, lib, args: getattr(lib, name)(*args),
+         "m": lambda name, lib, args: getattr(args[0], name)(*args[1:]),
+         "i": lambda name, lib, args: getattr(args[0], name + "_")(*args[1:]),
+         "o": lambda name, lib, args: getattr(lib, name)(*args, out=lib.empty(0, dtype=lib.float64,
+                                                                              device=args[0].device))}
+
+
+def samples(name, make):
+    for shape in ((), (5,), (2, 3), (0, 2)):
+        yield (make(*shape, low=0.5), make(*shape, low=-2, high=2)) if name in PAIR else (make(*shape),)
+    if name == "float_power":
+        yield make(3, low=0.5), 1.5
+        yield make(3, low=0.5), 2
+    else:
+        yield (make(8, special=True), *([make(1)] if name == "ldexp" else []))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", COMPOSITES)
+def test_composites(name, dtype, device):
+    for args in samples(name, Make(dtype, seed=name)):
+        for form in COMPOSITES[name]:
+            def call(lib, args, kwargs, form=form):
+                return FORMS[form](name, lib, args)
+            theirs = outcome(call, torch, "cpu", "contiguous", args, {})
+            ours = outcome(call, mindtorch, device, "contiguous", args, {})
+            check(ours, theirs, f"{name} {form} of {dtype} on {device}, {args}", device == "npu", dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("p", [1, 3])
+def test_mvlgamma(p, dtype, device):
+    args = (Make(dtype, seed="mvlgamma")(2, 3, low=3, high=9), p)
+    for call in (lambda lib, args, kwargs: lib.mvlgamma(*args), lambda lib, args, kwargs: args[0].mvlgamma(args[1]),
+                 lambda lib, args, kwargs: lib.special.multigammaln(*args)):
+        theirs = outcome(call, torch, "cpu", "contiguous", args, {})
+        check(outcome(call, mindtorch, device, "contiguous", args, {}), theirs, f"{args}", device == "npu", dtype)
+    with pytest.raises(RuntimeError, match="p has to be greater than or equal to 1"):
+        mindtorch.mvlgamma(mindtorch.ones(2), 0)
+
+
+def test_out_that_cannot_hold_the_result():
+    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
+        mindtorch.deg2rad(mindtorch.ones(2), out=mindtorch.empty(2, dtype=mindtorch.int64))
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        mindtorch.ones(2, dtype=mindtorch.int64).deg2rad_()
+    with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+        mindtorch.rad2deg(mindtorch.ones(2, requires_grad=True), out=mindtorch.empty(2))
+
+
+# --- torch.special ---------------------------------------------------------------------------------------------------
+
+NAMES = [name for name in dir(torch.special) if not name.startswith("_")
+         and name not in ("Tensor", "torch", "common_args", "multi_dim_common", "logsumexp")]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_special_has_torchs_names(name):
+    assert callable(getattr(mindtorch.special, name))
+
+
+@pytest.mark.parametrize("name", ["expit", "gammaln", "psi", "ndtr", "log_ndtr", "expm1", "erfcx", "entr"])
+def test_special_names_mean_what_torchs_do(name, device):
+    x = Make("float32", seed=name)(16, special=True)
+    theirs = getattr(torch.special, name)(realised(x, torch, "cpu", "contiguous"))
+    def call(lib, args, kwargs):
+        return getattr(lib.special, name)(*args)
+    ours = outcome(call, mindtorch, device, "contiguous", (x,), {})
+    if not (device == "npu" and isinstance(ours, NotImplementedError) and name in ("log_ndtr", "erfcx", "entr")):
+        check(ours, theirs, name, False, "float32")
+
+
+FAR = numpy.concatenate([numpy.linspace(-60, 60, 601), numpy.logspace(-8, 3, 100)])
+
+
+@pytest.mark.parametrize("name", ["bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "airy_ai", "modified_bessel_i0",
+                                  "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1", "i0e", "i1e",
+                                  "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "spherical_bessel_j0"])
+def test_bessel_functions_far_from_the_origin(name):
+    """torch's own values are good to six digits there."""
+    theirs = getattr(torch.special, name)(torch.tensor(FAR)).numpy()
+    ours = getattr(mindtorch.special, name)(mindtorch.tensor(FAR)).numpy()
+    numpy.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=2e-6)
+
+
+def test_wronskians():
+    """Products of Bessel functions of both kinds have differences known exactly: dlmf.nist.gov 10.5.2 and 10.28.2."""
+    x = mindtorch.tensor(numpy.logspace(-3, 2, 400))
+    s = mindtorch.special
+    crossed = s.bessel_j1(x) * s.bessel_y0(x) - s.bessel_j0(x) * s.bessel_y1(x)
+    numpy.testing.assert_allclose((crossed * x).numpy() * numpy.pi / 2, 1, rtol=1e-12)
+    crossed = s.i0e(x) * s.scaled_modified_bessel_k1(x) + s.i1e(x) * s.scaled_modified_bessel_k0(x)
+    numpy.testing.assert_allclose((crossed * x).numpy(), 1, rtol=1e-13)
+
+
+def test_inverses():
+    p = mindtorch.tensor(numpy.concatenate([numpy.logspace(-300, -1, 300), numpy.linspace(0.1, 0.9, 81)]))
+    numpy.testing.assert_allclose(mindtorch.special.ndtr(mindtorch.special.ndtri(p)).numpy(), p.numpy(), rtol=1e-12)
+    numpy.testing.assert_allclose(mindtorch.erf(mindtorch.erfinv(p)).numpy(), p.numpy(), rtol=1e-14)
+
+
+# --- complex numbers as pairs ----------------------------------------------------------------------------------------
+
+def parts(lib, device):
+    z = (lib.arange(12, dtype=lib.float32, device=device).reshape(2, 3, 2) - 5) / 3
+    return lib.view_as_complex(z), z
+
+
+def test_views_of_parts(device):
+    for view in (lambda lib, z, r: lib.view_as_real(z), lambda lib, z, r: z.real, lambda lib, z, r: z.imag,
+                 lambda lib, z, r: lib.real(r), lambda lib, z, r: lib.view_as_real(z.t())[..., 1],
+                 lambda lib, z, r: lib.view_as_complex(r[:, 1:]), lambda lib, z, r: z.conj().imag):
+        theirs, ours = view(torch, *parts(torch, "cpu")), view(mindtorch, *parts(mindtorch, device))
+        assert (ours.shape, ours.tolist()) == (tuple(theirs.shape), theirs.tolist())
+        assert str(ours.dtype) == str(theirs.dtype)
+
+
+def test_writing_through_a_part(device):
+    for lib, where in ((torch, "cpu"), (mindtorch, device)):
+        z, _ = parts(lib, where)
+        z.imag.fill_(1)
+        z.real = lib.zeros(2, 3, device=where)
+        assert z.tolist() == [[1j] * 3] * 2
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 1)])
+def test_view_as_complex_refuses(shape):
+    for lib in (torch, mindtorch):
+        with pytest.raises(RuntimeError, match="Input tensor must have one or more" if not shape else "size 2"):
+            lib.view_as_complex(lib.zeros(shape))
+    for lib in (torch, mindtorch):
+        with pytest.raises(RuntimeError, match="last dimension with stride 1"):
+            lib.view_as_complex(lib.zeros(2, 3).t())
+        with pytest.raises(RuntimeError, match="imag is not implemented for tensors with non-complex dtypes"):
+            lib.imag(lib.zeros(2))
+
+
+def test_gradients_of_parts(device):
+    def total(lib, z, x):
+        z = z * 1j
+        return (z.real * x + lib.view_as_real(z)[..., 1] ** 2 + lib.complex(x, x * 2).imag + z.abs()
+                + lib.polar(x.abs(), x).real).sum()
+    found = []
+    for lib, where in ((torch, "cpu"), (mindtorch, device)):
+        z, r = parts(lib, where)
+        z, x = z.detach().requires_grad_(), r[..., 0].clone().requires_grad_()
+        total(lib, z, x).backward()
+        found.append((z.grad.tolist(), x.grad.tolist()))
+    numpy.testing.assert_allclose(found[1][0], found[0][0], rtol=1e-5)
+    numpy.testing.assert_allclose(found[1][1], found[0][1], rtol=1e-5)
+
+
+def test_in_place_on_a_part_of_a_tracked_tensor_is_refused():
+    z = mindtorch.ones(2, dtype=mindtorch.complex64, requires_grad=True) * 2
+    with pytest.raises(RuntimeError, match="view of another dtype"):
+        z.real.mul_(2)
+    part = z.real
+    z.mul_(2)
+    with pytest.raises(RuntimeError, match="view of another dtype"):
+        part.sum().backward()
+
+
+# --- operators, limits -----------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64", "float32", "bool"])
+def test_operators(dtype, device):
+    x = Make(dtype, seed="operators")(6, low=1, high=5, nonzero=True)
+    y = Make(dtype, seed="others")(6, low=1, high=3, nonzero=True)
+    for call in (lambda x, y: x << y, lambda x, y: x >> y, lambda x, y: x << 2, lambda x, y: 3 << x,
+                 lambda x, y: 100 >> x, lambda x, y: x % y, lambda x, y: x % 2, lambda x, y: 7 % x,
+                 lambda x, y: x // y, lambda x, y: 7 // x, lambda x, y: x.__rdiv__(2), lambda x, y: x ^ 3,
+                 lambda x, y: 5 | x, lambda x, y: x.__ilshift__(1), lambda x, y: x.__irshift__(y),
+                 lambda x, y: x.__imod__(2)):
+        def both(lib, args, kwargs, call=call):
+            return call(*args)
+        theirs = outcome(both, torch, "cpu", "contiguous", (x, y), {})
+        check(outcome(both, mindtorch, device, "contiguous", (x, y), {}), theirs, f"{x} {y}", device == "npu", dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"])
+def test_finfo(dtype):
+    ours, theirs = mindtorch.finfo(getattr(mindtorch, dtype)), torch.finfo(getattr(torch, dtype))
+    assert repr(ours) == repr(theirs)
+    for name in ("bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution", "dtype"):
+        assert getattr(ours, name) == getattr(theirs, name), name
+    assert ours == mindtorch.finfo(getattr(mindtorch, dtype))
+    assert mindtorch.finfo() == mindtorch.finfo(mindtorch.float32)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
+def test_iinfo(dtype):
+    ours, theirs = mindtorch.iinfo(getattr(mindtorch, dtype)), torch.iinfo(getattr(torch, dtype))
+    assert repr(ours) == repr(theirs)
+    assert (ours.bits, ours.min, ours.max, ours.dtype) == (theirs.bits, theirs.min, theirs.max, theirs.dtype)
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("finfo", "int32"), ("finfo", "bool"), ("iinfo", "float32"),
+                                             ("iinfo", "bool"), ("iinfo", "complex64")])
+def test_limits_of_the_wrong_kind(name, dtype):
+    messages = []
+    for lib in (torch, mindtorch):
+        with warnings.catch_warnings(), pytest.raises(TypeError) as error:
+            getattr(lib, name)(getattr(lib, dtype))
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
