@@ -22,4 +22,4 @@ cdef int check_index_select(TensorBase self, TensorBase index) except -1
 cdef int check_index_add(TensorBase self, int64_t dim, TensorBase index, TensorBase source) except -1
 cdef int check_index_put(TensorBase self, list indices, TensorBase values) except -1
 cdef int check_mask(TensorBase mask) except -1                                   # masked_fill
-cdef int check_mask_value(TensorBase value) except -1
+cdef int check_mask_value(TensorBase self, TensorBase value) except -1

@@ -195,10 +195,12 @@ cdef int check_mask(TensorBase mask) except -1:
     return 0
 
 
-cdef int check_mask_value(TensorBase value) except -1:
+cdef int check_mask_value(TensorBase self, TensorBase value) except -1:
     if value.ndim:
         raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                            f"{value.ndim} dimension(s).")
+    if KIND[<int>value.dtype] == COMPLEX_KIND and KIND[<int>self.dtype] != COMPLEX_KIND:
+        raise RuntimeError(f"value cannot be converted to type {c_name(self.dtype)} without overflow")
     return 0
 
 

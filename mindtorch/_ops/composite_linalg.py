@@ -5,9 +5,9 @@ from math import inf
 from mindtorch import return_types
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.autograd import is_grad_enabled
 from mindtorch._core.dtype import float64, int32, int64
 from mindtorch._core.factories import FUNCTIONS as _FACTORIES
+from mindtorch._core.modes import is_grad_enabled
 from mindtorch._core.tensor import TensorBase
 from mindtorch._ops import composite as _composite
 from mindtorch._ops import composite_matmul as _products

@@ -1,7 +1,7 @@
 """torch.signal.windows: symmetric windows of M points, or with `sym=False` periodic ones."""
 from math import pi, sqrt
 
-from mindtorch._core.dtype import get_default_dtype
+from mindtorch._core.dtype import float32, float64, get_default_dtype
 from mindtorch._core.factories import FUNCTIONS as _FACTORIES
 
 __all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming",
@@ -12,7 +12,7 @@ def _checked(name, M, dtype):
     if M < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
     dtype = dtype or get_default_dtype()
-    if not dtype.is_floating_point:
+    if dtype not in (float32, float64):
         raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
     return dtype
 

@@ -63,7 +63,7 @@ def test_view_error(expression, device):
     lambda t: t.view(6), lambda t: t.reshape(3, 2), lambda t: t.t(), lambda t: t.permute(1, 0), lambda t: t[1],
     lambda t: t[:, ::2], lambda t: t.unsqueeze(0), lambda t: t[:1].squeeze(0), lambda t: t.expand(3, 2, 3),
     lambda t: t.narrow(1, 1, 2), lambda t: t.flatten(), lambda t: t.unbind(1)[0], lambda t: t.split(1)[1],
-    lambda t: t.diagonal(), lambda t: t.detach(), lambda t: t.data, lambda t: t.T, lambda t: t.view(torch.int32)])
+    lambda t: t.diagonal(), lambda t: t.detach(), lambda t: t.T, lambda t: t.view(torch.int32)])
 def test_views_share_the_storage(view, device):
     base = torch.zeros(2, 3, device=device)
     shown = view(base)

@@ -42,7 +42,8 @@ def differences(name, device):
     info, found, count = infos()[name], [], 0
     function = function_of(info)
     for number, (sample, expected) in enumerate(wrong_calls(info)):
-        if shares_memory(sample):
+        # Indices are looked at by the device's kernel, whose fault comes late and ends the use of the device.
+        if shares_memory(sample) or (device == "npu" and "out of bounds" in str(expected)):
             continue
         try:
             arguments = carried_over([sample.input, *sample.args], device)
@@ -57,12 +58,17 @@ def differences(name, device):
     return found, count
 
 
-@pytest.mark.parametrize("name", NAMES)
+# Taken, or refused with another type: to be mended. They must go on failing.
+OPEN = ("complex", "nn.functional.multi_margin_loss")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.xfail(strict=True, reason="open"))
+                                  if name in OPEN else name for name in NAMES])
 def test_wrong_calls(name, device):
     found, _ = differences(name, device)
     assert not found, "\n".join(found)
 
 
 def test_there_are_many():
-    """At least 100 wrong calls are looked at."""
-    assert sum(differences(name, "cpu")[1] for name in NAMES) >= 100
+    """At least 200 wrong calls are looked at."""
+    assert sum(differences(name, "cpu")[1] for name in NAMES) >= 200

@@ -231,7 +231,8 @@ def test_two_dtypes(key, dtype, device):
 
 
 def test_samples_exist():
-    assert {row.samples for row in TABLE.rows if row.samples} <= set(SAMPLES)
+    """Random operators have tests of their own instead."""
+    assert {row.samples for row in TABLE.rows if row.samples and row.family != "random"} <= set(SAMPLES)
 
 
 def test_aliases():
