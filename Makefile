@@ -25,7 +25,8 @@ demo: $(VENV)/.package            ## classify handwritten digits on the NPU (sim
 	$(RUN) examples/digits.py
 
 test: $(VENV)/.package $(VENV)/.test            ## the whole test suite, without sanitizers and valgrind
-	$(RUN) -m pytest --numprocesses $(TEST_PROCESSES) --dist loadgroup $(PYTEST_ARGS)
+	$(RUN) -m pytest $(PYTEST_ARGS) tests/test_packaging.py
+	$(RUN) -m pytest --numprocesses $(TEST_PROCESSES) $(PYTEST_ARGS) --ignore tests/test_packaging.py
 
 quick: $(VENV)/.package $(VENV)/.test            ## a small subset, in seconds
 	$(RUN) -m pytest -m quick $(PYTEST_ARGS)

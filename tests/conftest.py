@@ -16,11 +16,6 @@ def pytest_runtest_makereport(item, call):
     return report
 
 
-def pytest_collection_modifyitems(items):
-    """Slow tests first, so that one process works at them while another does the rest."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
-
-
 @pytest.fixture(params=["cpu", "npu"])
 def device(request):
     """Runs the test once on each device."""

@@ -15,8 +15,6 @@ ROOT = Path(__file__).parent.parent
 INCLUDE = ROOT / "include"
 GENERATED_INCLUDE = ROOT / "mindtorch" / "_npu" / "_gen"
 
-pytestmark = pytest.mark.xdist_group("packaging")        # one process builds, for all tests here
-
 PROGRAM = """
 import mindtorch as torch
 x = torch.tensor([[1.0, -2.0], [3.0, 4.0]], device="npu")

@@ -8,8 +8,12 @@
 extern "C" {
 #endif
 
-aclnnStatus aclnnIndexGetWorkspaceSize(const aclTensor *self, const aclTensorList *indices, aclTensor *out,
-                                       uint64_t *workspaceSize, aclOpExecutor **executor);
+aclnnStatus aclnnIndexGetWorkspaceSize(
+    const aclTensor *self,
+    const aclTensorList *indices,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
 aclnnStatus aclnnIndex(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus

@@ -8,9 +8,14 @@
 extern "C" {
 #endif
 
-aclnnStatus aclnnIndexPutImplGetWorkspaceSize(aclTensor *selfRef, const aclTensorList *indices, const aclTensor *values,
-                                              const bool accumulate, const bool unsafe, uint64_t *workspaceSize,
-                                              aclOpExecutor **executor);
+aclnnStatus aclnnIndexPutImplGetWorkspaceSize(
+    aclTensor *selfRef,
+    const aclTensorList *indices,
+    const aclTensor *values,
+    const bool accumulate,
+    const bool unsafe,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
 aclnnStatus aclnnIndexPutImpl(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus

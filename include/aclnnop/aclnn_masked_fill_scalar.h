@@ -8,11 +8,13 @@
 extern "C" {
 #endif
 
-aclnnStatus aclnnInplaceMaskedFillScalarGetWorkspaceSize(aclTensor *selfRef, const aclTensor *mask,
-                                                         const aclScalar *value, uint64_t *workspaceSize,
-                                                         aclOpExecutor **executor);
-aclnnStatus aclnnInplaceMaskedFillScalar(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor,
-                                         aclrtStream stream);
+aclnnStatus aclnnInplaceMaskedFillScalarGetWorkspaceSize(
+    aclTensor *selfRef,
+    const aclTensor *mask,
+    const aclScalar *value,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceMaskedFillScalar(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

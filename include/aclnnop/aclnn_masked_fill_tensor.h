@@ -8,11 +8,13 @@
 extern "C" {
 #endif
 
-aclnnStatus aclnnInplaceMaskedFillTensorGetWorkspaceSize(aclTensor *selfRef, const aclTensor *mask,
-                                                         const aclTensor *value, uint64_t *workspaceSize,
-                                                         aclOpExecutor **executor);
-aclnnStatus aclnnInplaceMaskedFillTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor,
-                                         aclrtStream stream);
+aclnnStatus aclnnInplaceMaskedFillTensorGetWorkspaceSize(
+    aclTensor *selfRef,
+    const aclTensor *mask,
+    const aclTensor *value,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceMaskedFillTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -8,8 +8,11 @@
 extern "C" {
 #endif
 
-aclnnStatus aclnnNonzeroGetWorkspaceSize(const aclTensor *self, aclTensor *out, uint64_t *workspaceSize,
-                                         aclOpExecutor **executor);
+aclnnStatus aclnnNonzeroGetWorkspaceSize(
+    const aclTensor *self,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
 aclnnStatus aclnnNonzero(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus

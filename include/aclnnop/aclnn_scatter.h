@@ -8,14 +8,25 @@
 extern "C" {
 #endif
 
-aclnnStatus aclnnInplaceScatterGetWorkspaceSize(aclTensor *selfRef, int64_t dim, const aclTensor *index,
-                                                const aclTensor *src, int64_t reduce, uint64_t *workspaceSize,
-                                                aclOpExecutor **executor);
+aclnnStatus aclnnInplaceScatterGetWorkspaceSize(
+    aclTensor *selfRef,
+    int64_t dim,
+    const aclTensor *index,
+    const aclTensor *src,
+    int64_t reduce,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
 aclnnStatus aclnnInplaceScatter(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
-aclnnStatus aclnnScatterGetWorkspaceSize(const aclTensor *self, int64_t dim, const aclTensor *index,
-                                         const aclTensor *src, int64_t reduce, aclTensor *out, uint64_t *workspaceSize,
-                                         aclOpExecutor **executor);
+aclnnStatus aclnnScatterGetWorkspaceSize(
+    const aclTensor *self,
+    int64_t dim,
+    const aclTensor *index,
+    const aclTensor *src,
+    int64_t reduce,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
 aclnnStatus aclnnScatter(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus

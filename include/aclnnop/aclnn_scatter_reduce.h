@@ -8,15 +8,27 @@
 extern "C" {
 #endif
 
-aclnnStatus aclnnInplaceScatterReduceGetWorkspaceSize(aclTensor *selfRef, int64_t dim, const aclTensor *index,
-                                                      const aclTensor *src, int64_t reduce, bool includeSelf,
-                                                      uint64_t *workspaceSize, aclOpExecutor **executor);
-aclnnStatus aclnnInplaceScatterReduce(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor,
-                                      aclrtStream stream);
+aclnnStatus aclnnInplaceScatterReduceGetWorkspaceSize(
+    aclTensor *selfRef,
+    int64_t dim,
+    const aclTensor *index,
+    const aclTensor *src,
+    int64_t reduce,
+    bool includeSelf,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceScatterReduce(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
-aclnnStatus aclnnScatterReduceGetWorkspaceSize(const aclTensor *self, int64_t dim, const aclTensor *index,
-                                               const aclTensor *src, int64_t reduce, bool includeSelf, aclTensor *out,
-                                               uint64_t *workspaceSize, aclOpExecutor **executor);
+aclnnStatus aclnnScatterReduceGetWorkspaceSize(
+    const aclTensor *self,
+    int64_t dim,
+    const aclTensor *index,
+    const aclTensor *src,
+    int64_t reduce,
+    bool includeSelf,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
 aclnnStatus aclnnScatterReduce(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus

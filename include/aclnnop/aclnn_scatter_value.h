@@ -8,15 +8,25 @@
 extern "C" {
 #endif
 
-aclnnStatus aclnnInplaceScatterValueGetWorkspaceSize(aclTensor *selfRef, int64_t dim, const aclTensor *index,
-                                                     const aclScalar *value, int64_t reduce, uint64_t *workspaceSize,
-                                                     aclOpExecutor **executor);
-aclnnStatus aclnnInplaceScatterValue(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor,
-                                     aclrtStream stream);
+aclnnStatus aclnnInplaceScatterValueGetWorkspaceSize(
+    aclTensor *selfRef,
+    int64_t dim,
+    const aclTensor *index,
+    const aclScalar *value,
+    int64_t reduce,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceScatterValue(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
-aclnnStatus aclnnScatterValueGetWorkspaceSize(const aclTensor *self, int64_t dim, const aclTensor *index,
-                                              const aclScalar *value, int64_t reduce, aclTensor *out,
-                                              uint64_t *workspaceSize, aclOpExecutor **executor);
+aclnnStatus aclnnScatterValueGetWorkspaceSize(
+    const aclTensor *self,
+    int64_t dim,
+    const aclTensor *index,
+    const aclScalar *value,
+    int64_t reduce,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
 aclnnStatus aclnnScatterValue(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
