@@ -280,6 +280,7 @@ def test_backward_on_the_streams_of_forward():
             return grad * 1
     a = leaf("npu", 64, 64, value=0.01)
     before = npu.current_stream()
+    one.wait_stream(before)
     with npu.stream(one):
         b = Seen.apply(a @ a)
     other.wait_stream(one)
