@@ -7,6 +7,7 @@ from mindtorch._core import advanced_indexing as _advanced_indexing
 from mindtorch._core import attributes as _attributes
 from mindtorch._core import indexing as _indexing
 from mindtorch._core import moves as _moves
+from mindtorch._core import random_factories as _random_factories
 from mindtorch._core import view_functions as _view_functions
 from mindtorch._core._gen import namespace as _generated
 from mindtorch._core.device import device, get_default_device, set_default_device
@@ -74,7 +75,7 @@ half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
 
-for _module in (_attributes, _view_functions, _advanced_indexing, _moves, _generated, _composites):
+for _module in (_attributes, _view_functions, _advanced_indexing, _moves, _random_factories, _generated, _composites):
     globals().update(_module.FUNCTIONS)
 for _module in (_advanced_indexing, _generated, _composites):
     _attach_methods(_module.METHODS)

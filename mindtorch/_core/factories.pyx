@@ -17,19 +17,12 @@ cdef Scalar ZERO
 scalar_from(0, &ZERO)
 
 
-cdef struct Request:               # where the tensor shall lie
-    int type
-    int index
-    bint pinned
-
-
 cdef int read_place(Request *request, object device, object pin_memory, const char *function) except -1:
     request.pinned = bool(pin_memory)
     return require_device(device, &request.type, &request.index, function)
 
 
 cdef TensorBase make(Request *request, const Shape *shape, ScalarType dtype, object out, object device):
-    """The tensor to fill: a new one, or `out` resized (on its own device unless another one is named)."""
     cdef TensorBase given = out
     if given is None:
         given = output(None, shape, dtype, request.type, request.index)
@@ -58,8 +51,7 @@ cdef ScalarType dtype_for(object dtype, object out, ScalarType otherwise, const 
     return code
 
 
-cdef inline TensorBase leaf(TensorBase made, object wanted):
-    """What a factory returns: a leaf that requires a gradient where that is wanted."""
+cdef TensorBase leaf(TensorBase made, object wanted):
     if not wanted:
         return made
     if KIND[<int>made.dtype] < FLOAT_KIND:

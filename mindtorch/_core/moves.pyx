@@ -18,7 +18,7 @@ from mindtorch._core.tensor cimport (
     shape_text)
 from mindtorch._core.values cimport scalar_tensor
 
-from mindtorch._core.formats import contiguous_format, memory_format, preserve_format
+from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 
 
 cdef TensorBase contiguous_copy(TensorBase self):
@@ -120,10 +120,31 @@ cdef bint wants_contiguous(object format, const char *function) except -1:
     raise NotImplementedError(f"{function.decode()}(): memory_format {format} is not supported")
 
 
+cdef bint is_channels_last(object format) noexcept:
+    return format is channels_last or format is channels_last_3d
+
+
+cdef tuple channels_order(TensorBase self, object format):
+    """The permutation that puts the channels last, and the one back."""
+    cdef int rank = 4 if format is channels_last else 5
+    if self.ndim != rank:
+        raise RuntimeError(f"required rank {rank} tensor to use {str(format).removeprefix('torch.')} format")
+    return (0, *range(2, rank), 1), (0, rank - 1, *range(1, rank - 1))
+
+
+cdef TensorBase formatted(TensorBase self, object format):
+    """The tensor itself where its channels come last in memory, else a copy in which they do."""
+    order, back = channels_order(self, format)
+    cdef TensorBase turned = self.permute(order)
+    return self if turned.contiguous else contiguous(turned).permute(back)
+
+
 def contiguous_method(TensorBase self, memory_format=contiguous_format):
     """The tensor itself when its elements lie in order, else a copy in which they do."""
     if memory_format is preserve_format and not self.contiguous:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    if is_channels_last(memory_format):
+        return formatted(self, memory_format)
     wants_contiguous(memory_format, b"contiguous")      # refuses what is no format
     return contiguous(self)
 
@@ -131,6 +152,9 @@ def contiguous_method(TensorBase self, memory_format=contiguous_format):
 def clone(input, *, memory_format=None):
     """A copy; the order of strides is kept, unless contiguous_format is asked for."""
     cdef TensorBase self = require_tensor(input, b"clone", b"input", 1)
+    if is_channels_last(memory_format):
+        order, back = channels_order(self, memory_format)
+        return clone(self.permute(order), memory_format=contiguous_format).permute(back)
     if wants_contiguous(memory_format, b"clone"):
         return cloned(self, contiguous_copy(self))
     return clone_tensor(self)
@@ -196,6 +220,8 @@ cdef TensorBase to_with(TensorBase self, dict options):
         code = require_dtype(options.get("dtype"), code, b"to", b"dtype")
         if options.get("device") is not None:
             require_device(options["device"], &device_type, &device_index, b"to")
+    if is_channels_last(options.get("memory_format")):
+        return formatted(convert(self, code, device_type, device_index, non_blocking, copy), options["memory_format"])
     if wants_contiguous(options.get("memory_format"), b"to") and not self.contiguous:
         result = convert(self, code, device_type, device_index, non_blocking, copy)
         return result if result is self else contiguous(result)
@@ -236,6 +262,8 @@ def npu(TensorBase self, device=None, non_blocking=False, memory_format=None):
 
 
 cdef inline TensorBase cast(TensorBase self, ScalarType code, object format, const char *function):
+    if is_channels_last(format):
+        return formatted(convert(self, code, self.device_type, self.device_index, False, False), format)
     if format is not None and wants_contiguous(format, function):
         self = contiguous(self)
     return convert(self, code, self.device_type, self.device_index, False, False)

@@ -1,10 +1,21 @@
-"""Checks of the random ops, named by rows as those of dispatch.pxd are: each raises torch's error or returns 0."""
+"""Checks and shapes of the random ops, named by rows as those of dispatch.pxd are. A check raises torch's error."""
+from libc.stdint cimport int64_t
+
 from mindtorch._core.scalar cimport ScalarType
-from mindtorch._core.tensor cimport TensorBase
+from mindtorch._core.tensor cimport Shape, TensorBase
 
 
-cdef int check_own_elements(TensorBase self) except -1                     # each element gets a number of its own
 cdef int check_uniform(TensorBase self, double low, double high) except -1
 cdef int check_normal(TensorBase self, double std) except -1
 cdef int check_probability(TensorBase self, double p) except -1            # bernoulli_
 cdef int check_probabilities(TensorBase self, TensorBase p) except -1      # bernoulli_ with a tensor
+cdef int check_random(TensorBase self, int64_t low, const Shape *high) except -1     # no `high`: the dtype's largest
+cdef int check_whole_range(TensorBase self) except -1
+cdef int check_exponential(TensorBase self, double rate) except -1
+cdef int check_geometric(TensorBase self, double p) except -1
+cdef int check_cauchy(TensorBase self, double sigma) except -1
+cdef int check_log_normal(TensorBase self, double std) except -1
+cdef int check_multinomial(TensorBase self, int64_t count, bint replacement) except -1
+cdef int not_implemented(str name, ScalarType dtype) except -1             # always raises
+
+cdef int multinomial(Shape *shape, TensorBase self, int64_t count) except -1

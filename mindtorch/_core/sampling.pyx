@@ -1,15 +1,17 @@
 """What the random ops refuse."""
 from libc.math cimport isnan
+from libc.stdint cimport INT64_MIN
 
 from mindtorch._core.dtype cimport KIND, code_name
 from mindtorch._core.infer cimport check_overlap, same
-from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, BFloat16, ComplexDouble, Double, Half
-from mindtorch._core.tensor cimport Shape
+from mindtorch._core.scalar cimport (
+    COMPLEX_KIND, FLOAT_KIND, BFloat16, Bool, Byte, Char, ComplexDouble, Double, Float, Half, Int, Long, ScalarType,
+    Short)
 from mindtorch._core.views cimport expand_to
 
 
-cdef int check_own_elements(TensorBase self) except -1:
-    return check_overlap(self)
+cdef dict C_NAMES = {"Long": "long int", "Int": "int", "Short": "short int", "Char": "signed char",
+                     "Byte": "unsigned char", "Bool": "bool"}
 
 
 cdef double largest(ScalarType dtype) noexcept:
@@ -68,3 +70,91 @@ cdef int check_probabilities(TensorBase self, TensorBase p) except -1:
     if KIND[<int>self.dtype] == COMPLEX_KIND:
         not_implemented("bernoulli_tensor_cpu_self_", self.dtype)
     return check_overlap(self)
+
+
+cdef tuple range_of(ScalarType dtype):
+    """C name, least and largest value of what random_ may write."""
+    return {
+        <int>Bool: ("bool", 0, 1), <int>Byte: ("unsigned char", 0, 255), <int>Char: ("signed char", -128, 127),
+        <int>Short: ("short int", -2 ** 15, 2 ** 15 - 1), <int>Int: ("int", -2 ** 31, 2 ** 31 - 1),
+        <int>Long: ("long int", -2 ** 63, 2 ** 63 - 1), <int>Half: ("c10::Half", -65504, 65504),
+    }.get(<int>dtype, ("float", -2 ** 63, 2 ** 63 - 1))
+
+
+cdef int check_random(TensorBase self, int64_t low, const Shape *high) except -1:
+    if KIND[<int>self.dtype] == COMPLEX_KIND:
+        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
+    if not high.ndim and low == INT64_MIN:
+        if self.numel and self.dtype not in (Long, Float, Double, BFloat16):
+            not_implemented("random_full_64_bits_range_kernel_cpu", self.dtype)
+        return check_overlap(self)
+    name, least, most = range_of(self.dtype)
+    if high.ndim and low >= high.sizes[0]:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high.sizes[0]}")
+    if not least <= low <= most:
+        raise RuntimeError(f"from is out of bounds for {name}")
+    if high.ndim and not least <= high.sizes[0] - 1 <= most:
+        raise RuntimeError(f"to - 1 is out of bounds for {name}")
+    return check_overlap(self)
+
+
+cdef int check_whole_range(TensorBase self) except -1:
+    if KIND[<int>self.dtype] == COMPLEX_KIND and self.numel:
+        not_implemented("random_kernel_cpu", self.dtype)
+    return check_overlap(self)
+
+
+cdef int check_exponential(TensorBase self, double rate) except -1:
+    if self.numel == 0:
+        return 0
+    if not rate > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate:g}")
+    if KIND[<int>self.dtype] != FLOAT_KIND:
+        raise RuntimeError("Exponential distribution is a continuous probability distribution. dtype must be a "
+                           f"floating point but you specified {code_name(self.dtype)}")
+    return check_overlap(self)
+
+
+cdef int check_geometric(TensorBase self, double p) except -1:
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    if KIND[<int>self.dtype] == COMPLEX_KIND or self.dtype == Bool:
+        not_implemented("geometric_cpu", self.dtype)
+    return check_overlap(self)
+
+
+cdef int check_cauchy(TensorBase self, double sigma) except -1:
+    if not sigma > 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    if KIND[<int>self.dtype] != FLOAT_KIND:
+        raise RuntimeError("Cauchy distribution is a continuous probability distribution. dtype must be a floating "
+                           f"point but you specified {C_NAMES.get(code_name(self.dtype), code_name(self.dtype))}")
+    return check_overlap(self)
+
+
+cdef int check_log_normal(TensorBase self, double std) except -1:
+    if not std > 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+    if KIND[<int>self.dtype] != FLOAT_KIND:
+        not_implemented("log_normal_cpu", self.dtype)
+    return check_overlap(self)
+
+
+cdef int check_multinomial(TensorBase self, int64_t count, bint replacement) except -1:
+    if not 0 < self.ndim <= 2:
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if KIND[<int>self.dtype] != FLOAT_KIND:
+        raise RuntimeError("multinomial only supports floating-point dtypes for input, got: "
+                           f"{code_name(self.dtype)}")
+    if count <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not replacement and count > self.sizes[self.ndim - 1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    return 0
+
+
+cdef int multinomial(Shape *shape, TensorBase self, int64_t count) except -1:
+    shape.ndim = self.ndim
+    shape.sizes[0] = self.sizes[0]
+    shape.sizes[self.ndim - 1] = count
+    return 0

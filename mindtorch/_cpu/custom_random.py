@@ -123,3 +123,99 @@ def pairs(count, stream):
     new = np.stack([radius * np.cos(angle), radius * np.sin(angle)], 1).reshape(-1)
     stream.normal = float(new[-1]) if missing % 2 else None
     return np.concatenate([made, new[:missing]])
+
+
+_DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+
+
+def _held(dtype, low, high):
+    """Bounds moved inwards, as torch moves them, where a floating dtype rounds the first or last number out of them."""
+    digits = _DIGITS.get(dtype.name)
+    if digits is None or high == 2 ** 63:
+        return low, high
+    first, last = low + 1, high - 1
+    if int(dtype.type(last)) >= high:
+        high -= 1 << last.bit_length() - digits
+    if int(dtype.type(first)) < low:
+        low += 1 << abs(first).bit_length() - digits
+    return low, high
+
+
+def integers(out, low, high, stream):
+    """Integers in [low, high); `high` of None is the end of int64. Ranges from 2**28 on take two words each."""
+    low, high = _held(out.dtype, low, high[0] if high else 2 ** 63)
+    span = high - low
+    if span < 1 << 28:
+        numbers = stream.words(out.size) % np.uint32(span) + np.int64(low)
+    else:
+        words = stream.long_words(out.size)
+        if span < 2 ** 64:      # else every word is a number
+            words = words % np.uint64(span) + np.uint64(low % 2 ** 64)
+        numbers = words.view(np.int64)
+    return _deal(out, numbers)
+
+
+def whole_range(out, stream):
+    """Integers from 0 on: to the dtype's largest, or to the end of what a floating dtype holds without gaps."""
+    dtype = out.dtype
+    if dtype == np.int64:
+        return _deal(out, stream.long_words(out.size) & np.uint64(2 ** 63 - 1))
+    if dtype == np.float64:
+        return _deal(out, stream.long_words(out.size) % np.uint64(2 ** 53 + 1))
+    end = {"b": 2, "i": 1 << 8 * dtype.itemsize - 1, "u": 1 << 8 * dtype.itemsize}.get(dtype.kind) or (
+        1 << {4: 24}.get(dtype.itemsize, 11 if dtype == np.float16 else 8)) + 1
+    return _deal(out, stream.words(out.size) % np.uint32(end))
+
+
+def exponential(out, rate, stream):
+    return _deal(out, -1 / rate * np.log1p(-stream.doubles(out.size)))
+
+
+def geometric(out, p, stream):
+    """How many trials up to the first success."""
+    return _deal(out, np.ceil(np.log(stream.doubles(out.size)) / np.log1p(-p)))
+
+
+def cauchy(out, median, sigma, stream):
+    return _deal(out, median + sigma * np.tan(np.pi * (stream.doubles(out.size) - 0.5)))
+
+
+def log_normal(out, mean, std, stream):
+    return _deal(out, np.exp(pairs(out.size, stream) * std + mean))
+
+
+def multinomial(weights, count, replacement, stream):
+    """Indices by weight. One sample, or several without replacement, win a race of exponential numbers."""
+    replacement = replacement and count > 1
+    _check_weights(weights, replacement)
+    weights = weights if _is_double(weights) else weights.astype(np.float32)
+    if replacement:
+        edges = np.cumsum(weights, axis=-1)
+        edges = np.atleast_2d(edges / edges[..., -1:])
+        spots = stream.doubles(len(edges) * count).reshape(len(edges), count)
+        chosen = [np.searchsorted(row, spot, "left") for row, spot in zip(edges, spots, strict=True)]
+        return np.stack(chosen).reshape(*weights.shape[:-1], count)
+    race = exponential(np.empty(weights.shape, weights.dtype), 1, stream).astype(weights.dtype)
+    return np.argsort(-(weights / race), axis=-1, kind="stable")[..., :count]
+
+
+def _check_weights(weights, replacement):
+    """torch's two algorithms say differently what they cannot choose by."""
+    if replacement and not np.all(weights >= 0):
+        raise RuntimeError("invalid multinomial distribution (encountering probability entry < 0)")
+    if replacement and not np.all(np.isfinite(weights)):
+        raise RuntimeError("invalid multinomial distribution (encountering probability entry = infinity or NaN)")
+    if not np.all(np.isfinite(weights) & (weights >= 0)):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if not np.all(np.sum(weights, axis=-1, dtype=np.float64) > 0):
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+
+
+def permutation(out, stream):
+    """Fisher and Yates: every place gets one of those not yet given away."""
+    order = list(range(out.size))
+    words = stream.words(max(out.size - 1, 0)).tolist()
+    for i, word in enumerate(words):
+        other = i + word % (out.size - i)
+        order[i], order[other] = order[other], order[i]
+    return np.array(order, dtype=np.int64)

@@ -33,3 +33,6 @@ cdef int64_t next_offset(Generator generator) noexcept
 cdef TensorBase expanded(TensorBase tensor, TensorBase out)             # a view of that shape
 cdef int qr_mode(object mode) except -1                                 # "reduced" 0, "complete" 1, "r" 2
 cdef TensorBase adjoint(TensorBase tensor)                              # a view with the last two dimensions turned
+cdef int64_t count_of(TensorBase tensor) noexcept
+cdef int64_t end_of_dtype(TensorBase self) noexcept                     # of the integers that it holds without gaps
+cdef int64_t end_of(const Shape *to) noexcept                           # of a range without end: the largest int64

@@ -1,11 +1,12 @@
 from libc.float cimport FLT_MAX
+from libc.stdint cimport INT64_MAX
 
 from mindtorch._core.device cimport copy_data
 from mindtorch._core.dtype cimport KIND
-from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND
+from mindtorch._core.scalar cimport (
+    COMPLEX_KIND, FLOAT_KIND, SCALAR_TYPES, BFloat16, Bool, Byte, Char, Double, Float, Half, Int, Long, Short)
 from mindtorch._core.tensor cimport empty_tensor, make_view
 from mindtorch._core.infer cimport same
-from mindtorch._core.scalar cimport BFloat16, Half, Long
 from mindtorch._npu.launch cimport acl_dtype, make_contiguous
 
 
@@ -144,3 +145,22 @@ cdef TensorBase adjoint(TensorBase tensor):
     shape.sizes[i], shape.sizes[i + 1] = shape.sizes[i + 1], shape.sizes[i]
     strides.sizes[i], strides.sizes[i + 1] = strides.sizes[i + 1], strides.sizes[i]
     return make_view(tensor, shape.ndim, shape.sizes, strides.sizes, tensor.offset)
+
+
+cdef int64_t ENDS[SCALAR_TYPES]       # by ScalarType; that of int64 is no int64, and its last number never comes
+for dtype, end in ((Bool, 2), (Byte, 1 << 8), (Char, 1 << 7), (Short, 1 << 15), (Int, 1 << 31), (Long, (1 << 63) - 1),
+                   (Half, (1 << 11) + 1), (BFloat16, (1 << 8) + 1), (Float, (1 << 24) + 1), (Double, (1 << 53) + 1)):
+    ENDS[<int>dtype] = end
+
+
+cdef int64_t count_of(TensorBase tensor) noexcept:
+    return tensor.numel
+
+
+cdef int64_t end_of(const Shape *to) noexcept:
+    return to.sizes[0] if to.ndim else INT64_MAX
+
+
+cdef int64_t end_of_dtype(TensorBase self) noexcept:
+    cdef int dtype = <int>self.dtype
+    return ENDS[dtype]

@@ -1,5 +1,6 @@
 """Reaching and rearranging elements, written with index, views, cat and other operators. Device-neutral."""
 from mindtorch._core import advanced_indexing as _indexing
+from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.tensor import TensorBase
 
 _WHOLE = slice(None)
@@ -218,11 +219,12 @@ def take_along_dim(input, indices, dim=None, *, out=None):
         raise RuntimeError("torch.take_along_dim(): dtype of indices should be Long but got "
                            f"{_name(indices.dtype)}")
     if dim is None:
-        return _to_out(input.reshape(-1).gather(0, indices.reshape(-1)), out)
+        return take_along_dim(input.reshape(-1), indices.reshape(-1), 0, out=out)
     if input.dim() != indices.dim():
         raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but "
                            f"got {input.dim()} dimensions for input, and {indices.dim()} dimensions for indices")
     dim = _wrapped(dim, input.dim())
+    indices = _OPS["where"](indices < 0, indices + (input.shape[dim] if input.dim() else 1), indices)
     ones = tuple(1 if i == dim else size for i, size in enumerate(indices.shape))
     mine = tuple(1 if i == dim else size for i, size in enumerate(input.shape))
     shape = broadcast_shapes(ones, mine)
@@ -248,8 +250,9 @@ def unravel_index(indices, shape):
         raise ValueError(f"'shape' cannot have negative values, but got {shape}")
     found, rest = [], indices
     for size in reversed(shape):
-        found.append(rest % size)
-        rest = rest // size
+        whole = rest // size
+        found.append(rest - whole * size)
+        rest = whole
     return tuple(reversed(found))
 
 

@@ -7,6 +7,12 @@ def index_put_backward(grad, indices):
     return grad[tuple(slice(None) if index is None else index for index in indices)]
 
 
+def gather_backward(grad, shape, dim, index):
+    """The gradient added up where the elements came from."""
+    zeros = grad.new_zeros(shape)
+    return zeros.scatter_add(dim, index, grad) if index.numel() else zeros
+
+
 def scatter_backward_src(grad, dim, index, shape):
     """Of what was scattered: the gradient where it went, 0 for what index did not reach."""
     part = grad.gather(dim, index)

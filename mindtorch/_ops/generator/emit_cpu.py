@@ -108,6 +108,8 @@ def _local(argument, row) -> str:
         case "Scalar?":
             return f"None if {name} == NULL else number({name}, compute)"
         case "int[]" | "int[]?" | "int?":
+            if argument.type == "int?" and not name.startswith("dim"):
+                return f"ints_or_none({name})"
             # NumPy has no axis 0 in 0-d arrays.
             return f"ints_or_none({name}) if self.ndim else None"
         case "float?":

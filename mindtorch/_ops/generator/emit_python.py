@@ -242,6 +242,7 @@ class _Emitter:
             test = {"Tensor": f"isinstance({name}, TensorBase)", "Scalar": f"is_scalar({name})",
                     "Tensor?": f"({name} is None or isinstance({name}, TensorBase))",
                     "Scalar?": f"({name} is None or is_scalar({name}))", "int": f"is_int({name})",
+                    "int?": f"({name} is None or is_int({name}))",
                     "": f"{name} is None"}
             tests.append(test.get(kind, f"{name} is not None"))
         return " and ".join(tests)

@@ -89,7 +89,7 @@ class Row:
         """What the kernel sees of the schema. A "like" argument gives only its properties and is left out."""
         arguments = self.schema.kernel_arguments
         if self.factory and not self.by_hand:
-            arguments = [a for a in arguments if a.type in ("Scalar", "Scalar?")]
+            arguments = [a for a in arguments if a.type in ("Scalar", "Scalar?", "Generator?")]
         return arguments
 
 

@@ -1,0 +1,81 @@
+"""Random functions written with other operators: Tensor.random_, torch.normal, bernoulli(input, p)."""
+from mindtorch._core._gen.namespace import ATEN
+from mindtorch._core._gen.namespace import METHODS as _OPS
+from mindtorch._core.dtype import bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8
+from mindtorch._core.dtype import bool as bool_
+from mindtorch._core.factories import empty, empty_like
+from mindtorch._core.tensor import TensorBase
+
+_random = ATEN["random_"]
+_add_, _mul_, _normal_ = _OPS["add_"], _OPS["mul_"], _OPS["normal_"]
+
+# The end of random_(from, None): every value of an integer dtype that is not negative, and all integers up to the
+# one that a floating dtype holds without gaps. int64's own end is no int64.
+_ENDS = {bool_: 2, uint8: 1 << 8, int8: 1 << 7, int16: 1 << 15, int32: 1 << 31, int64: None,
+         float16: (1 << 11) + 1, bfloat16: (1 << 8) + 1, float32: (1 << 24) + 1, float64: (1 << 53) + 1}
+
+
+def random_(self, *bounds, generator=None, **named):
+    """Fill with integers evenly from [from, to): random_(), random_(to) or random_(from, to), to=None being the end."""
+    low, high = {0: (0, None), 1: (0, *bounds), 2: bounds}.get(len(bounds), (None, None))
+    if len(bounds) > 2 or not named.keys() <= {"from", "to"}:
+        raise TypeError("random_() received an invalid combination of arguments")
+    low, high = named.get("from", low), named.get("to", high)
+    if not bounds and not named:
+        return _random(self, generator=generator)
+    if high is None and low != -2 ** 63:
+        high = _ENDS.get(self.dtype)
+    return _random(self, low, high, generator=generator)
+
+
+def _check_deviation(std):
+    if isinstance(std, TensorBase):
+        if std.is_complex():
+            raise RuntimeError("normal expects standard deviation to be non-complex")
+        # On an NPU asking for the values would wait for the device.
+        if std.device.type == "cpu" and std.numel() and bool((std < 0).any()):
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    elif not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+
+
+def normal(mean, std=1.0, size=None, *, generator=None, out=None, **options):
+    """Normal numbers: of tensors of means and deviations (one of the two may be a number), or of `size`."""
+    tensors = [value.detach() for value in (mean, std) if isinstance(value, TensorBase)]
+    if not tensors:
+        if size is None:
+            raise TypeError(f"normal() received an invalid combination of arguments - got ({type(mean).__name__}, "
+                            f"{type(std).__name__}), but expected one of:\n * (float mean, float std, tuple of ints "
+                            "size, *, torch.Generator generator = None, Tensor out = None)\n")
+        requires_grad = options.pop("requires_grad", False)
+        made = _normal_(empty(size, out=out, **options), mean, std, generator=generator)
+        return made.requires_grad_() if requires_grad else made
+    _check_deviation(std)
+    mean, std = (value.detach() if isinstance(value, TensorBase) else value for value in (mean, std))
+    model = tensors[0] if len(tensors) == 1 else tensors[0] + tensors[1]
+    if out is None:
+        made = empty_like(model)
+    else:
+        made = out.resize_(model.shape) if out.shape != model.shape else out
+    if not isinstance(std, TensorBase):
+        return _add_(_normal_(made, 0.0, std, generator=generator), mean)
+    return _add_(_mul_(_normal_(made, generator=generator), std), mean)
+
+
+def bernoulli_method(self, p=None, *, generator=None):
+    """1 with probability p, or with the probability that stands in the tensor; else 0."""
+    if p is None:
+        return _OPS["bernoulli"](self, generator=generator)
+    return empty_like(self).bernoulli_(p, generator=generator)
+
+
+def bernoulli(input, p=None, *, generator=None, out=None):
+    """1 with the probability that stands in `input`, or with probability p for each of its elements; else 0."""
+    from mindtorch._core._gen.namespace import FUNCTIONS as functions
+    if p is None:
+        return functions["bernoulli"](input, generator=generator, out=out)
+    return bernoulli_method(input, p, generator=generator)
+
+
+FUNCTIONS = {"normal": normal, "bernoulli": bernoulli}
+METHODS = {"random_": random_}

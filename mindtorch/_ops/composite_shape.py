@@ -1,0 +1,506 @@
+"""Repeating, turning, splitting and joining tensors, written with views, index and cat. Device-neutral."""
+import builtins
+
+from mindtorch._core import view_functions as _view_functions
+from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.tensor import TensorBase
+from mindtorch._ops.composite_indexing import _to_out, _wrapped
+
+_VIEWS = _view_functions.FUNCTIONS
+_WHOLE = builtins.slice(None)
+
+
+def _arange(*numbers, like):
+    from mindtorch import arange
+    return arange(*numbers, device=like.device)
+
+
+def _sizes(values):
+    """Ints from *args: (2, 3) or ((2, 3),)."""
+    return tuple(values[0]) if len(values) == 1 and isinstance(values[0], (tuple, list)) else tuple(values)
+
+
+# --- repeating -------------------------------------------------------------------------------------------------------
+
+def repeat(self, *repeats):
+    """The tensor as often as `repeats` says in each dimension; new dimensions come first."""
+    repeats = _sizes(repeats)
+    if len(repeats) < self.dim():
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    if any(count < 0 for count in repeats):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(repeats)}: {list(repeats)}")
+    shape = (1,) * (len(repeats) - self.dim()) + tuple(self.shape)
+    apart = [size for pair in zip((1,) * len(shape), shape, strict=True) for size in pair]
+    wide = [size for pair in zip(repeats, shape, strict=True) for size in pair]
+    return self.reshape(apart).expand(wide).clone().reshape(
+        [count * size for count, size in zip(repeats, shape, strict=True)])
+
+
+def tile(input, *dims):
+    """As repeat, but `dims` may be shorter than the shape."""
+    dims = _sizes(dims)
+    return repeat(input, (1,) * (input.dim() - len(dims)) + tuple(dims))
+
+
+def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
+    """Each slice of `dim` repeated as often as `repeats` says; without `dim`, each element of the tensor."""
+    if repeats is None:
+        input, repeats = _arange(input.numel(), like=input), input
+    if dim is None:
+        input, dim = input.reshape(-1), 0
+    dim = _wrapped(dim, input.dim())
+    if isinstance(repeats, int):
+        if repeats < 0:
+            raise RuntimeError("Repeats must be non-negative")
+        input = input.reshape(1) if input.dim() == 0 else input
+        wide = input.unsqueeze(dim + 1)
+        wide = wide.expand([repeats if place == dim + 1 else size for place, size in enumerate(wide.shape)])
+        return wide.clone().flatten(dim, dim + 1)
+    input = input.reshape(1) if input.dim() == 0 else input
+    if repeats.numel() == 1:
+        repeats = repeats.reshape(1).expand(input.shape[dim])
+    if repeats.numel() != input.shape[dim]:
+        raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = "
+                           f"{repeats.numel()} and input.size({dim}) = {input.shape[dim]}")
+    counts = repeats.tolist()
+    places = [place for place, count in enumerate(counts) for _ in range(count)]
+    return input.index_select(dim, input.new_tensor(places, dtype=_arange(0, like=input).dtype))
+
+
+# --- turning ---------------------------------------------------------------------------------------------------------
+
+def flip(input, *args, dims=None):
+    """The order of the slices reversed along `dims`."""
+    dims = _sizes(args) if dims is None else (dims,) if isinstance(dims, int) else dims
+    dims = [_wrapped(dim, input.dim()) for dim in dims]
+    if len(set(dims)) < len(dims):
+        raise RuntimeError(f"dim {max(dims, key=dims.count)} appears multiple times in the list of dims")
+    result = input
+    for dim in dims if input.dim() else ():
+        result = result.index_select(dim, _arange(input.shape[dim] - 1, -1, -1, like=input))
+    return input.clone() if result is input else result
+
+
+def fliplr(input):
+    """The columns in reverse order."""
+    if input.dim() < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return flip(input, 1)
+
+
+def flipud(input):
+    """The rows in reverse order."""
+    if input.dim() < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return flip(input, 0)
+
+
+def roll(input, shifts, dims=()):
+    """The slices moved by `shifts` along `dims`, those that fall off at the end coming first."""
+    shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    dims = (dims,) if isinstance(dims, int) else tuple(dims)
+    if not dims and len(shifts) == 1:
+        return roll(input.reshape(-1), shifts, 0).reshape(input.shape)
+    if len(shifts) != len(dims) or not shifts:
+        raise RuntimeError("`shifts` required" if not shifts else
+                           f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    result = input
+    for shift, given in zip(shifts, dims, strict=True):
+        dim = _wrapped(given, input.dim())
+        size = input.shape[dim] if input.dim() else 0
+        if size and shift % size:
+            start = size - shift % size
+            result = _OPS["cat"]([result.narrow(dim, start, size - start), result.narrow(dim, 0, start)], dim)
+    return input.clone() if result is input else result
+
+
+def rot90(input, k=1, dims=(0, 1)):
+    """A quarter turn, `k` times, in the plane of `dims`."""
+    dims = tuple(dims)
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if input.dim() < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.dim()}")
+    first, second = (_wrapped(dim, input.dim()) for dim in dims)
+    if first == second:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    match k % 4:
+        case 1:
+            return flip(input, second).transpose(first, second)
+        case 2:
+            return flip(input, first, second)
+        case 3:
+            return flip(input, first).transpose(first, second)
+    return input.clone()
+
+
+# --- triangles and diagonals -----------------------------------------------------------------------------------------
+
+def _below(input, diagonal):
+    """Whether each place of the last two dimensions is on the diagonal or below it."""
+    rows, columns = input.shape[-2:]
+    return (_arange(columns, like=input) - _arange(rows, like=input).unsqueeze(1)) <= diagonal
+
+
+def _check_matrix(input, name):
+    if input.dim() < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+
+
+def tril(input, diagonal=0, *, out=None):
+    """The matrix with zeros above the diagonal."""
+    _check_matrix(input, "tril")
+    return _to_out(input.masked_fill(~_below(input, diagonal), 0), out)
+
+
+def triu(input, diagonal=0, *, out=None):
+    """The matrix with zeros below the diagonal."""
+    _check_matrix(input, "triu")
+    return _to_out(input.masked_fill(_below(input, diagonal - 1), 0), out)
+
+
+def tril_(self, diagonal=0):
+    """The elements above the diagonal set to 0."""
+    _check_matrix(self, "tril")
+    return self.masked_fill_(~_below(self, diagonal), 0)
+
+
+def triu_(self, diagonal=0):
+    """The elements below the diagonal set to 0."""
+    _check_matrix(self, "triu")
+    return self.masked_fill_(_below(self, diagonal - 1), 0)
+
+
+def _triangle(row, col, dtype, device, keep):
+    from mindtorch import int64, tensor
+    pairs = [(r, c) for r in range(row) for c in range(col) if keep(r, c)]
+    return tensor([[pair[side] for pair in pairs] for side in (0, 1)], dtype=dtype or int64, device=device)
+
+
+def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
+    """Rows and columns of the places on the diagonal and below it."""
+    return _triangle(row, col, dtype, device, lambda r, c: c - r <= offset)
+
+
+def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
+    """Rows and columns of the places on the diagonal and above it."""
+    return _triangle(row, col, dtype, device, lambda r, c: c - r >= offset)
+
+
+def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+    """Matrices with the last dimension on their diagonals."""
+    count = input.dim() + 1
+    first, second = _wrapped(dim1, count), _wrapped(dim2, count)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    size = input.shape[-1] + abs(offset)
+    shape = list(input.shape[:-1])
+    for dim in sorted((first, second)):
+        shape.insert(dim, size)
+    result = input.new_zeros(shape)
+    result.diagonal(offset, first, second).copy_(input)
+    return result
+
+
+def diag(input, diagonal=0, *, out=None):
+    """The diagonal of a matrix, or a matrix with the vector on its diagonal."""
+    if input.dim() not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.dim()}D")
+    return _to_out(diag_embed(input, diagonal) if input.dim() == 1 else input.diagonal(diagonal).clone(), out)
+
+
+def diagflat(input, offset=0):
+    """A matrix with all elements on its diagonal."""
+    return diag_embed(input.reshape(-1), offset)
+
+
+def block_diag(*tensors):
+    """A matrix with the matrices along its diagonal."""
+    if not tensors:
+        from mindtorch import empty
+        return empty(1, 0)
+    blocks = [tensor.reshape(1, -1) if tensor.dim() < 2 else tensor for tensor in tensors]
+    if any(block.dim() > 2 for block in blocks):
+        raise RuntimeError("torch.block_diag: Input tensors must have 2 or fewer dimensions.")
+    width, rows, left = sum(block.shape[1] for block in blocks), [], 0
+    for block in blocks:
+        right = width - left - block.shape[1]
+        rows.append(_OPS["cat"]([block.new_zeros((block.shape[0], left)), block,
+                                 block.new_zeros((block.shape[0], right))], 1))
+        left += block.shape[1]
+    return _OPS["cat"](rows, 0)
+
+
+# --- grids -----------------------------------------------------------------------------------------------------------
+
+def meshgrid(*tensors, indexing="ij"):
+    """The coordinates of the grid that the vectors span, one tensor a vector."""
+    tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    if any(tensor.dim() > 1 for tensor in tensors):
+        raise RuntimeError("torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got more dimensions")
+    swap = indexing == "xy" and len(tensors) > 1
+    ordered = [tensors[1], tensors[0], *tensors[2:]] if swap else list(tensors)
+    shape = [tensor.numel() for tensor in ordered]
+    grids = [tensor.reshape([-1 if place == at else 1 for place in range(len(shape))]).expand(shape)
+             for at, tensor in enumerate(ordered)]
+    if swap:
+        grids[:2] = grids[1], grids[0]
+    return tuple(grids)
+
+
+# --- joining and splitting -------------------------------------------------------------------------------------------
+
+def _each(function):
+    def of_tensors(*tensors):
+        tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+        found = tuple(function(tensor) for tensor in tensors)
+        return found[0] if len(found) == 1 and isinstance(tensors, tuple) else found
+    of_tensors.__name__, of_tensors.__doc__ = function.__name__, function.__doc__
+    return of_tensors
+
+
+@_each
+def atleast_1d(tensor):
+    """With one dimension at least."""
+    return tensor.reshape(1) if tensor.dim() == 0 else tensor
+
+
+@_each
+def atleast_2d(tensor):
+    """With two dimensions at least; new ones come first."""
+    return tensor.reshape(1, 1) if tensor.dim() == 0 else tensor.unsqueeze(0) if tensor.dim() == 1 else tensor
+
+
+@_each
+def atleast_3d(tensor):
+    """With three dimensions at least; a vector becomes the middle one."""
+    if tensor.dim() == 0:
+        return tensor.reshape(1, 1, 1)
+    if tensor.dim() == 1:
+        return tensor.unsqueeze(0).unsqueeze(-1)
+    return tensor.unsqueeze(-1) if tensor.dim() == 2 else tensor
+
+
+def _joined(tensors, name):
+    if not tensors:
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+    return list(tensors)
+
+
+def hstack(tensors, *, out=None):
+    """Side by side: along the second dimension, vectors along their only one."""
+    tensors = [atleast_1d(tensor) for tensor in _joined(tensors, "hstack")]
+    return _to_out(_OPS["cat"](tensors, 0 if tensors[0].dim() == 1 else 1), out)
+
+
+def vstack(tensors, *, out=None):
+    """One above the other."""
+    return _to_out(_OPS["cat"]([atleast_2d(tensor) for tensor in _joined(tensors, "vstack")], 0), out)
+
+
+def dstack(tensors, *, out=None):
+    """One behind the other, along the third dimension."""
+    return _to_out(_OPS["cat"]([atleast_3d(tensor) for tensor in _joined(tensors, "dstack")], 2), out)
+
+
+def column_stack(tensors, *, out=None):
+    """Side by side, vectors as columns."""
+    columns = [tensor.reshape(-1, 1) if tensor.dim() < 2 else tensor for tensor in _joined(tensors, "column_stack")]
+    return _to_out(_OPS["cat"](columns, 1), out)
+
+
+def tensor_split(input, indices_or_sections, dim=0):
+    """So many parts of about equal size, or the parts between the indices."""
+    if input.dim() == 0:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    dim = _wrapped(dim, input.dim())
+    size = input.shape[dim]
+    if isinstance(indices_or_sections, TensorBase):
+        indices_or_sections = indices_or_sections.tolist()
+    if isinstance(indices_or_sections, int):
+        count = indices_or_sections
+        if count <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {count}")
+        least, more = divmod(size, count)
+        ends = [least * part + min(part, more) for part in range(1, count)]
+    else:
+        ends = list(indices_or_sections)
+    key = (_WHOLE,) * dim
+    bounds = zip([0, *ends], [*ends, size], strict=True)
+    return tuple(input[(*key, builtins.slice(start, end))] for start, end in bounds)
+
+
+def _split_along(name, least, dim_of):
+    def split(input, indices_or_sections):
+        if input.dim() < least:
+            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, "
+                               f"but got a tensor with {input.dim()} dimensions!")
+        dim = dim_of(input)
+        if isinstance(indices_or_sections, int) and (
+                indices_or_sections <= 0 or input.shape[dim] % indices_or_sections):
+            raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension "
+                               f"{input.shape[dim]} is not divisible by the split_size {indices_or_sections}!")
+        return tensor_split(input, indices_or_sections, dim)
+
+    def method(self, *parts, **options):
+        return split(self, *((_sizes(parts),) if len(parts) > 1 else parts), **options)
+    for function in (split, method):
+        function.__name__, function.__doc__ = name, "Parts along one dimension, of equal size or between the indices."
+    return split, method
+
+
+hsplit, _hsplit_method = _split_along("hsplit", 1, lambda input: 0 if input.dim() == 1 else 1)
+vsplit, _vsplit_method = _split_along("vsplit", 2, lambda input: 0)
+dsplit, _dsplit_method = _split_along("dsplit", 3, lambda input: 2)
+
+
+def _chunk_cat(tensors, dim, num_chunks, *, out=None):
+    """Every tensor in so many chunks, padded to equal size and flat, chunk beside chunk."""
+    dim = _wrapped(dim, tensors[0].dim())
+    rows = []
+    for tensor in tensors:
+        length = -(-tensor.shape[dim] // num_chunks) * num_chunks
+        missing = [length - size if place == dim else size for place, size in enumerate(tensor.shape)]
+        padded = _OPS["cat"]([tensor, tensor.new_zeros(missing)], dim)
+        rows.append(padded.reshape((*tensor.shape[:dim], num_chunks, -1)))
+    return _to_out(_OPS["cat"](rows, -1), out)
+
+
+# --- copies of views -------------------------------------------------------------------------------------------------
+
+def _copy_of(name, view):
+    def copy(input, *args, out=None, **options):
+        found = view(input, *args, **options)
+        if isinstance(found, (tuple, list)):
+            return tuple(part.clone() for part in found) if out is None else [
+                _to_out(part, one) for part, one in zip(found, out, strict=True)]
+        return _to_out(found.clone(memory_format=_contiguous()), out)
+    copy.__name__, copy.__doc__ = name, f"A copy of what {name.removesuffix('_copy')} shows."
+    return copy
+
+
+def _contiguous():
+    from mindtorch import contiguous_format
+    return contiguous_format
+
+
+def alias(input):
+    """A view of the whole tensor."""
+    return input.view(input.shape)
+
+
+def slice(input, dim=0, start=None, end=None, step=1):
+    """The slices from `start` to `end` of `dim`."""
+    return input[(_WHOLE,) * _wrapped(dim, input.dim()) + (builtins.slice(start, end, step),)]
+
+
+_OF_VIEWS = {"alias": alias, "slice": slice, "view": lambda input, *size: input.view(*size),
+             "expand": lambda input, *size, implicit=False: input.expand(*size),
+             "unfold": lambda input, *args, **options: input.unfold(*args, **options),
+             **{name: _VIEWS[name] for name in (
+                 "diagonal", "permute", "t", "transpose", "squeeze", "unsqueeze", "unbind", "split", "split_with_sizes",
+                 "narrow", "select", "as_strided")}}
+_COPIES = {f"{name}_copy": _copy_of(f"{name}_copy", view) for name, view in _OF_VIEWS.items()}
+
+
+def unfold(self, dimension, size, step):
+    """All windows of `size` slices of a dimension, `step` apart, as the last dimension of a view."""
+    dim = _wrapped(dimension, self.dim())
+    length = self.shape[dim] if self.dim() else 1
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if size > length:
+        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {length} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    if not self.dim():
+        return self.as_strided((size,), (1,))
+    shape, stride = list(self.shape), list(self.stride())
+    return self.as_strided([*shape[:dim], (length - size) // step + 1, *shape[dim + 1:], size],
+                           [*stride[:dim], stride[dim] * step, *stride[dim + 1:], stride[dim]])
+
+
+def constant_pad_nd(input, pad, value=0):
+    """Padded with `value`: two numbers a dimension, the last dimension first; negative ones cut off."""
+    if len(pad) % 2 or len(pad) // 2 > input.dim():
+        what = "Length of pad must be even but instead it equals" if len(pad) % 2 else (
+            "Length of pad should be no more than twice the number of dimensions of the input. Pad length is")
+        raise RuntimeError(f"{what} {len(pad)}")
+    shape, inside, shown = list(input.shape), [_WHOLE] * input.dim(), [_WHOLE] * input.dim()
+    for place in range(len(pad) // 2):
+        dim, before, after = input.dim() - 1 - place, pad[2 * place], pad[2 * place + 1]
+        size = shape[dim]
+        shape[dim] = size + before + after
+        if shape[dim] < 0:
+            raise RuntimeError(f"The input size {size}, plus negative padding {before} and {after}, resulted in a "
+                               "negative output size, which is invalid.")
+        shown[dim] = builtins.slice(max(-before, 0), size - max(-after, 0))
+        inside[dim] = builtins.slice(max(before, 0), shape[dim] - max(after, 0))
+    result = input.new_full(shape, value)
+    result[tuple(inside)].copy_(input[tuple(shown)])
+    return result
+
+
+def empty_strided(size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    """Undefined content with the strides given."""
+    from mindtorch import empty
+    reach = 0 if 0 in size else 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    made = empty((reach,), dtype=dtype, device=device, pin_memory=pin_memory)
+    return made.as_strided(size, stride).detach().requires_grad_(requires_grad)
+
+
+def new_empty_strided(self, size, stride, *, dtype=None, layout=None, device=None, requires_grad=False,
+                      pin_memory=False):
+    """`torch.empty_strided` with this tensor's dtype and device."""
+    return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device,
+                         requires_grad=requires_grad, pin_memory=pin_memory)
+
+
+def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, requires_grad=False,
+                   pin_memory=False):
+    """Undefined content, dense in the order of dimensions given, slowest first."""
+    stride, step = [0] * len(size), 1
+    for dim in reversed(physical_layout):
+        stride[dim] = step
+        step *= size[dim]
+    return empty_strided(tuple(size), stride, dtype=dtype, device=device, requires_grad=requires_grad,
+                         pin_memory=pin_memory)
+
+
+def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    """Ones on the diagonal of a matrix of zeros."""
+    from mindtorch import zeros
+    m = n if m is None else m
+    for name, size in (("n", n), ("m", m)):
+        if size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
+    made = zeros((n, m), dtype=dtype or (out.dtype if out is not None else None),
+                 device=device or (out.device if out is not None else None), pin_memory=pin_memory)
+    made.diagonal().fill_(1)
+    return _to_out(made, out).requires_grad_() if requires_grad else _to_out(made, out)
+
+
+def resize_as_(self, the_template, *, memory_format=None):
+    """The tensor resized to the shape of another."""
+    return self.resize_(the_template.shape)
+
+
+def fill(input, value):
+    """A tensor like this one with `value` everywhere."""
+    return input.clone().fill_(value)
+
+
+FUNCTIONS = {f.__name__: f for f in (
+    tile, repeat_interleave, flip, fliplr, flipud, roll, rot90, tril, triu, tril_indices, triu_indices, diag_embed,
+    diag, diagflat, block_diag, meshgrid, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack,
+    tensor_split, hsplit, vsplit, dsplit, _chunk_cat, constant_pad_nd, fill,
+    empty_strided, empty_permuted, eye, resize_as_)}
+FUNCTIONS.update(_COPIES, row_stack=vstack, unsafe_chunk=_VIEWS["chunk"], unsafe_split=_VIEWS["split"])
+METHODS = {f.__name__: f for f in (
+    repeat, tile, repeat_interleave, flip, fliplr, flipud, roll, rot90, tril, triu, tril_, triu_, diag_embed, diag,
+    diagflat, tensor_split, unfold,
+    new_empty_strided, resize_as_)}
+METHODS.update(hsplit=_hsplit_method, vsplit=_vsplit_method, dsplit=_dsplit_method, unsafe_chunk=_VIEWS["chunk"],
+               unsafe_split=_VIEWS["split"])

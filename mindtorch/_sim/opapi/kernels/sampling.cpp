@@ -1,0 +1,187 @@
+/* Random integers, permutations and samples of weighted choices. */
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <utility>
+
+#include "opapi/lines.h"
+#include "opapi/random.h"
+
+namespace sim {
+namespace {
+
+enum Attribute { kSeed, kOffset, kFrom, kTo, kCompute, kReplacement };
+
+Philox philoxOf(const aclOpExecutor &executor) {
+  return {static_cast<uint64_t>(executor.attributes[kSeed]), static_cast<uint64_t>(executor.attributes[kOffset])};
+}
+
+/* The 64 bits of an element. */
+uint64_t wordOf(const Philox &philox, uint64_t element) {
+  uint32_t words[4];
+  philox.block(element / 2, words);
+  return uint64_t{words[element % 2 * 2]} << 32 | words[element % 2 * 2 + 1];
+}
+
+double unitOf(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
+
+/* Integers on their way to memory of a floating type become doubles, which take the same room. */
+void toCompute(int64_t *values, int64_t count, uint8_t compute) {
+  double *reals = reinterpret_cast<double *>(values);
+  for (int64_t i = 0; compute == kF64 && i < count; ++i) {
+    const double real = static_cast<double>(values[i]);
+    new (&reals[i]) double(real);
+  }
+}
+
+uint8_t integerCompute(aclDataType type) { return categoryOf(type) == kFloating ? kF64 : kI64; }
+
+aclError runRandom(const aclOpExecutor &executor) {
+  const Philox philox = philoxOf(executor);
+  const int64_t from = executor.attributes[kFrom];
+  const uint64_t range = static_cast<uint64_t>(executor.attributes[kTo]) - static_cast<uint64_t>(from);
+  Operand out = executor.operands[0];
+  out.compute = static_cast<uint8_t>(executor.attributes[kCompute]);
+  Cursor output(out);
+  alignas(64) int64_t values[kBlock];
+  for (int64_t first = 0; first < out.count; first += kBlock) {
+    const int64_t count = std::min(kBlock, out.count - first);
+    for (int64_t i = 0; i < count; ++i) {
+      values[i] = add(from, static_cast<int64_t>(wordOf(philox, static_cast<uint64_t>(first + i)) % range));
+    }
+    toCompute(values, count, out.compute);
+    output.write(values, count);
+  }
+  return ACL_SUCCESS;
+}
+
+/* selfRef, from, to, seed, offset */
+aclnnStatus prepareRandomInteger(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  Operand &out = executor.operands[0];
+  if (categoryOf(out.type) == kComplex) return refuseType(executor, out.type);
+  if (arguments[1].integer >= arguments[2].integer) {
+    return refuse(executor, "from is %lld and to is %lld, expected from < to",
+                  static_cast<long long>(arguments[1].integer), static_cast<long long>(arguments[2].integer));
+  }
+  executor.attributes[kFrom] = arguments[1].integer;
+  executor.attributes[kTo] = arguments[2].integer;
+  executor.attributes[kSeed] = arguments[3].integer;
+  executor.attributes[kOffset] = arguments[4].integer;
+  executor.attributes[kCompute] = integerCompute(out.type);
+  out.role = kOut;
+  executor.run = runRandom;
+  return ACLNN_SUCCESS;
+}
+
+/* Fisher and Yates: every place gets one of those not yet given away. */
+aclError runPermutation(const aclOpExecutor &executor) {
+  const Philox philox = philoxOf(executor);
+  const uint8_t compute = static_cast<uint8_t>(executor.attributes[kCompute]);
+  LineCursor out(executor.operands[0], 0, compute);
+  int64_t *values = reinterpret_cast<int64_t *>(executor.workspace);
+  const int64_t count = out.length();
+  for (int64_t i = 0; i < count; ++i) values[i] = i;
+  for (int64_t i = 0; i + 1 < count; ++i) {
+    const uint64_t word = wordOf(philox, static_cast<uint64_t>(i));
+    std::swap(values[i], values[i + static_cast<int64_t>(word % static_cast<uint64_t>(count - i))]);
+  }
+  toCompute(values, count, compute);
+  out.write(values);
+  return ACL_SUCCESS;
+}
+
+/* n, seed, offset, out */
+aclnnStatus prepareRandperm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &out = executor.operands[0];
+  if (out.rank != 1 || out.dims[0] != arguments[0].integer) {
+    return refuse(executor, "out has %lld elements in %d dimensions, expected n, which is %lld, in one",
+                  static_cast<long long>(out.count), out.rank, static_cast<long long>(arguments[0].integer));
+  }
+  executor.attributes[kSeed] = arguments[1].integer;
+  executor.attributes[kOffset] = arguments[2].integer;
+  executor.attributes[kCompute] = integerCompute(out.type);
+  executor.run = runPermutation;
+  executor.workspace_size = roundUp(static_cast<uint64_t>(out.count) * sizeof(int64_t));
+  return ACLNN_SUCCESS;
+}
+
+/* A choice by weights, which stay as they are. */
+int64_t chooseOne(const double *weights, int64_t length, double unit) {
+  double total = 0.0;
+  for (int64_t i = 0; i < length; ++i) total += weights[i];
+  double left = unit * total;
+  int64_t last = 0;
+  for (int64_t i = 0; i < length; ++i) {
+    if (weights[i] <= 0.0) continue;
+    last = i;
+    left -= weights[i];
+    if (left < 0.0) break;
+  }
+  return last;
+}
+
+aclError runMultinomial(const aclOpExecutor &executor) {
+  const Philox philox = philoxOf(executor);
+  const Operand &in = executor.operands[0], &out = executor.operands[1];
+  LineCursor weights(in, in.rank - 1, kF64), chosen(out, out.rank - 1, kI64);
+  double *line = reinterpret_cast<double *>(executor.workspace);
+  int64_t *samples = reinterpret_cast<int64_t *>(line + weights.length());
+  uint64_t element = 0;
+  for (int64_t row = out.count / chosen.length(); row > 0; --row, weights.next(), chosen.next()) {
+    weights.read(line);
+    for (int64_t i = 0; i < chosen.length(); ++i) {
+      samples[i] = chooseOne(line, weights.length(), unitOf(wordOf(philox, element++)));
+      if (executor.attributes[kReplacement] == 0) line[samples[i]] = 0.0;
+    }
+    chosen.write(samples);
+  }
+  return ACL_SUCCESS;
+}
+
+/* self, numsamples, replacement, seed, offset, out */
+aclnnStatus prepareMultinomial(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &in = executor.operands[0], &out = executor.operands[1];
+  const int64_t samples = arguments[1].integer;
+  if (in.rank < 1 || in.rank > 2) return refuse(executor, "self has %d dimensions, expected 1 or 2", in.rank);
+  const int64_t length = in.dims[in.rank - 1];
+  if (samples < 1 || (arguments[2].integer == 0 && samples > length)) {
+    return refuse(executor, "numsamples is %lld, expected 1 to %lld", static_cast<long long>(samples),
+                  static_cast<long long>(length));
+  }
+  Shape shape = shapeOf(in);
+  shape.dims[in.rank - 1] = samples;
+  const aclnnStatus status = requireShape(executor, out, shape);
+  if (status != ACLNN_SUCCESS) return status;
+  executor.attributes[kReplacement] = arguments[2].integer;
+  executor.attributes[kSeed] = arguments[3].integer;
+  executor.attributes[kOffset] = arguments[4].integer;
+  executor.run = runMultinomial;
+  executor.workspace_size = roundUp(static_cast<uint64_t>(length + samples) * sizeof(double));
+  return ACLNN_SUCCESS;
+}
+
+struct Exponential {
+  static double apply(const uint32_t *words, double rate, double) {
+    return -std::log1p(-unitOf(uint64_t{words[0]} << 32 | words[1])) / rate;
+  }
+};
+
+/* selfRef, count, lambda, seed, offset */
+aclnnStatus prepareExponential(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  if (arguments[1].integer != executor.operands[0].count) {
+    return refuse(executor, "count is %lld, expected the elements of selfRef, which are %lld",
+                  static_cast<long long>(arguments[1].integer), static_cast<long long>(executor.operands[0].count));
+  }
+  if (!(arguments[2].real > 0.0)) return refuse(executor, "lambda is %g, expected more than 0", arguments[2].real);
+  return prepareRandom(executor, kRandomOf<Exponential>, arguments[2].real, 0.0,
+                       static_cast<uint64_t>(arguments[3].integer), static_cast<uint64_t>(arguments[4].integer));
+}
+
+}  // namespace
+
+SIM_OP(aclnnInplaceRandom, prepareRandomInteger, nullptr, 0)
+SIM_OP(aclnnRandperm, prepareRandperm, nullptr, 0)
+SIM_OP(aclnnMultinomial, prepareMultinomial, nullptr, 0)
+SIM_OP(aclnnSimThreadExponential, prepareExponential, nullptr, 0)
+
+}  // namespace sim
