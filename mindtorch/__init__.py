@@ -80,7 +80,7 @@ for _module in (_attributes, _view_functions, _advanced_indexing, _moves, _rando
 for _module in (_advanced_indexing, _generated, _composites):
     _attach_methods(_module.METHODS)
 
-_LAZY = ("npu", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special")
+_LAZY = ("npu", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special", "masked", "testing")
 
 
 def is_tensor(obj):

@@ -36,3 +36,7 @@ cdef TensorBase adjoint(TensorBase tensor)                              # a view
 cdef int64_t count_of(TensorBase tensor) noexcept
 cdef int64_t end_of_dtype(TensorBase self) noexcept                     # of the integers that it holds without gaps
 cdef int64_t end_of(const Shape *to) noexcept                           # of a range without end: the largest int64
+# Reductions and searches.
+cdef int64_t whole_correction(const Scalar *correction) except? -1      # None: 1; NotImplementedError for fractions
+cdef const Scalar *dim_number(Scalar *storage, int64_t dim) noexcept
+cdef bint to_the_right(bint right, object side) except -1               # of searchsorted

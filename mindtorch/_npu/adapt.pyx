@@ -4,7 +4,7 @@ from libc.stdint cimport INT64_MAX
 from mindtorch._core.device cimport copy_data
 from mindtorch._core.dtype cimport KIND
 from mindtorch._core.scalar cimport (
-    COMPLEX_KIND, FLOAT_KIND, SCALAR_TYPES, BFloat16, Bool, Byte, Char, Double, Float, Half, Int, Long, Short)
+    COMPLEX_KIND, FLOAT_KIND, INT_KIND, SCALAR_TYPES, BFloat16, Bool, Byte, Char, Double, Float, Half, Int, Long, Short)
 from mindtorch._core.tensor cimport empty_tensor, make_view
 from mindtorch._core.infer cimport same
 from mindtorch._npu.launch cimport acl_dtype, make_contiguous
@@ -164,3 +164,23 @@ cdef int64_t end_of(const Shape *to) noexcept:
 cdef int64_t end_of_dtype(TensorBase self) noexcept:
     cdef int dtype = <int>self.dtype
     return ENDS[dtype]
+
+
+cdef int64_t whole_correction(const Scalar *correction) except? -1:
+    if correction == NULL:
+        return 1
+    if correction.real != <int64_t>correction.real:
+        raise NotImplementedError(f"a correction of {correction.real} is not supported on npu: ACLNN takes integers")
+    return <int64_t>correction.real
+
+
+cdef const Scalar *dim_number(Scalar *storage, int64_t dim) noexcept:
+    storage.kind = INT_KIND
+    storage.integer = dim
+    storage.real = <double>dim
+    storage.imag = 0
+    return storage
+
+
+cdef bint to_the_right(bint right, object side) except -1:
+    return right or side == "right"

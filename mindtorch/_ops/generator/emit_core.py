@@ -232,7 +232,9 @@ def _inplace(row) -> str:
     scope = _scope(row)
     checks = [scope.check(text) for text in row.inplace_check]
     operands = scope.operands(row.outputs[0].shape)
-    lines = [*_opening(row, scope), *checks, *_recording(row, True),
+    # A dtype rule that looks at `out` sees self in its place.
+    given = ["cdef TensorBase out = self"] if " out " in row.outputs[0].dtype else []
+    lines = [*given, *_opening(row, scope), *checks, *_recording(row, True),
              "cdef Shape shape", scope.shape(row.outputs[0].shape),
              "cdef TensorBase result = infer.inplace_output(self, &shape, result_dtype)",
              *(f"infer.check_partial_overlap(self, {other})" for other in operands if other != "self"),

@@ -7,8 +7,8 @@ from .rules import SCALAR_TYPES
 _STUB_TYPES = {
     "Tensor": "Tensor", "Tensor?": "Tensor | None", "Tensor[]": "Sequence[Tensor]", "Scalar": "Number",
     "Scalar?": "Number | None", "int": "int", "int?": "int | None", "int[]": "int | Sequence[int]",
-    "int[]?": "int | Sequence[int] | None", "bool": "bool", "float": "float", "float?": "float | None",
-    "ScalarType?": "dtype | None", "ScalarType": "dtype", "str?": "str | None", "str": "str",
+    "int[]?": "int | Sequence[int] | None", "bool": "bool", "bool?": "bool | None", "float": "float",
+    "float?": "float | None", "ScalarType?": "dtype | None", "ScalarType": "dtype", "str?": "str | None", "str": "str",
     "Generator?": "Generator | None",
 }
 _DOC_HEAD = """# Operators

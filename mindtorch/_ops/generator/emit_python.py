@@ -125,7 +125,7 @@ def _place(parameters, row, position, argument, longest, method):
     if merged is None:
         default = _LITERALS.get(argument.default, argument.default)
         merged = parameters[name] = Parameter(name, argument.keyword_only, default)
-    merged.keyword_only |= argument.keyword_only
+    merged.keyword_only &= argument.keyword_only
     merged.by_overload[row.key] = argument
 
 
@@ -334,7 +334,7 @@ class _Emitter:
                 return f"as_int({name})"
             case "int":
                 return f"require_int({name}, {where})"
-            case "bool":
+            case "bool" | "bool?":
                 return f"require_bool({name}, {where})"
             case "float?":
                 number = self._local(f"{name}_number", "double")

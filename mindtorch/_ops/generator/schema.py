@@ -8,7 +8,7 @@ _C_TYPES = {
     "Tensor": "TensorBase ", "Tensor?": "TensorBase ", "Tensor[]": "list ", "Tensor?[]": "list ",
     "Scalar": "const Scalar *", "Scalar?": "const Scalar *",
     "int": "int64_t ", "int?": "const Shape *", "int[]": "const Shape *", "int[]?": "const Shape *",
-    "bool": "bint ", "float": "double ", "float?": "const double *", "ScalarType": "ScalarType ",
+    "bool": "bint ", "bool?": "bint ", "float": "double ", "float?": "const double *", "ScalarType": "ScalarType ",
     "ScalarType?": "ScalarType ", "str": "object ", "str?": "object ", "Generator?": "Generator ",
 }
 # Names in the C headers that Cython's code includes: macros of <math.h>, which no member can be called.

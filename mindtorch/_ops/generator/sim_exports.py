@@ -36,6 +36,7 @@ _OPTIONAL = {
     ("aclnnClamp", "clipValueMin"), ("aclnnClamp", "clipValueMax"), ("aclnnReduceSum", "dims"), ("aclnnMean", "dim"),
     ("aclnnMeanV2", "dim"), ("aclnnAmax", "dim"), ("aclnnAmin", "dim"), ("aclnnAll", "dim"), ("aclnnAny", "dim"),
     ("aclnnNLLLoss", "weight"), ("aclnnNLLLossBackward", "weight"), ("aclnnConvolution", "bias"),
+    ("aclnnSearchSorted", "sorter"),
 }
 
 # Where the documentation as read contradicts what torch_npu passes in basic use, the client is right.

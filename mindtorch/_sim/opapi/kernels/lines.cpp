@@ -62,6 +62,19 @@ aclnnStatus prepareCumsum(aclOpExecutor &executor, const Argument *arguments, co
                      static_cast<aclDataType>(arguments[2].integer));
 }
 
+struct CumulativeProduct {
+  template <class C>
+  static C apply(C product, C x) {
+    return multiply(product, x);
+  }
+};
+
+/* input, dim as a scalar, dtype, out */
+aclnnStatus prepareCumprod(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  return prepareScan(executor, *static_cast<const Scan *>(body.kernel), executor.numbers[0].integer,
+                     static_cast<aclDataType>(arguments[2].integer));
+}
+
 /* self, stable, dim, descending, valuesOut, indicesOut. Always stable. */
 aclnnStatus prepareSort(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &in = executor.operands[0], &values = executor.operands[1];
@@ -104,6 +117,7 @@ aclnnStatus prepareScan(aclOpExecutor &executor, const Scan &scan, int64_t dim, 
 }
 
 SIM_OP(aclnnCumsum, prepareCumsum, &kScanOf<CumulativeSum>, 0)
+SIM_OP(aclnnCumprod, prepareCumprod, &kScanOf<CumulativeProduct>, 0)
 SIM_OP(aclnnSort, prepareSort, nullptr, 0)
 
 }  // namespace sim

@@ -1,0 +1,24 @@
+/* aclnnHistc, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_HISTC_H_
+#define MINDTORCH_ACLNNOP_ACLNN_HISTC_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnHistcGetWorkspaceSize(
+    const aclTensor *self,
+    int64_t bins,
+    const aclScalar *min,
+    const aclScalar *max,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnHistc(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

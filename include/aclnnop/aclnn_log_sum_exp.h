@@ -1,0 +1,23 @@
+/* aclnnLogSumExp, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_LOG_SUM_EXP_H_
+#define MINDTORCH_ACLNNOP_ACLNN_LOG_SUM_EXP_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnLogSumExpGetWorkspaceSize(
+    const aclTensor *self,
+    const aclIntArray *dim,
+    bool keepDim,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnLogSumExp(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,24 @@
+/* aclnnProdDim, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_PROD_DIM_H_
+#define MINDTORCH_ACLNNOP_ACLNN_PROD_DIM_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnProdDimGetWorkspaceSize(
+    const aclTensor *self,
+    int64_t dim,
+    bool keepDim,
+    const aclDataType dtype,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnProdDim(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

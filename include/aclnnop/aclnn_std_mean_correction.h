@@ -1,0 +1,25 @@
+/* aclnnStdMeanCorrection, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_STD_MEAN_CORRECTION_H_
+#define MINDTORCH_ACLNNOP_ACLNN_STD_MEAN_CORRECTION_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnStdMeanCorrectionGetWorkspaceSize(
+    const aclTensor *self,
+    const aclIntArray *dim,
+    int64_t correction,
+    bool keepdim,
+    aclTensor *stdOut,
+    aclTensor *meanOut,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnStdMeanCorrection(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

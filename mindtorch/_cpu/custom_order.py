@@ -1,0 +1,108 @@
+"""CPU references of the rows of order.toml. NaN is above all numbers, as in NumPy's sorts."""
+import numpy as np
+
+
+def _order(x, dim, descending=False):
+    """Indices that sort along `dim`; equal elements stay in order."""
+    if not descending:
+        return np.argsort(x, axis=dim, kind="stable")
+    reverse = np.flip(np.argsort(np.flip(x, dim), axis=dim, kind="stable"), dim)
+    return x.shape[dim] - 1 - reverse
+
+
+def _taken(x, indices, dim):
+    return np.take_along_axis(x, indices, dim), indices
+
+
+def sort(x, dim, descending):
+    return _taken(x, _order(x, dim, descending), dim) if x.ndim else (x, 0)
+
+
+def top(x, k, dim, largest):
+    if x.ndim == 0:
+        return x, 0
+    return _taken(x, np.take(_order(x, dim, largest), range(k), dim), dim)
+
+
+def _selected(x, indices, dim, keepdim):
+    """One element of each line; `indices` has size 1 along `dim`."""
+    values = np.take_along_axis(x, indices, dim)
+    return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
+
+
+def kth(x, k, dim, keepdim):
+    if x.ndim == 0:
+        return x, 0
+    return _selected(x, np.take(_order(x, dim), [k - 1], dim), dim, keepdim)
+
+
+def median(x, dim, keepdim, ignore_nan):
+    """The lower of the two elements in the middle. A line with NaN has the first of them as its median."""
+    if x.ndim == 0:
+        return x, 0
+    nan = np.isnan(x)
+    length = np.sum(~nan, axis=dim, keepdims=True) if ignore_nan else np.full_like(np.sum(nan, dim, keepdims=True),
+                                                                                  x.shape[dim])
+    indices = np.take_along_axis(_order(x, dim), np.maximum(length - 1, 0) // 2, dim)
+    first_nan = np.expand_dims(np.argmax(nan, axis=dim), dim)
+    spoilt = np.all(nan, axis=dim, keepdims=True) if ignore_nan else np.any(nan, axis=dim, keepdims=True)
+    return _selected(x, np.where(spoilt, first_nan, indices), dim, keepdim)
+
+
+def _median_of_all(x, ignore_nan):
+    if x.size == 0:
+        return np.nan if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    return median(x.reshape(-1), 0, False, ignore_nan)[0]
+
+
+def median_of_all(x):
+    return _median_of_all(x, False)
+
+
+def nanmedian_of_all(x):
+    return _median_of_all(x, True)
+
+
+def _mode_of_line(line):
+    """The smallest of the most frequent elements, and where it stands last."""
+    values, counts = np.unique(line, return_counts=True)
+    value = values[np.argmax(counts)]
+    return value, np.flatnonzero(line == value)[-1]
+
+
+def mode(x, dim, keepdim):
+    if x.ndim == 0:
+        return x, 0
+    lines = np.moveaxis(x, dim, -1)
+    indices = np.empty(lines.shape[:-1], np.int64)
+    for place in np.ndindex(indices.shape):
+        indices[place] = _mode_of_line(lines[place])[1]
+    return _selected(x, np.expand_dims(indices, dim), dim, keepdim)
+
+
+def search(sequence, values, right, side, sorter):
+    """Where the values would go into the sorted lines of `sequence`, which one line may stand for."""
+    side = "right" if right or side == "right" else "left"
+    if sorter is not None:
+        if sorter.size and (sorter.min() < 0 or sorter.max() >= sequence.shape[-1]):
+            raise RuntimeError("torch.searchsorted(): sorter index out of range")
+        sequence = np.take_along_axis(sequence, sorter, -1)
+    if sequence.ndim == 1:
+        return np.searchsorted(sequence, values, side)
+    result = np.empty(values.shape, np.int64)
+    for place in np.ndindex(values.shape[:-1]):
+        result[place] = np.searchsorted(sequence[place], values[place], side)
+    return result
+
+
+def histogram(x, bins, low, high):
+    """Counts in equal bins from `low` to `high`; equal bounds mean the extreme elements, widened by 1 if also equal."""
+    if low == high and x.size:
+        low, high = np.min(x), np.max(x)
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
+    if low == high:
+        low, high = low - 1, high + 1
+    inside = x[(x >= low) & (x <= high)].astype(np.float64)
+    places = ((inside - low) / (np.float64(high) - low) * bins).astype(np.int64)
+    return np.bincount(np.minimum(places, bins - 1), minlength=bins)

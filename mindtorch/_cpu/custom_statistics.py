@@ -1,0 +1,74 @@
+"""CPU references of the rows of statistics.toml. `dim` is a tuple of dimensions, None for all of them."""
+import numpy as np
+
+
+def _count(x, dim):
+    return x.size if dim is None else int(np.prod([x.shape[d] for d in dim], dtype=np.int64))
+
+
+def _mean(x, dim):
+    return np.divide(np.sum(x, axis=dim, keepdims=True), x.dtype.type(_count(x, dim)))
+
+
+def _without(x, dim, keepdim):
+    """A reduced array without the dimensions that were kept to compute it."""
+    return x if keepdim or x.ndim == 0 else np.squeeze(x, tuple(range(x.ndim)) if dim is None else dim)
+
+
+def variance(x, dim, correction, keepdim):
+    """Squared distances from the mean, over the count less `correction` (1 where None), never below 0."""
+    distance = x - _mean(x, dim)
+    total = np.sum(np.square(distance.real) + np.square(distance.imag), axis=dim, keepdims=keepdim)
+    return np.divide(total, max(_count(x, dim) - (1 if correction is None else correction.real), 0))
+
+
+def variance_and_mean(x, dim, correction, keepdim):
+    return variance(x, dim, correction, keepdim), _without(_mean(x, dim), dim, keepdim)
+
+
+def deviation_and_mean(x, dim, correction, keepdim):
+    return np.sqrt(variance(x, dim, correction, keepdim)), _without(_mean(x, dim), dim, keepdim)
+
+
+def product(x, dim, keepdim):
+    return np.prod(x, axis=dim, keepdims=keepdim) if x.ndim else x
+
+
+def log_sum_exp(x, dim, keepdim):
+    """The largest element is taken out of the sum, unless it is infinite."""
+    largest = np.max(x.real, axis=dim, keepdims=True, initial=-np.inf)
+    largest = np.where(np.isinf(largest), 0, largest).astype(x.real.dtype)
+    total = np.sum(np.exp(x - largest), axis=dim, keepdims=True)
+    return _without(np.log(total) + largest, dim, keepdim)
+
+
+def scan(accumulate, x, dim):
+    """`accumulate` is np.cumsum, or another that takes an axis; a 0-d array is its own result."""
+    return accumulate(x, axis=dim, dtype=x.dtype) if x.ndim else x
+
+
+def log_sums(x, dim):
+    """log(exp(x0) + exp(x1) + ...) of the elements so far; of complex numbers the real parts decide which is larger."""
+    if x.dtype.kind != "c":
+        return scan(np.logaddexp.accumulate, x, dim)
+    if x.ndim == 0:
+        return x
+    sums = np.moveaxis(x.copy(), dim, 0)
+    for i in range(1, len(sums)):
+        swap = sums[i].real > sums[i - 1].real
+        large, small = np.where(swap, sums[i], sums[i - 1]), np.where(swap, sums[i - 1], sums[i])
+        sums[i] = large + np.log1p(np.exp(small - large))
+    return np.moveaxis(sums, 0, dim)
+
+
+def running_extremum(x, dim, replaces):
+    """Extrema so far and where they were last met: `replaces(new, old)`; NaN replaces all."""
+    if x.ndim == 0:
+        return x, 0
+    lines = np.moveaxis(x, dim, 0)
+    values, indices = np.empty_like(lines), np.zeros(lines.shape, np.int64)
+    for i, line in enumerate(lines):
+        newer = replaces(line, values[i - 1]) | np.isnan(line) if i else np.ones(line.shape, bool)
+        values[i] = np.where(newer, line, values[i - 1])
+        indices[i] = np.where(newer, i, indices[i - 1])
+    return np.moveaxis(values, 0, dim), np.moveaxis(indices, 0, dim)

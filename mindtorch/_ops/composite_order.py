@@ -1,0 +1,187 @@
+"""Sorting, searching and counting, written with other operators. Device-neutral."""
+from itertools import combinations as _combinations
+from itertools import combinations_with_replacement as _with_replacement
+
+from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.dtype import _promote_types, int64
+from mindtorch._core.factories import FUNCTIONS as _FACTORIES
+from mindtorch._core.tensor import TensorBase
+from mindtorch._factories import tensor
+from mindtorch._ops.composite import _require_tensors
+from mindtorch._ops.composite_statistics import count_nonzero, diff, written
+
+
+def argsort(input, dim=-1, descending=False, *, stable=None):
+    """The indices that sort `input` along `dim`."""
+    _require_tensors("argsort", input=input)
+    return _OPS["sort"](input, dim, descending, stable=stable)[1]
+
+
+def msort(input, *, out=None):
+    """`input` sorted along its first dimension."""
+    _require_tensors("msort", input=input)
+    return written(_OPS["sort"](input, 0)[0], out)
+
+
+def searchsorted(sorted_sequence, input, *, side=None, sorter=None, **options):
+    """Where the elements of `input` would go into sorted lines; both are compared in their common dtype."""
+    if isinstance(input, TensorBase) and isinstance(sorted_sequence, TensorBase):
+        common = _promote_types(sorted_sequence.dtype, input.dtype)
+        sorted_sequence, input = sorted_sequence.to(common), input.to(common)
+    return _OPS["searchsorted"](sorted_sequence, input, side=side, sorter=sorter, **options)
+
+
+def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
+    """The number of the bucket, between sorted boundaries, that each element falls into."""
+    _require_tensors("bucketize", boundaries=boundaries)
+    if boundaries.dim() != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
+
+
+def isin(elements, test_elements, *, assume_unique=False, invert=False):
+    """Which elements are among `test_elements`."""
+    like = elements if isinstance(elements, TensorBase) else test_elements
+    if not isinstance(elements, TensorBase):
+        elements = like.new_tensor(elements)
+    if not isinstance(test_elements, TensorBase):
+        found = elements == test_elements
+    else:
+        found = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
+    return found.logical_not() if invert else found
+
+
+# --- combinations ----------------------------------------------------------------------------------------------------
+
+def combinations(input, r=2, with_replacement=False):
+    """All choices of `r` elements of a line, a row each."""
+    _require_tensors("combinations", input=input)
+    if input.dim() != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return input.new_empty((0,))
+    choose = _with_replacement if with_replacement else _combinations
+    rows = list(choose(range(input.shape[0]), r))
+    places = _FACTORIES["zeros"]((0, r), dtype=int64) if not rows else tensor(rows)
+    return input.index_select(0, places.reshape(-1).to(input.device)).reshape(len(rows), r)
+
+
+def cartesian_prod(*tensors):
+    """All choices of an element of each line, a row each."""
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tensors[0]
+    for one in tensors:
+        if one.dim() != 1:
+            raise RuntimeError("Expect a 1D vector, but got shape " + str(list(one.shape)))
+    if len(tensors) == 1:
+        return tensors[0]
+    sizes = [one.shape[0] for one in tensors]
+    columns = [one.reshape([-1 if i == place else 1 for i in range(len(sizes))]).expand(sizes).reshape(-1)
+               for place, one in enumerate(tensors)]
+    return _OPS["stack"](columns, 1)
+
+
+# --- counting and distinct elements ----------------------------------------------------------------------------------
+
+def bincount(input, weights=None, minlength=0):
+    """How often each whole number occurs, or the sum of its weights."""
+    _require_tensors("bincount", input=input)
+    if input.dim() != 1 or input.is_floating_point() or input.is_complex():
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if weights is not None and (weights.dim() != 1 or weights.shape != input.shape):
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    if input.numel() and input.min().item() < 0:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    length = max(input.max().item() + 1, minlength) if input.numel() else minlength
+    if weights is None:
+        weights = _FACTORIES["ones_like"](input, dtype=int64)
+    elif not weights.is_floating_point() or weights.dtype is not _promote_types(weights.dtype, weights.float().dtype):
+        weights = weights.double()
+    return weights.new_zeros((length,)).scatter_add(0, input.long(), weights)
+
+
+def _numbered(sorted_lines):
+    """For sorted rows the number of the group of equal ones that each belongs to."""
+    rows = sorted_lines.reshape(sorted_lines.shape[0], -1)
+    changed = (rows.narrow(0, 1, rows.shape[0] - 1) != rows.narrow(0, 0, rows.shape[0] - 1)).any(1)
+    return _OPS["cat"]([_FACTORIES["zeros"]((1,), dtype=int64, device=rows.device), changed.cumsum(0)])
+
+
+def _order_of_rows(rows):
+    """Indices that sort rows by their first columns first."""
+    order = None
+    for column in reversed(range(rows.shape[1])):
+        values = rows.select(1, column)
+        values = values if order is None else values.index_select(0, order)
+        step = _OPS["sort"](values, 0, stable=True)[1]
+        order = step if order is None else order.index_select(0, step)
+    return order
+
+
+def _distinct(lines, groups):
+    """The first line of each group, and how many lines it has."""
+    last = int(groups.select(0, groups.shape[0] - 1).item())
+    numbers = _FACTORIES["arange"](last + 1, device=groups.device)
+    starts = searchsorted(groups, numbers)
+    counts = diff(starts, append=starts.new_full((1,), groups.shape[0]))
+    return lines.index_select(0, starts), counts
+
+
+def _chosen(values, inverse, counts, return_inverse, return_counts):
+    chosen = [values, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
+    return chosen[0] if len(chosen) == 1 else tuple(chosen)
+
+
+def _empty_unique(input, dim):
+    none = _FACTORIES["zeros"]((0,), dtype=int64, device=input.device)
+    if dim is None:
+        return input.new_empty((0,)), _FACTORIES["zeros"](input.shape, dtype=int64, device=input.device), none
+    return input.clone(), none, none
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The distinct elements, or slices of `dim`, in order. Waits for the device to learn how many there are."""
+    _require_tensors("unique", input=input)
+    lines = input.reshape(-1) if dim is None else input.movedim(dim, 0)
+    if lines.numel() == 0:
+        return _chosen(*_empty_unique(input, dim), return_inverse, return_counts)
+    order = _order_of_rows(lines.reshape(lines.shape[0], -1))
+    ordered = lines.index_select(0, order)
+    groups = _numbered(ordered)
+    values, counts = _distinct(ordered, groups)
+    inverse = groups.new_zeros(groups.shape).scatter(0, order, groups)
+    if dim is None:
+        return _chosen(values, inverse.reshape(input.shape), counts, return_inverse, return_counts)
+    return _chosen(values.movedim(0, dim), inverse, counts, return_inverse, return_counts)
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """The first of each run of equal elements, or slices of `dim`. Waits for the device to learn how many there are."""
+    _require_tensors("unique_consecutive", input=input)
+    lines = input.reshape(-1) if dim is None else input.movedim(dim, 0)
+    if lines.numel() == 0:
+        return _chosen(*_empty_unique(input, dim), return_inverse, return_counts)
+    inverse = _numbered(lines)
+    values, counts = _distinct(lines, inverse)
+    if dim is None:
+        return _chosen(values, inverse.reshape(input.shape), counts, return_inverse, return_counts)
+    return _chosen(values.movedim(0, dim), inverse, counts, return_inverse, return_counts)
+
+
+def nonzero_static(input, *, size, fill_value=-1, out=None):
+    """The first `size` indices of elements that are not 0, filled up with `fill_value`."""
+    _require_tensors("nonzero_static", input=input)
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    found = input.nonzero().narrow(0, 0, min(size, int(count_nonzero(input).item())))
+    rest = found.new_full((size - found.shape[0], input.dim()), fill_value)
+    return written(_OPS["cat"]([found, rest]), out)
+
+
+FUNCTIONS = {f.__name__: f for f in (argsort, msort, searchsorted, bucketize, isin, combinations, cartesian_prod,
+                                     bincount, unique, unique_consecutive, nonzero_static)}
+METHODS = {f.__name__: f for f in (argsort, msort, bincount, unique, unique_consecutive, nonzero_static)}

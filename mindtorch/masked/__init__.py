@@ -1,0 +1,159 @@
+"""torch.masked: reductions that leave out the elements whose mask is False. Without a mask, all take part."""
+from math import inf, nan
+
+__all__ = [
+    "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median",
+    "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var",
+]
+
+
+def _filled(input, mask, value, dtype=None):
+    """The input in the dtype asked for, with `value` where it is masked out."""
+    if dtype is not None:
+        input = input.to(dtype)
+    if mask is None:
+        return input
+    if mask.dim() > input.dim():
+        raise ValueError("_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)")
+    return input.masked_fill(mask.logical_not(), value)
+
+
+def _dims(input, dim):
+    """All dimensions where none is named."""
+    if dim is None:
+        return tuple(range(input.dim()))
+    return (dim,) if isinstance(dim, int) else tuple(dim)
+
+
+def _lowest(input):
+    return -inf if input.is_floating_point() else _limits(input)[0]
+
+
+def _highest(input):
+    return inf if input.is_floating_point() else _limits(input)[1]
+
+
+def _limits(input):
+    name = str(input.dtype).removeprefix("torch.")
+    if name in ("bool", "uint8"):
+        return 0, 1 if name == "bool" else 255
+    bits = int(name.removeprefix("int"))
+    return -(1 << bits - 1), (1 << bits - 1) - 1
+
+
+def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The sum; 0 where nothing takes part."""
+    return _filled(input, mask, 0, dtype).sum(_dims(input, dim), keepdim=bool(keepdim), dtype=dtype)
+
+
+def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The product; 1 where nothing takes part."""
+    result = _filled(input, mask, 1, dtype)
+    for d in sorted((d % max(input.dim(), 1) for d in _dims(input, dim)), reverse=True):
+        result = result.prod(d, keepdim=bool(keepdim))
+    return result if input.dim() else result.prod()
+
+
+def cumsum(input, dim, *, dtype=None, mask=None):
+    """Sums so far along `dim`."""
+    return _filled(input, mask, 0, dtype).cumsum(dim)
+
+
+def cumprod(input, dim, *, dtype=None, mask=None):
+    """Products so far along `dim`."""
+    return _filled(input, mask, 1, dtype).cumprod(dim)
+
+
+def amax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The largest element; the lowest number of the dtype where nothing takes part."""
+    return _filled(input, mask, _lowest(input), dtype).amax(_dims(input, dim), bool(keepdim))
+
+
+def amin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The smallest element; the highest number of the dtype where nothing takes part."""
+    return _filled(input, mask, _highest(input), dtype).amin(_dims(input, dim), bool(keepdim))
+
+
+def argmax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The index of the largest element, in the dtype of the input as torch has it."""
+    return _filled(input, mask, _lowest(input), dtype).argmax(dim, bool(keepdim)).to(dtype or input.dtype)
+
+
+def argmin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The index of the smallest element, in the dtype of the input as torch has it."""
+    return _filled(input, mask, _highest(input), dtype).argmin(dim, bool(keepdim)).to(dtype or input.dtype)
+
+
+def _count(input, dim, keepdim, mask):
+    """How many elements take part."""
+    present = input.new_ones(input.shape).long() if mask is None else mask.expand(input.shape).long()
+    return present.sum(_dims(input, dim), keepdim=keepdim)
+
+
+def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The mean; NaN where nothing takes part."""
+    if not (dtype or input.dtype).is_floating_point and not (dtype or input.dtype).is_complex:
+        raise ValueError(f"mean expects dtype to be floating point or complex, got {dtype or input.dtype}")
+    total = sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask)
+    return total / _count(input, dim, bool(keepdim), mask)
+
+
+def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
+    """The lower of the middle elements; NaN where nothing takes part."""
+    if not input.is_floating_point():
+        raise ValueError(f"input must be floating point but got {input.dtype}")
+    return _filled(input, mask, nan, dtype).nanmedian(dim, bool(keepdim))[0]
+
+
+def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
+    """The variance; NaN where too little takes part."""
+    if unbiased is not None and correction is not None:
+        raise ValueError("Only one of 'unbiased' or 'correction' can be given")
+    correction = (1 if unbiased is None else int(unbiased)) if correction is None else correction
+    average = mean(input, dim, keepdim=True, dtype=dtype, mask=mask)
+    distance = _filled(input, None, 0, dtype) - average
+    squares = distance * distance if not distance.is_complex() else (distance * distance.conj()).real
+    total = sum(squares, dim, keepdim=keepdim, mask=mask)
+    return total / (_count(input, dim, bool(keepdim), mask) - correction).clamp(min=0)
+
+
+def std(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
+    """The standard deviation; NaN where too little takes part."""
+    return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()
+
+
+def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The vector norm; that of zeros where nothing takes part."""
+    from mindtorch.linalg import vector_norm
+    return vector_norm(_filled(input, mask, inf if ord == -inf else 0, dtype), ord, _dims(input, dim), bool(keepdim))
+
+
+def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
+    """The elements that take part, divided by their norm or by `eps`."""
+    size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
+    return _filled(input, mask, 0, dtype) / size.clamp(min=eps)
+
+
+def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
+    """The logarithm of the sum of exponentials; -inf where nothing takes part."""
+    return _filled(input, mask, -inf, dtype).logsumexp(_dims(input, dim), bool(keepdim))
+
+
+def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
+    """The logarithm of the sum of two exponentials."""
+    return _filled(input, input_mask, -inf, dtype).logaddexp(_filled(other, other_mask, -inf, dtype))
+
+
+def softmax(input, dim, *, dtype=None, mask=None):
+    """The shares of those that take part."""
+    return _filled(input, mask, -inf, dtype).softmax(dim)
+
+
+def log_softmax(input, dim, *, dtype=None, mask=None):
+    """The logarithms of the shares of those that take part."""
+    return _filled(input, mask, -inf, dtype).log_softmax(dim)
+
+
+def softmin(input, dim, *, dtype=None, mask=None):
+    """The shares of the negated elements that take part."""
+    return (-_filled(input, mask, inf, dtype)).softmax(dim)

@@ -1,0 +1,44 @@
+"""mindtorch.testing.assert_close: what torch's refuses is refused, in the same words."""
+import math
+
+import pytest
+import torch
+
+import mindtorch
+
+CASES = [
+    lambda lib: ((lib.tensor([1., 2, 3]), lib.tensor([1., 2, 4])), {}),
+    lambda lib: ((lib.tensor([1., 2, 3]), lib.tensor([1., 2, 3])), {}),
+    lambda lib: ((lib.tensor([[1, 2], [3, 4]]), lib.tensor([[1, 2], [3, 9]])), {}),
+    lambda lib: ((lib.tensor(1.), lib.tensor(2.)), {}),
+    lambda lib: ((1., 2.), {}),
+    lambda lib: ((1, 2.), {}),
+    lambda lib: (([1., 2], [1., 3]), {}),
+    lambda lib: (({"a": lib.tensor([1.])}, {"a": lib.tensor([2.])}), {}),
+    lambda lib: (({"a": 1}, {"b": 1}), {}),
+    lambda lib: (([1], [1, 2]), {}),
+    lambda lib: ((lib.tensor([1.]), lib.tensor([1.], dtype=lib.float64)), {}),
+    lambda lib: ((lib.tensor([1.]), lib.tensor([1.], dtype=lib.float64)), {"check_dtype": False}),
+    lambda lib: ((lib.tensor([1.]), lib.tensor([1., 2])), {}),
+    lambda lib: ((lib.tensor([math.nan]), lib.tensor([math.nan])), {}),
+    lambda lib: ((lib.tensor([math.nan]), lib.tensor([math.nan])), {"equal_nan": True}),
+    lambda lib: ((lib.tensor([1.]), lib.tensor([2.])), {"rtol": 1e-3}),
+    lambda lib: ((lib.tensor([1.]), lib.tensor([1.125])), {"rtol": 0, "atol": 0}),
+    lambda lib: ((lib.tensor([0., 1]), lib.tensor([1., 0])), {"msg": "mine"}),
+    lambda lib: ((lib.tensor([0., 1]), lib.tensor([1., 0])), {"msg": lambda text: text[:7]}),
+    lambda lib: ((lib.tensor([True]), lib.tensor([False])), {}),
+    lambda lib: (([lib.tensor([1.]), [lib.tensor([2.])]], [lib.tensor([1.]), [lib.tensor([3.])]]), {}),
+]
+
+
+def outcome(lib, case):
+    arguments, options = case(lib)
+    try:
+        return lib.testing.assert_close(*arguments, **options)
+    except (AssertionError, TypeError, ValueError) as error:
+        return type(error), str(error)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_as_torch(case):
+    assert outcome(mindtorch, case) == outcome(torch, case)

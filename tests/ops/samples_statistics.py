@@ -1,0 +1,207 @@
+"""Samples of reductions, scans, sorts and searches."""
+from samples import FLOATING, INTEGRAL, Description, sample
+
+
+def distinct(make, *shape, start=0):
+    """Elements that all differ, so that selections have one answer only."""
+    count = 1
+    for size in shape:
+        count *= size
+    values = [start + i for i in range(count)]
+    make.random.shuffle(values)
+    kind = bool if make.dtype == "bool" else int if make.dtype in INTEGRAL else float
+    return Description(shape, tuple(map(kind, values)), make.dtype)
+
+
+@sample
+def variance(make):
+    yield (make(2, 3),), {}
+    yield (make(2, 3, 4), 1), {}
+    yield (make(2, 3, 4), (0, -1)), {"keepdim": True}
+    yield (make(2, 3, 4), [0, 1]), {"correction": 0}
+    yield (make(2, 3),), {"correction": 2, "keepdim": True}
+    yield (make(2, 3), 1), {"correction": 5}
+    yield (make(), 0), {"correction": 0}
+    yield (make(),), {}
+    yield (make(0, 3), 0), {}
+    yield (make(0, 3), 1), {}
+    yield (make(0, 3),), {}
+    yield (make(2, 3), 2), {}
+    yield (make(8, special=True),), {}
+
+
+@sample
+def product(make):
+    for shape in ((2, 3), (), (0, 3), (3, 1, 2)):
+        yield (make(*shape),), {}
+    yield (make(2, 3),), {"dtype": "float32"}
+    yield (make(8, special=True),), {}
+
+
+@sample
+def product_dim(make):
+    yield (make(2, 3, 4), 1), {}
+    yield (make(2, 3, 4), -1, True), {}
+    yield (make(2, 3), 0), {"dtype": "int64"}
+    yield (make(), 0), {}
+    yield (make(3, 0), 0), {}
+    yield (make(3, 0), 1), {}
+    yield (make(2, 3), 2), {}
+    yield (make(8, special=True), 0), {}
+
+
+@sample
+def logsumexp(make):
+    yield (make(2, 3), 1), {}
+    yield (make(2, 3, 4), (0, 2), True), {}
+    yield (make(2, 3), [0, 1]), {}
+    yield (make(), 0), {}
+    yield (make(0, 3), 0), {}
+    yield (make(0, 3), 1), {}
+    yield (make(2, 3), 2), {}
+    if make.dtype in FLOATING:
+        yield (make(8, special=True), 0), {}
+
+
+@sample
+def scan(make):
+    yield (make(2, 3, 4), 1), {}
+    yield (make(5), -1), {}
+    yield (make(2, 3), 0), {}
+    yield (make(), 0), {}
+    yield (make(0, 3), 0), {}
+    yield (make(2, 3), 2), {}
+    yield (make(8, special=True), 0), {}
+
+
+@sample
+def scan_ordered(make):
+    """Without infinities, which torch's order of summation decides."""
+    yield (make(2, 3, 4), 1), {}
+    yield (make(5), -1), {}
+    yield (make(), 0), {}
+    yield (make(0, 3), 0), {}
+    yield (make(2, 3), 2), {}
+
+
+@sample
+def scan_dtype(make):
+    yield from scan(make)
+    yield (make(2, 3), 0), {"dtype": "float32"}
+    yield (make(2, 3), 1), {"dtype": "bool"}
+
+
+@sample
+def sort(make):
+    yield (make(2, 3, 4),), {}
+    yield (make(2, 3, 4), 1), {}
+    yield (make(7), -1, True), {}
+    yield (make(2, 3),), {"dim": 0, "descending": True}
+    yield (make(),), {}
+    yield (make(0, 3), 0), {}
+    yield (make(2, 3), 2), {}
+    yield (make(8, special=True),), {}
+    yield (make(8, special=True),), {"descending": True}
+
+
+@sample
+def sort_stable(make):
+    for args, kwargs in sort(make):
+        names = dict(zip(("dim", "descending"), args[1:], strict=False))
+        yield args[:1], {"stable": True, **names, **kwargs}
+    yield (make(5),), {"stable": False}
+    yield (make(5),), {"stable": None}
+
+
+@sample
+def topk(make):
+    yield (distinct(make, 2, 3, 4), 2), {}
+    yield (distinct(make, 2, 3, 4), 2, 1), {}
+    yield (distinct(make, 2, 7), 3), {"largest": False}
+    yield (distinct(make, 2, 3), 3, 1, True, True), {}
+    yield (make(), 1), {}
+    yield (make(2, 3), 0), {}
+    yield (make(2, 3), 4), {}
+    yield (make(2, 3), -1), {}
+    yield (make(2, 3), 1, 2), {}
+    yield (make(0, 3), 2), {}
+
+
+@sample
+def kthvalue(make):
+    yield (distinct(make, 2, 3, 4), 2), {}
+    yield (distinct(make, 2, 3, 4), 1, 1), {}
+    yield (distinct(make, 2, 7), 7), {"keepdim": True}
+    yield (make(), 1), {}
+    yield (make(2, 3), 0), {}
+    yield (make(2, 3), 4), {}
+    yield (make(2, 3), 1, 2), {}
+    yield (make(3, 0), 1, 0), {}
+    yield (make(3, 0), 1, 1), {}
+
+
+@sample
+def median_all(make):
+    for shape in ((2, 3), (5,), (), *([(0, 3)] if make.dtype in FLOATING else [])):
+        yield (make(*shape),), {}
+    yield (make(8, special=True),), {}
+
+
+@sample
+def median(make):
+    yield (distinct(make, 2, 3, 4), 1), {}
+    yield (distinct(make, 2, 3, 4), -1, True), {}
+    yield (distinct(make, 2, 5),), {"dim": -1}
+    yield (make(), 0), {}
+    yield (make(3, 0), 0), {}
+    yield (make(3, 0), 1), {}
+    yield (make(2, 3), 2), {}
+    if make.dtype in FLOATING:
+        yield (make(1, 8, special=True), 1), {}
+
+
+@sample
+def mode(make):
+    yield (make(2, 3, 4), 1), {}
+    yield (make(2, 9), -1, True), {}
+    yield (make(9),), {}
+    yield (make(),), {}
+    yield (make(3, 0), 0), {}
+    yield (make(3, 0), 1), {}
+    yield (make(2, 3), 2), {}
+
+
+@sample
+def searchsorted(make):
+    ordered = [False, True] if make.dtype == "bool" else [0, 1, 1, 3, 5]
+    line = Description((len(ordered),), tuple(ordered), make.dtype)
+    rows = Description((2, len(ordered)), tuple(ordered) * 2, make.dtype)
+    for right in (False, True):
+        yield (line, make(2, 3, low=-1, high=6)), {"right": right}
+        yield (rows, make(2, 7, low=-1, high=6)), {"right": right}
+    yield (line, make(4)), {"side": "right", "out_int32": True}
+    yield (line, make(4)), {"side": "left", "right": True}
+    yield (line, make(4)), {"side": "middle"}
+    yield (rows, make(3, 7)), {}
+    yield (make(), make(3)), {}
+    yield (line, make()), {}
+    yield (line, make(0, 3)), {}
+    yield (rows, make()), {}
+    yield (line, make(3, dtype="float32")), {}
+    yield (line, 2), {}
+    shuffled = Description((3,), (True, False, True) if make.dtype == "bool" else (4, 0, 2), make.dtype)
+    yield (shuffled, make(4)), {"sorter": Description((3,), (1, 2, 0), "int64")}
+    yield (shuffled, make(4)), {"sorter": Description((3,), (1, 2, 0), "float32")}
+    yield (shuffled, make(4)), {"sorter": Description((2,), (1, 0), "int64")}
+
+
+@sample
+def histc(make):
+    for shape in ((2, 9), (5,), ()):
+        yield (make(*shape),), {"bins": 4, "min": -3, "max": 3}
+        yield (make(*shape), 5), {}
+    yield (make(6), 11), {}
+    yield (make(0, 3), 3), {}
+    yield (make(6), 0), {}
+    yield (make(6), 3, 2, 1), {}
+    yield (make(6), 3, 0, float("inf")), {}

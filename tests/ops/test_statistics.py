@@ -1,0 +1,93 @@
+"""Reductions, scans, sorts and what is composed of them: values and gradients against torch, on both devices."""
+import pytest
+import torch
+
+import mindtorch
+
+X = [[3., -1.5, 2.25, 0.5], [-4., 6., 1., -2.75], [7., 5.5, -3., 4.]]
+WITH_NAN = [[3., float("nan"), 2.25, 0.5], [-4., 6., 1., -2.75]]
+WITH_ZEROS = [[3., 0., 2.], [0., 0., 4.], [1., 5., 6.]]
+
+GRADIENTS = {
+    "var": lambda lib, x: x.var(),
+    "var dim": lambda lib, x: x.var(1, False),
+    "var kept": lambda lib, x: x.var(0, keepdim=True),
+    "std": lambda lib, x: x.std(), "std dim": lambda lib, x: lib.std(x, (0, 1), correction=0),
+    "var_mean": lambda lib, x: lib.var_mean(x, 1), "std_mean": lambda lib, x: lib.std_mean(x, 0, unbiased=False),
+    "prod": lambda lib, x: x.prod(), "prod dim": lambda lib, x: x.prod(1, keepdim=True),
+    "logsumexp": lambda lib, x: x.logsumexp((0, 1)), "logsumexp dim": lambda lib, x: x.logsumexp(1, True),
+    "cumsum": lambda lib, x: x.cumsum(1), "cumprod": lambda lib, x: x.cumprod(0),
+    "cummax": lambda lib, x: x.cummax(1)[0], "cummin": lambda lib, x: lib.cummin(x, 0).values,
+    "sort": lambda lib, x: x.sort(1, descending=True)[0],
+    "sort stable": lambda lib, x: lib.sort(x, stable=True, dim=0).values,
+    "topk": lambda lib, x: x.topk(2, 1)[0], "kthvalue": lambda lib, x: x.kthvalue(2, 0)[0],
+    "median": lambda lib, x: x.median(), "median dim": lambda lib, x: x.median(1).values,
+    "nanmedian": lambda lib, x: x.nanmedian(1, True)[0], "msort": lambda lib, x: x.msort(),
+    "aminmax": lambda lib, x: tuple(lib.aminmax(x, dim=1)), "nansum": lambda lib, x: x.nansum(1),
+    "nanmean": lambda lib, x: x.nanmean(), "quantile": lambda lib, x: x.quantile(0.3, 1),
+    "quantiles": lambda lib, x: lib.quantile(x, x.new_tensor([0.1, 0.6]), dim=0, keepdim=True),
+    "nanquantile": lambda lib, x: lib.nanquantile(x, 0.75, 1, interpolation="midpoint"),
+    "cov": lambda lib, x: x.cov(),
+    "corrcoef": lambda lib, x: lib.corrcoef(x),
+    "diff": lambda lib, x: x.diff(n=2, dim=1),
+    "trapezoid": lambda lib, x: lib.trapezoid(x, dx=0.5),
+    "cumulative_trapezoid": lambda lib, x: lib.cumulative_trapezoid(x),
+    "trace": lambda lib, x: lib.trace(x), "combinations": lambda lib, x: lib.combinations(x.reshape(-1), 3),
+    "cartesian_prod": lambda lib, x: lib.cartesian_prod(x[0], x[1]),
+    "dist": lambda lib, x: lib.dist(x, x.cumsum(0), 3),
+    "cdist": lambda lib, x: lib.cdist(x, 2 * x, p=1.0), "cdist euclidean": lambda lib, x: lib.cdist(x[:2], x + 1),
+    "renorm": lambda lib, x: lib.renorm(x, 2, 1, 3.0), "gradient": lambda lib, x: tuple(lib.gradient(x, spacing=0.5)),
+    "gradient second": lambda lib, x: tuple(lib.gradient(x, dim=1, edge_order=2)),
+    "gradient points": lambda lib, x: lib.gradient(x, spacing=[x.new_tensor([0, 1, 4, 9][:x.shape[1]])], dim=1)[0],
+    "masked sum": lambda lib, x: lib.masked.sum(x, 1, mask=x > 0),
+    "masked var": lambda lib, x: lib.masked.var(x, 1, mask=x < 6),
+    "masked softmax": lambda lib, x: lib.masked.softmax(x, 1, mask=x > -2),
+}
+VALUES = {
+    "unique": lambda lib, i: lib.unique(i),
+    "unique all": lambda lib, i: lib.unique(i, return_inverse=True, return_counts=True),
+    "unique dim": lambda lib, i: lib.unique(i, dim=0, return_inverse=True, return_counts=True),
+    "unique_consecutive": lambda lib, i: lib.unique_consecutive(i, return_inverse=True, return_counts=True),
+    "unique_consecutive dim": lambda lib, i: i.unique_consecutive(dim=1, return_counts=True),
+    "unique empty": lambda lib, i: lib.unique(i[:0], return_inverse=True),
+    "bincount": lambda lib, i: lib.bincount(i.reshape(-1)),
+    "bincount min": lambda lib, i: i.reshape(-1).bincount(minlength=9),
+    "bincount weights": lambda lib, i: lib.bincount(i.reshape(-1), i.reshape(-1).float()),
+    "argsort": lambda lib, i: lib.argsort(i, 1, stable=True), "isin": lambda lib, i: lib.isin(i, i[:1]),
+    "isin number": lambda lib, i: lib.isin(i, 2, invert=True), "count_nonzero": lambda lib, i: lib.count_nonzero(i, 1),
+    "bucketize": lambda lib, i: lib.bucketize(i, lib.tensor([1, 3], device=i.device), right=True),
+    "bucketize number": lambda lib, i: lib.bucketize(2, lib.tensor([1, 3], device=i.device)),
+}
+INTEGERS = [[2, 0, 2, 2], [5, 1, 1, 0], [2, 0, 2, 2]]
+
+
+def tensors(result):
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+def same(ours, theirs):
+    values = torch.tensor(ours.detach().cpu().tolist(), dtype=theirs.dtype).reshape(tuple(ours.shape))
+    torch.testing.assert_close(values, theirs.detach(), rtol=1e-5, atol=1e-5, equal_nan=True)
+
+
+@pytest.mark.parametrize("rows", [X, WITH_NAN, WITH_ZEROS], ids=["numbers", "nan", "zeros"])
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients(name, rows, device):
+    call = GRADIENTS[name]
+    x, y = mindtorch.tensor(rows, device=device, requires_grad=True), torch.tensor(rows, requires_grad=True)
+    ours, theirs = tensors(call(mindtorch, x)), tensors(call(torch, y))
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.shape == tuple(other.shape)
+        same(one, other)
+    sum((one * one).sum() for one in ours).backward()
+    sum((other * other).sum() for other in theirs).backward()
+    same(x.grad, y.grad)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values(name, device):
+    ours = tensors(VALUES[name](mindtorch, mindtorch.tensor(INTEGERS, device=device)))
+    theirs = tensors(VALUES[name](torch, torch.tensor(INTEGERS)))
+    for one, other in zip(ours, theirs, strict=True):
+        assert (one.shape, str(one.dtype)) == (tuple(other.shape), str(other.dtype))
+        same(one, other)
