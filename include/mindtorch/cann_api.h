@@ -24,7 +24,8 @@
 
 #define MINDTORCH_NNOPBASE_FUNCTIONS(X) \
   X(aclCreateTensor) X(aclDestroyTensor) X(aclCreateScalar) X(aclDestroyScalar) \
-  X(aclCreateIntArray) X(aclDestroyIntArray) X(aclCreateTensorList) X(aclDestroyTensorList) \
+  X(aclCreateIntArray) X(aclDestroyIntArray) X(aclCreateBoolArray) X(aclDestroyBoolArray) \
+  X(aclCreateTensorList) X(aclDestroyTensorList) \
   X(aclDestroyAclOpExecutor)
 /* clang-format on */
 

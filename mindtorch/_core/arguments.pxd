@@ -19,6 +19,8 @@ cdef int parse_varargs(tuple args, Shape *out, const char *function, const char 
 cdef int parse_optional_ints(object value, Shape *out, const char *function, const char *argument,
                              int position=*) except -1
 
+cdef int parse_bools(object value, Shape *out, const char *function, const char *argument, int position=*) except -1
+
 cdef TensorBase require_tensor(object value, const char *function, const char *argument, int position=*)
 cdef TensorBase optional_tensor(object value, const char *function, const char *argument, int position=*)   # or None
 cdef list require_tensors(object value, const char *function, const char *argument, int position=*)

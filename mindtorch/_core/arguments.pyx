@@ -108,6 +108,16 @@ cdef int parse_varargs(tuple args, Shape *out, const char *function, const char 
     return parse_sequence(args, out, function, argument, 1)
 
 
+cdef int parse_bools(object value, Shape *out, const char *function, const char *argument, int position=0) except -1:
+    if not isinstance(value, (list, tuple)) or not all(PyBool_Check(item) for item in value):
+        wrong_type(value, function, argument, position, "tuple of bools")
+    out.ndim = 0
+    for item in value[:MAX_DIMS]:
+        out.sizes[out.ndim] = item
+        out.ndim += 1
+    return 0
+
+
 cdef int parse_sequence(object items, Shape *out, const char *function, const char *argument,
                         int position) except -1:
     cdef int i = 0

@@ -245,7 +245,7 @@ cdef int describe_nothing(Metadata *metadata) noexcept:
 
 
 cdef int describe_outputs(Node node, list results) except -1:
-    cdef int i
+    cdef int i, last = 0
     if len(results) == 1:
         node.metadata = &node.inline_metadata
     else:
@@ -253,9 +253,11 @@ cdef int describe_outputs(Node node, list results) except -1:
         if node.metadata == NULL:
             raise MemoryError()
     for i in range(len(results)):
-        describe(&node.metadata[i], <TensorBase>results[i])
+        if results[i] is not None:           # a mask may leave results out
+            describe(&node.metadata[i], <TensorBase>results[i])
+            last = i
         node.outputs += 1
-    return note_stream(node, <TensorBase>results[0])
+    return note_stream(node, <TensorBase>results[last])
 
 
 cdef int note_stream(Node node, TensorBase tensor) except -1:

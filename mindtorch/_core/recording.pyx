@@ -262,7 +262,7 @@ cdef int attach_outputs(list results, Node node) except -1:
     cdef int i
     describe_outputs(node, results)
     for i in range(len(results)):
-        if differentiable((<TensorBase>results[i]).dtype):
+        if results[i] is not None and differentiable((<TensorBase>results[i]).dtype):
             set_history(<TensorBase>results[i], node, i)
     return 0
 

@@ -5,6 +5,13 @@ from mindtorch._core.scalar cimport as_element, scalar_to
 from mindtorch._core.values cimport as_array
 
 
+cdef int store_some(tuple targets, object values) except -1:
+    for target, value in zip(targets, values):
+        if target is not None:
+            target[...] = value
+    return 0
+
+
 cdef object numpy_dtype(ScalarType dtype):
     return (<torch_dtype>DTYPES[<int>dtype]).numpy_dtype
 

@@ -1,5 +1,5 @@
 """Things to release later: once a stream has passed a point, or where CANN refused to destroy them."""
-from mindtorch._npu.cann.acl_meta cimport aclIntArray, aclOpExecutor, aclScalar, aclTensor, aclTensorList
+from mindtorch._npu.cann.acl_meta cimport aclBoolArray, aclIntArray, aclOpExecutor, aclScalar, aclTensor, aclTensorList
 from mindtorch._npu.records cimport StreamSlot
 from mindtorch._npu.symbols cimport api
 
@@ -18,6 +18,7 @@ cdef enum Kind:
     INT_ARRAY
     TENSOR_LIST
     EXECUTOR
+    BOOL_ARRAY
     OBJECT                             # a Python object, of which CANN knows nothing
 
 cdef inline int try_destroy(void *handle, int kind) noexcept nogil:
@@ -40,5 +41,9 @@ cdef inline void destroy(void *handle, int kind) noexcept nogil:
 cdef inline void destroy_executor(aclOpExecutor *executor) noexcept nogil:
     if api.aclDestroyAclOpExecutor(executor) != 0:
         destroy_later(executor, EXECUTOR)
+
+cdef inline void destroy_bool_array(aclBoolArray *array) noexcept nogil:
+    if api.aclDestroyBoolArray(array) != 0:
+        destroy_later(array, BOOL_ARRAY)
 
 cdef void destroy_later(void *handle, int kind) noexcept with gil

@@ -8,7 +8,7 @@ synchronises does not pile up events and memory.
 """
 from libc.stdlib cimport free, malloc
 
-from mindtorch._npu.cann.acl_meta cimport aclOpExecutor
+from mindtorch._npu.cann.acl_meta cimport aclBoolArray, aclOpExecutor
 from mindtorch._npu.errors cimport check
 from mindtorch._npu.handles cimport STREAMS, give_event, is_complete, record, take_event, use_device
 from mindtorch._npu.records cimport Deferred, EventSlot
@@ -120,6 +120,8 @@ cdef void destroy_later(void *handle, int kind) noexcept with gil:
 cdef int destroy_again(Refused *entry) noexcept:
     if entry.kind == EXECUTOR:
         return api.aclDestroyAclOpExecutor(<aclOpExecutor *>entry.handle)
+    if entry.kind == BOOL_ARRAY:
+        return api.aclDestroyBoolArray(<aclBoolArray *>entry.handle)
     return try_destroy(entry.handle, entry.kind)
 
 

@@ -34,6 +34,7 @@ cdef aclTensor *optional_tensor_argument(Call *call, TensorBase tensor) except? 
 cdef aclTensorList *tensor_list_argument(Call *call, list tensors) except? NULL         # empty: NULL
 cdef aclScalar *scalar_argument(Call *call, const Scalar *scalar) except NULL
 cdef aclIntArray *int_array_argument(Call *call, const Shape *values) except NULL
+cdef aclBoolArray *bool_array_argument(Call *call, const Shape *values) except NULL
 cdef inline aclDataType acl_dtype(ScalarType dtype) noexcept nogil:
     return ACL_DTYPES[<int>dtype]
 

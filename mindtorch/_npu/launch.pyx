@@ -7,17 +7,19 @@
 """
 import os
 
+cimport cython
 from cpython.ref cimport Py_INCREF, PyObject, Py_XDECREF
 from libc.stdlib cimport free, malloc
+from libcpp cimport bool as cbool
 
 from mindtorch._core.device cimport BACKENDS, NPU
 from mindtorch._core.dtype cimport DTYPES
 from mindtorch._core.scalar cimport BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, Scalar
-from mindtorch._core.tensor cimport Shape, TensorBase, empty_tensor
+from mindtorch._core.tensor cimport MAX_DIMS, Shape, TensorBase, empty_tensor
 from mindtorch._npu.cann.acl_base_rt cimport ACL_BOOL, ACL_COMPLEX128, ACL_DOUBLE, ACL_INT64
-from mindtorch._npu.cann.acl_meta cimport aclIntArray, aclScalar, aclTensor, aclTensorList
+from mindtorch._npu.cann.acl_meta cimport aclBoolArray, aclIntArray, aclScalar, aclTensor, aclTensorList
 from mindtorch._npu.deferred cimport (
-    INT_ARRAY, OBJECT, SCALAR, TENSOR, TENSOR_LIST, Kind, destroy, destroy_executor)
+    INT_ARRAY, OBJECT, SCALAR, TENSOR, TENSOR_LIST, Kind, destroy, destroy_bool_array, destroy_executor)
 from mindtorch._npu.descriptor cimport describe, no_descriptor, try_describe
 from mindtorch._npu.errors import check_status, driver_message
 from mindtorch._npu.handles cimport bind_device, first_stream, thread_state, use_device, wait_for_stream
@@ -102,10 +104,15 @@ cdef TensorBase bring(Call *call, TensorBase tensor):
     brought = empty_tensor(&shape, tensor.dtype, NPU, call.device)
     BACKENDS[<int>NPU].copy(brought, tensor, False)
     use_device(call.device)                      # the copy may have looked after other devices
-    keep(call, <PyObject *>brought, OBJECT)
-    Py_INCREF(brought)
-    call.objects += 1
+    keep_object(call, brought)
     return brought
+
+
+cdef int keep_object(Call *call, object kept) except -1:
+    keep(call, <PyObject *>kept, OBJECT)
+    Py_INCREF(kept)
+    call.objects += 1
+    return 0
 
 
 cdef aclTensor *optional_tensor_argument(Call *call, TensorBase tensor) except? NULL:
@@ -167,6 +174,31 @@ cdef aclIntArray *int_array_argument(Call *call, const Shape *values) except NUL
     cdef aclIntArray *result = api.aclCreateIntArray(values.sizes, values.ndim)
     keep(call, result, INT_ARRAY)
     return result
+
+
+@cython.final
+cdef class BoolArray:
+    """Rare among arguments, so a call keeps it as a Python object: `destroy` need not know one kind more."""
+    cdef aclBoolArray *handle
+
+    def __dealloc__(self):
+        if self.handle != NULL:
+            destroy_bool_array(self.handle)
+
+
+cdef aclBoolArray *bool_array_argument(Call *call, const Shape *values) except NULL:
+    cdef BoolArray kept = BoolArray.__new__(BoolArray)
+    cdef cbool truths[MAX_DIMS]
+    cdef int i
+    for i in range(values.ndim):
+        truths[i] = values.sizes[i] != 0
+    kept.handle = api.aclCreateBoolArray(truths, values.ndim)
+    if kept.handle == NULL:
+        message = driver_message()
+        close_call(call)
+        raise RuntimeError(f"NPU error: aclCreateBoolArray failed. {message}")
+    keep_object(call, kept)
+    return kept.handle
 
 
 # The end of a call

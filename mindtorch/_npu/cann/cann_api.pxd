@@ -3,6 +3,7 @@
 The operators' pointers are declared by the generated mindtorch/_npu/_gen/aclnn_api.pxd.
 """
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libcpp cimport bool as cbool
 
 from mindtorch._npu.cann.acl_base_rt cimport *
 from mindtorch._npu.cann.acl_meta cimport *
@@ -55,6 +56,8 @@ cdef extern from "mindtorch/cann_api.h" nogil:
         aclnnStatus (*aclDestroyScalar)(const aclScalar *scalar) noexcept nogil
         aclIntArray *(*aclCreateIntArray)(const int64_t *value, uint64_t size) noexcept nogil
         aclnnStatus (*aclDestroyIntArray)(const aclIntArray *array) noexcept nogil
+        aclBoolArray *(*aclCreateBoolArray)(const cbool *value, uint64_t size) noexcept nogil
+        aclnnStatus (*aclDestroyBoolArray)(const aclBoolArray *array) noexcept nogil
         aclTensorList *(*aclCreateTensorList)(const aclTensor **value, uint64_t size) noexcept nogil
         aclnnStatus (*aclDestroyTensorList)(const aclTensorList *array) noexcept nogil
         aclnnStatus (*aclDestroyAclOpExecutor)(aclOpExecutor *executor) noexcept nogil

@@ -25,11 +25,12 @@ assert len(ACL_DTYPES) == len(SCALAR_TYPES)
 # ACLNN's argument kinds, and the Cython types that each takes.
 _TAKES = {
     "aclTensor": ("TensorBase",), "aclTensorList": ("list",), "aclScalar": ("const Scalar *",),
-    "aclIntArray": ("const Shape *",), "bool": ("bint", "constant"), "double": ("double", "constant"),
+    "aclIntArray": ("const Shape *",), "aclBoolArray": ("const Shape *",),
+    "bool": ("bint", "constant"), "double": ("double", "constant"),
     "float": ("double", "constant"), "aclDataType": ("aclDataType",),
     "char": ("constant",),
     "int64_t": ("int64_t", "int", "constant"), "uint64_t": ("int64_t",),
-    "int8_t": ("int", "constant"), "int": ("int", "constant"),
+    "int8_t": ("int", "constant"), "int": ("int", "int64_t", "constant"),
 }
 
 

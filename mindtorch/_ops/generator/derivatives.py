@@ -2,6 +2,7 @@
 
 An expression is a Python expression over
 - `grad` (or grad0, grad1 for several results): the gradient of the result; `grads`: the list of all of them,
+  None where nothing came back,
 - the arguments of the schema, by name,
 - `result` (or result0, result1): what the op returned,
 - functions of mindtorch/_ops/derivatives*.py, operators of the table, and methods of tensors.
@@ -109,7 +110,7 @@ def in_cython(schema, expression) -> str:
             return self.generic_visit(node)
 
         def visit_Name(self, node):
-            if node.id in values or node.id in _CONSTANTS or node.id == "grads":
+            if node.id in values or node.id in _CONSTANTS or node.id in ("grads", "grad_input_mask"):
                 return node
             owner = "formulas()" if node.id in formulas() else "formulas().ops"
             return ast.Attribute(ast.Name(owner, ast.Load()), node.id, ast.Load())
@@ -135,7 +136,7 @@ def check_functions(schema, grads, operators):
     """DerivativeError for names that are neither values of the op nor functions that a derivative may call."""
     if grads == "none":
         return
-    known = {a.name for a in schema.arguments} | formulas() | set(operators) | _CONSTANTS | {"grads"}
+    known = {a.name for a in schema.arguments} | formulas() | set(operators) | _CONSTANTS | {"grads", "grad_input_mask"}
     known |= set(results(schema, "grad")) | set(results(schema, "result"))
     for argument, expression in grads.items():
         if expression == "none":

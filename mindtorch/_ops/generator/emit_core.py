@@ -71,7 +71,7 @@ def family_pyx(table, family) -> str:
             "    operands_require_grad, requires_grad, tracked, tracked_list, tracked_optional)\n"
             "from mindtorch._core.recording cimport before_write, recording, recording_inplace\n"
             "from mindtorch._core.arguments cimport (\n"
-            "    as_int, given, is_int, no_combination, optional_float, optional_tensor, parse_optional_int,\n"
+            "    as_int, given, is_int, no_combination, optional_float, optional_tensor, parse_bools, parse_optional_int,\n"
             "    parse_optional_ints, require_bool, require_dtype, require_float, require_int, require_scalar,\n"
             "    require_tensor, require_tensors)\n"
             "from mindtorch._core.dispatch cimport (\n"
@@ -207,15 +207,29 @@ def _function(row) -> str:
         operands = scope.operands(out.shape)
         make = "elementwise_output" if operands else "output"
         shared = [name, "&shape", dtype, "place.type", "place.index", *(operands and (operands + ["None"] * 2)[:3])]
-        lines.append(f"cdef TensorBase {result} = infer.{make}({', '.join(shared)})")
+        made = f"infer.{make}({', '.join(shared)})"
+        if out.mask:
+            made = f"{made} if {_masked(out)} else None"
+        lines.append(f"cdef TensorBase {result} = {made}")
         if not operands:
             lines += _kept_apart(row, result, f"if {name} is not None:", "")
-    filled = " or ".join(f"{result}.numel" for result in results)
-    lines += [f"if {filled}:", *_begin(row), f"    {_kernel_call(row, results, 'result_dtype')}"]
+    lines += [f"if {_anything(row, results)}:", *_begin(row), f"    {_kernel_call(row, results, 'result_dtype')}"]
     lines += _record(row, results, False)
     finished = [f"finish({r}, {n})" for r, n in zip(results, names, strict=True)]
     lines.append(f"return {', '.join(finished)}")
     return _text(f"cdef {result_type(row)} op_{row.slot}({function_parameters(row)})", lines)
+
+
+def _masked(out) -> str:
+    """"output_mask[1]" in C."""
+    return out.mask.replace("[", ".sizes[")
+
+
+def _anything(row, results) -> str:
+    """Whether there is a result to compute; masked ones may be None, or differ in size."""
+    tests = [f"({name} is not None and {name}.numel)" if out.mask else f"{name}.numel"
+             for name, out in zip(results, row.outputs, strict=True)]
+    return " or ".join(tests)
 
 
 def _kept_apart(row, result, condition, written) -> list:

@@ -43,7 +43,8 @@ def family_pyx(table, family) -> str:
             + SCALAR_IMPORT +
             "from mindtorch._core.tensor cimport Shape, TensorBase\n"
             "from mindtorch._core.values cimport as_array\n"
-            "from mindtorch._cpu.arrays cimport arrays, ints_or_none, number, numpy_dtype, operand, operands\n\n\n"
+            "from mindtorch._cpu.arrays cimport (\n"
+            "    arrays, ints_or_none, number, numpy_dtype, operand, operands, store_some)\n\n\n"
             + "\n\n".join(functions) + f"\n\ndef register():\n{slots or '    pass' + chr(10)}")
 
 
@@ -85,7 +86,8 @@ def _kernel(row) -> str:
         body.append(f"x_{argument.name} = {_local(argument, row)}")
     for name in outputs:
         names[name] = f"x_{name}"
-        body.append(f"x_{name} = as_array({name})")
+        masked = row.outputs and row.outputs[outputs.index(name)].mask
+        body.append(f"x_{name} = " + (f"None if {name} is None else " if masked else "") + f"as_array({name})")
     tree = _Rename(names).visit(ast.parse(row.cpu, mode="eval"))
     body.append(_store(tree.body, outputs, row))
     lines += ['with np.errstate(all="ignore"):', *(f"    {line}" for line in body), "return 0"]
@@ -111,9 +113,11 @@ def _local(argument, row) -> str:
             if argument.type == "int?" and not name.startswith("dim"):
                 return f"ints_or_none({name})"
             # NumPy has no axis 0 in 0-d arrays.
-            return f"ints_or_none({name}) if self.ndim else None"
+            return f"ints_or_none({name})" + (" if self.ndim else None" if row.schema.argument("self") else "")
         case "float?":
             return f"None if {name} == NULL else {name}[0]"
+        case "bool[]":
+            return f"[bool({name}.sizes[i]) for i in range({name}.ndim)]"
         case "bool":
             return f"bool({name})"
         case "Generator?":
@@ -126,6 +130,8 @@ def _local(argument, row) -> str:
 def _store(node, outputs, row) -> str:
     target = f"x_{outputs[0]}"
     text = ast.unparse(node)
+    if any(out.mask for out in row.outputs):
+        return f"store_some(({', '.join(f'x_{name}' for name in outputs)}), {text})"
     if len(outputs) > 1:
         return ", ".join(f"x_{name}[...]" for name in outputs) + f" = {text}"
     function = node.func if isinstance(node, ast.Call) else None

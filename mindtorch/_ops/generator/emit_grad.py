@@ -175,7 +175,10 @@ def _backward(row) -> str:
         lines.append(f"{one.name} = {_read_back(row, one, index)}")
     used = set().union(*(derivatives.names_used(row.grad[a.name]) for a in differentiable(row)))
     lines = [*_gradients(row, used), *lines]
-    for argument in differentiable(row):
+    for names in row.joint:
+        lines += _joint(row, names, places)
+    together = {name for names in row.joint for name in names}
+    for argument in (a for a in differentiable(row) if a.name not in together):
         place = places[argument.name]
         expression = derivatives.in_cython(schema, row.grad[argument.name])
         if "[]" in argument.type:
@@ -191,8 +194,18 @@ def _backward(row) -> str:
             f'\n\ncdef NodeType NODE_{row.slot} = node_type("{node_name(row)}", {name}, ({names}))\n')
 
 
+def _joint(row, names, places) -> list:
+    """The gradients of several arguments from one expression, which the mask tells which of them are wanted."""
+    expression = derivatives.in_cython(row.schema, row.grad[names[0]])
+    wants = ", ".join(f"wanted(node, {places[name]}, needed)" for name in names)
+    found = ", ".join(f"found[{places[name]}]" for name in names)
+    return [f"grad_input_mask = [{wants}]", "if True in grad_input_mask:", f"    {found} = {expression}"]
+
+
 def _gradients(row, used) -> list:
     """The gradients of the results; without any there is nothing to do."""
+    if "grads" in used and result_names(row) != ["results"]:
+        return []
     if result_names(row) == ["results"]:
         return ["grads = all_grads(node, grads)"]
     names = derivatives.results(row.schema, "grad")

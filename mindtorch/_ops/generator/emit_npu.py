@@ -11,7 +11,7 @@ from .rules import RULE_MODULES, RuleError, Scope
 
 _MARSHALLERS = {
     "aclTensor": "tensor_argument", "aclTensorList": "tensor_list_argument", "aclScalar": "scalar_argument",
-    "aclIntArray": "int_array_argument",
+    "aclIntArray": "int_array_argument", "aclBoolArray": "bool_array_argument",
 }
 
 
@@ -58,10 +58,12 @@ def family_pyx(table, family) -> str:
             "from mindtorch._core.scalar cimport as_element\n"
             "from mindtorch._core.tensor cimport Shape, TensorBase\n"
             "from mindtorch._npu.adapt cimport *\n"
-            "from mindtorch._npu.cann.cann_api cimport aclIntArray, aclScalar, aclTensor, aclTensorList\n"
+            "from mindtorch._npu.cann.cann_api cimport (\n"
+            "    aclBoolArray, aclIntArray, aclScalar, aclTensor, aclTensorList)\n"
             "from mindtorch._npu.launch cimport (\n"
-            "    Call, Phase2, acl_dtype, conform, int_array_argument, launch, make_contiguous, missing_symbol,\n"
-            "    open_call, optional_tensor_argument, scalar_argument, tensor_argument, tensor_list_argument)\n"
+            "    Call, Phase2, acl_dtype, bool_array_argument, conform, int_array_argument, launch, make_contiguous,\n"
+            "    missing_symbol, open_call, optional_tensor_argument, scalar_argument, tensor_argument,\n"
+            "    tensor_list_argument)\n"
             "from mindtorch._npu.symbols cimport aclnn\n\n\n" + "\n\n".join(functions) +
             f"\n\ndef register():\n{slots or '    pass' + chr(10)}")
 
@@ -89,7 +91,7 @@ def _kernels(row) -> list:
 
 def _function(row, call, name, first) -> str:
     operator = call.operator.name
-    symbol, target = f'b"{operator}"', (row.result_names or ["self"])[0]
+    symbol, target = f'b"{operator}"', _target(row)
     lines = ["cdef Call call", *_storage(call),
              *first, f"if aclnn.{operator} == NULL:", f'    missing_symbol({symbol}, b"{row.since}")']
     prepare, copies = _prepare(row, call, target)
@@ -112,7 +114,7 @@ def _function(row, call, name, first) -> str:
             lines += _element(row, argument, target)
             made = f"{marshaller}(&call, &{text}_element)"
             made += f" if {text} != NULL else NULL" if argument.optional else ""
-        elif argument and argument.type == "Tensor?":
+        elif value.name in _optional(row):
             made = f"optional_tensor_argument(&call, {text})"
         else:
             made = f"{marshaller}(&call, {text})"
@@ -134,6 +136,13 @@ def _storage(call) -> list:
             for value in call.values if "_values" in value.text]
 
 
+def _target(row) -> str:
+    """The tensor that says device and dtype: the result, or an operand where a mask may leave results out."""
+    if any(out.mask for out in row.outputs):
+        return next(a.name for a in row.kernel_arguments if a.type == "Tensor")
+    return (row.result_names or ["self"])[0]
+
+
 def _element(row, argument, target) -> list:
     """A number reaches the operator as the elements beside it would hold it: uint8 == 300 compares with 44."""
     name = argument.name
@@ -141,6 +150,12 @@ def _element(row, argument, target) -> list:
     if argument.optional:
         return [f"cdef Scalar {name}_element", f"if {name} != NULL:", f"    {name}_element = {element}"]
     return [f"cdef Scalar {name}_element = {element}"]
+
+
+def _optional(row) -> set:
+    """Tensors that may be None: optional arguments, results that a mask may leave out."""
+    masked = {name for name, out in zip(row.result_names, row.outputs, strict=False) if out.mask}
+    return masked | {a.name for a in row.kernel_arguments if a.type == "Tensor?"}
 
 
 def _prepare(row, call, target) -> tuple:
@@ -158,7 +173,7 @@ def _prepare(row, call, target) -> tuple:
             # ACLNN promotes a 0-d tensor as any other; in torch it does not raise the dtype within its category.
             goal = scope.dtype(rule)
             lines += [f"if {name}.ndim == 0 and {name}.dtype != {goal}:", f"    {name} = cast_to({name}, {goal})"]
-        present = f"{name} is not None and " if row.schema.argument(name) and row.schema.argument(name).optional else ""
+        present = f"{name} is not None and " if name in _optional(row) else ""
         if value.mask and mask != ALL_DTYPES:
             goal = f"{name}.dtype" if written else wanted
             if not written and row.compute:
@@ -173,5 +188,7 @@ def _prepare(row, call, target) -> tuple:
             lines += [f"if {present}not {name}.contiguous:", f"    {name} = make_contiguous({name})"]
         elif not parameter.noncontiguous_ok:
             copies[name] = f"{name}_dense"
-            lines.append(f"cdef TensorBase {name}_dense = {name} if {name}.contiguous else make_contiguous({name})")
+            absent = f"{name} is None or " if name in _optional(row) else ""
+            lines.append(f"cdef TensorBase {name}_dense = "
+                         f"{name} if {absent}{name}.contiguous else make_contiguous({name})")
     return lines, copies

@@ -339,6 +339,10 @@ class _Emitter:
             case "float?":
                 number = self._local(f"{name}_number", "double")
                 return f"optional_float({name}, &{number}, {where})"
+            case "bool[]":
+                truths = self._local(f"{name}_truths", "Shape")
+                lines.append(f"parse_bools({name}, &{truths}, {where})")
+                return f"&{truths}"
             case "float":
                 return f"require_float({name}, {where})"
             case "Generator?":

@@ -9,7 +9,8 @@ from .schema import Schema, SchemaError, parse
 
 FOLDER = Path(__file__).parent.parent
 FAMILIES = ("creation", "pointwise", "compare", "reduce", "matmul", "view", "index", "indexing", "nn", "activation",
-            "norm", "loss", "random", "linalg", "fft", "math", "arithmetic", "special", "polynomials", "statistics", "order")
+            "norm", "loss", "random", "linalg", "fft", "math", "arithmetic", "special", "polynomials", "statistics", "order",
+            "conv", "pool", "pad", "upsample")
 # Rows of these kinds have no kernel: a function written by hand computes them for all devices.
 BY_HAND = ("view", "composite")
 
@@ -26,6 +27,7 @@ class RowError(ValueError):
 class Output:
     shape: str
     dtype: str
+    mask: str = ""    # "output_mask[1]": there is such a result only where that truth value holds, else None
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class Row:
     inplace_check: tuple = ()     # the same, for the in-place form alone
     out_check: tuple = ()         # calls of check_* functions on an out= that was given
     grad: dict = field(default_factory=dict)
+    joint: tuple = ()             # names of arguments whose derivatives come from one expression, together
     node: str = ""                # the name of the autograd node, where it is not CamelCaseBackward0
     samples: str = ""
     same: str = ""                # key of the row whose function this overload calls; what it lacks takes defaults, or
@@ -142,9 +145,11 @@ def read_row(family, entry) -> Row:
     if unknown := set(entry) - _COLUMNS:
         raise RowError(f"unknown columns {sorted(unknown)}")
     entry = dict(entry)
+    entry["grad"], entry["joint"] = _read_grad(entry.get("grad", {}))
     schema = parse(entry.pop("schema"))
     out = entry.pop("out", [])
-    outputs = tuple(Output(o.get("shape", ""), o.get("dtype", "")) for o in (out if isinstance(out, list) else [out]))
+    outputs = tuple(Output(o.get("shape", ""), o.get("dtype", ""), o.get("mask", ""))
+                    for o in (out if isinstance(out, list) else [out]))
     for column in ("raw", "check", "inplace_check", "out_check", "variants"):
         if column in entry:
             entry[column] = tuple(entry[column])
@@ -155,6 +160,18 @@ def read_row(family, entry) -> Row:
     row = Row(family=family, schema=schema, outputs=outputs, **entry)
     _check_row(row)
     return row
+
+
+def _read_grad(grad) -> tuple:
+    """Derivatives by argument, and the groups of arguments that share one: the key "input, weight" names two.
+
+    A shared expression gives a sequence, and None for those that `grad_input_mask`, a list of bools, leaves out.
+    """
+    if grad == "none":
+        return grad, ()
+    groups = {tuple(key.split(", ")): text for key, text in grad.items()}
+    single = {name: text for names, text in groups.items() for name in names}
+    return single, tuple(names for names in groups if len(names) > 1)
 
 
 def _read_same(text) -> tuple:

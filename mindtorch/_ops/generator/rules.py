@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Modules of _core whose .pxd files declare the rules.
-RULE_MODULES = "dispatch, index_rules, infer, matrix_rules, reduce_rules, sampling"
+RULE_MODULES = "dispatch, index_rules, infer, matrix_rules, reduce_rules, sampling, windows"
 CORE = Path(__file__).parents[2] / "_core"
 SCALAR_TYPES = {
     "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",

@@ -3,13 +3,15 @@ import keyword
 import re
 from dataclasses import dataclass
 
-# What a schema type becomes in a C signature. Optional numbers are NULL pointers, "int?" is a Shape of at most one.
+# What a schema type becomes in a C signature. Optional numbers are NULL pointers, "int?" is a Shape of at most one,
+# truth values are a Shape of 0 and 1.
 _C_TYPES = {
     "Tensor": "TensorBase ", "Tensor?": "TensorBase ", "Tensor[]": "list ", "Tensor?[]": "list ",
     "Scalar": "const Scalar *", "Scalar?": "const Scalar *",
     "int": "int64_t ", "int?": "const Shape *", "int[]": "const Shape *", "int[]?": "const Shape *",
-    "bool": "bint ", "bool?": "bint ", "float": "double ", "float?": "const double *", "ScalarType": "ScalarType ",
-    "ScalarType?": "ScalarType ", "str": "object ", "str?": "object ", "Generator?": "Generator ",
+    "bool": "bint ", "bool?": "bint ", "bool[]": "const Shape *", "float": "double ", "float?": "const double *",
+    "ScalarType": "ScalarType ", "ScalarType?": "ScalarType ", "str": "object ", "str?": "object ",
+    "Generator?": "Generator ",
 }
 # Names in the C headers that Cython's code includes: macros of <math.h>, which no member can be called.
 _MACROS = {"isnan", "isfinite", "isinf", "signbit", "complex"}

@@ -37,6 +37,8 @@ _OPTIONAL = {
     ("aclnnMeanV2", "dim"), ("aclnnAmax", "dim"), ("aclnnAmin", "dim"), ("aclnnAll", "dim"), ("aclnnAny", "dim"),
     ("aclnnNLLLoss", "weight"), ("aclnnNLLLossBackward", "weight"), ("aclnnConvolution", "bias"),
     ("aclnnSearchSorted", "sorter"),
+    ("aclnnConvolutionBackward", "biasSizes"), ("aclnnConvolutionBackward", "gradInput"),
+    ("aclnnConvolutionBackward", "gradWeight"), ("aclnnConvolutionBackward", "gradBias"),
 }
 
 # Where the documentation as read contradicts what torch_npu passes in basic use, the client is right.

@@ -1,23 +1,11 @@
 /* Convolution in one to three dimensions: a sample's windows become columns, which a matrix product weighs. A
  * transposed convolution is the adjoint: the product comes first. */
-#include "opapi/blas.h"
-#include "opapi/loops.h"
-#include "opapi/window.h"
+#include "opapi/kernels/convolution.h"
 
 namespace sim {
-namespace {
 
-constexpr int kRowMajor = 101, kNoTranspose = 111, kTranspose = 112;
-
-enum Attribute { kGroups, kTransposed, kStride, kPadding = kStride + 3, kDilation = kPadding + 3 };
-enum { kInput, kWeight, kBias, kOutput };
-
-/* Which of the two sides is the image that windows slide over: the input, or the output of the transposed one. */
-Window windowOf(const aclOpExecutor &executor) {
-  const bool transposed = executor.attributes[kTransposed] != 0;
-  const Operand &image = executor.operands[transposed ? kOutput : kInput];
-  const Operand &places = executor.operands[transposed ? kInput : kOutput];
-  const Operand &weight = executor.operands[kWeight];
+Window convolutionWindow(const aclOpExecutor &executor, const Operand &image, const Operand &places,
+                         const Operand &weight) {
   const int32_t dims = weight.rank - 2;
   Window window;
   for (int32_t i = 0; i < 3; ++i) {
@@ -32,7 +20,6 @@ Window windowOf(const aclOpExecutor &executor) {
   return window;
 }
 
-/* A part of an operand, from and to plain floats. */
 void copyPlain(Operand part, float *plain, bool to_plain) {
   Operand flat = part;
   flat.type = ACL_FLOAT;
@@ -49,6 +36,42 @@ Operand sampleOf(const Operand &batch, int64_t n) {
   sample.host += n * batch.strides[0] * batch.item;
   sample.dims[0] = 1;
   return sample;
+}
+
+aclnnStatus readSizes(aclOpExecutor &executor, const char *name, const void *array, int32_t dims, int64_t least,
+                      int64_t *sizes) {
+  const aclIntArray *values = static_cast<const aclIntArray *>(array);
+  if (values->size != static_cast<uint64_t>(dims)) {
+    return refuse(executor, "%s has %llu elements, expected %d", name, static_cast<unsigned long long>(values->size),
+                  dims);
+  }
+  for (int32_t i = 0; i < dims; ++i) {
+    if (values->items[i] < least || values->items[i] > INT32_MAX) {
+      return refuse(executor, "%s is %lld in dimension %d, expected %lld or more", name,
+                    static_cast<long long>(values->items[i]), i, static_cast<long long>(least));
+    }
+    sizes[i] = values->items[i];
+  }
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus takeSgemm(aclOpExecutor &executor) {
+  if (simNullKernels()) return ACLNN_SUCCESS;
+  const char *reason;
+  executor.kernel = reinterpret_cast<const void *>(loadSgemm(&reason));
+  if (executor.kernel != nullptr) return ACLNN_SUCCESS;
+  return simFail(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "EZ9999", "%s: %s", executor.op->name, reason);
+}
+
+namespace {
+
+enum { kInput, kWeight, kBias, kOutput };
+
+/* Which of the two sides is the image that windows slide over: the input, or the output of the transposed one. */
+Window windowOf(const aclOpExecutor &executor) {
+  const bool transposed = executor.attributes[kTransposed] != 0;
+  return convolutionWindow(executor, executor.operands[transposed ? kOutput : kInput],
+                           executor.operands[transposed ? kInput : kOutput], executor.operands[kWeight]);
 }
 
 /* Floats in the workspace: weight, bias, input and output of one sample, columns of one group. */
@@ -120,24 +143,6 @@ aclError runConvolution(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
-/* Three numbers from an array of one for each dimension. */
-aclnnStatus readSizes(aclOpExecutor &executor, const char *name, const void *array, int32_t dims, int64_t least,
-                      int64_t *sizes) {
-  const aclIntArray *values = static_cast<const aclIntArray *>(array);
-  if (values->size != static_cast<uint64_t>(dims)) {
-    return refuse(executor, "%s has %llu elements, expected %d", name, static_cast<unsigned long long>(values->size),
-                  dims);
-  }
-  for (int32_t i = 0; i < dims; ++i) {
-    if (values->items[i] < least || values->items[i] > INT32_MAX) {
-      return refuse(executor, "%s is %lld in dimension %d, expected %lld or more", name,
-                    static_cast<long long>(values->items[i]), i, static_cast<long long>(least));
-    }
-    sizes[i] = values->items[i];
-  }
-  return ACLNN_SUCCESS;
-}
-
 /* Groups, channels and ranks. */
 aclnnStatus checkChannels(const aclOpExecutor &executor, int64_t groups, bool transposed, int64_t *out_channels) {
   const Operand &input = executor.operands[kInput], &weight = executor.operands[kWeight];
@@ -185,11 +190,7 @@ aclnnStatus planWorkspace(aclOpExecutor &executor) {
       return refuse(executor, "a sample of %lld elements is too large", static_cast<long long>(room));
   }
   executor.workspace_size = roundUp(static_cast<uint64_t>(rooms.total()) * sizeof(float));
-  if (simNullKernels()) return ACLNN_SUCCESS;
-  const char *reason;
-  executor.kernel = reinterpret_cast<const void *>(loadSgemm(&reason));
-  if (executor.kernel != nullptr) return ACLNN_SUCCESS;
-  return simFail(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "EZ9999", "%s: %s", executor.op->name, reason);
+  return takeSgemm(executor);
 }
 
 /* input, weight, bias, stride, padding, dilation, transposed, outputPadding, groups, output, cubeMathType */

@@ -1,0 +1,24 @@
+/* aclnnUpsampleLinear1d, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_UPSAMPLE_LINEAR1D_H_
+#define MINDTORCH_ACLNNOP_ACLNN_UPSAMPLE_LINEAR1D_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnUpsampleLinear1dGetWorkspaceSize(
+    const aclTensor *self,
+    const aclIntArray *outputSize,
+    const bool alignCorners,
+    const double scale,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnUpsampleLinear1d(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,22 @@
+/* aclnnUpsampleNearest1d, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_UPSAMPLE_NEAREST1D_H_
+#define MINDTORCH_ACLNNOP_ACLNN_UPSAMPLE_NEAREST1D_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnUpsampleNearest1dGetWorkspaceSize(
+    const aclTensor *self,
+    const aclIntArray *outputSize,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnUpsampleNearest1d(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,164 @@
+"""Resampling over NumPy: upsampling, averages over windows, reflection and replication padding.
+
+Along each dimension a result is a weighted sum of a few elements of the image. A rule gives them as two arrays of shape
+(taps, places): indices and weights. A weight of 0 says that the tap does not count, whatever the element is.
+"""
+import numpy as np
+
+
+def _step(image, places, aligned, scale, real):
+    """Image elements per place, in the precision `real`, in which torch finds positions."""
+    if aligned:
+        return real(image - 1) / real(places - 1) if places > 1 else real(0)
+    return real(1 / scale) if scale else real(image) / real(places)
+
+
+def _whole(indices):
+    return indices.astype(np.int64)[None], np.ones((1, len(indices)))
+
+
+def nearest(image, places, aligned, scale, real):
+    at = np.floor(np.arange(places, dtype=real) * _step(image, places, aligned, scale, real))
+    return _whole(np.minimum(at, image - 1))
+
+
+def nearest_exact(image, places, aligned, scale, real):
+    at = np.floor((np.arange(places, dtype=real) + real(0.5)) * _step(image, places, aligned, scale, real))
+    return _whole(np.minimum(at, image - 1))
+
+
+def _positions(image, places, aligned, scale, real):
+    step, place = _step(image, places, aligned, scale, real), np.arange(places, dtype=real)
+    return place * step if aligned else (place + real(0.5)) * step - real(0.5)
+
+
+def linear(image, places, aligned, scale, real):
+    at = np.maximum(_positions(image, places, aligned, scale, real), real(0))
+    below = np.minimum(at.astype(np.int64), image - 1)
+    share = np.clip(at - below.astype(real), 0, 1)
+    return np.stack([below, np.minimum(below + 1, image - 1)]), np.stack([1 - share, share])
+
+
+def cubic(image, places, aligned, scale, real):
+    """Cubic convolution with A = -0.75 over four elements."""
+    at = _positions(image, places, aligned, scale, real)
+    below = np.floor(at)
+    offsets = np.arange(-1, 3)[:, None]
+    x = np.abs((at - below)[None].astype(np.float64) - offsets)
+    near, far = (1.25 * x - 2.25) * x * x + 1, ((-0.75 * x + 3.75) * x - 6) * x + 3
+    return np.clip(below.astype(np.int64) + offsets, 0, image - 1), np.where(x <= 1, near, far)
+
+
+def _spans(first, last, share):
+    """Elements from `first` to before `last`, each with the weight `share`."""
+    taps = np.arange(max(int(np.max(last - first, initial=0)), 1))[:, None]
+    inside = first + taps < last
+    return np.where(inside, first + taps, 0), np.where(inside, share, 0.0)
+
+
+def area(image, places, aligned, scale, real):
+    place = np.arange(places)
+    first, last = place * image // places, -((place + 1) * image // -places)
+    return _spans(first, last, 1 / (last - first))
+
+
+def _window(kernel, stride, padding, count_padding, divisor):
+    def rule(image, places, aligned, scale, real):
+        start = np.arange(places) * stride - padding
+        first, last = np.maximum(start, 0), np.minimum(start + kernel, image)
+        size = np.minimum(start + kernel, image + padding) - start if count_padding else last - first
+        return _spans(first, last, 1 / (np.maximum(size, 1) if divisor is None else np.full(places, divisor)))
+    return rule
+
+
+def replicate(before):
+    return lambda image, places, aligned, scale, real: _whole(np.clip(np.arange(places) - before, 0, image - 1))
+
+
+def reflect(before):
+    def rule(image, places, aligned, scale, real):
+        at = np.abs(np.arange(places) - before)
+        return _whole(np.where(at < image, at, 2 * (image - 1) - at))
+    return rule
+
+
+def _gather(x, axis, taps):
+    """The weighted sum along one dimension."""
+    indices, weights = taps
+    shape = [1] * x.ndim
+    shape[axis] = -1
+    if len(indices) == 1 and np.all(weights == 1):
+        return np.take(x, indices[0], axis)
+    total = 0
+    for index, weight in zip(indices, weights, strict=True):
+        part = np.take(x, index, axis) * weight.astype(x.dtype).reshape(shape)
+        total = total + (part if np.all(weight) else np.where((weight != 0).reshape(shape), part, 0))
+    return total
+
+
+def _scatter(grad, axis, taps, image):
+    """The adjoint: a product with the matrix that the taps spell out."""
+    indices, weights = taps
+    matrix = np.zeros((image, indices.shape[1]), grad.dtype)
+    np.add.at(matrix, (indices, np.broadcast_to(np.arange(indices.shape[1]), indices.shape)), weights)
+    return np.moveaxis(np.matmul(np.moveaxis(grad, axis, -1), matrix.T), -1, axis)
+
+
+def _forward(x, sizes, rules, aligned=False, scales=(None, None, None)):
+    """The last dimensions, each by its rule, in other sizes."""
+    for axis, size, rule, scale in zip(range(-len(sizes), 0), sizes, rules, scales, strict=False):
+        x = _gather(x, axis, rule(x.shape[axis], size, aligned, scale, x.dtype.type))
+    return x
+
+
+def _backward(grad, sizes, rules, aligned=False, scales=(None, None, None)):
+    for axis, size, rule, scale in zip(range(-len(sizes), 0), sizes, rules, scales, strict=False):
+        grad = _scatter(grad, axis, rule(size, grad.shape[axis], aligned, scale, grad.dtype.type), size)
+    return grad
+
+
+def resize(x, sizes, rule, aligned, scales):
+    return _forward(x, sizes, [rule] * len(sizes), aligned, scales)
+
+
+def resize_backward(grad, input_size, rule, aligned, scales, dims=None):
+    dims = dims or len(input_size) - 2
+    return _backward(grad, input_size[-dims:], [rule] * dims, aligned, scales)
+
+
+def _window_rules(kernel, stride, padding, count_padding, divisor):
+    divisors = [None] * len(kernel) if divisor is None else [divisor[0], *[1] * (len(kernel) - 1)]
+    return [_window(k, s, p, count_padding, d) for k, s, p, d in zip(kernel, stride, padding, divisors, strict=True)]
+
+
+def average(x, shape, kernel, stride, padding, count_padding, divisor):
+    return _forward(x, shape[-len(kernel):], _window_rules(kernel, stride, padding, count_padding, divisor))
+
+
+def average_backward(grad, shape, kernel, stride, padding, count_padding, divisor):
+    return _backward(grad, shape[-len(kernel):], _window_rules(kernel, stride, padding, count_padding, divisor))
+
+
+def _pad_rules(padding, rule):
+    return [rule(before) for before in padding[-2::-2]]
+
+
+def pad(x, padding, rule):
+    dims = len(padding) // 2
+    sizes = [x.shape[i - dims] + padding[-2 - 2 * i] + padding[-1 - 2 * i] for i in range(dims)]
+    return _forward(x, sizes, _pad_rules(padding, rule))
+
+
+def pad_backward(grad, shape, padding, rule):
+    dims = len(padding) // 2
+    return _backward(grad, shape[-dims:], _pad_rules(padding, rule))
+
+
+def pad_constant(x, padding, value):
+    """Negative padding takes elements away."""
+    pairs = [(0, 0)] * (x.ndim - len(padding or ()) // 2) + [
+        (padding[i], padding[i + 1]) for i in range(len(padding or ()) - 2, -1, -2)]
+    kept = tuple(slice(max(-before, 0), size - max(-after, 0)) for size, (before, after) in
+                 zip(x.shape, pairs, strict=True))
+    grown = [(max(before, 0), max(after, 0)) for before, after in pairs]
+    return np.pad(x[kept], grown, constant_values=value)

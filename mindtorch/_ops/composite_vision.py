@@ -1,0 +1,164 @@
+"""Pooling and rearranging functions of the torch namespace."""
+from mindtorch._core._gen.namespace import ATEN as _ATEN
+from mindtorch._ops.composite import _require_tensors
+
+
+def pool_sizes(value, dims, function, argument):
+    """A number, or a list of one or of `dims` numbers, as a list of `dims`."""
+    if isinstance(value, int):
+        return [value] * dims
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"{function}(): argument '{argument}' must be tuple of ints, not {type(value).__name__}")
+    values = list(value)
+    if len(values) not in (1, dims):
+        what = "a single int, or a tuple of two ints" if dims == 2 else "a single int, or a tuple of three ints"
+        raise RuntimeError(f"{function}: {argument} must either be {what}" if dims > 1 else
+                           f"{function}() {argument} must be an int or int list of size 1 but got size {len(values)}")
+    return values * dims if len(values) == 1 else values
+
+
+def _windows(function, dims, kernel_size, stride, *others):
+    kernel = pool_sizes(kernel_size, dims, function, "kernel_size")
+    stride = kernel if stride is None or (not isinstance(stride, int) and not len(stride)) else \
+        pool_sizes(stride, dims, function, "stride")
+    return [kernel, stride, *(pool_sizes(value, dims, function, name) for name, value in others)]
+
+
+def _require_line(input, function):
+    if input.dim() not in (2, 3):
+        raise RuntimeError(f"{function}() Expected 2D or 3D input tensor, but got {list(input.shape)}")
+
+
+def max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode):
+    """Values and indices of maximum pooling in one to three dimensions."""
+    function = f"max_pool{dims}d"
+    _require_tensors(function, input=input)
+    sizes = _windows(function, dims, kernel_size, stride, ("padding", padding), ("dilation", dilation))
+    if dims > 1:
+        return _ATEN[f"{function}_with_indices"](input, *sizes, ceil_mode)
+    _require_line(input, function)
+    lines = [[1, *sizes[0]], [1, *sizes[1]], [0, *sizes[2]], [1, *sizes[3]]]
+    values, indices = _ATEN["max_pool2d_with_indices"](input.unsqueeze(-2), *lines, ceil_mode)
+    return values.squeeze(-2), indices.squeeze(-2)
+
+
+def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    """The maximum of each window along the last dimension."""
+    return max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+
+def max_pool1d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    """max_pool1d, and where each maximum stands."""
+    return max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    """The maximum of each window of the last two dimensions."""
+    return max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+
+def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    """The maximum of each window of the last three dimensions."""
+    return max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+
+def avg_pool(dims, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override=None):
+    """Averages of windows in one to three dimensions."""
+    function = f"avg_pool{dims}d"
+    _require_tensors(function, input=input)
+    kernel, stride, padding = _windows(function, dims, kernel_size, stride, ("padding", padding))
+    if divisor_override == 0:
+        raise RuntimeError("divisor must be not zero")
+    if dims > 1:
+        return _ATEN[function](input, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    _require_line(input, function)
+    return _ATEN["avg_pool2d"](input.unsqueeze(-2), [1, *kernel], [1, *stride], [0, *padding], ceil_mode,
+                               count_include_pad).squeeze(-2)
+
+
+def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+    """The average of each window along the last dimension."""
+    return avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+
+def adaptive_sizes(function, dims, input, output_size):
+    """The output's size in numbers: None keeps the input's."""
+    _require_tensors(function, input=input)
+    sizes = [output_size] * dims if output_size is None or isinstance(output_size, int) else list(output_size)
+    if len(sizes) != dims:
+        raise RuntimeError(f"{function}: output_size must be {dims}")
+    return [input.shape[i - dims] if size is None else size for i, size in enumerate(sizes)]
+
+
+def adaptive_avg_pool1d(input, output_size):
+    """Averages over `output_size` windows of nearly equal sizes that cover the last dimension."""
+    sizes = adaptive_sizes("adaptive_avg_pool1d", 1, input, output_size)
+    _require_line(input, "adaptive_avg_pool1d")
+    return _ATEN["_adaptive_avg_pool2d"](input.unsqueeze(-2), [1, *sizes]).squeeze(-2)
+
+
+def adaptive_max_pool1d(input, output_size):
+    """Maxima and indices over `output_size` windows of nearly equal sizes that cover the last dimension."""
+    sizes = adaptive_sizes("adaptive_max_pool1d", 1, input, output_size)
+    _require_line(input, "adaptive_max_pool1d")
+    values, indices = _ATEN["adaptive_max_pool2d"](input.unsqueeze(-2), [1, *sizes])
+    return values.squeeze(-2), indices.squeeze(-2)
+
+
+def pixel_shuffle(input, upscale_factor):
+    """(..., C * r * r, H, W) -> (..., C, H * r, W * r)."""
+    _require_tensors("pixel_shuffle", input=input)
+    if input.dim() < 3:
+        raise RuntimeError("pixel_shuffle expects input to have at least 3 dimensions, but got input with "
+                           f"{input.dim()} dimension(s)")
+    if upscale_factor <= 0:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {upscale_factor}")
+    r = upscale_factor
+    *lead, channels, height, width = input.shape
+    if channels % (r * r):
+        raise RuntimeError("pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
+                           f"upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}")
+    n = len(lead)
+    parts = input.reshape(*lead, channels // (r * r), r, r, height, width)
+    turned = parts.permute(*range(n + 1), n + 3, n + 1, n + 4, n + 2)
+    return turned.reshape(*lead, channels // (r * r), height * r, width * r)
+
+
+def pixel_unshuffle(input, downscale_factor):
+    """(..., C, H * r, W * r) -> (..., C * r * r, H, W)."""
+    _require_tensors("pixel_unshuffle", input=input)
+    if input.dim() < 3:
+        raise RuntimeError("pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
+                           f"{input.dim()} dimension(s)")
+    if downscale_factor <= 0:
+        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {downscale_factor}")
+    r = downscale_factor
+    *lead, channels, height, width = input.shape
+    for name, place, size in (("height", -2, height), ("width", -1, width)):
+        if size % r:
+            raise RuntimeError(f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
+                               f"input.size({place})={size} is not divisible by {r}")
+    n = len(lead)
+    parts = input.reshape(*lead, channels, height // r, r, width // r, r)
+    turned = parts.permute(*range(n + 1), n + 2, n + 4, n + 1, n + 3)
+    return turned.reshape(*lead, channels * r * r, height // r, width // r)
+
+
+def channel_shuffle(input, groups):
+    """Channels dealt out: (N, g * c, ...) is seen as (N, g, c, ...) and becomes (N, c * g, ...)."""
+    _require_tensors("channel_shuffle", input=input)
+    if input.dim() < 3:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+    if groups <= 0:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    if input.shape[1] % groups:
+        raise RuntimeError("Number of channels must be divisible by groups. Got "
+                           f"{input.shape[1]} channels and {groups} groups.")
+    dealt = input.reshape(input.shape[0], groups, -1, *input.shape[2:]).transpose(1, 2)
+    return dealt.reshape(input.shape)
+
+
+FUNCTIONS = {function.__name__: function for function in (
+    max_pool1d, max_pool1d_with_indices, max_pool2d, max_pool3d, avg_pool1d, adaptive_avg_pool1d, adaptive_max_pool1d,
+    pixel_shuffle, pixel_unshuffle, channel_shuffle)}
+METHODS = {}

@@ -1,0 +1,219 @@
+/* The gradients of a convolution, each where the mask asks for it. With windows as columns: the image's gradient is
+ * weight^T * places put back, the places' gradient weight * columns, the weight's places * columns^T. */
+#include "opapi/kernels/convolution.h"
+
+namespace sim {
+namespace {
+
+enum { kGrad, kInput, kWeight, kGradInput, kGradWeight, kGradBias };
+constexpr int kMask = kDilation + 3;
+
+struct Sides {
+  int image, places; /* operands: which of gradient and input the windows slide over */
+};
+
+Sides sidesOf(const aclOpExecutor &executor) {
+  return executor.attributes[kTransposed] ? Sides{kGrad, kInput} : Sides{kInput, kGrad};
+}
+
+Window windowOf(const aclOpExecutor &executor) {
+  const Sides sides = sidesOf(executor);
+  return convolutionWindow(executor, executor.operands[sides.image], executor.operands[sides.places],
+                           executor.operands[kWeight]);
+}
+
+bool wanted(const aclOpExecutor &executor, int result) {
+  return (executor.attributes[kMask] >> (result - kGradInput) & 1) != 0;
+}
+
+/* Floats in the workspace: weight and its gradient, one sample of each side and of the input's gradient, columns of
+ * one group. */
+struct Rooms {
+  int64_t weight, image, places, input, columns;
+  int64_t total() const { return 2 * weight + image + places + input + columns; }
+};
+
+Rooms roomsOf(const aclOpExecutor &executor, const Window &window) {
+  const Sides sides = sidesOf(executor);
+  const int64_t image = executor.operands[sides.image].dims[1] * window.imageSize();
+  const int64_t places = executor.operands[sides.places].dims[1] * window.placeCount();
+  return {executor.operands[kWeight].count, image, places, executor.attributes[kTransposed] ? places : image,
+          executor.operands[sides.image].dims[1] / executor.attributes[kGroups] * window.kernelSize() *
+              window.placeCount()};
+}
+
+struct Buffers {
+  float *weight, *grad_weight, *image, *places, *grad_input, *columns;
+};
+
+Buffers buffersOf(const aclOpExecutor &executor, const Rooms &rooms) {
+  Buffers b;
+  b.weight = reinterpret_cast<float *>(executor.workspace);
+  b.grad_weight = b.weight + rooms.weight;
+  b.image = b.grad_weight + rooms.weight;
+  b.places = b.image + rooms.image;
+  b.grad_input = b.places + rooms.places;
+  b.columns = b.grad_input + rooms.input;
+  return b;
+}
+
+void oneGroup(const aclOpExecutor &executor, const Window &window, const Buffers &b, int64_t group) {
+  const Sgemm sgemm = reinterpret_cast<Sgemm>(const_cast<void *>(executor.kernel));
+  const Sides sides = sidesOf(executor);
+  const int64_t groups = executor.attributes[kGroups];
+  const int64_t image_channels = executor.operands[sides.image].dims[1] / groups;
+  const int rows = static_cast<int>(executor.operands[sides.places].dims[1] / groups);
+  const int inner = static_cast<int>(image_channels * window.kernelSize());
+  const int places = static_cast<int>(window.placeCount());
+  const bool transposed = executor.attributes[kTransposed] != 0;
+  const int64_t weights = int64_t{rows} * inner;
+  const float *weight = b.weight + group * weights, *at_places = b.places + group * rows * int64_t{places};
+  if (wanted(executor, kGradWeight) || (transposed && wanted(executor, kGradInput))) {
+    imageToColumns(b.image + group * image_channels * window.imageSize(), image_channels, window, b.columns);
+  }
+  if (wanted(executor, kGradWeight)) {
+    sgemm(kRowMajor, kNoTranspose, kTranspose, rows, inner, places, 1.0f, at_places, places, b.columns, places, 1.0f,
+          b.grad_weight + group * weights, inner);
+  }
+  if (!wanted(executor, kGradInput)) return;
+  if (transposed) {
+    sgemm(kRowMajor, kNoTranspose, kNoTranspose, rows, places, inner, 1.0f, weight, inner, b.columns, places, 0.0f,
+          b.grad_input + group * rows * int64_t{places}, places);
+  } else {
+    sgemm(kRowMajor, kTranspose, kNoTranspose, inner, places, rows, 1.0f, weight, inner, at_places, places, 0.0f,
+          b.columns, places);
+    columnsToImage(b.columns, image_channels, window, b.grad_input + group * image_channels * window.imageSize());
+  }
+}
+
+/* The bias reaches every place of its channel. */
+void sumOverPlaces(const aclOpExecutor &executor) {
+  const Operand &grad = executor.operands[kGrad], &out = executor.operands[kGradBias];
+  const StoreRow store = storeRow(out.type, kF64);
+  for (int64_t c = 0; c < grad.dims[1]; ++c) {
+    Operand channel = grad;
+    channel.host += c * grad.strides[1] * grad.item;
+    channel.dims[1] = 1;
+    channel.compute = kF64;
+    const int64_t count = grad.count / grad.dims[1];
+    Cursor cursor(channel);
+    double buffer[kBlock], sum = 0.0;
+    for (int64_t done = 0; done < count; done += kBlock) {
+      const int64_t block = std::min(kBlock, count - done);
+      const double *values = static_cast<const double *>(cursor.read(buffer, block));
+      for (int64_t i = 0; i < block; ++i) sum += values[i];
+    }
+    store(&sum, out.host + c * out.strides[0] * out.item, 0, 1);
+  }
+}
+
+aclError runBackward(const aclOpExecutor &executor) {
+  const Operand &input = executor.operands[kInput], &weight = executor.operands[kWeight];
+  const Sides sides = sidesOf(executor);
+  const Window window = windowOf(executor);
+  const Rooms rooms = roomsOf(executor, window);
+  const Buffers b = buffersOf(executor, rooms);
+  copyPlain(weight, b.weight, true);
+  std::fill_n(b.grad_weight, rooms.weight, 0.0f);
+  for (int64_t n = 0; n < input.dims[0]; ++n) {
+    copyPlain(sampleOf(executor.operands[sides.image], n), b.image, true);
+    copyPlain(sampleOf(executor.operands[sides.places], n), b.places, true);
+    std::fill_n(b.grad_input, rooms.input, 0.0f);
+    for (int64_t g = 0; g < executor.attributes[kGroups]; ++g) oneGroup(executor, window, b, g);
+    if (wanted(executor, kGradInput)) copyPlain(sampleOf(executor.operands[kGradInput], n), b.grad_input, false);
+  }
+  if (wanted(executor, kGradWeight)) copyPlain(executor.operands[kGradWeight], b.grad_weight, false);
+  if (wanted(executor, kGradBias)) sumOverPlaces(executor);
+  return ACL_SUCCESS;
+}
+
+/* A result that is asked for has the shape of what it is the gradient of; one that is not may be NULL. */
+aclnnStatus checkResults(aclOpExecutor &executor, const aclBoolArray *mask) {
+  if (mask->size != 3) {
+    return refuse(executor, "outputMask has %llu elements, expected 3", static_cast<unsigned long long>(mask->size));
+  }
+  Shape shapes[3] = {shapeOf(executor.operands[kInput]), shapeOf(executor.operands[kWeight]), {}};
+  shapes[2].rank = 1;
+  shapes[2].dims[0] = executor.operands[kGrad].dims[1];
+  for (int i = 0; i < 3; ++i) {
+    if (!mask->items[i]) continue;
+    const Operand &result = executor.operands[static_cast<uint32_t>(kGradInput + i)];
+    if (result.tensor == nullptr) return refuse(executor, "result %d is NULL, but outputMask asks for it", i);
+    aclnnStatus status = requireShape(executor, result, shapes[i]);
+    if (status == ACLNN_SUCCESS) status = requireCast(executor, executor.operands[kGrad].type, result);
+    if (status != ACLNN_SUCCESS) return status;
+    executor.attributes[kMask] |= int64_t{1} << i;
+  }
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus checkSides(const aclOpExecutor &executor) {
+  const Operand &grad = executor.operands[kGrad], &input = executor.operands[kInput];
+  const Operand &weight = executor.operands[kWeight];
+  const Sides sides = sidesOf(executor);
+  const int64_t groups = executor.attributes[kGroups];
+  if (grad.rank != weight.rank || input.rank != weight.rank || weight.rank < 3 || weight.rank > 5) {
+    return refuse(executor, "gradOutput, input and weight have %d, %d and %d dimensions, expected 3 to 5, equally many",
+                  grad.rank, input.rank, weight.rank);
+  }
+  const Operand &image = executor.operands[sides.image], &places = executor.operands[sides.places];
+  if (groups < 1 || places.dims[1] != weight.dims[0] || image.dims[1] != weight.dims[1] * groups ||
+      weight.dims[0] % groups != 0) {
+    return refuse(executor, "the channels do not fit: %lld and %lld, a weight of (%lld, %lld, ...), %lld groups",
+                  static_cast<long long>(image.dims[1]), static_cast<long long>(places.dims[1]),
+                  static_cast<long long>(weight.dims[0]), static_cast<long long>(weight.dims[1]),
+                  static_cast<long long>(groups));
+  }
+  if (grad.dims[0] == input.dims[0]) return ACLNN_SUCCESS;
+  return refuse(executor, "gradOutput has %lld samples, input has %lld", static_cast<long long>(grad.dims[0]),
+                static_cast<long long>(input.dims[0]));
+}
+
+/* As many places as the windows have along the image. */
+aclnnStatus checkPlaces(const aclOpExecutor &executor) {
+  const Window w = windowOf(executor);
+  for (int i = 0; i < 3; ++i) {
+    const int64_t room = w.image[i] + 2 * w.padding[i] - w.dilation[i] * (w.kernel[i] - 1) - 1;
+    const int64_t fit = room < 0 ? 0 : room / w.stride[i] + 1;
+    /* The output padding of a transposed convolution may hold further windows. */
+    if (fit == w.places[i] || (executor.attributes[kTransposed] && fit > w.places[i])) continue;
+    return refuse(executor, "%lld places do not fit an image of size %lld", static_cast<long long>(w.places[i]),
+                  static_cast<long long>(w.image[i]));
+  }
+  return ACLNN_SUCCESS;
+}
+
+/* gradOutput, input, weight, biasSizes, stride, padding, dilation, transposed, outputPadding, groups, outputMask,
+ * cubeMathType, gradInput, gradWeight, gradBias */
+aclnnStatus prepareBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const int32_t dims = executor.operands[kWeight].rank - 2;
+  int64_t *attributes = executor.attributes;
+  attributes[kGroups] = arguments[9].integer;
+  attributes[kTransposed] = arguments[7].integer != 0;
+  attributes[kMask] = 0;
+  aclnnStatus status = checkSides(executor);
+  const auto read = [&](const char *name, int argument, int64_t least, int64_t *sizes) {
+    if (status == ACLNN_SUCCESS) status = readSizes(executor, name, arguments[argument].pointer, dims, least, sizes);
+  };
+  read("stride", 4, 1, attributes + kStride);
+  read("padding", 5, 0, attributes + kPadding);
+  read("dilation", 6, 1, attributes + kDilation);
+  if (status == ACLNN_SUCCESS) status = checkPlaces(executor);
+  if (status == ACLNN_SUCCESS)
+    status = checkResults(executor, static_cast<const aclBoolArray *>(arguments[10].pointer));
+  if (status != ACLNN_SUCCESS) return status;
+  executor.run = runBackward;
+  const Rooms rooms = roomsOf(executor, windowOf(executor));
+  for (int64_t room : {rooms.weight, rooms.image, rooms.places, rooms.columns}) {
+    if (room > INT32_MAX)
+      return refuse(executor, "a sample of %lld elements is too large", static_cast<long long>(room));
+  }
+  executor.workspace_size = roundUp(static_cast<uint64_t>(rooms.total()) * sizeof(float));
+  return takeSgemm(executor);
+}
+
+}  // namespace
+
+SIM_OP(aclnnConvolutionBackward, prepareBackward, nullptr, 0)
+
+}  // namespace sim

@@ -1,0 +1,224 @@
+/* Maximum pooling with the flat index of each window's first maximum, over fixed and adaptive windows, and gradients.
+ */
+#include "opapi/kernels/planes.h"
+
+namespace sim {
+namespace {
+
+enum Attribute { kDims, kKernel, kStride = kKernel + 3, kPadding = kStride + 3, kDilation = kPadding + 3 };
+
+/* Elements of the image that one window sees along one dimension: first, first + step, ... before last. */
+struct Span {
+  int64_t first, last, step;
+};
+using SpanRule = Span (*)(const aclOpExecutor &, int axis, int64_t image, int64_t places, int64_t place);
+
+Span fixedSpan(const aclOpExecutor &executor, int axis, int64_t image, int64_t, int64_t place) {
+  const int64_t *attributes = executor.attributes;
+  const int64_t step = attributes[kDilation + axis];
+  const int64_t start = place * attributes[kStride + axis] - attributes[kPadding + axis];
+  const int64_t last = std::min(start + (attributes[kKernel + axis] - 1) * step + 1, image);
+  return {start < 0 ? start + (-start + step - 1) / step * step : start, last, step};
+}
+
+Span adaptiveSpan(const aclOpExecutor &, int, int64_t image, int64_t places, int64_t place) {
+  return {place * image / places, ((place + 1) * image + places - 1) / places, 1};
+}
+
+struct Pool {
+  SpanRule rule;
+  int dims;
+};
+
+struct Sizes {
+  int64_t image[3], places[3];
+  int64_t imageSize() const { return image[0] * image[1] * image[2]; }
+  int64_t placeCount() const { return places[0] * places[1] * places[2]; }
+};
+
+Sizes sizesOf(const Operand &image, const Operand &places, int dims) {
+  Sizes sizes;
+  for (int i = 0; i < 3; ++i) {
+    sizes.image[i] = planeSize(image, dims, i - (3 - dims));
+    sizes.places[i] = planeSize(places, dims, i - (3 - dims));
+  }
+  return sizes;
+}
+
+Span spanOf(const aclOpExecutor &executor, const Sizes &sizes, int i, int64_t place) {
+  const Pool &pool = *static_cast<const Pool *>(executor.kernel);
+  const int axis = i - (3 - pool.dims);
+  return axis < 0 ? Span{0, 1, 1} : pool.rule(executor, axis, sizes.image[i], sizes.places[i], place);
+}
+
+void poolPlane(const aclOpExecutor &executor, const Sizes &s, const double *image, double *values, int64_t *indices) {
+  for (int64_t z = 0; z < s.places[0]; ++z) {
+    const Span depth = spanOf(executor, s, 0, z);
+    for (int64_t y = 0; y < s.places[1]; ++y) {
+      const Span height = spanOf(executor, s, 1, y);
+      for (int64_t x = 0; x < s.places[2]; ++x, ++values, ++indices) {
+        const Span width = spanOf(executor, s, 2, x);
+        int64_t best = -1;
+        for (int64_t i = depth.first; i < depth.last; i += depth.step) {
+          for (int64_t j = height.first; j < height.last; j += height.step) {
+            for (int64_t k = width.first; k < width.last; k += width.step) {
+              const int64_t at = (i * s.image[1] + j) * s.image[2] + k;
+              if (best < 0 || image[at] > image[best] || (isNan(image[at]) && !isNan(image[best]))) best = at;
+            }
+          }
+        }
+        *indices = best;
+        *values = best < 0 ? -std::numeric_limits<double>::infinity() : image[best];
+      }
+    }
+  }
+}
+
+Operand as(Operand operand, Compute compute) {
+  operand.compute = compute;
+  return operand;
+}
+
+aclError runPool(const aclOpExecutor &executor) {
+  const int dims = static_cast<const Pool *>(executor.kernel)->dims;
+  const Operand &image = executor.operands[0], &places = executor.operands[1];
+  const Sizes sizes = sizesOf(image, places, dims);
+  double *plane = reinterpret_cast<double *>(executor.workspace), *values = plane + sizes.imageSize();
+  int64_t *indices = reinterpret_cast<int64_t *>(values + sizes.placeCount());
+  Planes from(as(image, kF64), dims), to(as(places, kF64), dims), where(as(executor.operands[2], kI64), dims);
+  for (int64_t i = planeCount(image, dims); i-- > 0; from.next(), to.next(), where.next()) {
+    from.read(plane);
+    poolPlane(executor, sizes, plane, values, indices);
+    to.write(values);
+    where.write(indices);
+  }
+  return ACL_SUCCESS;
+}
+
+/* gradOutput, self, indices, ..., gradInput: each gradient is added where its maximum was. */
+aclError runBackward(const aclOpExecutor &executor) {
+  const int dims = static_cast<const Pool *>(executor.kernel)->dims;
+  const Operand &grad = executor.operands[0], &image = executor.operands[3];
+  const Sizes sizes = sizesOf(image, grad, dims);
+  double *plane = reinterpret_cast<double *>(executor.workspace), *values = plane + sizes.imageSize();
+  int64_t *indices = reinterpret_cast<int64_t *>(values + sizes.placeCount());
+  Planes to(as(image, kF64), dims), from(as(grad, kF64), dims), where(as(executor.operands[2], kI64), dims);
+  for (int64_t i = planeCount(image, dims); i-- > 0; from.next(), to.next(), where.next()) {
+    from.read(values);
+    where.read(indices);
+    std::fill_n(plane, sizes.imageSize(), 0.0);
+    for (int64_t p = 0; p < sizes.placeCount(); ++p) {
+      if (indices[p] < 0 || indices[p] >= sizes.imageSize()) return ACL_ERROR_RT_AICORE_EXCEPTION;
+      plane[indices[p]] += values[p];
+    }
+    to.write(plane);
+  }
+  return ACL_SUCCESS;
+}
+
+aclnnStatus requirePlaces(const aclOpExecutor &executor, const Operand &image, const int64_t *sizes, int dims,
+                          const Operand &places, const Operand &indices) {
+  Shape shape = shapeOf(image);
+  if (image.rank != dims + 1 && image.rank != dims + 2) {
+    return refuse(executor, "an image of %d dimensions, expected %d or %d", image.rank, dims + 1, dims + 2);
+  }
+  for (int i = 0; i < dims; ++i) shape.dims[shape.rank - dims + i] = sizes[i];
+  aclnnStatus status = requireShape(executor, places, shape);
+  return status == ACLNN_SUCCESS ? requireShape(executor, indices, shape) : status;
+}
+
+aclnnStatus finish(aclOpExecutor &executor, const OpBody &body, const Operand &image, const Operand &places,
+                   aclError (*run)(const aclOpExecutor &)) {
+  executor.kernel = body.kernel;
+  executor.run = run;
+  const Sizes sizes = sizesOf(image, places, static_cast<const Pool *>(body.kernel)->dims);
+  const int64_t elements = sizes.imageSize() + 2 * sizes.placeCount();
+  if (firstOut(executor).count > 0) executor.workspace_size = roundUp(static_cast<uint64_t>(elements) * 8);
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus readArray(const aclOpExecutor &executor, const void *array, int count, int64_t least, int64_t *values) {
+  const aclIntArray *given = static_cast<const aclIntArray *>(array);
+  if (given->size != static_cast<uint64_t>(count)) {
+    return refuse(executor, "an array of %llu elements, expected %d", static_cast<unsigned long long>(given->size),
+                  count);
+  }
+  for (int i = 0; i < count; ++i) {
+    values[i] = given->items[i];
+    if (values[i] < least)
+      return refuse(executor, "%lld in an array, expected more", static_cast<long long>(values[i]));
+  }
+  return ACLNN_SUCCESS;
+}
+
+/* Kernel, stride, padding, dilation and ceilMode from the argument `at` on; the places they make. */
+aclnnStatus readWindows(aclOpExecutor &executor, const Argument *arguments, int at, int dims, const Operand &image,
+                        int64_t *sizes) {
+  int64_t *attributes = executor.attributes;
+  const int rooms[] = {kKernel, kStride, kPadding, kDilation};
+  for (int i = 0; i < 4; ++i) {
+    aclnnStatus status = readArray(executor, arguments[at + i].pointer, dims, i == 2 ? 0 : 1, attributes + rooms[i]);
+    if (status != ACLNN_SUCCESS) return status;
+  }
+  const bool ceil = arguments[at + 4].integer != 0;
+  for (int i = 0; i < dims && image.rank > dims; ++i) {
+    const int64_t stride = attributes[kStride + i], padding = attributes[kPadding + i];
+    const int64_t size = planeSize(image, dims, i);
+    const int64_t reach = attributes[kDilation + i] * (attributes[kKernel + i] - 1) + 1;
+    const int64_t room = size + 2 * padding - reach;
+    if (2 * padding > reach || room < 0) {
+      return refuse(executor, "a window that reaches %lld with a padding of %lld on an image of %lld",
+                    static_cast<long long>(reach), static_cast<long long>(padding), static_cast<long long>(size));
+    }
+    sizes[i] = (room + (ceil ? stride - 1 : 0)) / stride + 1;
+    if (ceil && (sizes[i] - 1) * stride >= size + padding) --sizes[i];
+  }
+  return ACLNN_SUCCESS;
+}
+
+/* self, kernelSize, stride, padding, dilation, ceilMode, out, indices */
+aclnnStatus preparePool(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  const int dims = static_cast<const Pool *>(body.kernel)->dims;
+  const Operand &image = executor.operands[0], &out = executor.operands[1];
+  int64_t sizes[3] = {};
+  aclnnStatus status = readWindows(executor, arguments, 1, dims, image, sizes);
+  if (status == ACLNN_SUCCESS) status = requirePlaces(executor, image, sizes, dims, out, executor.operands[2]);
+  return status == ACLNN_SUCCESS ? finish(executor, body, image, out, runPool) : status;
+}
+
+/* self, outputSize, out, indices */
+aclnnStatus prepareAdaptive(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  const int dims = static_cast<const Pool *>(body.kernel)->dims;
+  const Operand &image = executor.operands[0], &out = executor.operands[1];
+  int64_t sizes[3] = {};
+  aclnnStatus status = readArray(executor, arguments[1].pointer, dims, 0, sizes);
+  if (status == ACLNN_SUCCESS) status = requirePlaces(executor, image, sizes, dims, out, executor.operands[2]);
+  return status == ACLNN_SUCCESS ? finish(executor, body, image, out, runPool) : status;
+}
+
+/* gradOutput, self, indices, ..., gradInput */
+aclnnStatus prepareBackward(aclOpExecutor &executor, const Argument *, const OpBody &body) {
+  const Operand &grad = executor.operands[0], &image = executor.operands[1];
+  aclnnStatus status = requireShape(executor, executor.operands[2], shapeOf(grad));
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[3], shapeOf(image));
+  if (status == ACLNN_SUCCESS && grad.rank != image.rank) {
+    return refuse(executor, "gradOutput has %d dimensions, self has %d", grad.rank, image.rank);
+  }
+  return status == ACLNN_SUCCESS ? finish(executor, body, image, grad, runBackward) : status;
+}
+
+template <SpanRule Rule, int Dims>
+constexpr Pool kPool = {Rule, Dims};
+
+}  // namespace
+
+SIM_OP(aclnnMaxPool2dWithIndices, preparePool, &kPool<fixedSpan, 2>, 0)
+SIM_OP(aclnnMaxPool2dWithIndicesBackward, prepareBackward, &kPool<fixedSpan, 2>, 0)
+SIM_OP(aclnnMaxPool3dWithArgmax, preparePool, &kPool<fixedSpan, 3>, 0)
+SIM_OP(aclnnMaxPool3dWithArgmaxBackward, prepareBackward, &kPool<fixedSpan, 3>, 0)
+SIM_OP(aclnnAdaptiveMaxPool2d, prepareAdaptive, &kPool<adaptiveSpan, 2>, 0)
+SIM_OP(aclnnAdaptiveMaxPool2dBackward, prepareBackward, &kPool<adaptiveSpan, 2>, 0)
+SIM_OP(aclnnAdaptiveMaxPool3d, prepareAdaptive, &kPool<adaptiveSpan, 3>, 0)
+SIM_OP(aclnnAdaptiveMaxPool3dBackward, prepareBackward, &kPool<adaptiveSpan, 3>, 0)
+
+}  // namespace sim

@@ -1,0 +1,66 @@
+"""Attention."""
+from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.factories import arange as _arange
+from mindtorch._ops.composite import _require_tensors
+
+__all__ = ["scaled_dot_product_attention"]
+
+_matmul, _where, _softmax = _OPS["matmul"], _OPS["where"], _OPS["softmax"]
+
+
+def _check_attention(query, key, value, attn_mask, is_causal):
+    _require_tensors("scaled_dot_product_attention", query=query, key=key, value=value)
+    if not query.dtype == key.dtype == value.dtype:
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype} instead.")
+    if min(query.dim(), key.dim(), value.dim()) < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim(): "
+            f"{query.dim()}, key.dim(): {key.dim()} and value.dim(): {value.dim()} instead.")
+    if attn_mask is not None and is_causal:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+
+
+def _shared_heads(heads, query):
+    """Each head of key or value once for every head of query that shares it."""
+    times, rest = divmod(query.shape[-3], heads.shape[-3])
+    if rest:
+        raise RuntimeError("Number of heads in key and value must divide the number of heads in query")
+    shape = heads.shape
+    repeated = heads.unsqueeze(-3).expand(*shape[:-2], times, *shape[-2:])
+    return repeated.reshape(*shape[:-3], shape[-3] * times, *shape[-2:])
+
+
+def _causal(query, key):
+    """True where a key is not behind the query."""
+    rows = _arange(query.shape[-2], device=query.device).unsqueeze(1)
+    return rows >= _arange(key.shape[-2], device=query.device)
+
+
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
+                                 enable_gqa=False):
+    """softmax(query @ key.T * scale + mask) @ value, the scale being 1 / sqrt(E) where none is given.
+
+    A bool mask is True where a query may look; a query that may look nowhere gives zeros. With `enable_gqa` the heads
+    of key and value are shared by groups of query's.
+    """
+    _check_attention(query, key, value, attn_mask, is_causal)
+    if enable_gqa:
+        key, value = _shared_heads(key, query), _shared_heads(value, query)
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    scores = _matmul(query * scale, key.transpose(-2, -1))
+    allowed = _causal(query, key) if is_causal else attn_mask
+    blind = None
+    if allowed is not None:
+        scores = _where(allowed, scores, float("-inf")) if "bool" in str(allowed.dtype) else scores + allowed
+        # Rows without any key would be 0 / 0.
+        blind = (scores == float("-inf")).all(-1, keepdim=True)
+        scores = _where(blind, 0.0, scores)
+    weights = _softmax(scores, -1)
+    if blind is not None:
+        weights = _where(blind, 0.0, weights)
+    if dropout_p > 0.0:
+        from mindtorch.nn.functional import dropout
+        weights = dropout(weights, dropout_p)
+    return _matmul(weights, value)

@@ -1,0 +1,32 @@
+"""Convolutions, and windows as columns."""
+from mindtorch._core._gen.namespace import ATEN as _ATEN
+from mindtorch._ops.composite import _require_tensors
+from mindtorch._ops.composite_conv import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
+from mindtorch._ops.composite_vision import pool_sizes as _sizes
+
+__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold", "unfold"]
+
+
+def _windows(function, kernel_size, dilation, padding, stride):
+    return [_sizes(value, 2, function, name) for name, value in
+            (("kernel_size", kernel_size), ("dilation", dilation), ("padding", padding), ("stride", stride))]
+
+
+def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+    """The windows of (N, C, H, W) or (C, H, W) as columns: (N, C * kernel elements, places)."""
+    _require_tensors("unfold", input=input)
+    return _ATEN["im2col"](input, *_windows("unfold", kernel_size, dilation, padding, stride))
+
+
+def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+    """The adjoint of unfold: columns added up to an image of `output_size`."""
+    _require_tensors("fold", input=input)
+    size = _sizes(output_size, 2, "fold", "output_size")
+    return _ATEN["col2im"](input, size, *_windows("fold", kernel_size, dilation, padding, stride))

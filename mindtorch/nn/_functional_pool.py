@@ -1,0 +1,101 @@
+"""Pooling over windows, fixed and adaptive."""
+from mindtorch._core._gen.namespace import ATEN as _ATEN
+from mindtorch._ops import composite_vision as _vision
+from mindtorch._ops.composite_vision import adaptive_avg_pool1d, adaptive_sizes, avg_pool1d
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "max_pool1d",
+    "max_pool1d_with_indices",
+    "max_pool2d",
+    "max_pool2d_with_indices",
+    "max_pool3d",
+    "max_pool3d_with_indices",
+]
+
+
+def _max_pool(dims):
+    def pooled(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+        """The maximum of each window of the last dimensions; with `return_indices` also where each stands."""
+        results = _vision.max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode)
+        return results if return_indices else results[0]
+    pooled.__name__ = pooled.__qualname__ = f"max_pool{dims}d"
+    return pooled
+
+
+def _max_pool_with_indices(dims):
+    def pooled(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+        """The maximum of each window of the last dimensions, and its flat index in the image."""
+        return _vision.max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode)
+    pooled.__name__ = pooled.__qualname__ = f"max_pool{dims}d_with_indices"
+    return pooled
+
+
+max_pool1d, max_pool2d, max_pool3d = map(_max_pool, (1, 2, 3))
+max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = map(_max_pool_with_indices, (1, 2, 3))
+
+
+def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
+               divisor_override=None):
+    """The average of each window of the last two dimensions."""
+    return _vision.avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
+               divisor_override=None):
+    """The average of each window of the last three dimensions."""
+    return _vision.avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def adaptive_avg_pool2d(input, output_size):
+    """Averages over windows of nearly equal sizes that cover the image; None keeps a size."""
+    return _ATEN["_adaptive_avg_pool2d"](input, adaptive_sizes("adaptive_avg_pool2d", 2, input, output_size))
+
+
+def adaptive_avg_pool3d(input, output_size):
+    """Averages over windows of nearly equal sizes that cover the volume; None keeps a size."""
+    return _ATEN["_adaptive_avg_pool3d"](input, adaptive_sizes("adaptive_avg_pool3d", 3, input, output_size))
+
+
+def adaptive_max_pool1d_with_indices(input, output_size, return_indices=False):
+    """Maxima over windows of nearly equal sizes, and their indices."""
+    return _vision.adaptive_max_pool1d(input, output_size)
+
+
+def adaptive_max_pool2d_with_indices(input, output_size, return_indices=False):
+    """Maxima over windows of nearly equal sizes that cover the image, and their flat indices."""
+    return _ATEN["adaptive_max_pool2d"](input, adaptive_sizes("adaptive_max_pool2d", 2, input, output_size))
+
+
+def adaptive_max_pool3d_with_indices(input, output_size, return_indices=False):
+    """Maxima over windows of nearly equal sizes that cover the volume, and their flat indices."""
+    return _ATEN["adaptive_max_pool3d"](input, adaptive_sizes("adaptive_max_pool3d", 3, input, output_size))
+
+
+def adaptive_max_pool1d(input, output_size, return_indices=False):
+    """Maxima over windows of nearly equal sizes; with `return_indices` also where each stands."""
+    results = adaptive_max_pool1d_with_indices(input, output_size)
+    return results if return_indices else results[0]
+
+
+def adaptive_max_pool2d(input, output_size, return_indices=False):
+    """Maxima over windows of nearly equal sizes; with `return_indices` also where each stands."""
+    results = adaptive_max_pool2d_with_indices(input, output_size)
+    return results if return_indices else results[0]
+
+
+def adaptive_max_pool3d(input, output_size, return_indices=False):
+    """Maxima over windows of nearly equal sizes; with `return_indices` also where each stands."""
+    results = adaptive_max_pool3d_with_indices(input, output_size)
+    return results if return_indices else results[0]

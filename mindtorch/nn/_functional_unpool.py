@@ -1,0 +1,60 @@
+"""The reverse of maximum pooling."""
+from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.factories import zeros as _zeros
+from mindtorch._ops.composite import _require_tensors
+from mindtorch._ops.composite_vision import pool_sizes
+
+__all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
+
+_scatter = _OPS["scatter"]
+
+
+def _output_size(input, kernel, stride, padding, output_size):
+    """The size that pooling came from: the one asked for, or the smallest."""
+    dims = len(kernel)
+    least = [(n - 1) * s + k - 2 * p for n, s, k, p in zip(input.shape[-dims:], stride, kernel, padding, strict=True)]
+    if output_size is None:
+        return least
+    sizes = list(output_size)
+    sizes = sizes[2:] if len(sizes) == dims + 2 else sizes
+    if len(sizes) != dims:
+        raise ValueError(f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a "
+                         f"length of '{len(sizes)}'")
+    for i, (size, middle, step) in enumerate(zip(sizes, least, stride, strict=True)):
+        if not middle - step < size < middle + step:
+            raise ValueError(f'invalid output_size "{sizes}" (dim {i} must be between {middle - step} and '
+                             f"{middle + step})")
+    return sizes
+
+
+def _max_unpool(dims, input, indices, kernel_size, stride, padding, output_size):
+    function = f"max_unpool{dims}d"
+    _require_tensors(function, input=input, indices=indices)
+    kernel = pool_sizes(kernel_size, dims, function, "kernel_size")
+    stride = kernel if stride is None else pool_sizes(stride, dims, function, "stride")
+    padding = pool_sizes(padding, dims, function, "padding")
+    sizes = _output_size(input, kernel, stride, padding, output_size)
+    if "int64" not in str(indices.dtype):
+        raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype}")
+    if input.shape != indices.shape:
+        raise RuntimeError(f"Expected shape of indices to be: {list(input.shape)} but got: {list(indices.shape)}")
+    lead, count = input.shape[:-dims], 1
+    for size in sizes:
+        count *= size
+    flat = _zeros((*lead, count), dtype=input.dtype, device=input.device)
+    return _scatter(flat, -1, indices.flatten(-dims), input.flatten(-dims)).reshape(*lead, *sizes)
+
+
+def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """Zeros, with each element where max_pool1d found it."""
+    return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """Zeros, with each element where max_pool2d found it."""
+    return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+    """Zeros, with each element where max_pool3d found it."""
+    return _max_unpool(3, input, indices, kernel_size, stride, padding, output_size)

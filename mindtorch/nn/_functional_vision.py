@@ -1,0 +1,204 @@
+"""Padding and other sizes of images."""
+import warnings
+
+from mindtorch._core._gen.namespace import ATEN as _ATEN
+from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._ops.composite import _require_tensors
+from mindtorch._ops.composite_grid import affine_grid_generator as _affine_grid_generator
+from mindtorch._ops.composite_grid import grid_sampler as _grid_sampler
+from mindtorch._ops.composite_vision import channel_shuffle, pixel_shuffle, pixel_unshuffle
+from mindtorch.nn._functional_pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+
+__all__ = [
+    "affine_grid",
+    "channel_shuffle",
+    "grid_sample",
+    "interpolate",
+    "pad",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
+]
+
+_constant_pad_nd, _cat = _OPS["constant_pad_nd"], _OPS["cat"]
+
+
+# --- padding ---------------------------------------------------------------------------------------------------------
+
+def pad(input, pad, mode="constant", value=None):
+    """Elements before and after, in pairs from the last dimension. Negative ones are taken away.
+
+    mode: "constant" (`value`), or "reflect", "replicate", "circular", which pad the last one to three dimensions.
+    """
+    _require_tensors("pad", input=input)
+    pad = list(pad)
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(pad) > 2 * input.dim():
+        raise RuntimeError("Padding length should be less than or equal to two times the input dimension but got "
+                           f"padding length {len(pad)} and input of dimension {input.dim()}")
+    if mode == "constant":
+        return _constant_pad_nd(input, pad, 0 if value is None else value)
+    if value:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    dims = len(pad) // 2
+    if dims not in (1, 2, 3) or input.dim() not in (dims + 1, dims + 2):
+        raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
+    if mode == "circular":
+        return _circular(input, pad)
+    names = {"reflect": "reflection", "replicate": "replication"}
+    if mode not in names:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    return _ATEN[f"{names[mode]}_pad{dims}d"](input, pad)
+
+
+def _circular(input, pad):
+    """The other end continues each dimension."""
+    for i in range(len(pad) // 2):
+        dim, before, after = input.dim() - 1 - i, pad[2 * i], pad[2 * i + 1]
+        size = input.shape[dim]
+        if before > size or after > size:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        if size + before + after < 0:
+            raise RuntimeError("Negative padding value is resulting in an empty dimension")
+        kept = input.narrow(dim, max(-before, 0), size - max(-before, 0) - max(-after, 0))
+        parts = [input.narrow(dim, size - before, before)] if before > 0 else []
+        parts += [kept] + ([input.narrow(dim, 0, after)] if after > 0 else [])
+        input = _cat(parts, dim)
+    return input
+
+
+# --- other sizes -----------------------------------------------------------------------------------------------------
+
+_UPSAMPLE = {
+    (1, "nearest"): "upsample_nearest1d", (2, "nearest"): "upsample_nearest2d", (3, "nearest"): "upsample_nearest3d",
+    (1, "nearest-exact"): "_upsample_nearest_exact1d", (2, "nearest-exact"): "_upsample_nearest_exact2d",
+    (3, "nearest-exact"): "_upsample_nearest_exact3d", (1, "linear"): "upsample_linear1d",
+    (2, "bilinear"): "upsample_bilinear2d", (2, "bicubic"): "upsample_bicubic2d",
+    (3, "trilinear"): "upsample_trilinear3d",
+}
+_AREA = {1: adaptive_avg_pool1d, 2: adaptive_avg_pool2d, 3: adaptive_avg_pool3d}
+_MODES = "nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact"
+
+
+def _by_dimension(input, values, what):
+    """A value for each dimension of the image."""
+    dims = input.dim() - 2
+    if not isinstance(values, (list, tuple)):
+        return [values] * dims
+    if len(values) != dims:
+        listed = {"size": "output size", "scale_factor": "scale_factor"}[what]
+        form = {"size": "output size in (o1, o2, ...,oK) format",
+                "scale_factor": "scale_factor in (s1, s2, ...,sK) format"}[what]
+        raise ValueError(
+            f"Input and {'output' if what == 'size' else 'scale_factor'} must have the same number of spatial "
+            f"dimensions, but got input with spatial dimensions of {list(input.shape[2:])} and {listed} of {values}. "
+            f"Please provide input tensor in (N, C, d1, d2, ...,dK) format and {form}.")
+    return list(values)
+
+
+def _new_size(input, size, scale_factor, mode, recompute):
+    """The size in numbers, and the scales that positions are found with; 0 sizes in `scales` are None."""
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is not None:
+        if recompute:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        return _by_dimension(input, size, "size"), [None] * (input.dim() - 2)
+    if scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    scales = [float(scale) for scale in _by_dimension(input, scale_factor, "scale_factor")]
+    sizes = [int(n * scale) for n, scale in zip(input.shape[2:], scales, strict=True)]
+    return sizes, [None] * len(scales) if recompute or mode == "area" else scales
+
+
+def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None,
+                antialias=False):
+    """The image (N, C, ...) in another size: `size`, or its own times `scale_factor`, in one of torch's modes."""
+    _require_tensors("interpolate", input=input)
+    if mode in ("nearest", "area", "nearest-exact"):
+        if align_corners is not None:
+            raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | "
+                             "bicubic | trilinear")
+    elif align_corners is None:
+        align_corners = False
+    sizes, scales = _new_size(input, size, scale_factor, mode, recompute_scale_factor)
+    if antialias:
+        raise NotImplementedError("interpolate with antialias=True is not implemented")
+    dims = input.dim() - 2
+    if mode == "area" and dims in _AREA:
+        return _AREA[dims](input, sizes)
+    name = _UPSAMPLE.get((dims, mode))
+    if name is None:
+        _no_such_mode(input, mode)
+    aligned = [] if align_corners is None else [align_corners]
+    return _ATEN[name](input, sizes, *aligned, *scales)
+
+
+def _no_such_mode(input, mode):
+    dims = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
+    if input.dim() in (3, 4, 5) and mode in dims:
+        raise NotImplementedError(f"Got {input.dim()}D input, but {mode} mode needs {dims[mode]}D input")
+    raise NotImplementedError(
+        f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.dim()}D) for the modes: {_MODES} "
+        f"(got {mode})")
+
+
+def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+    """interpolate under its old name."""
+    warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input, size=None, scale_factor=None):
+    """interpolate in the mode "nearest", under its old name."""
+    warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
+                  stacklevel=2)
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(input, size=None, scale_factor=None):
+    """interpolate in the mode "bilinear" with aligned corners, under its old name."""
+    warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
+                  stacklevel=2)
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+
+# --- grids -----------------------------------------------------------------------------------------------------------
+
+_GRID_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
+
+
+def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+    """The image at the positions of a grid, from -1 to 1, the last dimension being (x, y[, z])."""
+    if mode not in _GRID_MODES:
+        raise ValueError("nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but "
+                         f"got: '{mode}'")
+    if padding_mode not in _PADDING_MODES:
+        raise ValueError("nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', "
+                         f"but got: '{padding_mode}'")
+    if align_corners is None:
+        warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
+                      "Please specify align_corners=True if the old behavior is desired. See the documentation of "
+                      "grid_sample for details.", stacklevel=2)
+    return _grid_sampler(input, grid, _GRID_MODES[mode], _PADDING_MODES[padding_mode], bool(align_corners))
+
+
+def affine_grid(theta, size, align_corners=None):
+    """The grid that the affine maps theta, (N, 2, 3) or (N, 3, 4), make for images of `size`."""
+    _require_tensors("affine_grid", theta=theta)
+    if not theta.is_floating_point():
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    if len(size) not in (4, 5):
+        raise NotImplementedError("affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, "
+                                  f"respectively. Got size {size}.")
+    dims = len(size) - 2
+    if theta.dim() != 3 or tuple(theta.shape[-2:]) != (dims, dims + 1):
+        raise ValueError(f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size {size}. "
+                         f"Got {theta.shape}.")
+    if min(size) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {size}")
+    return _affine_grid_generator(theta, list(size), bool(align_corners))
