@@ -57,6 +57,8 @@ format: $(VENV)/.lint            ## lets ruff and clang-format mend what they ca
 
 bench: $(VENV)/.package $(VENV)/.test $(VENV)/.bench            ## host cost of ops, beside the C floor and torch; kernels beside NumPy
 	$(RUN) -m bench.report
+	$(RUN) -m bench.rows
+	$(RUN) -m bench.training
 	$(RUN) -m bench.kernels
 
 build: $(VENV)/.package            ## compile in place

@@ -1,0 +1,118 @@
+"""A statement for each row of the op table: its operator, called on the smallest float32 tensors that will do.
+
+Most use the first sample that the tests have for the row. CALLS holds the others: rows that another row serves or that
+indexing makes, and random operators.
+"""
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "ops"))
+
+from samples import SAMPLES, Description, Make
+
+DTYPES = ("float32", "bool", "int64", "complex64")      # the first that the operator takes
+
+# v: four numbers, m: the same as 2 x 2, p: four probabilities, i: four indices, b: four truth values, z: complex.
+CALLS = {
+    "_to_copy": "v.to(torch.float16)",
+    "floor_divide": "torch.floor_divide(v, p)",
+    "floor_divide.Scalar": "torch.floor_divide(v, 2)",
+    "clamp_min": "torch.clamp_min(v, 1)",
+    "clamp_min.Tensor": "torch.clamp_min(v, p)",
+    "clamp_max": "torch.clamp_max(v, 1)",
+    "clamp_max.Tensor": "torch.clamp_max(v, p)",
+    "where.ScalarSelf": "torch.where(b, 1.0, v)",
+    "where.ScalarOther": "torch.where(b, v, 1.0)",
+    "where.Scalar": "torch.where(b, 1.0, 0.0)",
+    "sum": "v.sum()",
+    "mean": "v.mean()",
+    "max.other": "torch.max(v, p)",
+    "min.other": "torch.min(v, p)",
+    "all.dim": "torch.all(m, 1)",
+    "all": "torch.all(m)",
+    "any.dim": "torch.any(m, 1)",
+    "any": "torch.any(m)",
+    "linear": "torch.nn.functional.linear(m, m, m[0])",
+    "ger": "torch.ger(v, v)",
+    "cholesky": "torch.cholesky(m)",
+    "searchsorted.Scalar": "torch.searchsorted(v, 1.0)",
+    "bitwise_left_shift.Tensor_Scalar": "i << 1",
+    "bitwise_left_shift.Scalar_Tensor": "1 << i",
+    "bitwise_right_shift.Tensor_Scalar": "i >> 1",
+    "bitwise_right_shift.Scalar_Tensor": "1 >> i",
+    "special_xlog1py.self_scalar": "torch.special.xlog1py(2.0, p)",
+    "special_xlog1py.other_scalar": "torch.special.xlog1py(p, 2.0)",
+    "index.Tensor": "v[i]",
+    "_slice": "v[1:3]",
+    "_basic_index": "m[1:, None]",
+    "diagonal": "m.diagonal()",
+    "unbind.int": "m.unbind()",
+    "split.Tensor": "v.split(2)",
+    "view_as_real": "torch.view_as_real(z)",
+    "view_as_complex": "torch.view_as_complex(m)",
+    "uniform_": "v.uniform_()",
+    "normal_": "v.normal_()",
+    "bernoulli_.float": "v.bernoulli_(0.5)",
+    "bernoulli_.Tensor": "v.bernoulli_(p)",
+    "bernoulli": "torch.bernoulli(p)",
+    "random_.from": "v.random_(0, 5)",
+    "random_": "v.random_()",
+    "exponential_": "v.exponential_()",
+    "multinomial": "torch.multinomial(p, 2)",
+    "randperm.generator": "torch.randperm(4, device='npu')",
+}
+UNMEASURED = {"_nonzero_padded": "the size of what it serves is read from the device, which null kernels leave unknown"}
+
+
+class Statements:
+    """Makes the operands, in `torch` on the NPU; `aten` has the operators outside its namespace by name."""
+
+    def __init__(self, torch, aten):
+        self.torch, self.aten = torch, aten
+        vector = torch.tensor([1.0, -2.0, 3.0, -4.0], device="npu")
+        matrix = vector.reshape(2, 2)
+        self.operands = {"torch": torch, "v": vector, "m": matrix, "z": matrix.to(torch.complex64),
+                         "p": torch.tensor([0.5, 0.25, 0.75, 1.0], device="npu"),
+                         "i": torch.tensor([0, 1, 2, 3], device="npu"),
+                         "b": torch.tensor([True, False, True, False], device="npu")}
+
+    def of(self, row):
+        """(statement, its names) to try in turn: samples hold what an operator must refuse, too."""
+        if row.key in CALLS:
+            yield CALLS[row.key], self.operands
+        elif row.key not in UNMEASURED and row.samples in SAMPLES:
+            for dtype in DTYPES:
+                for args, kwargs in SAMPLES[row.samples](Make(dtype, seed=row.key)):
+                    tensors = list(descriptions([*args, *kwargs.values()]))
+                    if all(t.values for t in tensors) and (not tensors or tensors[0].shape):
+                        yield self._statement(row, args, kwargs)
+
+    def _statement(self, row, args, kwargs):
+        args = [self._realised(value) for value in args]
+        kwargs = {name: getattr(self.torch, value) if name.endswith("dtype") else self._realised(value)
+                  for name, value in kwargs.items()}
+        names = {f"x{number}": value for number, value in enumerate(args)}
+        if row.factory and not row.schema.arguments[0].is_tensor:
+            kwargs["device"] = "npu"
+        if row.variants == ("method",):
+            call, words = f"x0.{row.schema.name}", list(names)[1:]
+        else:
+            of_torch = "aten" not in row.variants
+            call, words = "f", list(names)
+            names["f"] = getattr(self.torch, row.schema.name) if of_torch else self.aten[row.schema.name]
+        words += [f"{name}={name}" for name in kwargs]
+        return f"{call}({', '.join(words)})", names | kwargs
+
+    def _realised(self, value):
+        if isinstance(value, Description):
+            return value.realise(self.torch, "npu")
+        return type(value)(self._realised(v) for v in value) if isinstance(value, (list, tuple)) else value
+
+
+def descriptions(value):
+    """All tensors described in nested lists."""
+    if isinstance(value, Description):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from descriptions(part)

@@ -1,0 +1,137 @@
+"""`python -m bench.training`: what a training step costs the host, beside torch on the CPU where that is installed.
+
+The network is small (4 x 64, 64 hidden, 10 classes), so that torch's figures are mostly host cost as well; mindtorch
+runs on the NPU with null kernels. Times are CPU times of the calling thread, medians over rounds that alternate.
+"""
+import gc
+import os
+import statistics
+import sys
+import time
+from importlib import import_module
+from importlib.util import find_spec
+
+os.environ.update(MINDTORCH_NPU="sim", MINDTORCH_SIM_KERNELS="null")
+
+ROUNDS = 60
+COUNT = 20      # calls in one timed loop: their launches stay below the depth of a stream's queue
+CHAIN = 10      # additions in a row
+RATE = 0.1
+
+
+class Network:
+    """A classifier of two layers and the batch it learns, in one library."""
+
+    def __init__(self, lib, device):
+        self.lib, self.functional = lib, lib.nn.functional
+        lib.manual_seed(0)
+        self.images = lib.randn(4, 64).to(device)
+        self.labels = lib.tensor([1, 2, 3, 4]).to(device)
+        shapes = (64, 64), (64,), (10, 64), (10,)
+        self.parameters = [lib.randn(*shape).to(device).requires_grad_() for shape in shapes]
+        self.a, self.b = lib.ones(4).to(device), lib.ones(4).to(device)
+        self.leaf = lib.ones(4).to(device).requires_grad_()
+
+    def loss(self):
+        first, first_bias, second, second_bias = self.parameters
+        hidden = self.functional.linear(self.images, first, first_bias).relu()
+        return self.functional.cross_entropy(self.functional.linear(hidden, second, second_bias), self.labels)
+
+    def inference(self):
+        with self.lib.no_grad():
+            self.loss()
+
+    def gradients(self):
+        for parameter in self.parameters:
+            parameter.grad = None
+        self.loss().backward()
+
+    def update(self):
+        with self.lib.no_grad():
+            for parameter in self.parameters:
+                parameter.sub_(RATE * parameter.grad)
+
+    def step(self):
+        self.gradients()
+        self.update()
+
+    def adds(self, start=None):
+        result = self.a if start is None else start
+        for _ in range(CHAIN):
+            result = result + self.b
+        return result
+
+    def recorded_adds(self):
+        return self.adds(self.leaf)
+
+    def recorded_adds_and_back(self):
+        self.leaf.grad = None
+        self.recorded_adds().backward(self.b)
+
+
+# What is printed, what is timed, which part of that is taken off, and by what the rest is divided.
+LINES = (
+    ("a + b", "adds", "", CHAIN),
+    ("a + b, recorded", "recorded_adds", "", CHAIN),
+    ("backward of a + b", "recorded_adds_and_back", "recorded_adds", CHAIN),
+    ("forward and loss, no_grad", "inference", "", 1),
+    ("forward and loss", "loss", "", 1),
+    ("backward", "gradients", "loss", 1),
+    ("SGD", "update", "", 1),
+    ("training step", "step", "", 1),
+)
+
+
+def nanoseconds(run, synchronize):
+    start = time.thread_time_ns()
+    for _ in range(COUNT):
+        run()
+    end = time.thread_time_ns()
+    synchronize()
+    return (end - start) / COUNT
+
+
+def networks():
+    """{name: (network, how to wait for it)} of the libraries that there are."""
+    found = {}
+    for name, device in (("mindtorch", "npu"), ("torch", "cpu")):
+        if find_spec(name):
+            lib = import_module(name)
+            found[name] = (Network(lib, device), lib.npu.synchronize if device == "npu" else lambda: None)
+            if name == "torch":
+                lib.set_num_threads(1)
+    return found
+
+
+def measure(found, rounds):
+    """{(library, name of the method): nanoseconds}."""
+    names = dict.fromkeys(name for _, *pair, _ in LINES for name in pair if name)
+    times = {(library, name): [] for name in names for library in found}
+    for network, _ in found.values():
+        network.step()
+    gc.collect()
+    gc.disable()
+    for _ in range(rounds):
+        for library, name in times:
+            network, synchronize = found[library]
+            times[library, name].append(nanoseconds(getattr(network, name), synchronize))
+    gc.enable()
+    return {key: statistics.median(values) for key, values in times.items()}
+
+
+def main(rounds=ROUNDS):
+    found = networks()
+    times = measure(found, rounds)
+    heads = [*found, *(["mindtorch / torch"] if "torch" in found else [])]
+    print("\nnull kernels" + "; torch on the CPU runs its kernels" * ("torch" in found))
+    print(f"{'':28}" + "".join(f"{head:>{max(12, len(head) + 3)}}" for head in heads))
+    for title, name, part, count in LINES:
+        figures = [(times[library, name] - (times[library, part] if part else 0)) / count for library in found]
+        cells = [f"{figure:9.0f} ns" for figure in figures]
+        cells += [f"{figures[0] / figures[1]:.2f}"] if len(figures) > 1 else []
+        print(f"{title:28}" + "".join(f"{cell:>{max(12, len(head) + 3)}}"
+                                      for head, cell in zip(heads, cells, strict=True)))
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

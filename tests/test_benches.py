@@ -1,0 +1,31 @@
+"""The benches of host cost run, and leave out no row of the op table; what they measure is theirs to say."""
+import subprocess
+import sys
+from pathlib import Path
+
+from mindtorch._ops.generator.rows import Table
+
+ROOT = Path(__file__).parent.parent
+
+
+def output(module, *arguments):
+    return subprocess.run([sys.executable, "-m", module, *arguments], check=True, cwd=ROOT, capture_output=True,
+                          text=True).stdout
+
+
+def test_every_row_is_measured_or_has_a_reason():
+    shown = output("bench.rows", "--rounds", "1")
+    words = set(shown.replace(",", " ").split())
+    assert [row.key for row in Table().rows if row.key not in words] == []
+    assert "WITHOUT A REASON" not in shown
+
+
+def test_rows_are_picked_by_words():
+    shown = output("bench.rows", "--rounds", "1", "logsumexp", "unsqueeze")
+    assert "2 of 2 rows measured; 1 that launch" in shown
+    assert "1 views" in shown
+
+
+def test_training():
+    figures = [line for line in output("bench.training", "1").splitlines() if line.startswith("training step")]
+    assert [len(line.split()) for line in figures] == [7]     # two words, two figures with units, a ratio
