@@ -422,27 +422,6 @@ def unfold(self, dimension, size, step):
                            [*stride[:dim], stride[dim] * step, *stride[dim + 1:], stride[dim]])
 
 
-def constant_pad_nd(input, pad, value=0):
-    """Padded with `value`: two numbers a dimension, the last dimension first; negative ones cut off."""
-    if len(pad) % 2 or len(pad) // 2 > input.dim():
-        what = "Length of pad must be even but instead it equals" if len(pad) % 2 else (
-            "Length of pad should be no more than twice the number of dimensions of the input. Pad length is")
-        raise RuntimeError(f"{what} {len(pad)}")
-    shape, inside, shown = list(input.shape), [_WHOLE] * input.dim(), [_WHOLE] * input.dim()
-    for place in range(len(pad) // 2):
-        dim, before, after = input.dim() - 1 - place, pad[2 * place], pad[2 * place + 1]
-        size = shape[dim]
-        shape[dim] = size + before + after
-        if shape[dim] < 0:
-            raise RuntimeError(f"The input size {size}, plus negative padding {before} and {after}, resulted in a "
-                               "negative output size, which is invalid.")
-        shown[dim] = builtins.slice(max(-before, 0), size - max(-after, 0))
-        inside[dim] = builtins.slice(max(before, 0), shape[dim] - max(after, 0))
-    result = input.new_full(shape, value)
-    result[tuple(inside)].copy_(input[tuple(shown)])
-    return result
-
-
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """Undefined content with the strides given."""
     from mindtorch import empty
@@ -495,7 +474,7 @@ def fill(input, value):
 FUNCTIONS = {f.__name__: f for f in (
     tile, repeat_interleave, flip, fliplr, flipud, roll, rot90, tril, triu, tril_indices, triu_indices, diag_embed,
     diag, diagflat, block_diag, meshgrid, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack,
-    tensor_split, hsplit, vsplit, dsplit, _chunk_cat, constant_pad_nd, fill,
+    tensor_split, hsplit, vsplit, dsplit, _chunk_cat, fill,
     empty_strided, empty_permuted, eye, resize_as_)}
 FUNCTIONS.update(_COPIES, row_stack=vstack, unsafe_chunk=_VIEWS["chunk"], unsafe_split=_VIEWS["split"])
 METHODS = {f.__name__: f for f in (
