@@ -203,7 +203,12 @@ cdef int write_indexed(TensorBase view, list indices, object value) except -1:
 
 cdef TensorBase put(TensorBase self, list indices, TensorBase values, bint accumulate):
     indices = resolved(self, indices)
-    return self if picks_nothing(indices) else op_index_put_(self, indices, values, accumulate)
+    return untouched(self, values) if picks_nothing(indices) else op_index_put_(self, indices, values, accumulate)
+
+
+cdef TensorBase untouched(TensorBase result, TensorBase values):
+    """What nothing was written to: the values get a gradient all the same, of zeros."""
+    return result.add_(values.reshape(-1).narrow(0, 0, 0).sum()) if values.requires_grad else result
 
 
 # --- functions -------------------------------------------------------------------------------------------------------
@@ -227,7 +232,7 @@ def index_put(input, indices, values, accumulate=False):
     cdef TensorBase source = require_tensor(values, b"index_put", b"values", 2)
     cdef list found = resolved(self, require_indices(indices))
     cdef bint adding = require_bool(accumulate, b"index_put", b"accumulate", 3)
-    return self.clone() if picks_nothing(found) else op_index_put(self, found, source, adding, None)
+    return untouched(self.clone(), source) if picks_nothing(found) else op_index_put(self, found, source, adding, None)
 
 
 def index_put_(TensorBase self, indices, values, accumulate=False):

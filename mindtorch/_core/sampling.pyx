@@ -150,6 +150,8 @@ cdef int check_multinomial(TensorBase self, int64_t count, bint replacement) exc
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and count > self.sizes[self.ndim - 1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if self.sizes[self.ndim - 1] > 1 << 24:     # what float32 counts without gaps
+        raise RuntimeError("number of categories cannot exceed 2^24")
     return 0
 
 

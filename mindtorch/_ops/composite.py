@@ -19,6 +19,30 @@ def _require_tensors(function, **values):
                             f"not {type(value).__name__}")
 
 
+# dtype -> its name as a scalar type, and that of its C++ type: messages have the one or the other.
+_SCALAR_TYPES = {
+    "bool": ("Bool", "bool"), "uint8": ("Byte", "unsigned char"), "int8": ("Char", "signed char"),
+    "int16": ("Short", "short int"), "int32": ("Int", "int"), "int64": ("Long", "long int"),
+    "float16": ("Half", "c10::Half"), "bfloat16": ("BFloat16", "c10::BFloat16"), "float32": ("Float", "float"),
+    "float64": ("Double", "double"), "complex64": ("ComplexFloat", "c10::complex<float>"),
+    "complex128": ("ComplexDouble", "c10::complex<double>")}
+
+
+def scalar_type(dtype):
+    """As messages have it: Float, Long."""
+    return _SCALAR_TYPES[str(dtype).removeprefix("torch.")][0]
+
+
+def to_out(result, out):
+    """The result, written to `out` where that was given."""
+    if out is None:
+        return result
+    if out.dtype is not result.dtype:
+        expected, given = (_SCALAR_TYPES[str(t.dtype).removeprefix("torch.")][1] for t in (result, out))
+        raise RuntimeError(f"Expected out tensor to have dtype {expected}, but got {given} instead")
+    return out.resize_(result.shape).copy_(result) if out.shape != result.shape else out.copy_(result)
+
+
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Elementwise |input - other| <= atol + rtol * |other|; equal infinities are close, NaNs only with equal_nan."""
     _require_tensors("isclose", input=input, other=other)

@@ -34,6 +34,10 @@ def _check_operands(input, weight, bias, function):
 def _named_padding(padding, input, weight, stride, dilation):
     """The input, and the padding in numbers: "same" pads the end once more where the window is even."""
     dims = weight.dim() - 2
+    if weight.dim() != input.dim():
+        raise RuntimeError(f"Expected {weight.dim()}-dimensional input for {weight.dim()}-dimensional weight"
+                           f"{list(weight.shape)}, but got {input.dim()}-dimensional input of size "
+                           f"{list(input.shape)} instead")
     if padding == "valid":
         return input, [0] * dims
     if padding != "same":

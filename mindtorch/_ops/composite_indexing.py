@@ -2,25 +2,10 @@
 from mindtorch._core import advanced_indexing as _indexing
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.tensor import TensorBase
+from mindtorch._ops.composite import scalar_type as _name
+from mindtorch._ops.composite import to_out as _to_out
 
 _WHOLE = slice(None)
-
-
-def _name(dtype):
-    """As messages have it: Float, Long."""
-    return {"float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long", "int32": "Int",
-            "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "bfloat16": "BFloat16",
-            "complex64": "ComplexFloat", "complex128": "ComplexDouble"}[str(dtype).removeprefix("torch.")]
-
-
-def _to_out(result, out):
-    """The result, written to `out` where that was given."""
-    if out is None:
-        return result
-    if out.dtype is not result.dtype:
-        raise RuntimeError(f"Expected out tensor to have dtype {_name(result.dtype)}, but got {_name(out.dtype)} "
-                           "instead")
-    return out.resize_(result.shape).copy_(result) if out.shape != result.shape else out.copy_(result)
 
 
 def _wrapped(dim, ndim):
@@ -98,13 +83,19 @@ def index_fill_(self, dim, index, value):
         if value.dim():
             raise RuntimeError("index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                                f"{value.dim()} dimension(s).")
-        value = value.to(device=self.device, dtype=self.dtype)
-    elif isinstance(value, complex) and not self.is_complex():
+        return _fill_slices(self, dim, index, value.to(device=self.device, dtype=self.dtype))
+    if isinstance(value, complex) and not self.is_complex():
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
-    else:
-        value = self.new_full((), value)
     target = self.unsqueeze(0) if self.dim() == 0 else self
-    target.index_put_(_indices(dim, index.reshape(-1)), value)
+    target.index_put_(_indices(dim, index.reshape(-1)), self.new_full((), value))
+    return self
+
+
+def _fill_slices(self, dim, index, value):
+    """By a mask: a slice that `index` names twice counts once in the value's gradient."""
+    target = self.unsqueeze(0) if self.dim() == 0 else self
+    chosen = index.new_zeros(target.shape[dim]).index_put_((index.reshape(-1),), index.new_full((), 1)) != 0
+    target.masked_fill_(chosen.reshape((-1,) + (1,) * (target.dim() - dim - 1)), value)
     return self
 
 
@@ -207,9 +198,8 @@ def masked_scatter_(self, mask, source):
     count = places.shape[0]
     if source.numel() < count:
         raise RuntimeError("Number of elements of source < number of ones in mask")
-    if count:
-        target = self if self.dim() else self.unsqueeze(0)
-        target.index_put_(places.unbind(1), source.reshape(-1)[:count])
+    target = self if self.dim() else self.unsqueeze(0)
+    target.index_put_(places.unbind(1), source.reshape(-1)[:count])
     return self
 
 

@@ -440,9 +440,10 @@ def multi_dot(tensors):
 
 def vander(x, N=None):
     """Powers 0, 1, ... N - 1 of every element, along a new last dimension."""
+    x = x.reshape(1) if x.dim() == 0 else x
     count = x.shape[-1] if N is None else N
-    if N is not None and N <= 1:
-        raise RuntimeError(f"N must be greater than 1, got {N}.")
+    if count <= 1:
+        raise RuntimeError("N must be greater than 1.")
     columns = [x.new_ones(x.shape) if x.is_floating_point() or x.is_complex() else (x * 0 + 1)]
     for _ in range(1, count):
         columns.append(columns[-1] * x)

@@ -8,6 +8,7 @@ from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.dtype import _can_cast, _promote_types, float64, get_default_dtype
 from mindtorch._core.dtype import bool as bool_
 from mindtorch._core.tensor import TensorBase
+from mindtorch._ops.composite import scalar_type as _name
 
 FUNCTIONS, METHODS = {}, {}
 
@@ -29,12 +30,6 @@ def _written(function, result, out):
     if out.shape != result.shape:
         out.resize_(result.shape)
     return out.copy_(result)
-
-
-def _name(dtype):
-    return {"float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long", "int32": "Int",
-            "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "bfloat16": "BFloat16",
-            "complex64": "ComplexFloat", "complex128": "ComplexDouble"}[str(dtype).removeprefix("torch.")]
 
 
 def _published(takes_out=False, inplace=False, method=True):

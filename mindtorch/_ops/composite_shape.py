@@ -67,14 +67,19 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     return input.index_select(dim, input.new_tensor(places, dtype=_arange(0, like=input).dtype))
 
 
+def check_dims_once(dims):
+    """RuntimeError where one of the dimensions, counted from 0, is named twice."""
+    if len(set(dims)) < len(dims):
+        raise RuntimeError(f"dim {max(dims, key=dims.count)} appears multiple times in the list of dims")
+
+
 # --- turning ---------------------------------------------------------------------------------------------------------
 
 def flip(input, *args, dims=None):
     """The order of the slices reversed along `dims`."""
     dims = _sizes(args) if dims is None else (dims,) if isinstance(dims, int) else dims
     dims = [_wrapped(dim, input.dim()) for dim in dims]
-    if len(set(dims)) < len(dims):
-        raise RuntimeError(f"dim {max(dims, key=dims.count)} appears multiple times in the list of dims")
+    check_dims_once(dims)
     result = input
     for dim in dims if input.dim() else ():
         result = result.index_select(dim, _arange(input.shape[dim] - 1, -1, -1, like=input))
@@ -104,10 +109,12 @@ def roll(input, shifts, dims=()):
     if len(shifts) != len(dims) or not shifts:
         raise RuntimeError("`shifts` required" if not shifts else
                            f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    if input.dim() == 0:
+        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
     result = input
     for shift, given in zip(shifts, dims, strict=True):
         dim = _wrapped(given, input.dim())
-        size = input.shape[dim] if input.dim() else 0
+        size = input.shape[dim]
         if size and shift % size:
             start = size - shift % size
             result = _OPS["cat"]([result.narrow(dim, start, size - start), result.narrow(dim, 0, start)], dim)
@@ -356,8 +363,24 @@ vsplit, _vsplit_method = _split_along("vsplit", 2, lambda input: 0)
 dsplit, _dsplit_method = _split_along("dsplit", 3, lambda input: 2)
 
 
+def _check_chunks(tensors, dim, num_chunks):
+    if num_chunks < 1:
+        raise RuntimeError("_chunk_cat expects positive num_chunks")
+    if not tensors:
+        raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
+    if any(tensor.numel() == 0 for tensor in tensors):
+        raise RuntimeError("_chunk_cat expects non-empty tensor")
+    if dim < 0 and len({tensor.dim() for tensor in tensors}) > 1:
+        raise RuntimeError("_chunk_cat expects non-negative dim when input tensors have different ndims")
+    if dim >= 0 and any(dim >= tensor.dim() for tensor in tensors):
+        raise RuntimeError("_chunk_cat expects dim < ndim for all input tensors")
+    if len({tuple(tensor.shape[:dim]) for tensor in tensors}) > 1:
+        raise RuntimeError("_chunk_cat expects same sizes of 0,...,dim-1 dimensions for all tensors")
+
+
 def _chunk_cat(tensors, dim, num_chunks, *, out=None):
     """Every tensor in so many chunks, padded to equal size and flat, chunk beside chunk."""
+    _check_chunks(tensors, dim, num_chunks)
     dim = _wrapped(dim, tensors[0].dim())
     rows = []
     for tensor in tensors:
@@ -440,7 +463,18 @@ def new_empty_strided(self, size, stride, *, dtype=None, layout=None, device=Non
 def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, requires_grad=False,
                    pin_memory=False):
     """Undefined content, dense in the order of dimensions given, slowest first."""
-    stride, step = [0] * len(size), 1
+    count = len(size)
+    if count != len(physical_layout):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {count} is not equal to len(physical_layout) = {len(physical_layout)}")
+    for place, dim in enumerate(physical_layout):
+        if not 0 <= dim < count:
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {count - 1}, but got {dim} at index {place}).")
+    if len(set(physical_layout)) < count:
+        raise RuntimeError("Duplicate dim not allowed")
+    stride, step = [0] * count, 1
     for dim in reversed(physical_layout):
         stride[dim] = step
         step *= size[dim]

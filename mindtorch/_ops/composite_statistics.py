@@ -4,25 +4,10 @@ from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.tensor import TensorBase
 from mindtorch._ops.composite import _require_tensors
-
-
-def _dtype_name(tensor):
-    """As messages have it: Float, Long."""
-    name = str(tensor.dtype).removeprefix("torch.")
-    return {"float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long", "int32": "Int",
-            "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "bfloat16": "BFloat16",
-            "complex64": "ComplexFloat", "complex128": "ComplexDouble"}[name]
-
-
-def written(result, out):
-    """The result, in `out` where that was given."""
-    if out is None:
-        return result
-    if out.dtype is not result.dtype:
-        raise RuntimeError(f"Expected out tensor to have dtype {_dtype_name(result)}, but got {_dtype_name(out)} "
-                           "instead")
-    return out.resize_(result.shape).copy_(result)
-
+from mindtorch._ops.composite import scalar_type as _name
+from mindtorch._ops.composite import to_out as written
+from mindtorch._ops.composite_indexing import _wrapped as wrapped_dim
+from mindtorch._ops.composite_shape import check_dims_once
 
 # --- moments ---------------------------------------------------------------------------------------------------------
 
@@ -63,7 +48,7 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
     _require_tensors("nanmean", input=input)
     if not input.is_floating_point():
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got "
-                           f"{_dtype_name(input)}")
+                           f"{_name(input.dtype)}")
     count = input.isnan().logical_not().sum(dim, keepdim)
     return written(nansum(input, dim, keepdim, dtype=dtype) / count, out)
 
@@ -164,11 +149,13 @@ def _check_weights(input, weights, name, integral):
     whole = not (weights.is_floating_point() or weights.is_complex()) and str(weights.dtype) != "torch.bool"
     if whole != integral:
         kind = "integral" if integral else "floating point"
-        raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with {_dtype_name(weights)} "
+        raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with {_name(weights.dtype)} "
                            "dtype")
     if weights.numel() != input.shape[1]:
         raise RuntimeError(f"cov(): expected {name} to have the same numel as there are observations in the input but "
                            f"got {weights.numel()} != {input.shape[1]}")
+    if bool((weights < 0).any()):
+        raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
 def _weights(input, fweights, aweights):
@@ -232,7 +219,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
         if x.dim() < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, X{position} got: {x.dim()}D")
         if not x.is_floating_point():
-            raise RuntimeError(f"cdist only supports floating-point dtypes, X{position} got: {_dtype_name(x)}")
+            raise RuntimeError(f"cdist only supports floating-point dtypes, X{position} got: {_name(x.dtype)}")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:
@@ -357,10 +344,12 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     dims = range(input.dim()) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    spacing = 1 if spacing is None else spacing
     spacings = list(spacing) if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
     if len(spacings) != len(dims):
         raise RuntimeError(f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to "
                            f"'self.dim() = {input.dim()}', but got a list of length {len(spacings)}")
+    check_dims_once([wrapped_dim(d, input.dim()) for d in dims])
     for d in dims:
         if input.shape[d] < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")

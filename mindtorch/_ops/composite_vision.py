@@ -85,6 +85,8 @@ def adaptive_sizes(function, dims, input, output_size):
     """The output's size in numbers: None keeps the input's."""
     _require_tensors(function, input=input)
     sizes = [output_size] * dims if output_size is None or isinstance(output_size, int) else list(output_size)
+    if not isinstance(output_size, int) and dims > 1 and input.dim() <= len(sizes):
+        raise ValueError(f"Input dimension should be at least {len(sizes) + 1}")
     if len(sizes) != dims:
         raise RuntimeError(f"{function}: output_size must be {dims}")
     return [input.shape[i - dims] if size is None else size for i, size in enumerate(sizes)]

@@ -3,6 +3,7 @@ import math
 import warnings
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
+from mindtorch._ops.composite import scalar_type
 from mindtorch._ops.derivatives import ops as _ops
 from mindtorch.nn._functional_norm import pairwise_distance
 
@@ -308,11 +309,32 @@ def _smooth_loss(logs, target, weight, ignore_index, reduction, classes):
     return loss.sum() / _ops.where(ignored, _ops.zeros_like(weights), weights).sum()
 
 
+def _check_margins(input, target, p, weight, reduction):
+    if reduction not in _REDUCTIONS:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.dim() != 1:
+        raise ValueError("weight must be one-dimensional")
+    shape = list(input.shape)
+    if input.dim() > 2 or 0 in shape[-1:]:
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {shape}")
+    samples = shape[0] if input.dim() == 2 else 1
+    if target.dim() > 1 or target.numel() != samples:
+        raise RuntimeError("multi_margin_loss: target tensor should be 1-D with size equal to the number of input "
+                           f"samples (batch size). Expected target size [{samples}], but got {list(target.shape)}. "
+                           f"Input has shape {shape}.")
+    if weight is not None and weight.numel() != input.numel() // max(samples, 1):
+        raise RuntimeError(f"inconsistent weight size, expected {input.numel() // max(samples, 1)} but got "
+                           f"{list(weight.shape)}")
+    if scalar_type(target.dtype) != "Long":
+        raise RuntimeError(f"expected scalar type Long but found {scalar_type(target.dtype)}")
+
+
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
     """max(0, margin - input[target] + input)^p over the other classes, divided by the number of classes."""
     reduction = _legacy(size_average, reduce, reduction)
-    if p not in (1, 2):
-        raise ValueError("only p == 1 and p == 2 supported")
+    _check_margins(input, target, p, weight, reduction)
     rows = input if input.dim() == 2 else input.reshape(1, -1)
     places = _ops.arange(rows.size(1), device=input.device)
     hit = target.reshape(-1, 1) == places

