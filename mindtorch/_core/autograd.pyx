@@ -253,10 +253,16 @@ cdef int describe_outputs(Node node, list results) except -1:
         if node.metadata == NULL:
             raise MemoryError()
     for i in range(len(results)):
-        if results[i] is not None:           # a mask may leave results out
+        if results[i] is None:               # a mask may leave results out
+            describe_nothing(&node.metadata[i])
+        else:
             describe(&node.metadata[i], <TensorBase>results[i])
             last = i
         node.outputs += 1
+    for i in range(len(results)):            # they belong to the device of the others
+        if results[i] is None:
+            node.metadata[i].device_type = node.metadata[last].device_type
+            node.metadata[i].device_index = node.metadata[last].device_index
     return note_stream(node, <TensorBase>results[last])
 
 

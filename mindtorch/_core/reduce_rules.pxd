@@ -20,7 +20,7 @@ cdef int check_ordered_lines(TensorBase self, str op) except -1                 
 cdef int check_inplace_dtype(TensorBase self, ScalarType dtype) except -1
 cdef int check_floating_kernel(ScalarType dtype, str op) except -1
 cdef int check_out_floating(TensorBase out) except -1                                     # logsumexp
-cdef int check_sortable(TensorBase self, str name) except -1                              # no complex numbers
+cdef int check_sortable(TensorBase self, int64_t dim, str name) except -1                 # no complex numbers
 cdef int check_topk(TensorBase self, int64_t k, int64_t dim) except -1
 cdef int check_kth(TensorBase self, int64_t k, int64_t dim) except -1
 cdef int check_out_values(TensorBase out, TensorBase self, str name) except -1            # median

@@ -66,7 +66,8 @@ cdef int check_out_floating(TensorBase out) except -1:
 
 # --- checks: order -------------------------------------------------------------------------------------------------
 
-cdef int check_sortable(TensorBase self, str name) except -1:
+cdef int check_sortable(TensorBase self, int64_t dim, str name) except -1:
+    wrap_dim(dim, self.ndim)
     if KIND[<int>self.dtype] == COMPLEX_KIND:
         raise RuntimeError(f"{name} does not support complex dtypes on CPU")
     return 0
@@ -76,7 +77,7 @@ cdef int check_topk(TensorBase self, int64_t k, int64_t dim) except -1:
     cdef int64_t length = self.sizes[wrap_dim(dim, self.ndim)] if self.ndim else 1
     if k < 0 or k > length:
         raise RuntimeError("selected index k out of range")
-    check_sortable(self, " topk")
+    check_sortable(self, dim, " topk")
     if self.dtype == Bool:
         raise RuntimeError("topk does not support bool dtypes on CPU")
     return 0

@@ -240,8 +240,11 @@ def renorm(input, p, dim, maxnorm, *, out=None):
     if input.dim() < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions")
     others = [d for d in range(input.dim()) if d != dim % input.dim()]
-    size = _ATEN["linalg_vector_norm"](input, p, others, True)
-    return written(input * _OPS["where"](size > maxnorm, maxnorm / (size + 1e-7), 1.0), out)
+    norm, where = _ATEN["linalg_vector_norm"], _OPS["where"]
+    # A norm that is no number must not reach the gradient of slices that stay as they are.
+    above = norm(input.detach(), p, others, True) > maxnorm
+    long = where(above, input, 1.0)
+    return written(where(above, long * (maxnorm / (norm(long, p, others, True) + 1e-7)), input), out)
 
 
 # --- differences and integrals ---------------------------------------------------------------------------------------

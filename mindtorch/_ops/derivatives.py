@@ -225,13 +225,17 @@ def mean_backward(grad, shape, dim, keepdim):
 
 
 def extremum_reduced_backward(grad, self, result, dim, keepdim):
-    """Of amax, amin, max, min: the gradient shared out evenly among the places of the extremum."""
+    """Of amax and amin: the gradient shared out evenly among the places of the extremum."""
     shape = self.shape
     hit = self == unreduced(result, shape, dim, keepdim)
-    if result.numel() == 1 and result.isnan().item():
-        hit = self.isnan()
     count = hit.sum(dim=tuple(_wrapped(dim, len(shape))), keepdim=True) if shape else 1
     return unreduced(grad, shape, dim, keepdim) * hit / count
+
+
+def evenly_backward(grad, self, result):
+    """Of max, min and median of all: the gradient shared out evenly among the places of the result, NaN or not."""
+    hit = (self == result) | (self.isnan() & result.isnan())
+    return ops.where(hit, grad / hit.sum(), 0.0)
 
 
 def value_selecting_backward(grad, shape, dim, indices, keepdim):

@@ -33,8 +33,9 @@ def var_backward(grad, self, dim, correction, keepdim):
 
 def std_backward(grad, self, result, dim, correction, keepdim):
     """That of the variance over twice the deviation, and 0 where the deviation is 0."""
-    share = grad / (result * 2)
-    return var_backward(ops.where(result == 0, ops.zeros_like(share), share), self, dim, correction, keepdim)
+    equal = result == 0
+    share = ops.where(equal, 0.0, grad) / (ops.where(equal, 1.0, result) * 2)
+    return var_backward(share, self, dim, correction, keepdim)
 
 
 def _mean_share(grad, self, dim, keepdim):
@@ -118,7 +119,9 @@ def logcumsumexp_backward(grad, self, result, dim):
     if not self.dim() or self.numel() == 0:
         return grad
 
-    def part(magnitude):
-        later = _reversed(magnitude.log() - result, dim).logcumsumexp(dim)
+    logarithm = grad.abs().log()
+
+    def part(of_sign):
+        later = _reversed(ops.where(of_sign, logarithm, -1e38) - result, dim).logcumsumexp(dim)
         return (_reversed(later, dim) + self).exp()
-    return part(grad.clamp(min=0)) - part((-grad).clamp(min=0))
+    return part(grad > 0) - part(grad < 0)

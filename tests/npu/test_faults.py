@@ -17,10 +17,11 @@ END = ["aclrtDestroyContext", "aclrtResetDevice", "aclFinalize"]
 PEERS = ["aclrtDeviceCanAccessPeer", "aclrtDeviceEnablePeerAccess", "aclrtDeviceDisablePeerAccess"]
 
 # Who destroys an argument when an op has been launched, or has failed, has nothing to tell: the call is repeated later.
-REPEATED = {"aclDestroyTensor", "aclDestroyScalar", "aclDestroyIntArray", "aclDestroyTensorList",
-            "aclDestroyAclOpExecutor"}
+REPEATED = {"aclDestroyTensor", "aclDestroyScalar", "aclDestroyIntArray", "aclDestroyBoolArray",
+            "aclDestroyTensorList", "aclDestroyAclOpExecutor"}
 # Failures without a code: these return nothing but what they make or find.
-CODELESS = {"aclCreateTensor", "aclCreateScalar", "aclCreateIntArray", "aclCreateTensorList", "aclrtGetSocName"}
+CODELESS = {"aclCreateTensor", "aclCreateScalar", "aclCreateIntArray", "aclCreateBoolArray", "aclCreateTensorList",
+            "aclrtGetSocName"}
 
 
 def work():
@@ -38,13 +39,16 @@ def work():
     torch.npu.current_stream().wait_event(event)
     event.synchronize()
     joined = torch.cat([d, d * 2])
+    signal = torch.ones((1, 1, 4), device="npu", requires_grad=True)
+    torch.nn.functional.conv1d(signal, torch.ones((1, 1, 2), device="npu")).sum().backward()
     large = torch.zeros(400_000).to("npu")
     torch.npu.synchronize()
     assert stream.query()
     assert event.query()
     with ThreadPoolExecutor(1) as thread:
         doubled = thread.submit(torch.add, a, a).result()
-    return joined.tolist(), large[5].item(), c[1:, ::2].tolist(), doubled.tolist(), torch.npu.get_device_name()
+    return (joined.tolist(), large[5].item(), c[1:, ::2].tolist(), doubled.tolist(), signal.grad.tolist(),
+            torch.npu.get_device_name())
 
 
 def measure_time():

@@ -16,17 +16,17 @@ def distinct(make, *shape, start=0):
 @sample
 def variance(make):
     yield (make(2, 3),), {}
-    yield (make(2, 3, 4), 1), {}
+    yield (make(2, 3, 4), [1]), {}
     yield (make(2, 3, 4), (0, -1)), {"keepdim": True}
     yield (make(2, 3, 4), [0, 1]), {"correction": 0}
     yield (make(2, 3),), {"correction": 2, "keepdim": True}
-    yield (make(2, 3), 1), {"correction": 5}
-    yield (make(), 0), {"correction": 0}
+    yield (make(2, 3), [1]), {"correction": 5}
+    yield (make(), [0]), {"correction": 0}
     yield (make(),), {}
-    yield (make(0, 3), 0), {}
-    yield (make(0, 3), 1), {}
+    yield (make(0, 3), [0]), {}
+    yield (make(0, 3), [1]), {}
     yield (make(0, 3),), {}
-    yield (make(2, 3), 2), {}
+    yield (make(2, 3), [2]), {}
     yield (make(8, special=True),), {}
 
 

@@ -113,8 +113,8 @@ def _pool_samples(dims):
 
     def adaptive_max_pool_backward(make):
         # In three dimensions torch takes indices for contiguous: equal ones are the same in any layout.
-        low, high = (0, 7) if dims == 2 else (3, 3)
-        for (grad, image), _ in adaptive_pool_backward(make):
+        low, high, summed = (0, 7, FLOATING) if dims == 2 else (3, 3, WIDE)
+        for (grad, image), _ in adaptive_pool_backward(make) if make.dtype in summed else ():
             yield (grad, image, make(*grad.shape, low=low, high=high, dtype="int64")), {}
 
     for function in (max_pool, max_pool_backward, avg_pool, avg_pool_backward, adaptive_pool, adaptive_pool_backward,

@@ -53,7 +53,7 @@ VALUES = {
     "bincount": lambda lib, i: lib.bincount(i.reshape(-1)),
     "bincount min": lambda lib, i: i.reshape(-1).bincount(minlength=9),
     "bincount weights": lambda lib, i: lib.bincount(i.reshape(-1), i.reshape(-1).float()),
-    "argsort": lambda lib, i: lib.argsort(i, 1, stable=True), "isin": lambda lib, i: lib.isin(i, i[:1]),
+    "argsort": lambda lib, i: lib.argsort(i, dim=1, stable=True), "isin": lambda lib, i: lib.isin(i, i[:1]),
     "isin number": lambda lib, i: lib.isin(i, 2, invert=True), "count_nonzero": lambda lib, i: lib.count_nonzero(i, 1),
     "bucketize": lambda lib, i: lib.bucketize(i, lib.tensor([1, 3], device=i.device), right=True),
     "bucketize number": lambda lib, i: lib.bucketize(2, lib.tensor([1, 3], device=i.device)),

@@ -204,8 +204,6 @@ def _joint(row, names, places) -> list:
 
 def _gradients(row, used) -> list:
     """The gradients of the results; without any there is nothing to do."""
-    if "grads" in used and result_names(row) != ["results"]:
-        return []
     if result_names(row) == ["results"]:
         return ["grads = all_grads(node, grads)"]
     names = derivatives.results(row.schema, "grad")

@@ -125,7 +125,6 @@ def _place(parameters, row, position, argument, longest, method):
     if merged is None:
         default = _LITERALS.get(argument.default, argument.default)
         merged = parameters[name] = Parameter(name, argument.keyword_only, default)
-    merged.keyword_only &= argument.keyword_only
     merged.by_overload[row.key] = argument
 
 
