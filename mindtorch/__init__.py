@@ -5,6 +5,7 @@ from importlib import import_module as _import_module
 from mindtorch import return_types
 from mindtorch._core import advanced_indexing as _advanced_indexing
 from mindtorch._core import attributes as _attributes
+from mindtorch._core import composites as _core_composites
 from mindtorch._core import indexing as _indexing
 from mindtorch._core import moves as _moves
 from mindtorch._core import random_factories as _random_factories
@@ -77,7 +78,7 @@ cfloat, cdouble = complex64, complex128
 
 for _module in (_attributes, _view_functions, _advanced_indexing, _moves, _random_factories, _generated, _composites):
     globals().update(_module.FUNCTIONS)
-for _module in (_advanced_indexing, _generated, _composites):
+for _module in (_advanced_indexing, _generated, _core_composites, _composites):
     _attach_methods(_module.METHODS)
 
 _LAZY = ("npu", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special", "masked", "testing")

@@ -287,8 +287,9 @@ cdef class AccumulateGrad(Node):
                 meta.accumulator = NULL
 
     cdef list apply(self, list grads, set needed):
-        if grads[0] is not None:
-            accumulate(self.variable, <TensorBase>grads[0])
+        cdef TensorBase grad = <TensorBase>grads[0]
+        if grad is not None:
+            accumulate(self.variable, grad)
         return []
 
     def name(self):

@@ -9,11 +9,12 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
 from mindtorch._core.autograd cimport AccumulateGrad, AutogradMeta, Metadata, Node, accumulate
+from mindtorch._core.composites cimport sum_to
 from mindtorch._core.dtype cimport DTYPES, KIND
 from mindtorch._core.modes cimport anomaly_mode, grad_enabled, set_grad_enabled
 from mindtorch._core.recording cimport gradient_edge
 from mindtorch._core.scalar cimport COMPLEX_KIND
-from mindtorch._core.tensor cimport TensorBase, empty_like_tensor, is_dense, make_size, shape_text
+from mindtorch._core.tensor cimport TensorBase, empty_like_tensor, is_dense, shape_text
 from mindtorch._core.device cimport BACKENDS, NPU, copy_data, make_device
 
 cdef extern from "Python.h":
@@ -112,7 +113,7 @@ cdef TensorBase fitted(object value, const Metadata *wanted, Node giver, Py_ssiz
             f"Function {giver.name()} returned an invalid gradient at index {index} - got "
             f"{shape_text(grad.ndim, grad.sizes)} but expected shape compatible with "
             f"{shape_text(wanted.ndim, wanted.sizes)}")
-    value = value.sum_to_size(make_size(wanted.ndim, wanted.sizes))
+    value = sum_to(grad, wanted.ndim, wanted.sizes)
     if KIND[<int>grad.dtype] == COMPLEX_KIND and KIND[<int>wanted.dtype] != COMPLEX_KIND:
         value = value.real
     if grad.device_type != wanted.device_type or grad.device_index != wanted.device_index:
@@ -121,7 +122,7 @@ cdef TensorBase fitted(object value, const Metadata *wanted, Node giver, Py_ssiz
             raise RuntimeError(f"Function {giver.name()} returned an invalid gradient at index {index} - expected "
                                f"device {place} but got {value.device}")
         value = value.to(place)
-    return <TensorBase>value.to(DTYPES[<int>wanted.dtype])
+    return <TensorBase>(value if grad.dtype == wanted.dtype else value.to(DTYPES[<int>wanted.dtype]))
 
 
 # --- hooks -----------------------------------------------------------------------------------------------------------
@@ -195,9 +196,9 @@ cdef list run_posthooks(Node node, list results, list grads):
 
 cdef bint owned(TensorBase grad) noexcept:
     """Whether nobody but backward holds the gradient or its memory, so that it may become a .grad as it is."""
-    # Held by: the list of gradients, `accumulate`'s argument; its storage by the gradient, and by a base of its own.
+    # Held by: the list of gradients, and AccumulateGrad; its storage by the gradient, and by a base of its own.
     cdef Py_ssize_t storages = Py_REFCNT(<PyObject *>grad.storage)
-    if Py_REFCNT(<PyObject *>grad) > 1 or grad.autograd is not None:
+    if Py_REFCNT(<PyObject *>grad) > 2 or grad.autograd is not None:
         return False
     return storages == 1 or (storages == 2 and grad.base is not None and Py_REFCNT(<PyObject *>grad.base) == 1)
 

@@ -17,8 +17,8 @@ from mindtorch._core.scalar cimport COMPLEX_KIND, INT_KIND
 from mindtorch._core.tensor cimport Shape, TensorBase, make_view, set_geometry, shape_text
 from mindtorch._core.views cimport (
     diagonal_of, expand_to, flatten_dims, move_dims, narrow_dim, parts_of, permute_dims, reshape_to, select_dim,
-    split_by_sizes, split_evenly, squeeze_dims, transpose_dims, unbind_dim, unflatten_dim, unsqueeze_dim, view_dtype,
-    view_shape, whole_of)
+    split_by_sizes, split_evenly, squeeze_dims, transpose_dims, transpose_matrix, unbind_dim, unflatten_dim,
+    unsqueeze_dim, view_dtype, view_shape, whole_of)
 
 
 cdef TensorBase shape_like(TensorBase self, TensorBase other, TensorBase (*f)(TensorBase, Shape *)):
@@ -131,10 +131,7 @@ def swapdims(input, dim0, dim1):
 
 def t(input):
     """The transpose of a matrix; tensors of fewer dimensions as they are."""
-    cdef TensorBase self = require_tensor(input, b"t", b"input", 1)
-    if self.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
-    return transpose_dims(self, 0, 0 if self.ndim < 2 else 1)
+    return transpose_matrix(require_tensor(input, b"t", b"input", 1))
 
 
 def adjoint(input):

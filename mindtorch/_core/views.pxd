@@ -11,6 +11,7 @@ cdef TensorBase parts_of(TensorBase self)                              # view_as
 cdef TensorBase whole_of(TensorBase self)                              # view_as_complex
 cdef TensorBase flatten_dims(TensorBase self, int64_t start, int64_t end)
 cdef TensorBase transpose_dims(TensorBase self, int64_t dim0, int64_t dim1)
+cdef TensorBase transpose_matrix(TensorBase self)                      # t
 cdef TensorBase permute_dims(TensorBase self, Shape *dims)
 cdef TensorBase squeeze_dims(TensorBase self, Shape *dims)             # those of size 1 among `dims`
 cdef TensorBase unsqueeze_dim(TensorBase self, int64_t dim)

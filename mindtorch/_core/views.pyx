@@ -277,6 +277,12 @@ cdef TensorBase transpose_dims(TensorBase self, int64_t dim0, int64_t dim1):
     return view
 
 
+cdef TensorBase transpose_matrix(TensorBase self):
+    if self.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
+    return transpose_dims(self, 0, 0 if self.ndim < 2 else 1)
+
+
 cdef TensorBase permute_dims(TensorBase self, Shape *dims):
     cdef int64_t sizes[MAX_DIMS]
     cdef int64_t strides[MAX_DIMS]

@@ -8,7 +8,7 @@ from mindtorch._core.tensor import TensorBase
 _abs, _all, _eq, _isfinite = _OPS["abs"], _OPS["all"], _OPS["eq"], _OPS["isfinite"]
 _complex = _OPS["complex"]
 _isnan, _le, _logical_and, _logical_or = _OPS["isnan"], _OPS["le"], _OPS["logical_and"], _OPS["logical_or"]
-_sum, _where = _OPS["sum"], _OPS["where"]
+_where = _OPS["where"]
 
 
 def _require_tensors(function, **values):
@@ -95,18 +95,7 @@ def conj(input):
     return _complex(_views.real(input), -_views.imag(input)) if input.is_complex() else input
 
 
-def sum_to_size(self, *size):
-    """The tensor summed over the dimensions in which it is larger than `size`, which must broadcast to its shape."""
-    size = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
-    leading = self.dim() - len(size)
-    dims = [*range(leading), *(leading + i for i, n in enumerate(size) if n == 1 and self.shape[leading + i] != 1)]
-    if leading < 0 or any(n not in (1, self.shape[leading + i]) for i, n in enumerate(size)):
-        raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}.")
-    total = _sum(self, dims, True) if dims else self
-    return total.reshape(size) if leading else total
-
-
 _COMPARISONS = {"isclose": isclose, "allclose": allclose, "equal": equal}
 FUNCTIONS = {"conj": conj, **_COMPARISONS}
-METHODS = {"conj": conj, "sum_to_size": sum_to_size, "where": where_method,
+METHODS = {"conj": conj, "where": where_method,
            **{name: _method(function) for name, function in _COMPARISONS.items()}}

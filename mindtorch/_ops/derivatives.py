@@ -246,6 +246,11 @@ def value_selecting_backward(grad, shape, dim, indices, keepdim):
     return _new_zeros(grad, shape).scatter(dim, indices, grad)
 
 
+def scaled(grad, factor):
+    """grad * factor, and no kernel where that changes nothing."""
+    return grad if factor == 1 else grad * factor
+
+
 # --- matrix products -------------------------------------------------------------------------------------------------
 
 def _column_major(shape, stride):
@@ -255,13 +260,13 @@ def _column_major(shape, stride):
 def mm_backward_self(grad, mat2, shape, stride, alpha):
     """grad @ mat2.T, laid out as self is."""
     product = mat2.conj().mm(grad.t()).t() if _column_major(shape, stride) else grad.mm(mat2.t().conj())
-    return product if alpha == 1 else product * alpha
+    return scaled(product, alpha)
 
 
 def mm_backward_mat2(grad, self, shape, stride, alpha):
     """self.T @ grad, laid out as mat2 is."""
     product = grad.t().mm(self.conj()).t() if _column_major(shape, stride) else self.t().conj().mm(grad)
-    return product if alpha == 1 else product * alpha
+    return scaled(product, alpha)
 
 
 def _turned(tensor):
@@ -276,6 +281,8 @@ def matmul_backward_self(grad, self, other):
         return (grad.unsqueeze(-2) @ _turned(other)).squeeze(-2)
     if other.dim() == 1:
         return grad.unsqueeze(-1) * other.conj()
+    if self.dim() == 2 and other.dim() == 2:
+        return mm_backward_self(grad, other, self.shape, self.stride(), 1)
     return grad @ _turned(other)
 
 
@@ -287,8 +294,8 @@ def matmul_backward_other(grad, self, other):
         return (_turned(self) @ grad.unsqueeze(-1)).squeeze(-1)
     if self.dim() == 1:
         return self.conj().unsqueeze(-1) * grad.unsqueeze(-2)
-    if other.dim() == 2 and self.dim() > 2:
-        return self.reshape(-1, self.shape[-1]).t().conj() @ grad.reshape(-1, grad.shape[-1])
+    if other.dim() == 2:
+        return mm_backward_mat2(grad.flatten(0, -2), self.flatten(0, -2), other.shape, other.stride(), 1)
     return _turned(self) @ grad
 
 

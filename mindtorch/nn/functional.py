@@ -1,6 +1,5 @@
 """torch.nn.functional: functions without state. Shapes and errors are those of torch's functions of the same names."""
-from mindtorch._core._gen import namespace as _ops
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.composites import linear  # noqa: F401
 from mindtorch.nn._functional_activation import (  # noqa: F401 - the namespace has them
     celu,
     elu,
@@ -76,21 +75,3 @@ from mindtorch.nn._functional_norm import (  # noqa: F401
 from mindtorch.nn._functional_pool import *  # noqa: F403
 from mindtorch.nn._functional_unpool import *  # noqa: F403
 from mindtorch.nn._functional_vision import *  # noqa: F403
-
-_addmm, _matmul = _ops.FUNCTIONS["addmm"], _ops.FUNCTIONS["matmul"]
-
-
-def linear(input, weight, bias=None):
-    """input @ weight.T + bias: (..., n) and (m, n) give (..., m); a weight of shape (n,) gives (...)."""
-    for position, (name, value) in enumerate((("input", input), ("weight", weight), ("bias", bias)), 1):
-        if not isinstance(value, TensorBase) and (name != "bias" or value is not None):
-            raise TypeError(f"linear(): argument '{name}' (position {position}) must be Tensor, "
-                            f"not {type(value).__name__}")
-    if input.dim() == 0 or weight.dim() == 0:
-        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {input.dim()}D and "
-                           f"{weight.dim()}D")
-    turned = weight.t()
-    if bias is not None and input.dim() == 2:
-        return _addmm(bias, input, turned)
-    product = _matmul(input, turned)
-    return product if bias is None else product.add_(bias)

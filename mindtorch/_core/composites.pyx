@@ -1,0 +1,62 @@
+"""Ops written with other ops, in Cython because training steps call them; the others: _ops/composite*.py."""
+from libc.stdint cimport int64_t
+
+from mindtorch._core._gen.matmul cimport op_addmm, op_matmul
+from mindtorch._core._gen.pointwise cimport op_add__Tensor
+from mindtorch._core._gen.reduce cimport op_sum_dim_IntList
+from mindtorch._core.arguments cimport optional_tensor, parse_varargs, require_tensor
+from mindtorch._core.dispatch cimport ONE
+from mindtorch._core.tensor cimport Shape, TensorBase, shape_text
+from mindtorch._core.views cimport reshape_to, transpose_matrix
+
+
+cdef TensorBase sum_to(TensorBase self, int ndim, const int64_t *sizes):
+    cdef Shape dims, shape
+    cdef int i, leading = self.ndim - ndim
+    cdef bint inner = False            # whether a dimension is summed that stays, with size 1
+    cdef TensorBase total = self
+    dims.ndim = 0
+    for i in range(self.ndim):
+        if i < leading or sizes[i - leading] != self.sizes[i]:
+            inner = inner or i >= leading
+            dims.sizes[dims.ndim] = i
+            dims.ndim += 1
+    if dims.ndim:
+        total = op_sum_dim_IntList(self, &dims, inner, self.dtype, None)
+    if not (inner and leading):
+        return total
+    shape.ndim = ndim
+    for i in range(ndim):
+        shape.sizes[i] = sizes[i]
+    return reshape_to(total, &shape)
+
+
+def sum_to_size(TensorBase self, *size):
+    """The tensor summed over the dimensions in which it is larger than `size`, which must broadcast to its shape."""
+    cdef Shape wanted
+    cdef int i, leading
+    parse_varargs(size, &wanted, b"sum_to_size", b"size")
+    leading = self.ndim - wanted.ndim
+    for i in range(wanted.ndim):
+        if leading < 0 or (wanted.sizes[i] != 1 and wanted.sizes[i] != self.sizes[leading + i]):
+            raise RuntimeError(f"size {{{shape_text(wanted.ndim, wanted.sizes)}}} is not expandable to size "
+                               f"{{{shape_text(self.ndim, self.sizes)}}}.")
+    return sum_to(self, wanted.ndim, wanted.sizes)
+
+
+def linear(input, weight, bias=None):
+    """input @ weight.T + bias: (..., n) and (m, n) give (..., m); a weight of shape (n,) gives (...)."""
+    cdef TensorBase x = require_tensor(input, b"linear", b"input", 1)
+    cdef TensorBase w = require_tensor(weight, b"linear", b"weight", 2)
+    cdef TensorBase b = optional_tensor(bias, b"linear", b"bias", 3)
+    cdef TensorBase product
+    if x.ndim == 0 or w.ndim == 0:
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {w.ndim}D")
+    w = transpose_matrix(w)
+    if b is not None and x.ndim == 2:
+        return op_addmm(b, x, w, &ONE, &ONE, None)
+    product = op_matmul(x, w, None)
+    return product if b is None else op_add__Tensor(product, b, &ONE)
+
+
+METHODS = {"sum_to_size": sum_to_size}
