@@ -69,7 +69,12 @@ def log_softmax_double_backward(grad, grad_output, output, dim):
     return -grad * output.exp() * grad_output.sum(dim, keepdim=True)
 
 
-def embedding_double_backward(grad, indices, padding_idx):
+def embedding_double_backward(grad, indices, padding_idx, scale_grad_by_freq):
     """By grad_output, of embedding_dense_backward: the rows asked for, 0 for the padding."""
+    if scale_grad_by_freq:
+        asked = indices.reshape(-1)
+        times = ops.zeros_like(grad.narrow(1, 0, 1))
+        times = times.index_add(0, asked, ops.ones_like(asked, dtype=grad.dtype).unsqueeze(1))
+        grad = grad / times.clamp(min=1)
     rows = ops.embedding(grad, indices)
     return rows if padding_idx < 0 else rows * (indices != padding_idx).unsqueeze(-1)

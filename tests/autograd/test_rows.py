@@ -2,34 +2,30 @@
 
 A sample counts where torch's function gives finite real numbers; each row needs at least one that does.
 """
-import math
+import cmath
 import warnings
 
 import numpy as np
 import pytest
 import torch
 from samples import SAMPLES, Description, Make
-from test_ops import TABLE, forms, realised
+from test_ops import TABLE, forms
 
 import mindtorch
 from mindtorch._ops.generator import emit_grad
 
 ROWS = {row.key: row for row in TABLE.rows if row.samples in SAMPLES and emit_grad.recorded(row) and [*forms(row)]}
+ON_NPU = [key for key, row in ROWS.items() if not row.npu.startswith("none")]
 # Their derivatives cannot be differentiated once more, in torch neither.
 ONCE = ()
-# Rows that the checks below do not pass, or whose samples they cannot use: to be mended. They must go on failing.
-OPEN = {
-    "gradcheck": ("outer", "nll_loss_forward", "nll_loss_backward", "embedding_dense_backward",
-                  "linalg_cholesky", "linalg_cholesky_ex", "linalg_eig", "linalg_qr", "_linalg_svd", "_fft_c2c",
-                  "_fft_c2r", "_fft_r2c", "complex", "polar", "igamma", "igammac", "special_zeta"),
-    "npu": ("linalg_qr", "_linalg_svd", "digamma"),
-}
-
-
-def rows_for(check):
-    """The rows as parameters of a test; those known to be open must fail."""
-    return [pytest.param(key, marks=pytest.mark.xfail(strict=True, reason="open")) if key in OPEN[check] else key
-            for key, row in ROWS.items() if check != "npu" or not row.npu.startswith("none")]
+# They read one triangle of what must be symmetric, so small differences are made in both.
+SYMMETRIC = ("linalg_cholesky", "linalg_cholesky_ex", "linalg_eigh", "linalg_eigvalsh")
+# Complex results of these are determined but for a factor of absolute value 1.
+UP_TO_PHASE = ("linalg_eig",)
+# Samples for gradients, where those for values will not do.
+GRADIENT_SAMPLES = {"_linalg_svd": "svd_vectors"}
+# On npu the derivative needs an operator that ACLNN does not have.
+NO_DERIVATIVE_ON_NPU = {"digamma": "polygamma"}
 
 
 FEW, MANY = 40, 400            # elements of a sample: a jacobian costs two calls each
@@ -46,28 +42,30 @@ def tensors(value):
         yield from tensors(list(value.values()))
 
 
-def results(value):
-    """The differentiable tensors among results."""
-    return [r for r in (value if isinstance(value, (tuple, list)) else (value,))
-            if isinstance(r, (torch.Tensor, mindtorch.Tensor)) and r.is_floating_point()]
+def results(value, key, lib):
+    """The differentiable tensors among results, in real numbers."""
+    found = [r for r in (value if isinstance(value, (tuple, list)) else (value,))
+             if isinstance(r, lib.Tensor) and (r.is_floating_point() or r.is_complex())]
+    return [r if not r.is_complex() else r.abs() if key in UP_TO_PHASE else lib.view_as_real(r) for r in found]
 
 
 def elements(args, kwargs):
     return sum(len(d.values) for d in (*tensors(args), *tensors(kwargs)))
 
 
-def finite(call, args, kwargs):
-    """Whether the sample is one to differentiate: torch computes real, finite numbers from such."""
+def finite(key, call, args, kwargs):
+    """Whether the sample is one to differentiate: torch computes finite numbers from such, and can go back."""
     described = [*tensors(args), *tensors(kwargs)]
-    if not all(math.isfinite(x) for d in described if d.dtype.startswith("float") for x in d.values):
+    if not all(cmath.isfinite(x) for d in described for x in d.values):
         return False
     if not 0 < elements(args, kwargs) <= MANY:
         return False
+    inputs, restore = parameters(key, args, kwargs, "float64", "cpu", torch)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = results(call(torch, realised(args, torch, "cpu", "contiguous"),
-                                 realised(kwargs, torch, "cpu", "contiguous")))
+            found = [r for r in results(call(torch, *restore(inputs)), key, torch) if r.requires_grad]
+            torch.autograd.backward(found, [torch.ones_like(r) for r in found])
         except Exception:      # noqa: BLE001 - a call that is refused has no derivative
             return False
     return bool(found) and all(r.isfinite().all() and r.dtype == torch.float64 for r in found)
@@ -88,21 +86,33 @@ def functions(row):
 def cases(row):
     """(form, call, args, kwargs) of the samples that can be differentiated and are small, or else of the smallest."""
     for form, call in functions(row):
-        usable = [(args, kwargs) for args, kwargs in SAMPLES[row.samples](Make("float64", seed=row.key))
-                  if finite(call, args, kwargs)]
+        for dtype in ("float64", "complex128"):         # complex numbers where the row is of nothing else
+            samples = SAMPLES[GRADIENT_SAMPLES.get(row.key, row.samples)](Make(dtype, seed=row.key))
+            usable = [(args, kwargs) for args, kwargs in samples if finite(row.key, call, args, kwargs)]
+            if usable:
+                break
         small = [one for one in usable if elements(*one) <= FEW]
         for args, kwargs in small or sorted(usable, key=lambda one: elements(*one))[:2]:
             yield form, call, args, kwargs
 
 
-def parameters(args, kwargs, dtype, device):
-    """The sample as a function of a flat list of tensors: (the list, how to put them back)."""
-    described = [*tensors(args), *tensors(kwargs)]
+def parameters(key, args, kwargs, dtype, device, lib):
+    """The sample as a function of a flat list of real tensors: (the list, how to put them back).
+
+    Those of which the row has a derivative require a gradient.
+    """
+    names = {a.name for a in emit_grad.differentiable(ROWS[key])
+             if not ROWS[key].grad[a.name].startswith("no_derivative")}
+    places = [a.name for a in ROWS[key].schema.arguments]
+    wanted = {id(d) for name, value in [*zip(places, args, strict=False), *kwargs.items()] if name in names
+              for d in tensors(value)}
     made = []
-    for d in described:
-        of = dtype if d.dtype == "float64" else d.dtype
-        made.append(mindtorch.tensor(list(d.values), dtype=getattr(mindtorch, of)).reshape(d.shape).to(device))
-        if d.dtype == "float64":
+    for d in [*tensors(args), *tensors(kwargs)]:
+        of = dtype if d.dtype in ("float64", "complex128") else d.dtype
+        values = [(x.real, x.imag) for x in d.values] if d.dtype == "complex128" else list(d.values)
+        shape = (*d.shape, 2) if d.dtype == "complex128" else d.shape
+        made.append(lib.tensor(values, dtype=getattr(lib, of)).reshape(shape).to(device))
+        if of == dtype and id(d) in wanted:
             made[-1].requires_grad_()
 
     def restore(given):
@@ -110,24 +120,26 @@ def parameters(args, kwargs, dtype, device):
 
         def put(value):
             if isinstance(value, Description):
-                return next(left)
+                tensor = next(left)
+                tensor = lib.view_as_complex(tensor) if value.dtype == "complex128" else tensor
+                return (tensor + tensor.mT.conj()) / 2 if key in SYMMETRIC else tensor
             if isinstance(value, (list, tuple)):
                 return type(value)(put(item) for item in value)
             if isinstance(value, dict):
-                return {k: getattr(mindtorch, v) if k.endswith("dtype") else put(v) for k, v in value.items()}
+                return {k: getattr(lib, v) if k.endswith("dtype") else put(v) for k, v in value.items()}
             return value
         return put(args), put(kwargs)
     return made, restore
 
 
-@pytest.mark.parametrize("key", rows_for("gradcheck"))
+@pytest.mark.parametrize("key", ROWS)
 def test_gradcheck(key):
     row, checked = ROWS[key], 0
     for form, call, args, kwargs in cases(row):
-        inputs, restore = parameters(args, kwargs, "float64", "cpu")
+        inputs, restore = parameters(key, args, kwargs, "float64", "cpu", mindtorch)
 
         def function(*given, call=call, restore=restore):
-            return tuple(results(call(mindtorch, *restore(given))))
+            return tuple(results(call(mindtorch, *restore(given)), key, mindtorch))
         where = f"{key}, {form}, {args} {kwargs}"
         assert any(r.requires_grad for r in function(*inputs)), f"no history: {where}"
         try:
@@ -140,13 +152,17 @@ def test_gradcheck(key):
     assert checked, f"{key}: no sample could be differentiated"
 
 
-@pytest.mark.parametrize("key", rows_for("npu"))
+@pytest.mark.parametrize("key", ON_NPU)
 def test_npu_as_cpu(key):
     for form, call, args, kwargs in cases(ROWS[key]):
         where, found = f"{key}, {form}, {args} {kwargs}", []
         for device in ("cpu", "npu"):
-            inputs, restore = parameters(args, kwargs, "float32", device)
-            outputs = [r for r in results(call(mindtorch, *restore(inputs))) if r.requires_grad]
+            inputs, restore = parameters(key, args, kwargs, "float32", device, mindtorch)
+            outputs = [r for r in results(call(mindtorch, *restore(inputs)), key, mindtorch) if r.requires_grad]
+            if device == "npu" and key in NO_DERIVATIVE_ON_NPU:
+                with pytest.raises(NotImplementedError, match=NO_DERIVATIVE_ON_NPU[key]):
+                    outputs[0].sum().backward()
+                return
             mindtorch.autograd.backward(outputs, [mindtorch.ones_like(r) for r in outputs])
             for tensor in inputs:
                 assert tensor.grad is None or tensor.grad.device == tensor.device, where

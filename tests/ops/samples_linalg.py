@@ -157,6 +157,13 @@ def svd(make):
 
 
 @sample
+def svd_vectors(make):
+    """For gradients: vectors keep their signs under small differences."""
+    yield (make(3, 2), False, True), {}
+    yield (make(2, 2, 3),), {}
+
+
+@sample
 def solve(make):
     yield (_well(make, 3, 3), make(3, 2)), {}
     yield (_well(make, 3, 3), make(3)), {}

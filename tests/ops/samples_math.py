@@ -142,6 +142,14 @@ def parts(make):
 
 
 @sample
+def polar(make):
+    """Lengths are not negative."""
+    yield from (((make(*a, low=0.1), make(*b)), {}) for a, b in _pairs())
+    yield (make(8, special=True), make(8)), {}
+    yield (make(3, low=0.1), make(3, dtype="float64")), {}
+
+
+@sample
 def unary_near(make):
     """Where torch's own values are exact to float64; test_special.py looks at the rest."""
     yield from (((make(*shape, low=-1.5, high=3),), {}) for shape in _shapes())

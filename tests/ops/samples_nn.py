@@ -1,5 +1,5 @@
 """Samples of what neural networks need: activation functions, normalisation, losses."""
-from samples import FLOATING, sample
+from samples import FLOATING, Description, sample
 
 
 def _floats(make):
@@ -139,7 +139,9 @@ def nll_loss_backward(make):
     for reduction in (0, 1, 2):
         grad = make(4) if reduction == 0 else make()
         yield (grad, make(4, 3), _classes(make, 4, 3), None, reduction, -100, make(low=4, high=4)), {}
-        yield (grad, make(4, 3), _classes(make, 4, 3), make(3, low=0.5), reduction, 1, make(low=2, high=3)), {}
+        classes, weight = _classes(make, 4, 3), make(3, low=0.5)
+        total = sum(weight.values[c] for c in classes.values if c != 1)
+        yield (grad, make(4, 3), classes, weight, reduction, 1, Description((), (total,), make.dtype)), {}
 
 
 @sample
