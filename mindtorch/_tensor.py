@@ -3,7 +3,7 @@ import warnings
 
 import numpy
 
-from mindtorch import _backend
+from mindtorch import _backend, autograd
 from mindtorch._core import attributes, gradient_attributes, moves, tensor, values, view_functions
 from mindtorch._core import device as device_module
 from mindtorch._core import dtype as dtype_module
@@ -177,7 +177,6 @@ class Tensor(TensorBase):
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Add the gradients of this tensor to the `.grad` of the leaves it came from; see `autograd.backward`."""
-        from mindtorch import autograd
         autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 

@@ -1,14 +1,24 @@
-"""Named results of operators with several outputs, as torch.return_types has them."""
-from collections import namedtuple
+"""Named results of operators with several outputs, as torch.return_types has them: made from sequences."""
+from operator import itemgetter as _itemgetter
 
 
 def _result(name, *fields):
-    base = namedtuple(name, fields)
+    count = len(fields)
+
+    def __new__(cls, sequence):
+        values = tuple(sequence)
+        if len(values) != count:
+            raise TypeError(f"torch.return_types.{name}() takes a {count}-sequence ({len(values)}-sequence given)")
+        return tuple.__new__(cls, values)
 
     def __repr__(self):
         shown = ",\n".join(f"{field}={value!r}" for field, value in zip(fields, self, strict=True))
         return f"torch.return_types.{name}(\n{shown})"
-    return type(name, (base,), {"__slots__": (), "__repr__": __repr__, "__module__": __name__})
+
+    members = {field: property(_itemgetter(place)) for place, field in enumerate(fields)}
+    return type(name, (tuple,), {"__slots__": (), "__new__": __new__, "__repr__": __repr__, "__module__": __name__,
+                                 "__match_args__": fields, "n_fields": count, "n_sequence_fields": count,
+                                 "n_unnamed_fields": 0, **members})
 
 
 max = _result("max", "values", "indices")

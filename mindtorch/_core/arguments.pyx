@@ -109,12 +109,15 @@ cdef int parse_varargs(tuple args, Shape *out, const char *function, const char 
 
 
 cdef int parse_bools(object value, Shape *out, const char *function, const char *argument, int position=0) except -1:
-    if not isinstance(value, (list, tuple)) or not all(PyBool_Check(item) for item in value):
+    cdef int i
+    if not isinstance(value, (list, tuple)):
         wrong_type(value, function, argument, position, "tuple of bools")
-    out.ndim = 0
-    for item in value[:MAX_DIMS]:
-        out.sizes[out.ndim] = item
-        out.ndim += 1
+    out.ndim = min(len(value), MAX_DIMS)
+    for i in range(len(value)):
+        if not PyBool_Check(value[i]):
+            wrong_type(value, function, argument, position, "tuple of bools")
+        if i < MAX_DIMS:
+            out.sizes[i] = value[i] is True
     return 0
 
 

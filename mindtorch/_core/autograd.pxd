@@ -98,6 +98,7 @@ cdef uint64_t next_sequence_nr() noexcept
 cdef Node accumulator_for(TensorBase leaf, AutogradMeta meta)
 cdef int describe(Metadata *metadata, TensorBase tensor) except -1
 cdef int describe_nothing(Metadata *metadata) noexcept
+cdef int describe_output(Node node, TensorBase result) except -1
 cdef int describe_outputs(Node node, list results) except -1
 cdef int note_stream(Node node, TensorBase tensor) except -1              # that the forward runs on
 cdef str short_name(Node node)                                            # "Add", as messages have it

@@ -244,14 +244,19 @@ cdef int describe_nothing(Metadata *metadata) noexcept:
     return 0
 
 
+cdef int describe_output(Node node, TensorBase result) except -1:
+    node.metadata = &node.inline_metadata
+    describe(node.metadata, result)
+    node.outputs = 1
+    return note_stream(node, result)
+
+
 cdef int describe_outputs(Node node, list results) except -1:
     cdef int i, last = 0
-    if len(results) == 1:
+    node.metadata = <Metadata *>malloc(max(len(results), 1) * sizeof(Metadata))
+    if node.metadata == NULL:
         node.metadata = &node.inline_metadata
-    else:
-        node.metadata = <Metadata *>malloc(max(len(results), 1) * sizeof(Metadata))
-        if node.metadata == NULL:
-            raise MemoryError()
+        raise MemoryError()
     for i in range(len(results)):
         if results[i] is None:               # a mask may leave results out
             describe_nothing(&node.metadata[i])
@@ -302,10 +307,7 @@ cdef Node accumulator_for(TensorBase leaf, AutogradMeta meta):
     node.kind = ACCUMULATE
     node.edges = []
     node.variable = leaf
-    node.metadata = &node.inline_metadata
-    describe(node.metadata, leaf)
-    node.outputs = 1
-    note_stream(node, leaf)
+    describe_output(node, leaf)
     if meta.hooks is not None:
         node.tensor_hooks = {0: meta.hooks}
     meta.accumulator = <void *>node

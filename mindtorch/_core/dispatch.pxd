@@ -46,6 +46,7 @@ cdef const Scalar *optional_scalar(object value, Scalar *scalar, const char *fun
                                    int position) except? NULL                    # None: NULL
 # out=(values, indices), or Nones; `position` of the parameter, from 0
 cdef tuple several_outs(object out, int count, const char *function, int position)
+cdef object named(type kind, tuple results)              # as a class of return_types, of as many members
 # A number as a 0-d tensor on the device of `like`, typed as torch's wrapped numbers are beside that tensor.
 cdef TensorBase number_like(const Scalar *number, TensorBase like)               # RuntimeError where it does not fit
 cdef TensorBase wrapped_number(const Scalar *number, TensorBase beside)          # as an operand: integers wrap around

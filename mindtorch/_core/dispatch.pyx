@@ -1,3 +1,5 @@
+from cpython.object cimport PyObject, PyTypeObject
+
 from mindtorch._core.device cimport CPU, copy_data, device_of, make_device
 from mindtorch._core.dtype cimport KIND, can_cast, code_name, default_complex, default_dtype, promote_types
 from mindtorch._core.arguments cimport require_scalar, require_tensors, wrong_type
@@ -84,6 +86,12 @@ cdef tuple several_outs(object out, int count, const char *function, int positio
     if len(out) != count:
         raise TypeError(f"expected tuple of {count} elements but got {len(out)}")
     return tuple(require_tensors(out, function, b"out", position + 1))
+
+
+cdef object named(type kind, tuple results):
+    # tuple's constructor for the subclass: its own takes any sequence, and counts.
+    cdef tuple arguments = (results,)
+    return (<PyTypeObject *>tuple).tp_new(kind, <PyObject *>arguments, NULL)
 
 
 cdef TensorBase number_tensor(const Scalar *number, ScalarType dtype, TensorBase like):

@@ -5,15 +5,17 @@ number among those reached has all its gradients. A leaf's node is as old as its
 """
 import threading
 
+from mindtorch._core.factories import ones_like
+
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
-from mindtorch._core.autograd cimport AccumulateGrad, AutogradMeta, Metadata, Node, accumulate
+from mindtorch._core.autograd cimport AccumulateGrad, AutogradMeta, Metadata, Node, accumulate, requires_grad
 from mindtorch._core.composites cimport sum_to
 from mindtorch._core.dtype cimport DTYPES, KIND
 from mindtorch._core.modes cimport anomaly_mode, grad_enabled, set_grad_enabled
 from mindtorch._core.recording cimport gradient_edge
-from mindtorch._core.scalar cimport COMPLEX_KIND
+from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND
 from mindtorch._core.tensor cimport TensorBase, empty_like_tensor, is_dense, shape_text
 from mindtorch._core.device cimport BACKENDS, NPU, copy_data, make_device
 
@@ -344,6 +346,48 @@ cdef object stream_of(Node node):
     if node.stream is None and node.outputs and node.metadata[0].device_type == NPU:
         return _backend.default_stream(node.metadata[0].device_index)
     return node.stream
+
+
+# --- the roots -------------------------------------------------------------------------------------------------------
+
+def root_grads(tuple outputs, tuple given):
+    """The gradient of each output; 1 for those of one element that were given none."""
+    cdef list grads = [None] * len(outputs) if given is None else list(given)
+    cdef Py_ssize_t i
+    if len(outputs) != len(grads):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
+    for i in range(len(grads)):
+        if not isinstance(outputs[i], TensorBase):
+            raise TypeError(f"all outputs have to be Tensors, but element {i} is a {type(outputs[i]).__name__}")
+        if grads[i] is not None:
+            check_root_grad(i, <TensorBase>outputs[i], grads[i])
+        if not requires_grad(<TensorBase>outputs[i]):
+            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+        if grads[i] is None:
+            grads[i] = implicit_grad(<TensorBase>outputs[i])
+    return grads
+
+
+cdef object implicit_grad(TensorBase out):
+    if out.numel != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if KIND[<int>out.dtype] != FLOAT_KIND:
+        raise RuntimeError("grad can be implicitly created only for real scalar outputs but got "
+                           f"{DTYPES[<int>out.dtype]}")
+    return ones_like(out)
+
+
+cdef int check_root_grad(Py_ssize_t index, TensorBase out, object value) except -1:
+    if not isinstance(value, TensorBase):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(value).__name__}")
+    if out.shape != value.shape:
+        raise RuntimeError(f"Mismatch in shape: grad_output[{index}] has a shape of {value.shape} and output[{index}] "
+                           f"has a shape of {out.shape}.")
+    if (KIND[<int>out.dtype] == COMPLEX_KIND) != (KIND[<int>(<TensorBase>value).dtype] == COMPLEX_KIND):
+        raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. "
+                           f"Mismatch in dtype: grad_output[{index}] has a dtype of {value.dtype} and output[{index}] "
+                           f"has a dtype of {DTYPES[<int>out.dtype]}.")
+    return 0
 
 
 # --- the whole graph -------------------------------------------------------------------------------------------------

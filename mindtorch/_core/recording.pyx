@@ -1,7 +1,7 @@
 """How operators come into the graph: which are recorded, edges to their operands, what is saved, views and writes."""
 from mindtorch._core.autograd cimport (
-    AutogradMeta, Node, NodeType, SavedTensor, WANTED, accumulator_for, describe_outputs, differentiable, formulas,
-    meta_of, next_sequence_nr, node_type, requires_grad, short_name, tracked)
+    AutogradMeta, Node, NodeType, SavedTensor, WANTED, accumulator_for, describe_output, describe_outputs,
+    differentiable, formulas, meta_of, next_sequence_nr, node_type, requires_grad, short_name, tracked)
 from mindtorch._core.modes cimport grad_enabled, inference_enabled, saved_hooks, saved_hooks_active, set_grad_enabled
 from mindtorch._core.scalar cimport scalar_to
 from mindtorch._core.tensor cimport make_alias, make_size, version_of
@@ -216,7 +216,7 @@ cdef object optional_number(const Scalar *number):
 cdef int set_history(TensorBase result, Node node, int output_nr) except -1:
     cdef AutogradMeta meta = meta_of(result)
     if output_nr == 0 and node.outputs == 0:
-        describe_outputs(node, [result])
+        describe_output(node, result)
     if meta.retains_grad:                   # the gradient of what the tensor becomes is kept, not of what it was
         meta.grad_fn.retained.pop(meta.output_nr, None)
     meta.grad_fn = node
@@ -356,7 +356,7 @@ cdef int rebase(TensorBase self, Node node, int output_nr) except -1:
     if self.base is None:
         return set_history(self, node, output_nr)
     if node.outputs == 0:
-        describe_outputs(node, [self])
+        describe_output(node, self)
     slices = CopySlices.__new__(CopySlices)
     slices.kind = COPY_SLICES
     slices.set_edges(len(node.edges))

@@ -90,7 +90,7 @@ def solve_ex(A, B, *, left=True, check_errors=False):
     """The solution of A X = B, and per matrix 0 or where it is singular."""
     if A.is_npu and B.is_npu:
         result = _solve_by_qr(A, B, left)
-        return return_types.linalg_solve_ex(result, _zeros(A.shape[:-2], dtype=int32, device=A.device))
+        return return_types.linalg_solve_ex((result, _zeros(A.shape[:-2], dtype=int32, device=A.device)))
     return _ATEN["linalg_solve_ex"](A, B, left=left, check_errors=check_errors)
 
 
@@ -153,7 +153,7 @@ def det(A):
 
 def slogdet(input):
     """The sign and the logarithm of the size of the determinant."""
-    return return_types.slogdet(*_ATEN["linalg_slogdet"](input))
+    return return_types.slogdet(_ATEN["linalg_slogdet"](input))
 
 
 def logdet(input):
@@ -172,13 +172,13 @@ def lu_factor_ex(A, *, pivot=True, check_errors=False):
 def lu_factor(A, *, pivot=True):
     """`lu_factor_ex`, with LinAlgError where a matrix is singular."""
     factors, pivots, _ = lu_factor_ex(A, pivot=pivot, check_errors=True)
-    return return_types.linalg_lu_factor(factors, pivots)
+    return return_types.linalg_lu_factor((factors, pivots))
 
 
 def lu(A, *, pivot=True):
     """P, L and U with A = P L U; P is empty without pivoting."""
     factors, pivots, _ = lu_factor_ex(A, pivot=pivot)
-    return return_types.linalg_lu(*_lu_unpack(factors, pivots, True, pivot))
+    return return_types.linalg_lu(_lu_unpack(factors, pivots, True, pivot))
 
 
 def lu_compact(A, pivot=True, get_infos=False):
@@ -189,22 +189,22 @@ def lu_compact(A, pivot=True, get_infos=False):
 
 def qr(input, some=True):
     """torch.qr, the older form of linalg.qr."""
-    return return_types.qr(*_ATEN["linalg_qr"](input, "reduced" if some else "complete"))
+    return return_types.qr(_ATEN["linalg_qr"](input, "reduced" if some else "complete"))
 
 
 def linalg_svd(A, full_matrices=True, *, driver=None):
     """U, S and V^H with A = U diag(S) V^H."""
-    return return_types.linalg_svd(*_svd(A, full_matrices, True))
+    return return_types.linalg_svd(_svd(A, full_matrices, True))
 
 
 def svd(input, some=True, compute_uv=True):
     """torch.svd: the singular vectors come as V, not as V^H."""
     if not compute_uv:
         rows, columns = input.shape[-2:]
-        return return_types.svd(input.new_zeros((*input.shape[:-2], rows, rows)), svdvals(input),
-                                input.new_zeros((*input.shape[:-2], columns, columns)))
+        return return_types.svd((input.new_zeros((*input.shape[:-2], rows, rows)), svdvals(input),
+                                 input.new_zeros((*input.shape[:-2], columns, columns))))
     u, s, vh = _svd(input, not some, True)
-    return return_types.svd(u, s, turned(vh))
+    return return_types.svd((u, s, turned(vh)))
 
 
 def svdvals(A, *, driver=None):
@@ -355,8 +355,8 @@ def lstsq(A, B, rcond=None, *, driver=None):
         residuals = (_matmul(A, solution) - right).abs().pow(2).sum(-2)
     solution = solution.squeeze(-1) if vectors else solution
     nothing = A.new_zeros((0,)).abs()
-    return return_types.linalg_lstsq(solution, residuals, _zeros((0,), dtype=int64, device=A.device)
-                                     if rank is None else rank, nothing if singular is None else singular)
+    rank = _zeros((0,), dtype=int64, device=A.device) if rank is None else rank
+    return return_types.linalg_lstsq((solution, residuals, rank, nothing if singular is None else singular))
 
 
 @with_out

@@ -59,7 +59,7 @@ def aminmax(input, *, dim=None, keepdim=False, out=None):
     dims = () if dim is None else dim
     low, high = out or (None, None)
     smallest, largest = _OPS["amin"](input, dims, keepdim, out=low), _OPS["amax"](input, dims, keepdim, out=high)
-    return return_types.aminmax(smallest, largest)
+    return return_types.aminmax((smallest, largest))
 
 
 def count_nonzero(input, dim=None):

@@ -2,7 +2,6 @@
 import warnings
 
 from mindtorch._core import engine as _engine
-from mindtorch._core.factories import ones_like as _ones_like
 from mindtorch._core.tensor import TensorBase as _TensorBase
 from mindtorch.autograd import functional, graph
 from mindtorch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
@@ -29,8 +28,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
                                "`backward()`. Please only use `grad_tensors`.")
         grad_tensors = grad_variables
     tensors = _tuple(tensors)
-    grads = _root_grads(tensors, _tuple(grad_tensors) if grad_tensors is not None else (None,) * len(tensors),
-                        is_grads_batched=False)
+    grads = _engine.root_grads(tensors, None if grad_tensors is None else _tuple(grad_tensors))
     inputs = None if inputs is None else _checked_inputs(_tuple(inputs))
     if create_graph:
         warnings.warn(
@@ -60,8 +58,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     outputs, inputs = _tuple(outputs), _tuple(inputs)
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    grads = _root_grads(outputs, _tuple(grad_outputs) if grad_outputs is not None else (None,) * len(outputs),
-                        is_grads_batched)
+    grads = _engine.root_grads(outputs, None if grad_outputs is None else _tuple(grad_outputs))
     keep = create_graph if retain_graph is None else retain_graph
     found = _engine.run_backward(list(outputs), grads, keep, create_graph, _checked_inputs(inputs), False)
     if materialize_grads:
@@ -89,38 +86,3 @@ def _checked_inputs(inputs):
         if not tensor.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     return list(inputs)
-
-
-def _root_grads(outputs, grads, is_grads_batched):
-    """The gradient of each output; 1 for those of one element that were given none."""
-    if len(outputs) != len(grads):
-        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
-    found = []
-    for index, (out, given) in enumerate(zip(outputs, grads, strict=True)):
-        value = given
-        if not isinstance(out, _TensorBase):
-            raise TypeError(f"all outputs have to be Tensors, but element {index} is a {type(out).__name__}")
-        if value is None and out.requires_grad:
-            if out.numel() != 1:
-                raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            if not out.is_floating_point():
-                raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
-            value = _ones_like(out)
-        elif value is not None:
-            _check_root_grad(index, out, value)
-        if not out.requires_grad:
-            raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
-        found.append(value)
-    return found
-
-
-def _check_root_grad(index, out, value):
-    if not isinstance(value, _TensorBase):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(value).__name__}")
-    if out.shape != value.shape:
-        raise RuntimeError(f"Mismatch in shape: grad_output[{index}] has a shape of {value.shape} and output[{index}] "
-                           f"has a shape of {out.shape}.")
-    if out.dtype.is_complex != value.dtype.is_complex:
-        raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. "
-                           f"Mismatch in dtype: grad_output[{index}] has a dtype of {value.dtype} and output[{index}] "
-                           f"has a dtype of {out.dtype}.")

@@ -1,5 +1,6 @@
 """How ops are called: operators with numbers on either side, wrong arguments, in-place rules, versions, names."""
 import operator
+import pickle
 
 import numpy
 import pytest
@@ -112,6 +113,18 @@ def test_results_with_names(device):
     assert result.indices.tolist() == [1, 0]
     shown = "torch.return_types.max(\nvalues=tensor(1),\nindices=tensor(0))"
     assert repr(mindtorch.tensor([1]).max(0)) == shown
+
+
+@pytest.mark.parametrize("lib", [torch, mindtorch])
+def test_results_with_names_are_made_from_sequences(lib):
+    made = lib.return_types.max([1, 2])
+    assert (made.values, made.indices, made) == (1, 2, (1, 2))
+    assert (made.n_fields, made.__match_args__) == (2, ("values", "indices"))
+    assert type(pickle.loads(pickle.dumps(made))) is lib.return_types.max
+    with pytest.raises(TypeError, match=r"torch.return_types.max\(\) takes a 2-sequence \(1-sequence given\)"):
+        lib.return_types.max([1])
+    with pytest.raises(AttributeError):
+        made.values = 3
 
 
 def test_functions_of_nn(device):

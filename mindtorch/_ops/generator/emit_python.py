@@ -289,7 +289,7 @@ class _Emitter:
             call += ["None"] * len(target.result_names)
         result = f"{name}({', '.join(call)})"
         if len(target.schema.returns) > 1 and not self.function.aten and target.schema.returns[0][1]:
-            result = f"return_types.{self.function.name}(*{result})"
+            result = f"named(return_types.{self.function.name}, {result})"
         return [*lines, f"return {result}"]
 
     def _outs(self, results, lines) -> list:
