@@ -1,5 +1,6 @@
 """torch.nn.functional: functions without state. Shapes and errors are those of torch's functions of the same names."""
 from mindtorch._core.composites import linear  # noqa: F401
+from mindtorch._ops.composite_distances import bilinear, pdist  # noqa: F401
 from mindtorch.nn._functional_activation import (  # noqa: F401 - the namespace has them
     celu,
     elu,
@@ -32,6 +33,7 @@ from mindtorch.nn._functional_activation import (  # noqa: F401 - the namespace 
 )
 from mindtorch.nn._functional_attention import *  # noqa: F403
 from mindtorch.nn._functional_conv import *  # noqa: F403
+from mindtorch.nn._functional_embedding import *  # noqa: F403
 from mindtorch.nn._functional_loss import (  # noqa: F401
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -53,6 +55,7 @@ from mindtorch.nn._functional_loss import (  # noqa: F401
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
 )
+from mindtorch.nn._functional_multi_head import *  # noqa: F403
 from mindtorch.nn._functional_norm import (  # noqa: F401
     alpha_dropout,
     batch_norm,
@@ -61,14 +64,12 @@ from mindtorch.nn._functional_norm import (  # noqa: F401
     dropout1d,
     dropout2d,
     dropout3d,
-    embedding,
     feature_alpha_dropout,
     group_norm,
     instance_norm,
     layer_norm,
     local_response_norm,
     normalize,
-    one_hot,
     pairwise_distance,
     rms_norm,
 )
