@@ -1,6 +1,6 @@
 from mindtorch._core.dispatch cimport mv, real_dtype
 from mindtorch._core.dtype cimport KIND, code_name, default_complex
-from mindtorch._core.infer cimport bmm, broadcast, broadcast_shapes, same, wrap_dim
+from mindtorch._core.infer cimport bmm, broadcast, broadcast_shapes, like, same, wrap_dim
 from mindtorch._core.scalar cimport (
     COMPLEX_KIND, FLOAT_KIND, BFloat16, ComplexDouble, ComplexFloat, Double, Half, Undefined)
 from mindtorch._core.tensor cimport shape_text
@@ -286,4 +286,18 @@ cdef int check_transformable(TensorBase self) except -1:
 cdef int check_complex(TensorBase self) except -1:
     if KIND[<int>self.dtype] != COMPLEX_KIND:
         raise RuntimeError(f"a Fourier transform expects a complex tensor, but got {code_name(self.dtype)}")
+    return 0
+
+
+# --- attention: (batch, heads, length, width) ------------------------------------------------------------------------
+
+cdef int attended(Shape *shape, TensorBase query, TensorBase value) except -1:
+    like(shape, query)
+    shape.sizes[query.ndim - 1] = value.sizes[value.ndim - 1]
+    return 0
+
+
+cdef int attention_statistics(Shape *shape, TensorBase query) except -1:
+    like(shape, query)
+    shape.sizes[query.ndim - 1] = 8
     return 0

@@ -34,6 +34,8 @@ cdef TensorBase expanded(TensorBase tensor, TensorBase out)             # a view
 cdef int qr_mode(object mode) except -1                                 # "reduced" 0, "complete" 1, "r" 2
 cdef TensorBase adjoint(TensorBase tensor)                              # a view with the last two dimensions turned
 cdef int64_t count_of(TensorBase tensor) noexcept
+cdef int64_t heads_of(TensorBase query) noexcept                        # of attention: (batch, heads, length, width)
+cdef TensorBase nothing(TensorBase tensor)                              # without elements, for results not asked for
 cdef int64_t end_of_dtype(TensorBase self) noexcept                     # of the integers that it holds without gaps
 cdef int64_t end_of(const Shape *to) noexcept                           # of a range without end: the largest int64
 # Reductions and searches.

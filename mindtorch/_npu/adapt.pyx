@@ -33,10 +33,10 @@ cdef int reduction(object reduce) except -1:
 
 
 cdef list index_list(list indices, TensorBase self):
-    cdef Shape nothing
-    nothing.ndim = 1
-    nothing.sizes[0] = 0
-    absent = empty_tensor(&nothing, Long, self.device_type, self.device_index)
+    cdef Shape shape
+    shape.ndim = 1
+    shape.sizes[0] = 0
+    absent = empty_tensor(&shape, Long, self.device_type, self.device_index)
     return [absent if index is None else index for index in indices]
 
 
@@ -155,6 +155,17 @@ for dtype, end in ((Bool, 2), (Byte, 1 << 8), (Char, 1 << 7), (Short, 1 << 15), 
 
 cdef int64_t count_of(TensorBase tensor) noexcept:
     return tensor.numel
+
+
+cdef int64_t heads_of(TensorBase query) noexcept:
+    return query.sizes[1]
+
+
+cdef TensorBase nothing(TensorBase tensor):
+    cdef Shape shape
+    shape.ndim = 1
+    shape.sizes[0] = 0
+    return empty_tensor(&shape, tensor.dtype, tensor.device_type, tensor.device_index)
 
 
 cdef int64_t end_of(const Shape *to) noexcept:

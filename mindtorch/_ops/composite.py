@@ -33,13 +33,18 @@ def scalar_type(dtype):
     return _SCALAR_TYPES[str(dtype).removeprefix("torch.")][0]
 
 
+def c_type(dtype):
+    """As other messages have it: float, long int."""
+    return _SCALAR_TYPES[str(dtype).removeprefix("torch.")][1]
+
+
 def to_out(result, out):
     """The result, written to `out` where that was given."""
     if out is None:
         return result
     if out.dtype is not result.dtype:
-        expected, given = (_SCALAR_TYPES[str(t.dtype).removeprefix("torch.")][1] for t in (result, out))
-        raise RuntimeError(f"Expected out tensor to have dtype {expected}, but got {given} instead")
+        raise RuntimeError(f"Expected out tensor to have dtype {c_type(result.dtype)}, but got {c_type(out.dtype)} "
+                           "instead")
     return out.resize_(result.shape).copy_(result) if out.shape != result.shape else out.copy_(result)
 
 

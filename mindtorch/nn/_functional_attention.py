@@ -1,11 +1,15 @@
 """Attention."""
+from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.factories import arange as _arange
-from mindtorch._ops.composite import _require_tensors
+from mindtorch._ops.composite import _require_tensors, c_type
 
 __all__ = ["scaled_dot_product_attention"]
 
-_matmul, _where, _softmax = _OPS["matmul"], _OPS["where"], _OPS["softmax"]
+_matmul, _where, _softmax, _fused = _OPS["matmul"], _OPS["where"], _OPS["softmax"], _ATEN["_fused_attention"]
+_FUSED_TYPES = ("torch.float32", "torch.float16", "torch.bfloat16")
+_WIDEST = 512                 # elements of a head that the fused operator takes
+_EVERYTHING = 2 ** 31 - 1     # next tokens: no bound
 
 
 def _check_attention(query, key, value, attn_mask, is_causal):
@@ -13,11 +17,11 @@ def _check_attention(query, key, value, attn_mask, is_causal):
     if not query.dtype == key.dtype == value.dtype:
         raise RuntimeError(
             "Expected query, key, and value to have the same dtype, but got query.dtype: "
-            f"{query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype} instead.")
+            f"{c_type(query.dtype)} key.dtype: {c_type(key.dtype)} and value.dtype: {c_type(value.dtype)} instead.")
     if min(query.dim(), key.dim(), value.dim()) < 2:
         raise RuntimeError(
-            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim(): "
-            f"{query.dim()}, key.dim(): {key.dim()} and value.dim(): {value.dim()} instead.")
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead.")
     if attn_mask is not None and is_causal:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
 
@@ -26,7 +30,7 @@ def _shared_heads(heads, query):
     """Each head of key or value once for every head of query that shares it."""
     times, rest = divmod(query.shape[-3], heads.shape[-3])
     if rest:
-        raise RuntimeError("Number of heads in key and value must divide the number of heads in query")
+        raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
     shape = heads.shape
     repeated = heads.unsqueeze(-3).expand(*shape[:-2], times, *shape[-2:])
     return repeated.reshape(*shape[:-3], shape[-3] * times, *shape[-2:])
@@ -38,6 +42,31 @@ def _causal(query, key):
     return rows >= _arange(key.shape[-2], device=query.device)
 
 
+def _can_fuse(query, key, value, mask, shared):
+    """Whether one operator takes it all: a batch of heads, and a mask that is no numbers to add."""
+    if query.dim() != 4 or str(query.dtype) not in _FUSED_TYPES or not (query.numel() and key.numel()):
+        return False
+    batch, heads, _, width = query.shape
+    if key.shape != value.shape or key.shape[0] != batch or key.shape[3] != width or width > _WIDEST:
+        return False
+    if heads % key.shape[1] or not (shared or heads == key.shape[1]):
+        return False
+    return mask is None or str(mask.dtype) == "torch.bool"
+
+
+def _fused_attention(query, key, value, mask, is_causal, scale):
+    """The same by one operator, whose mask is true where a query may not look."""
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    if is_causal:
+        return _fused(query, key, value, ~_causal(query, key), scale, 0)[0]
+    if mask is None:
+        return _fused(query, key, value, None, scale, _EVERYTHING)[0]
+    shape = (1,) * (4 - mask.dim()) + tuple(mask.shape)
+    mask = mask.expand(*shape[:2], query.shape[2], key.shape[2])
+    result = _fused(query, key, value, ~mask, scale, _EVERYTHING)[0]
+    return _where(mask.any(-1, keepdim=True), result, 0.0)
+
+
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
                                  enable_gqa=False):
     """softmax(query @ key.T * scale + mask) @ value, the scale being 1 / sqrt(E) where none is given.
@@ -46,6 +75,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     of key and value are shared by groups of query's.
     """
     _check_attention(query, key, value, attn_mask, is_causal)
+    if dropout_p == 0.0 and _can_fuse(query, key, value, attn_mask, enable_gqa):
+        return _fused_attention(query, key, value, attn_mask, is_causal, scale)
     if enable_gqa:
         key, value = _shared_heads(key, query), _shared_heads(value, query)
     scale = query.shape[-1] ** -0.5 if scale is None else scale

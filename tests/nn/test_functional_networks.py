@@ -155,8 +155,9 @@ def test_bilinear(one, other, device):
               [numbers(*one), numbers(*other), numbers(6, 3, 4), *bias], device)
 
 
-@pytest.mark.parametrize("shapes", [((2, 3), (3, 4), (5, 3, 4)), ((2, 3), (2, 4), (5, 3, 3)), ((2, 2), (2, 4), (5, 3, 4)),
-                                    ((2, 3), (2, 2, 4), (5, 3, 4)), ((2, 3), (2, 4), (5, 3, 4), (4,))])
+@pytest.mark.parametrize("shapes", [
+    ((2, 3), (3, 4), (5, 3, 4)), ((2, 3), (2, 4), (5, 3, 3)), ((2, 2), (2, 4), (5, 3, 4)),
+    ((2, 3), (2, 2, 4), (5, 3, 4)), ((2, 3), (2, 4), (5, 3, 4), (4,))])
 def test_bilinear_refuses(shapes, device):
     refused_alike(lambda lib, functional, *given: functional.bilinear(*given), [numbers(*s) for s in shapes], device)
 
@@ -293,8 +294,9 @@ def test_multi_head_attention_of_separate_widths(device):
 
 
 @pytest.mark.parametrize(("shapes", "options"), [
-    (((4, 3, 5), (5, 3, 5), (5, 3, 5)), {}), (((4, 3, 6), (5, 3, 6), (4, 3, 6)), {}), (((4, 6), (5, 3, 6), (5, 3, 6)), {}),
-    (((6,), (6,), (6,)), {}), (((4, 3, 6), (5, 3, 6), (5, 3, 6)), {"attn_mask": numbers(4, 4)}),
+    (((4, 3, 5), (5, 3, 5), (5, 3, 5)), {}), (((4, 3, 6), (5, 3, 6), (4, 3, 6)), {}),
+    (((4, 6), (5, 3, 6), (5, 3, 6)), {}), (((6,), (6,), (6,)), {}),
+    (((4, 3, 6), (5, 3, 6), (5, 3, 6)), {"attn_mask": numbers(4, 4)}),
     (((4, 3, 6), (5, 3, 6), (5, 3, 6)), {"attn_mask": numbers(2, 4, 5)}),
     (((4, 3, 6), (5, 3, 6), (5, 3, 6)), {"attn_mask": np.ones((4, 5), "int64")}),
     (((4, 3, 6), (5, 3, 6), (5, 3, 6)), {"attn_mask": numbers(4)}),

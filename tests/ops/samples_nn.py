@@ -159,3 +159,24 @@ def embedding_backward(make):
         for padding in (-1, 2):
             indices = make(2, 4, low=0, high=4, dtype="int64")
             yield (make(2, 4, 3), indices, 5, padding, by_frequency), {}
+
+
+def _attention(make):
+    """(query, key, value, hidden), of heads that share keys, with and without a mask."""
+    hidden = make(3, 5, dtype="bool")
+    for shapes in (((1, 2, 3, 4), (1, 2, 5, 4)), ((2, 4, 3, 2), (2, 2, 5, 2))):
+        for mask in (None, hidden):
+            query, key = (make(*shape, low=-2, high=2) for shape in shapes)
+            yield query, key, make(*shapes[1], low=-2, high=2), mask
+
+
+@sample
+def fused_attention(make):
+    yield from (((*each, 0.5, 2 ** 31 - 1), {}) for each in _attention(make))
+
+
+@sample
+def fused_attention_backward(make):
+    for query, key, value, hidden in _attention(make):
+        statistics = [make(*query.shape[:3], 8, low=1, high=2, dtype="float32") for _ in range(2)]
+        yield (make(*query.shape), query, key, value, hidden, *statistics, make(*query.shape), 0.5, 2 ** 31 - 1), {}

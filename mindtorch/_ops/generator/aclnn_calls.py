@@ -1,6 +1,7 @@
 """The `npu` column: "aclnnAdd(self, other, alpha, out)" checked against the operator's prototype, as Cython.
 
-An argument is a name of the schema, an output, a constant, or a call of an adapter of mindtorch/_npu/adapt.pxd.
+An argument is a name of the schema, an output, a constant, None for an object that is left out, or a call of an adapter
+of mindtorch/_npu/adapt.pxd.
 Argument count, kinds and C types must be those of the prototype: a wrong row is an error here, before any compiler.
 """
 import ast
@@ -24,8 +25,8 @@ assert len(ACL_DTYPES) == len(SCALAR_TYPES)
 
 # ACLNN's argument kinds, and the Cython types that each takes.
 _TAKES = {
-    "aclTensor": ("TensorBase",), "aclTensorList": ("list",), "aclScalar": ("const Scalar *",),
-    "aclIntArray": ("const Shape *",), "aclBoolArray": ("const Shape *",),
+    "aclTensor": ("TensorBase", "absent"), "aclTensorList": ("list",), "aclScalar": ("const Scalar *",),
+    "aclIntArray": ("const Shape *", "absent"), "aclBoolArray": ("const Shape *",),
     "bool": ("bint", "constant"), "double": ("double", "constant"),
     "float": ("double", "constant"), "aclDataType": ("aclDataType",),
     "char": ("constant",),
@@ -114,6 +115,8 @@ def read_call(row, text) -> Call:
 def _value(parameter, node, types, fail) -> Value:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return Value(parameter, f"<char *>{node.value.encode()!r}", "constant", None)
+    if isinstance(node, ast.Constant) and node.value is None:
+        return Value(parameter, "NULL", "absent", None)
     if isinstance(node, ast.Constant):
         return Value(parameter, str(int(node.value)) if isinstance(node.value, bool) else repr(node.value), "constant",
                      None)

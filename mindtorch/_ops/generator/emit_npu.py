@@ -100,7 +100,7 @@ def _function(row, call, name, first) -> str:
     arguments = []
     for index, value in enumerate(call.values):
         marshaller = _MARSHALLERS.get(value.parameter.kind)
-        if marshaller is None:
+        if marshaller is None or value.type == "absent":
             arguments.append(value.text)
             continue
         const = "const " if value.parameter.type.startswith("const") else ""

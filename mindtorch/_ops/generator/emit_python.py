@@ -74,7 +74,7 @@ def _forms(name, rows, table, inplace) -> list:
     variants = {variant for row in rows for variant in row.variants}
     names = [name, *(alias for alias, target in table.aliases.items() if target == name)]
     made = []
-    if "aten" in variants:
+    if variants & {"aten", "own"}:
         return [_merge(name, rows, table, inplace, method=False)]
     if table.inplace_functions.intersection(names) if inplace else "function" in variants:
         made.append(_merge(name, rows, table, inplace, method=False))
@@ -110,7 +110,8 @@ def _merge(name, rows, table, inplace, method) -> Function:
     row = chosen[0]
     takes_out = row.takes_out and not inplace and not method
     results = 1 if inplace else len(row.schema.returns)
-    return Function(name, chosen, merged, takes_out, results, method, inplace, "aten" in row.variants)
+    aten = not {"aten", "own"}.isdisjoint(row.variants)
+    return Function(name, chosen, merged, takes_out, results, method, inplace, aten)
 
 
 def _place(parameters, row, position, argument, longest, method):

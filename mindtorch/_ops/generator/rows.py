@@ -10,7 +10,7 @@ from .schema import Schema, SchemaError, parse
 FOLDER = Path(__file__).parent.parent
 FAMILIES = ("creation", "pointwise", "compare", "reduce", "matmul", "view", "index", "indexing", "nn", "activation",
             "norm", "loss", "random", "linalg", "fft", "math", "arithmetic", "special", "polynomials", "statistics",
-            "order", "conv", "pool", "pad", "upsample")
+            "order", "conv", "pool", "pad", "upsample", "attention")
 # Rows of these kinds have no kernel: a function written by hand computes them for all devices.
 BY_HAND = ("view", "composite")
 
@@ -52,7 +52,8 @@ class Row:
     samples: str = ""
     same: str = ""                # key of the row whose function this overload calls; what it lacks takes defaults, or
     same_values: dict = field(default_factory=dict)     # the values that the column gives: 'div.Tensor_mode(x="y")'
-    variants: tuple = ("function", "method")     # or "aten": what torch offers under torch.ops.aten only
+    # Or "aten": what torch offers under torch.ops.aten only; or "own": what torch does not have, for our own code.
+    variants: tuple = ("function", "method")
     hidden: bool = False          # torch's messages do not list this overload
     takes_out: bool = True
     accepts: dict = field(default_factory=dict)   # dtypes an operator takes beyond its documentation

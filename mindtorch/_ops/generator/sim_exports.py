@@ -31,7 +31,7 @@ _KINDS = {
 # Clients turn Python numbers into scalars of these types and pass them everywhere; operators cast them.
 _CLIENT_SCALARS = frozenset({"DOUBLE", "INT64", "BOOL"})
 
-# Parameters that may be NULL.
+# Parameters that may be NULL beside those whose names say so.
 _OPTIONAL = {
     ("aclnnClamp", "clipValueMin"), ("aclnnClamp", "clipValueMax"), ("aclnnReduceSum", "dims"), ("aclnnMean", "dim"),
     ("aclnnMeanV2", "dim"), ("aclnnAmax", "dim"), ("aclnnAmin", "dim"), ("aclnnAll", "dim"), ("aclnnAny", "dim"),
@@ -73,7 +73,7 @@ def _rule(op, parameter) -> str:
     parameter = _documented(op, parameter)
     types = sum(1 << _DTYPES[name] for name in parameter.dtypes)
     role = {"in": "kIn", "out": "kOut", "inout": "kInOut"}[parameter.role]
-    optional = (op.name, parameter.name) in _OPTIONAL
+    optional = parameter.name.endswith("Optional") or (op.name, parameter.name) in _OPTIONAL
     strided = (op.name, parameter.name) not in _contiguous_only()
     least, most = parameter.ranks
     return (f'    {{"{parameter.name}", {_KINDS.get(parameter.kind, "kValue")}, {role}, {least}, {most}, '

@@ -1,0 +1,440 @@
+/* Attention in one operator, over (batch, heads, length, width): a block of queries at a time, so that the scores stay
+ * in the cache. The gradient computes the weights once more from the statistics. */
+#include <algorithm>
+
+#include "opapi/kernels/convolution.h"
+#include "opapi/kernels/matrices.h"
+
+namespace sim {
+namespace {
+
+constexpr int64_t kScores = 1 << 16; /* of a block */
+constexpr int64_t kStatistics = 8;   /* equal numbers for each query, as the hardware lays them out */
+
+enum Attribute { kBefore, kBehind, kScale }; /* kScale: the bits of a float */
+
+struct Sizes {
+  int64_t batch, heads, shared, queries, keys, width, value_width;
+};
+
+Sizes sizesOf(const Operand &query, const Operand &key, const Operand &value) {
+  return {query.dims[0], query.dims[1], key.dims[1], query.dims[2], key.dims[2], query.dims[3], value.dims[3]};
+}
+
+float scaleOf(const aclOpExecutor &executor) { return bitsToFloat(static_cast<uint32_t>(executor.attributes[kScale])); }
+
+/* Queries of a block. */
+int64_t rowsOfBlock(const Sizes &sizes) { return std::min(sizes.queries, std::max<int64_t>(16, kScores / sizes.keys)); }
+
+Operand headOf(const Operand &operand, int64_t batch, int64_t head) {
+  return partAt(operand, 2, operand.host + (batch * operand.strides[0] + head * operand.strides[1]) * operand.item,
+                kF32);
+}
+
+/* The queries of one block: rows [first, first + count), which see keys before `end`. */
+struct Block {
+  int64_t first, count, end;
+};
+
+/* The mask bounds how far behind its own place a query may look; without a mask it sees everything. */
+Block blockAt(const aclOpExecutor &executor, const Sizes &sizes, bool masked, int64_t first) {
+  const int64_t count = std::min(rowsOfBlock(sizes), sizes.queries - first);
+  if (!masked) return {first, count, sizes.keys};
+  const int64_t reach = executor.attributes[kBehind];
+  const int64_t end = reach >= sizes.keys ? sizes.keys : first + count + reach;
+  return {first, count, std::max<int64_t>(0, std::min(sizes.keys, end))};
+}
+
+/* scores = -inf where the row's query may not look. */
+SIM_CLONES void hide(const uint8_t *hidden, int64_t count, float *scores) {
+  const float nothing = -std::numeric_limits<float>::infinity();
+  SIM_INDEPENDENT
+  for (int64_t i = 0; i < count; ++i) scores[i] = hidden[i] ? nothing : scores[i];
+}
+
+SIM_CLONES float largest(const float *values, int64_t count) {
+  float lanes[8];
+  std::fill_n(lanes, 8, -std::numeric_limits<float>::infinity());
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    for (int lane = 0; lane < 8; ++lane) lanes[lane] = values[i + lane] > lanes[lane] ? values[i + lane] : lanes[lane];
+  }
+  for (; i < count; ++i) lanes[0] = values[i] > lanes[0] ? values[i] : lanes[0];
+  return *std::max_element(lanes, lanes + 8);
+}
+
+/* values = factor * exp(values - offset); what they sum to without the factor. */
+SIM_CLONES float exponentials(float *values, int64_t count, float offset, float factor) {
+  float lanes[8] = {};
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    for (int lane = 0; lane < 8; ++lane) {
+      const float power = vec::exp(values[i + lane] - offset);
+      lanes[lane] += power;
+      values[i + lane] = factor * power;
+    }
+  }
+  for (; i < count; ++i) {
+    const float power = vec::exp(values[i] - offset);
+    lanes[0] += power;
+    values[i] = factor * power;
+  }
+  float sum = 0.0f;
+  for (float lane : lanes) sum += lane;
+  return sum;
+}
+
+SIM_CLONES void multiplyBy(float *values, int64_t count, float factor) {
+  SIM_INDEPENDENT
+  for (int64_t i = 0; i < count; ++i) values[i] *= factor;
+}
+
+/* values = weights * (values - common) * scale */
+SIM_CLONES void scoreGradient(const float *weights, int64_t count, float common, float scale, float *values) {
+  SIM_INDEPENDENT
+  for (int64_t i = 0; i < count; ++i) values[i] = weights[i] * (values[i] - common) * scale;
+}
+
+void hideScores(const aclOpExecutor &executor, const Operand &mask, const Block &block, int64_t batch, int64_t head,
+                uint8_t *line, float *scores) {
+  const int64_t stride = mask.strides[3];
+  const char *rows = mask.host + batch * mask.strides[0] + head * mask.strides[1]; /* of one byte an element */
+  for (int64_t i = 0; i < block.count; ++i, scores += block.end) {
+    const uint8_t *row = reinterpret_cast<const uint8_t *>(rows + (block.first + i) * mask.strides[2]);
+    if (stride == 1) {
+      hide(row, block.end, scores);
+    } else {
+      for (int64_t k = 0; k < block.end; ++k) line[k] = row[k * stride];
+      hide(line, block.end, scores);
+    }
+    const int64_t place = block.first + i, behind = executor.attributes[kBehind], before = executor.attributes[kBefore];
+    const float nothing = -std::numeric_limits<float>::infinity();
+    const int64_t start = std::max<int64_t>(0, std::min(block.end, place - before));
+    const int64_t end = behind >= block.end ? block.end : std::max<int64_t>(0, std::min(block.end, place + behind + 1));
+    std::fill(scores, scores + start, nothing);
+    std::fill(scores + end, scores + block.end, nothing);
+  }
+}
+
+int asInt(int64_t size) { return static_cast<int>(size); }
+
+Sgemm sgemmOf(const aclOpExecutor &executor) { return reinterpret_cast<Sgemm>(const_cast<void *>(executor.kernel)); }
+
+/* scores = scale * queries * keys^T, hidden ones -inf. */
+void computeScores(const aclOpExecutor &executor, const Sizes &sizes, const Block &block, const float *queries,
+                   const float *keys, const Operand &mask, int64_t batch, int64_t head, uint8_t *line, float *scores) {
+  sgemmOf(executor)(kRowMajor, kNoTranspose, kTranspose, asInt(block.count), asInt(block.end), asInt(sizes.width),
+                    scaleOf(executor), queries + block.first * sizes.width, asInt(sizes.width), keys,
+                    asInt(sizes.width), 0.0f, scores, asInt(block.end));
+  if (mask.tensor != nullptr) hideScores(executor, mask, block, batch, head, line, scores);
+}
+
+void writeStatistic(const Operand &operand, int64_t batch, int64_t head, int64_t row, float value) {
+  char *place =
+      operand.host + (batch * operand.strides[0] + head * operand.strides[1] + row * operand.strides[2]) * operand.item;
+  for (int64_t i = 0; i < kStatistics; ++i) {
+    std::memcpy(place + i * operand.strides[3] * operand.item, &value, sizeof value);
+  }
+}
+
+float readStatistic(const Operand &operand, int64_t batch, int64_t head, int64_t row) {
+  float value;
+  std::memcpy(
+      &value,
+      operand.host + (batch * operand.strides[0] + head * operand.strides[1] + row * operand.strides[2]) * operand.item,
+      sizeof value);
+  return value;
+}
+
+/* query, key, value, realShift, dropMask, paddingMask, attenMask, softmaxMax, softmaxSum, softmaxOut, attentionOut */
+enum Forward { kQuery, kKey, kValue, kShift, kDrop, kPaddingMask, kMask, kMax, kSum, kSoftmax, kResult };
+
+/* Weights of the block's rows, and their statistics. */
+void takeWeights(const aclOpExecutor &executor, const Block &block, int64_t batch, int64_t head, float *scores) {
+  for (int64_t i = 0; i < block.count; ++i, scores += block.end) {
+    float most = largest(scores, block.end);
+    if (!(most > -std::numeric_limits<float>::infinity()) && !isNan(most)) most = 0.0f; /* it may look nowhere */
+    const float sum = exponentials(scores, block.end, most, 1.0f);
+    multiplyBy(scores, block.end, sum == 0.0f ? 0.0f : 1.0f / sum);
+    writeStatistic(executor.operands[kMax], batch, head, block.first + i, most);
+    writeStatistic(executor.operands[kSum], batch, head, block.first + i, sum);
+  }
+}
+
+aclError runAttention(const aclOpExecutor &executor) {
+  const Operand &query = executor.operands[kQuery], &key = executor.operands[kKey], &value = executor.operands[kValue];
+  const Operand &mask = executor.operands[kMask], &result = executor.operands[kResult];
+  const Sizes s = sizesOf(query, key, value);
+  float *queries = reinterpret_cast<float *>(executor.workspace), *keys = queries + s.queries * s.width;
+  float *values = keys + s.keys * s.width, *results = values + s.keys * s.value_width;
+  float *scores = results + s.queries * s.value_width;
+  uint8_t *line = reinterpret_cast<uint8_t *>(scores + rowsOfBlock(s) * s.keys);
+  for (int64_t b = 0; b < s.batch; ++b) {
+    for (int64_t h = 0; h < s.heads; ++h) {
+      if (h % (s.heads / s.shared) == 0) {
+        copyPlain(headOf(key, b, h / (s.heads / s.shared)), keys, true);
+        copyPlain(headOf(value, b, h / (s.heads / s.shared)), values, true);
+      }
+      copyPlain(headOf(query, b, h), queries, true);
+      for (int64_t first = 0; first < s.queries; first += rowsOfBlock(s)) {
+        const Block block = blockAt(executor, s, mask.tensor != nullptr, first);
+        float *rows = results + first * s.value_width;
+        std::fill_n(rows, block.count * s.value_width, 0.0f);
+        if (block.end > 0) computeScores(executor, s, block, queries, keys, mask, b, h, line, scores);
+        takeWeights(executor, block, b, h, scores);
+        if (block.end == 0) continue;
+        sgemmOf(executor)(kRowMajor, kNoTranspose, kNoTranspose, asInt(block.count), asInt(s.value_width),
+                          asInt(block.end), 1.0f, scores, asInt(block.end), values, asInt(s.value_width), 0.0f, rows,
+                          asInt(s.value_width));
+      }
+      copyPlain(headOf(result, b, h), results, false);
+    }
+  }
+  return ACL_SUCCESS;
+}
+
+/* query, keyIn, value, dy, pseShift, dropMask, paddingMask, attenMask, softmaxMax, softmaxSum, softmaxIn, attentionIn,
+ * dq, dk, dv, dpse */
+enum Backward {
+  kGrad = kValue + 1,
+  kGradMask = kGrad + 4,
+  kGradMax,
+  kGradSum,
+  kSoftmaxIn,
+  kAttention,
+  kGradQuery,
+  kGradKey,
+  kGradValue,
+  kGradShift
+};
+
+/* One head's matrices in the workspace; those of keys and values serve all heads of query that share them. */
+struct Head {
+  float *queries, *keys, *values, *grads, *results, *of_queries, *of_keys, *of_values, *weights, *scores;
+  uint8_t *line;
+};
+
+Head headRooms(const aclOpExecutor &executor, const Sizes &s) {
+  Head head;
+  head.queries = reinterpret_cast<float *>(executor.workspace);
+  head.of_queries = head.queries + s.queries * s.width;
+  head.keys = head.of_queries + s.queries * s.width;
+  head.of_keys = head.keys + s.keys * s.width;
+  head.values = head.of_keys + s.keys * s.width;
+  head.of_values = head.values + s.keys * s.value_width;
+  head.grads = head.of_values + s.keys * s.value_width;
+  head.results = head.grads + s.queries * s.value_width;
+  head.weights = head.results + s.queries * s.value_width;
+  head.scores = head.weights + rowsOfBlock(s) * s.keys;
+  head.line = reinterpret_cast<uint8_t *>(head.scores + rowsOfBlock(s) * s.keys);
+  return head;
+}
+
+float sumOfProducts(const float *a, const float *b, int64_t count) {
+  double sum = 0.0;
+  for (int64_t i = 0; i < count; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  return static_cast<float>(sum);
+}
+
+void blockBackward(const aclOpExecutor &executor, const Sizes &s, const Head &head, const Block &block, int64_t b,
+                   int64_t h) {
+  const Sgemm sgemm = sgemmOf(executor);
+  const int count = asInt(block.count), end = asInt(block.end), width = asInt(s.width), wide = asInt(s.value_width);
+  const float *grads = head.grads + block.first * s.value_width, *results = head.results + block.first * s.value_width;
+  computeScores(executor, s, block, head.queries, head.keys, executor.operands[kGradMask], b, h, head.line,
+                head.weights);
+  sgemm(kRowMajor, kNoTranspose, kTranspose, count, end, wide, 1.0f, grads, wide, head.values, wide, 0.0f, head.scores,
+        end);
+  for (int64_t i = 0; i < block.count; ++i) {
+    float *weights = head.weights + i * block.end;
+    const float most = readStatistic(executor.operands[kGradMax], b, h, block.first + i);
+    const float sum = readStatistic(executor.operands[kGradSum], b, h, block.first + i);
+    exponentials(weights, block.end, most, sum == 0.0f ? 0.0f : 1.0f / sum);
+    const float common = sumOfProducts(grads + i * s.value_width, results + i * s.value_width, s.value_width);
+    scoreGradient(weights, block.end, common, scaleOf(executor), head.scores + i * block.end);
+  }
+  sgemm(kRowMajor, kNoTranspose, kNoTranspose, count, width, end, 1.0f, head.scores, end, head.keys, width, 0.0f,
+        head.of_queries + block.first * s.width, width);
+  sgemm(kRowMajor, kTranspose, kNoTranspose, end, width, count, 1.0f, head.scores, end,
+        head.queries + block.first * s.width, width, 1.0f, head.of_keys, width);
+  sgemm(kRowMajor, kTranspose, kNoTranspose, end, wide, count, 1.0f, head.weights, end, grads, wide, 1.0f,
+        head.of_values, wide);
+}
+
+aclError runAttentionBackward(const aclOpExecutor &executor) {
+  const auto &operands = executor.operands;
+  const Sizes s = sizesOf(operands[kQuery], operands[kKey], operands[kValue]);
+  const Head head = headRooms(executor, s);
+  const int64_t sharing = s.heads / s.shared;
+  for (int64_t b = 0; b < s.batch; ++b) {
+    for (int64_t h = 0; h < s.heads; ++h) {
+      if (h % sharing == 0) {
+        copyPlain(headOf(operands[kKey], b, h / sharing), head.keys, true);
+        copyPlain(headOf(operands[kValue], b, h / sharing), head.values, true);
+        std::fill_n(head.of_keys, s.keys * s.width, 0.0f);
+        std::fill_n(head.of_values, s.keys * s.value_width, 0.0f);
+      }
+      copyPlain(headOf(operands[kQuery], b, h), head.queries, true);
+      copyPlain(headOf(operands[kGrad], b, h), head.grads, true);
+      copyPlain(headOf(operands[kAttention], b, h), head.results, true);
+      std::fill_n(head.of_queries, s.queries * s.width, 0.0f);
+      for (int64_t first = 0; first < s.queries; first += rowsOfBlock(s)) {
+        const Block block = blockAt(executor, s, operands[kGradMask].tensor != nullptr, first);
+        if (block.end > 0) blockBackward(executor, s, head, block, b, h);
+      }
+      copyPlain(headOf(operands[kGradQuery], b, h), head.of_queries, false);
+      if ((h + 1) % sharing != 0) continue;
+      copyPlain(headOf(operands[kGradKey], b, h / sharing), head.of_keys, false);
+      copyPlain(headOf(operands[kGradValue], b, h / sharing), head.of_values, false);
+    }
+  }
+  return ACL_SUCCESS;
+}
+
+/* What both calls say about themselves. */
+struct Options {
+  double scale, keep;
+  int64_t before, behind, heads;
+  const char *layout;
+  int64_t precise, sparse;
+};
+
+Options optionsFrom(const Argument *arguments) {
+  return {arguments[0].real,    arguments[1].real,    arguments[2].integer,
+          arguments[3].integer, arguments[4].integer, static_cast<const char *>(arguments[5].pointer),
+          arguments[6].integer, arguments[7].integer};
+}
+
+/* This kernel has no dropout, no shift of the scores, no prefix, and one of the layouts. */
+aclnnStatus checkOptions(const aclOpExecutor &executor, const Options &options, const void *prefix) {
+  if (options.layout == nullptr || std::strcmp(options.layout, "BNSD") != 0) {
+    return refuse(executor, "inputLayout is %s, this kernel has BNSD only", options.layout ? options.layout : "NULL");
+  }
+  if (options.keep != 1.0 || options.sparse != 0 || prefix != nullptr) {
+    return refuse(executor, "keepProb is %g and sparseMode %lld, this kernel has 1 and 0 only, and no prefix",
+                  options.keep, static_cast<long long>(options.sparse));
+  }
+  if (options.heads != executor.operands[kQuery].dims[1]) {
+    return refuse(executor, "headNum is %lld, query has %lld heads", static_cast<long long>(options.heads),
+                  static_cast<long long>(executor.operands[kQuery].dims[1]));
+  }
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus checkAbsent(const aclOpExecutor &executor, int first, int last) {
+  for (int i = first; i <= last; ++i) {
+    const Operand &operand = executor.operands[static_cast<uint32_t>(i)];
+    if (operand.tensor != nullptr && operand.count > 0) {
+      return refuse(executor, "%s is given, this kernel has it left out only",
+                    executor.op->parameters[operand.parameter].name);
+    }
+  }
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus checkOperands(const aclOpExecutor &executor) {
+  const Operand &query = executor.operands[kQuery], &key = executor.operands[kKey], &value = executor.operands[kValue];
+  for (const Operand *operand : {&query, &key, &value}) {
+    if (operand->rank != 4) return refuse(executor, "an operand has %d dimensions, expected 4", operand->rank);
+    if (operand->count == 0) return refuse(executor, "an operand is empty");
+    if (operand->type != query.type) return refuse(executor, "query, key and value have different data types");
+    for (int i = 0; i < 4; ++i) {
+      if (operand->dims[i] > INT32_MAX) return refuse(executor, "a dimension is too large");
+    }
+  }
+  if (key.dims[0] != query.dims[0] || key.dims[3] != query.dims[3] || query.dims[1] % key.dims[1] != 0) {
+    return refuse(executor, "key does not fit query: %lld and %lld batches, %lld and %lld heads, widths %lld and %lld",
+                  static_cast<long long>(key.dims[0]), static_cast<long long>(query.dims[0]),
+                  static_cast<long long>(key.dims[1]), static_cast<long long>(query.dims[1]),
+                  static_cast<long long>(key.dims[3]), static_cast<long long>(query.dims[3]));
+  }
+  Shape shape = shapeOf(key);
+  shape.dims[3] = value.dims[3];
+  return requireShape(executor, value, shape);
+}
+
+/* A mask for each query and key, which may be one for all batches or heads. */
+aclnnStatus prepareMask(aclOpExecutor &executor, uint32_t index) {
+  Operand &mask = executor.operands[index];
+  if (mask.tensor == nullptr) return ACLNN_SUCCESS;
+  Shape shape = shapeOf(executor.operands[kQuery]);
+  shape.dims[3] = executor.operands[kKey].dims[2];
+  Shape widened = shape;
+  const bool whole =
+      mask.rank >= 2 && mask.dims[mask.rank - 2] == shape.dims[2] && mask.dims[mask.rank - 1] == shape.dims[3];
+  if (!whole || !broadcastInto(&widened, mask) || !std::equal(shape.dims, shape.dims + 4, widened.dims)) {
+    return refuse(executor, "attenMask does not fit the queries and keys");
+  }
+  expandTo(&mask, shape);
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus requireStatistics(const aclOpExecutor &executor, uint32_t index) {
+  Shape shape = shapeOf(executor.operands[kQuery]);
+  shape.dims[3] = kStatistics;
+  return requireShape(executor, executor.operands[index], shape);
+}
+
+aclnnStatus plan(aclOpExecutor &executor, const Options &options, int64_t floats,
+                 aclError (*run)(const aclOpExecutor &)) {
+  executor.attributes[kBefore] = options.before;
+  executor.attributes[kBehind] = options.behind;
+  executor.attributes[kScale] = floatToBits(static_cast<float>(options.scale));
+  executor.run = run;
+  const int64_t keys = executor.operands[kKey].dims[2];
+  executor.workspace_size = roundUp(static_cast<uint64_t>(floats) * sizeof(float) + static_cast<uint64_t>(keys));
+  return takeSgemm(executor);
+}
+
+Shape resultShape(const aclOpExecutor &executor) {
+  Shape shape = shapeOf(executor.operands[kQuery]);
+  shape.dims[3] = executor.operands[kValue].dims[3];
+  return shape;
+}
+
+/* ..., prefix, scaleValue, keepProb, preTokens, nextTokens, headNum, inputLayout, innerPrecise, sparseMode, ... */
+aclnnStatus prepareAttention(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Options options = optionsFrom(arguments + 8);
+  aclnnStatus status = checkOperands(executor);
+  if (status == ACLNN_SUCCESS) status = checkOptions(executor, options, arguments[7].pointer);
+  if (status == ACLNN_SUCCESS) status = checkAbsent(executor, kShift, kPaddingMask);
+  if (status == ACLNN_SUCCESS) status = prepareMask(executor, kMask);
+  for (uint32_t index : {kMax, kSum}) {
+    if (status == ACLNN_SUCCESS) status = requireStatistics(executor, index);
+  }
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[kResult], resultShape(executor));
+  if (status != ACLNN_SUCCESS) return status;
+  const Sizes s = sizesOf(executor.operands[kQuery], executor.operands[kKey], executor.operands[kValue]);
+  return plan(executor, options, (s.queries + s.keys) * (s.width + s.value_width) + rowsOfBlock(s) * s.keys,
+              runAttention);
+}
+
+/* ..., attentionIn, prefix, scaleValue, ... as above */
+aclnnStatus prepareAttentionBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Options options = optionsFrom(arguments + 13);
+  aclnnStatus status = checkOperands(executor);
+  if (status == ACLNN_SUCCESS) status = checkOptions(executor, options, arguments[12].pointer);
+  if (status == ACLNN_SUCCESS) status = checkAbsent(executor, kGrad + 1, kGradMask - 1);
+  if (status == ACLNN_SUCCESS) status = prepareMask(executor, kGradMask);
+  for (uint32_t index : {kGradMax, kGradSum}) {
+    if (status == ACLNN_SUCCESS) status = requireStatistics(executor, index);
+  }
+  for (uint32_t index : {static_cast<uint32_t>(kGrad), static_cast<uint32_t>(kAttention)}) {
+    if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[index], resultShape(executor));
+  }
+  for (uint32_t i = 0; i < 3; ++i) {
+    if (status != ACLNN_SUCCESS) return status;
+    status = requireShape(executor, executor.operands[kGradQuery + i], shapeOf(executor.operands[i]));
+  }
+  if (status != ACLNN_SUCCESS) return status;
+  const Sizes s = sizesOf(executor.operands[kQuery], executor.operands[kKey], executor.operands[kValue]);
+  const int64_t floats = 2 * (s.queries + s.keys) * (s.width + s.value_width) + 2 * rowsOfBlock(s) * s.keys;
+  return plan(executor, options, floats, runAttentionBackward);
+}
+
+}  // namespace
+
+SIM_OP(aclnnFlashAttentionScore, prepareAttention, nullptr, 0)
+SIM_OP(aclnnFlashAttentionScoreGrad, prepareAttentionBackward, nullptr, 0)
+
+}  // namespace sim
