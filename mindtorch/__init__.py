@@ -38,6 +38,7 @@ from mindtorch._core.factories import (
     empty_like,
     full,
     full_like,
+    linspace,
     ones,
     ones_like,
     zeros,

@@ -4,12 +4,12 @@ from libc.stdint cimport int64_t
 
 from mindtorch._core._gen.kernels cimport KERNELS
 from mindtorch._core.arguments cimport (
-    parse_ints, parse_varargs, require_device, require_dtype, require_scalar, require_tensor, wrong_type)
+    parse_ints, parse_varargs, require_device, require_dtype, require_int, require_scalar, require_tensor, wrong_type)
 from mindtorch._core.dispatch cimport ONE, finish, no_kernel, number_dtype
-from mindtorch._core.dtype cimport KIND, code_name, default_dtype
+from mindtorch._core.dtype cimport KIND, code_name, default_complex, default_dtype
 from mindtorch._core.infer cimport output
 from mindtorch._core.scalar cimport (
-    COMPLEX_KIND, FLOAT_KIND, INT_KIND, Bool, Long, Scalar, ScalarType, scalar_from)
+    COMPLEX_KIND, FLOAT_KIND, INT_KIND, Bool, Long, Scalar, ScalarType, as_element, scalar_from)
 from mindtorch._core.tensor cimport Shape, TensorBase, empty_like_tensor
 from mindtorch._core.values cimport check_fits
 
@@ -235,5 +235,44 @@ def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=
     return leaf(finish(made, out), requires_grad)
 
 
+cdef int read_end(object value, Scalar *number, const char *argument, int position) except -1:
+    """A number, or a tensor of one, whose value is waited for."""
+    if isinstance(value, TensorBase):
+        if (<TensorBase>value).ndim:
+            raise RuntimeError("linspace only supports 0-dimensional start and end tensors, but got "
+                               f"{argument.decode()} with {(<TensorBase>value).ndim} dimension(s).")
+        value = value.item()
+    return require_scalar(value, number, b"linspace", argument, position)
+
+
+def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=None, requires_grad=False,
+             pin_memory=False):
+    """`steps` numbers at equal distances, the first being `start` and the last `end`."""
+    cdef Scalar first, last
+    cdef Shape shape
+    cdef Request request
+    read_end(start, &first, b"start", 1)
+    read_end(end, &last, b"end", 2)
+    shape.ndim = 1
+    shape.sizes[0] = require_int(steps, b"linspace", b"steps", 3)
+    if shape.sizes[0] < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    read_place(&request, device, pin_memory, b"linspace")
+    cdef bint is_complex = first.kind == COMPLEX_KIND or last.kind == COMPLEX_KIND
+    cdef ScalarType code = dtype_for(dtype, out, default_complex() if is_complex else default_dtype(), b"linspace")
+    if is_complex and KIND[<int>code] != COMPLEX_KIND:
+        raise RuntimeError(f"torch.linspace(): inferred dtype {code_name(default_complex())} can't be safely cast to "
+                           f"passed dtype {code_name(code)}")
+    if code == Bool and shape.sizes[0] > 1:
+        raise NotImplementedError('"linspace_cpu" not implemented for \'Bool\'')
+    first, last = as_element(&first, code), as_element(&last, code)
+    made = make(&request, &shape, code, out, device)
+    if KERNELS[made.device_type].linspace == NULL:
+        no_kernel("linspace", made.device_type, code)
+    if made.numel:
+        KERNELS[made.device_type].linspace(&first, &last, made)
+    return leaf(finish(made, out), requires_grad)
+
+
 FUNCTIONS = {f.__name__: f for f in (
-    empty, zeros, ones, full, empty_like, zeros_like, ones_like, full_like, arange)}
+    empty, zeros, ones, full, empty_like, zeros_like, ones_like, full_like, arange, linspace)}

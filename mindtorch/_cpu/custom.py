@@ -112,3 +112,14 @@ def arange(start, step, out):
     """start + i * step, computed in float64 for floating results, as torch does."""
     index = np.arange(out.size)
     return start + index * step
+
+
+def linspace(start, end, out):
+    """Counted from the start in the first half, from the end in the second; in the result's precision, as in torch."""
+    real = out.dtype if np.can_cast(out.dtype, np.complex128) and out.dtype.kind in "fc" else np.dtype(np.float64)
+    start, end = np.asarray([start, end]).astype(real)
+    steps = max(out.size - 1, 1)
+    index = np.arange(out.size)
+    step = (end - start) / real.type(steps)
+    return np.where(index < out.size // 2 + (out.size == 1), start + step * index.astype(real),
+                    end - step * (steps - index).astype(real))

@@ -17,6 +17,9 @@ cdef double or_highest(const double *value, TensorBase tensor) noexcept    # of 
 cdef double or_lowest(const double *value, TensorBase tensor) noexcept
 cdef TensorBase cast(TensorBase tensor, TensorBase out)                 # `tensor` in the dtype of `out`
 cdef TensorBase cast_to(TensorBase tensor, ScalarType dtype)
+# Of formulas: an operand in the dtype they compute in, and their results in the outputs.
+cdef TensorBase computed(TensorBase tensor, ScalarType dtype)
+cdef int store(list out, object results) except -1
 cdef list cast_list(list tensors, TensorBase out)
 cdef list cat_list(list tensors, TensorBase out)                        # the same without empty 1-d tensors
 cdef int reduction(object reduce) except -1                             # of scatter, by torch's name

@@ -2,6 +2,7 @@ from libc.float cimport FLT_MAX
 from libc.stdint cimport INT64_MAX
 
 from mindtorch._core.device cimport copy_data
+from mindtorch._core.dispatch cimport opmath
 from mindtorch._core.dtype cimport KIND
 from mindtorch._core.scalar cimport (
     COMPLEX_KIND, FLOAT_KIND, INT_KIND, SCALAR_TYPES, BFloat16, Bool, Byte, Char, Double, Float, Half, Int, Long, Short)
@@ -71,6 +72,17 @@ cdef TensorBase cast_to(TensorBase tensor, ScalarType dtype):
 
 cdef TensorBase cast(TensorBase tensor, TensorBase out):
     return tensor if tensor.dtype == out.dtype else cast_to(tensor, out.dtype)
+
+
+cdef TensorBase computed(TensorBase tensor, ScalarType dtype):
+    dtype = opmath(dtype)
+    return tensor if tensor.dtype == dtype else cast_to(tensor, dtype)
+
+
+cdef int store(list out, object results) except -1:
+    for target, result in zip(out, results, strict=True):
+        copy_data(target, result, True)
+    return 0
 
 
 cdef list cast_list(list tensors, TensorBase out):

@@ -318,7 +318,25 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
     return _replaced(input, lambda result: result.as_strided(size, stride, storage_offset or 0), src)
 
 
+def _within(self, indices):
+    """The index tensors with what points outside of `self` put onto its edges."""
+    return [None if index is None else index.clamp(-size, size - 1)
+            for index, size in zip(indices, self.shape, strict=False)]
+
+
+def _unsafe_masked_index(self, mask, indices, fill):
+    """The elements at `indices`; `fill` where `mask` is false, whatever the index is there."""
+    found = self[tuple(slice(None) if index is None else index for index in _within(self, indices))]
+    return found.masked_fill(mask.logical_not(), fill)
+
+
+def _unsafe_masked_index_put_accumulate(self, mask, indices, values):
+    """`values` added at `indices` where `mask` is true."""
+    return _indexing.index_put(self, tuple(_within(self, indices)), values.masked_fill(mask.logical_not(), 0), True)
+
+
 FUNCTIONS = {f.__name__: f for f in (
+    _unsafe_masked_index, _unsafe_masked_index_put_accumulate,
     index_copy, index_fill, index_reduce, take, put, masked_select, masked_scatter, take_along_dim, argwhere,
     unravel_index, broadcast_shapes, broadcast_tensors, select_scatter, slice_scatter, diagonal_scatter,
     as_strided_scatter)}

@@ -1,4 +1,6 @@
 """Statistics, differences and integrals, written with other operators. Device-neutral."""
+from math import inf, prod
+
 from mindtorch import return_types
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
@@ -8,6 +10,21 @@ from mindtorch._ops.composite import scalar_type as _name
 from mindtorch._ops.composite import to_out as written
 from mindtorch._ops.composite_indexing import _wrapped as wrapped_dim
 from mindtorch._ops.composite_shape import check_dims_once
+
+
+def _corrected(name, input, dim, correction, keepdim, out=None):
+    """Moments with a fractional correction, which ACLNN does not take: those without one, scaled."""
+    dims = range(input.dim()) if dim is None or dim == () else (dim,) if isinstance(dim, int) else dim
+    count = prod(input.shape[d] for d in dims)
+    scale = count / max(count - correction, 0) if count > correction else inf
+    if name.startswith("std"):
+        scale = scale ** 0.5
+    result = _ATEN[name](input, dim, correction=0, keepdim=keepdim)
+    if not isinstance(result, tuple):
+        return written(result * scale, out)
+    first, mean = out or (None, None)
+    return written(result[0] * scale, first), written(result[1], mean)
+
 
 # --- moments ---------------------------------------------------------------------------------------------------------
 
@@ -24,6 +41,8 @@ def _moment(name):
             if correction is not None or not isinstance(unbiased, bool):
                 raise TypeError(f"{name}() received an invalid combination of arguments")
             correction = int(unbiased)
+        if isinstance(correction, float) and not correction.is_integer() and isinstance(input, TensorBase):
+            return _corrected(name, input, dim, correction, keepdim, **options)
         return operator(input, dim, correction=correction, keepdim=keepdim, **options)
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{name}(input, dim=None, unbiased=True, keepdim=False, *, correction=1)."

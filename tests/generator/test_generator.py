@@ -4,7 +4,17 @@ from pathlib import Path
 import pytest
 
 from mindtorch._ops.generator import __main__ as generator
-from mindtorch._ops.generator import derivatives, emit_core, emit_cpu, emit_grad, emit_npu, emit_python, headers, schema
+from mindtorch._ops.generator import (
+    derivatives,
+    emit_core,
+    emit_cpu,
+    emit_formula,
+    emit_grad,
+    emit_npu,
+    emit_python,
+    headers,
+    schema,
+)
 from mindtorch._ops.generator.aclnn_calls import read_call
 from mindtorch._ops.generator.rows import RowError, Table, read_row
 
@@ -105,6 +115,12 @@ def test_expression_with_an_unknown_name():
 def test_derivative_that_cannot_be_built(grad, message):
     with pytest.raises(derivatives.DerivativeError, match=message):
         derivatives.check_functions(row(grad=grad).schema, grad, ["mul"])
+
+
+def test_formula_calls_operators_without_history():
+    text = emit_formula.kernel(row(npu="formula: with_sign(self, mul(other, alpha))"))
+    assert "results = formulas().with_sign(self, formulas().ops.mul(other, given_alpha))" in text
+    assert text.index("set_grad_enabled(False)") < text.index("results =") < text.index("store([out], [results])")
 
 
 def test_derivative_tells_what_is_saved():

@@ -423,6 +423,14 @@ def arange(make):
 
 
 @sample
+def linspace(make):
+    for numbers in ((0, 5, 6), (1, -8, 4), (0.5, 3.25, 11), (2, 2, 3), (3, 7, 1), (3, 7, 0), (0, 1, 200), (0, 1, -1)):
+        yield numbers, {"dtype": make.dtype}
+        yield numbers, {}
+    yield (0, 1 + 2j, 5), {"dtype": make.dtype}
+
+
+@sample
 def arange_end(make):
     yield (5,), {}
     yield (2.5,), {}

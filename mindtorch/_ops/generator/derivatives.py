@@ -37,8 +37,9 @@ class Saved:
 
 @functools.cache
 def formulas() -> frozenset:
-    """Names defined in mindtorch/_ops/derivatives*.py."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in FOLDER.glob("derivatives*.py")]
+    """Names defined in mindtorch/_ops/derivatives*.py and compositions*.py."""
+    paths = [*FOLDER.glob("derivatives*.py"), *FOLDER.glob("compositions*.py")]
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
     return frozenset(node.name for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef))
 
 

@@ -1,4 +1,5 @@
 """docs/ops.md, the support table, and mindtorch/_ops.pyi, the type stubs of the generated functions."""
+from . import emit_formula
 from .aclnn_calls import ACL_DTYPES, ALL_DTYPES, alternatives, read_call
 from .emit_python import functions
 from .rows import FAMILIES
@@ -16,9 +17,9 @@ _DOC_HEAD = """# Operators
 Generated from the rows in `mindtorch/_ops/*.toml` by `python -m mindtorch._ops.generator`: edit those.
 
 Every operator below works on `cpu` (NumPy) and, unless said otherwise, on `npu` by the call named; "view" shares the
-storage and runs nothing, "composite" is written with other operators. `npu dtypes` are those that CANN documents for
-the operand; with others the operand is cast or the call raises, as in torch_npu. `since` is the oldest CANN release
-that has the call. `gradient` names the differentiable operands.
+storage and runs nothing, "composite" and "formula" are written with other operators. `npu dtypes` are those that CANN
+documents for the operand; with others the operand is cast or the call raises, as in torch_npu. `since` is the oldest
+CANN release that has the call. `gradient` names the differentiable operands.
 """
 _DTYPES = dict(zip(ACL_DTYPES.values(), SCALAR_TYPES, strict=True))
 
@@ -68,6 +69,8 @@ def _forms(row) -> str:
 def _npu(row) -> str:
     if row.same:
         return f"as {row.same}"
+    if row.npu.startswith(emit_formula.PREFIX):
+        return "formula"
     return f"`{row.npu.split('(')[0]}`" if row.npu.startswith("aclnn") else row.npu
 
 

@@ -2,6 +2,7 @@
 import keyword
 import re
 
+from . import emit_formula
 from .aclnn import operators
 from .aclnn_calls import ACL_DTYPES, ALL_DTYPES, alternatives, available, read_call
 from .emit_core import NOTE, SCALAR_IMPORT, compute_dtype, kernel_parameters
@@ -46,16 +47,21 @@ def ops_header() -> str:
 
 
 def family_pyx(table, family) -> str:
-    rows = [row for row in table.family(family) if row.has_kernel and row.npu.startswith("aclnn")]
-    functions = [text for row in rows for text in _kernels(row)]
+    rows = [row for row in table.family(family)
+            if row.has_kernel and (row.npu.startswith("aclnn") or emit_formula.is_formula(row))]
+    functions = [text for row in rows
+                 for text in ([emit_formula.kernel(row)] if emit_formula.is_formula(row) else _kernels(row))]
     slots = "".join(f"    KERNELS[<int>NPU].{row.slot} = {row.slot}\n" for row in rows)
     return (NOTE.format(source=f"{family}.toml") + "from libc.stdint cimport int64_t\n\n"
             f"from mindtorch._core cimport {RULE_MODULES}\n"
             "from mindtorch._core._gen.kernels cimport KERNELS\n"
+            "from mindtorch._core.autograd cimport formulas\n"
             "from mindtorch._core.device cimport BACKENDS, NPU\n"
             "from mindtorch._core.generator cimport Generator\n"
+            "from mindtorch._core.modes cimport set_grad_enabled\n"
+            "from mindtorch._core.recording cimport ints_of\n"
             + SCALAR_IMPORT +
-            "from mindtorch._core.scalar cimport as_element\n"
+            "from mindtorch._core.scalar cimport as_element, scalar_to\n"
             "from mindtorch._core.tensor cimport Shape, TensorBase\n"
             "from mindtorch._npu.adapt cimport *\n"
             "from mindtorch._npu.cann.cann_api cimport (\n"

@@ -34,7 +34,8 @@ class Output:
 class Row:
     family: str
     schema: Schema
-    npu: str = ""                 # "aclnnAdd(self, ...)", "view", "composite", "none: reason"
+    npu: str = ""                 # "aclnnAdd(self, ...)", "formula: fmin(self, ...)" (emit_formula.py), "view",
+                                  # "composite", "none: reason"
     since: str = "8.0"            # the oldest CANN release that has the operator
     outputs: tuple = ()
     inplace: str = ""             # "" no in-place form; "kernel": the same kernel, writing to self; or a call
@@ -114,6 +115,8 @@ class Table:
         for row in self.rows:
             try:
                 derivatives.check_functions(row.schema, row.grad, operators)
+                if row.npu.startswith("formula: "):
+                    derivatives.check_functions(row.schema, {"npu": row.npu.removeprefix("formula: ")}, operators)
             except derivatives.DerivativeError as error:
                 raise RowError(f"{row.family}.toml: {row.key}: {error}") from None
 

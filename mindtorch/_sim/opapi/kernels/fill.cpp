@@ -110,6 +110,40 @@ aclnnStatus prepareArange(aclOpExecutor &executor, const Argument *, const OpBod
   return ACLNN_SUCCESS;
 }
 
+/* From the start in the first half, from the end in the second: both ends come out exactly. */
+template <class C>
+void linspaceLoop(const LoopArguments &arguments) {
+  using Real = std::conditional_t<std::is_same<C, float>::value, float, double>;
+  const Real start = numberAs<Real>(arguments.numbers[0]), end = numberAs<Real>(arguments.numbers[1]);
+  const int64_t steps = arguments.numbers[2].integer;
+  const Real step = steps > 1 ? (end - start) / static_cast<Real>(steps - 1) : 0;
+  C *out = static_cast<C *>(arguments.out);
+  for (int64_t i = 0; i < arguments.count; ++i) {
+    const int64_t index = arguments.first + i, left = steps - 1 - index;
+    const bool from_start = index < steps / 2 || steps == 1;
+    out[i] =
+        static_cast<C>(from_start ? start + step * static_cast<Real>(index) : end - step * static_cast<Real>(left));
+  }
+}
+
+constexpr Loop kLinspace[] = {linspaceLoop<float>, linspaceLoop<double>, linspaceLoop<int64_t>};
+
+aclnnStatus prepareLinspace(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  Operand &out = executor.operands[0];
+  Shape shape;
+  shape.rank = 1;
+  shape.dims[0] = arguments[2].integer;
+  if (shape.dims[0] < 0) return refuse(executor, "steps is %lld", static_cast<long long>(shape.dims[0]));
+  aclnnStatus status = requireShape(executor, out, shape);
+  if (status != ACLNN_SUCCESS) return status;
+  const uint8_t compute = computeOf(out.type);
+  executor.numbers[2] = {true, ACL_INT64, shape.dims[0], 0.0, 0.0};
+  executor.attributes[0] = compute;
+  executor.kernel = &kLinspace[compute];
+  executor.run = runElementwise;
+  return ACLNN_SUCCESS;
+}
+
 }  // namespace
 
 SIM_OP(aclnnInplaceZero, prepareFillConstant, nullptr, 0)
@@ -119,5 +153,6 @@ SIM_OP(aclnnInplaceFillTensor, prepareFillTensor, nullptr, 0)
 SIM_OP(aclnnInplaceCopy, prepareInplaceCopy, nullptr, 0)
 SIM_OP(aclnnCast, prepareCast, nullptr, 0)
 SIM_OP(aclnnArange, prepareArange, nullptr, 0)
+SIM_OP(aclnnLinspace, prepareLinspace, nullptr, 0)
 
 }  // namespace sim

@@ -1,0 +1,120 @@
+"""torch.logspace, and histograms, over the edges that linspace makes. Device-neutral."""
+from math import isfinite, prod
+
+from mindtorch import return_types
+from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.dtype import float64
+from mindtorch._core.factories import linspace as _linspace
+from mindtorch._core.tensor import TensorBase
+from mindtorch._ops.composite import _require_tensors, scalar_type, to_out
+
+
+def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False,
+             pin_memory=False):
+    """`base` to the power of `steps` numbers at equal distances from `start` to `end`."""
+    dtype = dtype or (out.dtype if out is not None else None)
+    if dtype is None:
+        dtype = _linspace(start, end, 0).dtype
+    real = dtype.is_floating_point or dtype.is_complex
+    device = out.device if out is not None and device is None else device
+    exponents = _linspace(start, end, steps, dtype=dtype if real else float64, device=device, pin_memory=pin_memory)
+    result = to_out(_OPS["pow"](float(base), exponents).to(dtype), out)
+    return result.requires_grad_() if requires_grad else result
+
+
+# --- histograms ------------------------------------------------------------------------------------------------------
+
+def _check_histogram(name, input, weight):
+    _require_tensors(name, input=input)
+    if not input.is_floating_point():
+        raise NotImplementedError(f'"{name}_cpu" not implemented for \'{scalar_type(input.dtype)}\'')
+    if input.dim() < 2:
+        raise RuntimeError(f"{name}: input tensor should have at least 2 dimensions")
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(f"{name}: if weight tensor is provided, input tensor and weight tensor should have the same "
+                           f"dtype, but got input {input.dtype}, and weight {weight.dtype}")
+    if weight is not None and weight.shape != input.shape[:-1]:
+        raise RuntimeError(f"{name}: if weight tensor is provided it should have the same shape as the input tensor "
+                           f"excluding its innermost dimension, but got input with shape {list(input.shape)}, and "
+                           f"weight with shape {list(weight.shape)}")
+
+
+def _even_edges(name, points, bins, bounds):
+    """The edges of `bins` equal bins for each column, over the bounds given or those of the data. Waits for these."""
+    if any(count < 1 for count in bins):
+        raise RuntimeError(f"{name}(): bins must be > 0, but got {min(bins)} for dimension {bins.index(min(bins))}")
+    columns = points.shape[1]
+    if bounds is not None:
+        if len(bounds) != 2 * columns:
+            raise RuntimeError(f"{name}: for a {columns}-dimensional histogram range should have {2 * columns} "
+                               f"elements, but got {len(bounds)}")
+        pairs = [(bounds[2 * i], bounds[2 * i + 1]) for i in range(columns)]
+    elif points.shape[0]:
+        pairs = list(zip(points.amin(0).tolist(), points.amax(0).tolist(), strict=True))
+    else:
+        pairs = [(0.0, 1.0)] * columns
+    edges = []
+    for (low, high), count in zip(pairs, bins, strict=True):
+        if not (isfinite(low) and isfinite(high)):
+            raise RuntimeError(f"{name}: dimension {len(edges)}'s range [{low}, {high}] is not finite")
+        if low > high:
+            raise RuntimeError(f"{name}: min should not exceed max, but got min {low} max {high} for dimension "
+                               f"{len(edges)}")
+        margin = 0.5 if low == high else 0
+        edges.append(_linspace(low - margin, high + margin, count + 1, dtype=points.dtype, device=points.device))
+    return edges
+
+
+def _counted(points, edges, weight, density):
+    """How much weight falls into each cell; the last bin of a dimension has its upper edge, too."""
+    sizes = [edge.numel() - 1 for edge in edges]
+    weight = points.new_ones(points.shape[0]) if weight is None else weight.reshape(-1)
+    place = 0
+    for column, (edge, size) in enumerate(zip(edges, sizes, strict=True)):
+        values = points.select(1, column).contiguous()
+        bin_ = _OPS["searchsorted"](edge, values, right=True) - 1
+        bin_ = _OPS["where"](values == edge[-1], size - 1, bin_)
+        weight = weight.masked_fill((bin_ < 0) | (bin_ >= size), 0)
+        place = place * size + bin_.clamp(0, size - 1)
+    counts = points.new_zeros(prod(sizes)).index_add(0, place, weight).reshape(sizes)
+    if density:
+        counts = counts / counts.sum()
+        for column, edge in enumerate(edges):
+            shape = [-1 if i == column else 1 for i in range(len(edges))]
+            counts = counts / (edge[1:] - edge[:-1]).reshape(shape)
+    return counts
+
+
+def _histogram(name, input, bins, bounds, weight, density):
+    _check_histogram(name, input, weight)
+    columns = input.shape[-1]
+    points = input.reshape(-1, columns)
+    if isinstance(bins, int):
+        bins = [bins] * columns
+    if len(bins) != columns:
+        raise RuntimeError(f"{name}: expected {columns} sequences of bin edges for a {columns}-dimensional histogram "
+                           f"but got {len(bins)}")
+    edges = list(bins) if isinstance(bins[0], TensorBase) else _even_edges(name, points, list(bins), bounds)
+    return _counted(points, edges, weight, density), edges
+
+
+def histogram(input, bins, *, range=None, weight=None, density=False, out=None):
+    """Weights of the elements by bin, and the edges of the bins, which are `bins` or that many equal ones."""
+    if isinstance(bins, TensorBase) and bins.dim() != 1:
+        raise RuntimeError(f"histogramdd: bins tensor should have one dimension, but got {bins.dim()} dimensions")
+    bins = [bins]
+    weight = None if weight is None else weight.reshape(-1)
+    counts, (edges,) = _histogram("histogramdd", input.reshape(-1, 1), bins, range, weight, density)
+    if out is not None:
+        counts, edges = to_out(counts, out[0]), to_out(edges, out[1])
+    return return_types.histogram(counts, edges)
+
+
+def histogramdd(input, bins, range=None, weight=None, density=False):
+    """Weights of the points, which are the rows, by cell, and the edges of the bins in each dimension."""
+    counts, edges = _histogram("histogramdd", input, bins, range, weight, density)
+    return return_types.histogramdd(counts, tuple(edges))
+
+
+FUNCTIONS = {"logspace": logspace, "histogram": histogram, "histogramdd": histogramdd}
+METHODS = {"histogram": histogram}

@@ -1,0 +1,61 @@
+"""NPU functions of rows whose `npu` column is "formula: ...": an expression of other operators, for what ACLNN lacks.
+
+The expression is a derivative's: names of arguments, operators of the table, methods of tensors, and functions of
+mindtorch/_ops/derivatives*.py and compositions*.py. It sees tensors in the dtype that the CPU computes in, halves in
+float32, and gives the result, or a sequence of them; casting and writing to `out` is done here.
+"""
+import ast
+
+from . import derivatives
+from .emit_core import compute_dtype, kernel_parameters
+from .rules import Scope
+
+PREFIX = "formula: "
+_CONVERTED = {"Scalar": "scalar_to({})", "int[]": "ints_of({})", "bool": "bool({})"}
+
+
+def is_formula(row) -> bool:
+    return row.npu.startswith(PREFIX)
+
+
+def _in_cython(row) -> str:
+    values = {a.name for a in row.schema.arguments} | {"True", "False", "None"}
+
+    class Rename(ast.NodeTransformer):
+        def visit_Name(self, node):
+            if node.id in values:
+                return node
+            owner = "formulas()" if node.id in derivatives.formulas() else "formulas().ops"
+            return ast.Attribute(ast.Name(owner, ast.Load()), node.id, ast.Load())
+
+    return ast.unparse(Rename().visit(ast.parse(row.npu.removeprefix(PREFIX), mode="eval").body))
+
+
+def kernel(row) -> str:
+    """The function in the slot. What it calls records no history: the row's own node stands for all of it."""
+    results = row.result_names
+    goal = compute_dtype(row, Scope(row), results[0])
+    expression, lines = _in_cython(row), []
+    for argument in row.kernel_arguments:
+        name = argument.name
+        if argument.type == "Tensor":
+            if name not in row.raw:
+                lines.append(f"{name} = computed({name}, {goal})")
+        elif argument.type in _CONVERTED:
+            lines.append(f"cdef object given_{name} = {_CONVERTED[argument.type].format(name)}")
+            expression = _renamed(expression, name)
+    lines += ["cdef bint recorded = set_grad_enabled(False)",
+              "try:",
+              f"    results = {expression}",
+              "finally:",
+              "    set_grad_enabled(recorded)",
+              f"return store([{', '.join(results)}], {'results' if len(results) > 1 else '[results]'})"]
+    return f"cdef int {row.slot}({kernel_parameters(row)}) except -1:\n" + "".join(f"    {line}\n" for line in lines)
+
+
+def _renamed(expression, name) -> str:
+    tree = ast.parse(expression, mode="eval")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id == name:
+            node.id = f"given_{name}"
+    return ast.unparse(tree)
