@@ -25,7 +25,7 @@
 #define MINDTORCH_NNOPBASE_FUNCTIONS(X) \
   X(aclCreateTensor) X(aclDestroyTensor) X(aclCreateScalar) X(aclDestroyScalar) \
   X(aclCreateIntArray) X(aclDestroyIntArray) X(aclCreateBoolArray) X(aclDestroyBoolArray) \
-  X(aclCreateTensorList) X(aclDestroyTensorList) \
+  X(aclCreateTensorList) X(aclDestroyTensorList) X(aclCreateScalarList) X(aclDestroyScalarList) \
   X(aclDestroyAclOpExecutor)
 /* clang-format on */
 

@@ -24,6 +24,8 @@ cdef int parse_bools(object value, Shape *out, const char *function, const char 
 cdef TensorBase require_tensor(object value, const char *function, const char *argument, int position=*)
 cdef TensorBase optional_tensor(object value, const char *function, const char *argument, int position=*)   # or None
 cdef list require_tensors(object value, const char *function, const char *argument, int position=*)
+cdef bint is_scalar_list(object value) except -1
+cdef tuple require_scalars(object value, const char *function, const char *argument, int position=*)
 cdef bint is_int(object value) except -1
 cdef int64_t as_int(object value) except? -1       # of what is known to be an int; ValueError beyond 64 bits
 cdef int64_t require_int(object value, const char *function, const char *argument, int position=*) except? -1

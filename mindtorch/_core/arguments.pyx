@@ -186,6 +186,21 @@ cdef int require_scalar(object value, Scalar *out, const char *function, const c
     return wrong_type(value, function, argument, position, "Number")
 
 
+cdef bint is_scalar_list(object value) except -1:
+    if not isinstance(value, (list, tuple)):
+        return False
+    for item in value:
+        if not is_scalar(item):
+            return False
+    return True
+
+
+cdef tuple require_scalars(object value, const char *function, const char *argument, int position=0):
+    if not is_scalar_list(value):
+        wrong_type(value, function, argument, position, "tuple of Scalars")
+    return tuple(value)
+
+
 cdef ScalarType require_dtype(object value, ScalarType otherwise, const char *function, const char *argument,
                               int position=0) except *:
     if value is None:

@@ -22,6 +22,8 @@ cdef TensorBase computed(TensorBase tensor, ScalarType dtype)
 cdef int store(list out, object results) except -1
 cdef list cast_list(list tensors, TensorBase out)
 cdef list cat_list(list tensors, TensorBase out)                        # the same without empty 1-d tensors
+cdef list decayed(list grads, list tensors, double weight_decay, bint maximize)     # with the decay of Adam's weights
+cdef list steps_before(list state_steps)                                # aclnnApplyAdamWV2 counts the step itself
 cdef int reduction(object reduce) except -1                             # of scatter, by torch's name
 # An index for each dimension: without elements where the list has None, which leaves the dimension as it is.
 cdef list index_list(list indices, TensorBase self)

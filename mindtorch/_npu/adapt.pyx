@@ -1,8 +1,9 @@
 from libc.float cimport FLT_MAX
 from libc.stdint cimport INT64_MAX
 
+from mindtorch._core._gen.foreach cimport op__foreach_add_List, op__foreach_sub_Scalar
 from mindtorch._core.device cimport copy_data
-from mindtorch._core.dispatch cimport opmath
+from mindtorch._core.dispatch cimport ONE, opmath
 from mindtorch._core.dtype cimport KIND
 from mindtorch._core.scalar cimport (
     COMPLEX_KIND, FLOAT_KIND, INT_KIND, SCALAR_TYPES, BFloat16, Bool, Byte, Char, Double, Float, Half, Int, Long, Short)
@@ -27,6 +28,19 @@ cdef aclDataType dtype_of(TensorBase tensor) noexcept:
 
 cdef int rounding(object rounding_mode) except -1:
     return {None: 0, "trunc": 1, "floor": 2}[rounding_mode]
+
+
+cdef list decayed(list grads, list tensors, double weight_decay, bint maximize):
+    cdef Scalar alpha
+    if weight_decay == 0:
+        return grads
+    # What the operator negates has the decay with the other sign.
+    number(&alpha, -weight_decay if maximize else weight_decay)
+    return list(op__foreach_add_List(grads, tensors, &alpha))
+
+
+cdef list steps_before(list state_steps):
+    return list(op__foreach_sub_Scalar(state_steps, &ONE))
 
 
 cdef int reduction(object reduce) except -1:

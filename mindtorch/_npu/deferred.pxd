@@ -1,5 +1,6 @@
 """Things to release later: once a stream has passed a point, or where CANN refused to destroy them."""
-from mindtorch._npu.cann.acl_meta cimport aclBoolArray, aclIntArray, aclOpExecutor, aclScalar, aclTensor, aclTensorList
+from mindtorch._npu.cann.acl_meta cimport (
+    aclBoolArray, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor, aclTensorList)
 from mindtorch._npu.records cimport StreamSlot
 from mindtorch._npu.symbols cimport api
 
@@ -19,6 +20,7 @@ cdef enum Kind:
     TENSOR_LIST
     EXECUTOR
     BOOL_ARRAY
+    SCALAR_LIST
     OBJECT                             # a Python object, of which CANN knows nothing
 
 cdef inline int try_destroy(void *handle, int kind) noexcept nogil:
@@ -45,5 +47,9 @@ cdef inline void destroy_executor(aclOpExecutor *executor) noexcept nogil:
 cdef inline void destroy_bool_array(aclBoolArray *array) noexcept nogil:
     if api.aclDestroyBoolArray(array) != 0:
         destroy_later(array, BOOL_ARRAY)
+
+cdef inline void destroy_scalar_list(aclScalarList *numbers) noexcept nogil:
+    if api.aclDestroyScalarList(numbers) != 0:
+        destroy_later(numbers, SCALAR_LIST)
 
 cdef void destroy_later(void *handle, int kind) noexcept with gil

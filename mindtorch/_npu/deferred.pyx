@@ -8,7 +8,7 @@ synchronises does not pile up events and memory.
 """
 from libc.stdlib cimport free, malloc
 
-from mindtorch._npu.cann.acl_meta cimport aclBoolArray, aclOpExecutor
+from mindtorch._npu.cann.acl_meta cimport aclBoolArray, aclOpExecutor, aclScalarList
 from mindtorch._npu.errors cimport check
 from mindtorch._npu.handles cimport STREAMS, give_event, is_complete, record, take_event, use_device
 from mindtorch._npu.records cimport Deferred, EventSlot
@@ -122,6 +122,8 @@ cdef int destroy_again(Refused *entry) noexcept:
         return api.aclDestroyAclOpExecutor(<aclOpExecutor *>entry.handle)
     if entry.kind == BOOL_ARRAY:
         return api.aclDestroyBoolArray(<aclBoolArray *>entry.handle)
+    if entry.kind == SCALAR_LIST:
+        return api.aclDestroyScalarList(<aclScalarList *>entry.handle)
     return try_destroy(entry.handle, entry.kind)
 
 

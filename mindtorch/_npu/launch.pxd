@@ -4,14 +4,15 @@ from libc.stdint cimport int64_t, uint64_t
 from mindtorch._core.scalar cimport Scalar, ScalarType
 from mindtorch._core.tensor cimport Shape, TensorBase
 from mindtorch._npu.cann.cann_api cimport (
-    aclBoolArray, aclFloatArray, aclIntArray, aclOpExecutor, aclrtStream, aclScalar, aclTensor, aclTensorList,
-    aclDataType, aclnnStatus)
+    aclBoolArray, aclFloatArray, aclIntArray, aclOpExecutor, aclrtStream, aclScalar, aclScalarList, aclTensor,
+    aclTensorList, aclDataType, aclnnStatus)
 from mindtorch._npu.descriptor cimport ACL_DTYPES
 from mindtorch._npu.records cimport StreamSlot
 
 
 cdef enum:
     MAX_ARGUMENTS = 24
+    LIST_TENSORS = 48                 # what one operator takes in all its lists; torch_npu gives no more either
 
 ctypedef aclnnStatus (*Phase2)(void *, uint64_t, aclOpExecutor *, aclrtStream) noexcept nogil
 
@@ -32,6 +33,7 @@ cdef int open_call(Call *call, TensorBase out) except -1
 cdef aclTensor *tensor_argument(Call *call, TensorBase tensor) except NULL
 cdef aclTensor *optional_tensor_argument(Call *call, TensorBase tensor) except? NULL     # None: NULL
 cdef aclTensorList *tensor_list_argument(Call *call, list tensors) except? NULL         # empty: NULL
+cdef aclScalarList *scalar_list_argument(Call *call, tuple numbers, ScalarType dtype) except NULL
 cdef aclScalar *scalar_argument(Call *call, const Scalar *scalar) except NULL
 cdef aclIntArray *int_array_argument(Call *call, const Shape *values) except NULL
 cdef aclBoolArray *bool_array_argument(Call *call, const Shape *values) except NULL

@@ -14,12 +14,14 @@ from libcpp cimport bool as cbool
 
 from mindtorch._core.device cimport BACKENDS, NPU
 from mindtorch._core.dtype cimport DTYPES
-from mindtorch._core.scalar cimport BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, Scalar
+from mindtorch._core.scalar cimport BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, Scalar, as_element, scalar_from
 from mindtorch._core.tensor cimport MAX_DIMS, Shape, TensorBase, empty_tensor
 from mindtorch._npu.cann.acl_base_rt cimport ACL_BOOL, ACL_COMPLEX128, ACL_DOUBLE, ACL_INT64
-from mindtorch._npu.cann.acl_meta cimport aclBoolArray, aclIntArray, aclScalar, aclTensor, aclTensorList
+from mindtorch._npu.cann.acl_meta cimport (
+    aclBoolArray, aclIntArray, aclScalar, aclScalarList, aclTensor, aclTensorList)
 from mindtorch._npu.deferred cimport (
-    INT_ARRAY, OBJECT, SCALAR, TENSOR, TENSOR_LIST, Kind, destroy, destroy_bool_array, destroy_executor)
+    INT_ARRAY, OBJECT, SCALAR, TENSOR, TENSOR_LIST, Kind, destroy, destroy_bool_array, destroy_executor,
+    destroy_scalar_list)
 from mindtorch._npu.descriptor cimport describe, no_descriptor, try_describe
 from mindtorch._npu.errors import check_status, driver_message
 from mindtorch._npu.handles cimport bind_device, first_stream, thread_state, use_device, wait_for_stream
@@ -150,6 +152,12 @@ cdef aclTensorList *tensor_list_argument(Call *call, list tensors) except? NULL:
 
 
 cdef aclScalar *scalar_argument(Call *call, const Scalar *scalar) except NULL:
+    cdef aclScalar *result = describe_scalar(scalar)
+    keep(call, result, SCALAR)
+    return result
+
+
+cdef inline aclScalar *describe_scalar(const Scalar *scalar) noexcept:
     cdef aclScalar *result
     cdef double parts[2]
     cdef bint truth
@@ -166,8 +174,48 @@ cdef aclScalar *scalar_argument(Call *call, const Scalar *scalar) except NULL:
         result = api.aclCreateScalar(&boolean, ACL_BOOL)
     else:
         result = api.aclCreateScalar(<void *>&scalar.integer, ACL_INT64)
-    keep(call, result, SCALAR)
     return result
+
+
+@cython.final
+cdef class ScalarList:
+    """Kept as a Python object, as BoolArray is."""
+    cdef aclScalarList *handle
+
+    def __dealloc__(self):
+        if self.handle != NULL:
+            destroy_scalar_list(self.handle)
+
+
+cdef aclScalarList *scalar_list_argument(Call *call, tuple numbers, ScalarType dtype) except NULL:
+    cdef ScalarList kept = ScalarList.__new__(ScalarList)
+    cdef Py_ssize_t count = len(numbers)
+    cdef Py_ssize_t made = 0
+    cdef const aclScalar **elements = <const aclScalar **>malloc(count * sizeof(void *))
+    cdef Scalar number
+    try:
+        if elements == NULL:
+            raise MemoryError()
+        while made < count:
+            scalar_from(numbers[made], &number)
+            number = as_element(&number, dtype)
+            elements[made] = describe_scalar(&number)
+            if elements[made] == NULL:
+                raise RuntimeError(f"NPU error: aclCreateScalar failed. {driver_message()}")
+            made += 1
+        kept.handle = api.aclCreateScalarList(elements, count)     # which destroys the elements too
+        if kept.handle == NULL:
+            raise RuntimeError(f"NPU error: aclCreateScalarList failed. {driver_message()}")
+        keep_object(call, kept)
+    except BaseException:
+        while kept.handle == NULL and made > 0:
+            made -= 1
+            destroy(<void *>elements[made], SCALAR)
+        close_call(call)
+        raise
+    finally:
+        free(elements)
+    return kept.handle
 
 
 cdef aclIntArray *int_array_argument(Call *call, const Shape *values) except NULL:

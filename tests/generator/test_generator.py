@@ -10,6 +10,7 @@ from mindtorch._ops.generator import (
     emit_cpu,
     emit_formula,
     emit_grad,
+    emit_lists,
     emit_npu,
     emit_python,
     headers,
@@ -102,6 +103,23 @@ def test_rule_that_does_not_exist(out, message):
         emit_core.family_pyx(table, "pointwise")
 
 
+FOREACH = {"schema": "_foreach_add.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]", "npu": "each"}
+
+
+def test_list_row_without_its_op(tmp_path):
+    text = "".join(f'{name} = "{value}"\n' for name, value in (FOREACH | {"each": "plus(self, other)"}).items())
+    (tmp_path / "foreach.toml").write_text(f"[[op]]\n{text}", encoding="utf-8")
+    with pytest.raises(RowError, match=r"foreach.toml: _foreach_add.List: there is no row 'plus'"):
+        Table(tmp_path)
+
+
+@pytest.mark.parametrize("each", ["add.Tensor(self, other, alpha, 1)", "add.Tensor(self, beta=alpha)"])
+def test_list_row_with_other_arguments_than_its_op(each):
+    wrong = read_row("foreach", FOREACH | {"each": each})
+    with pytest.raises(RowError, match=r"_foreach_add.List: add.Tensor takes \(self, other, alpha\)"):
+        emit_lists.functions(wrong, one_row_table(wrong, row()))
+
+
 def test_expression_with_an_unknown_name():
     with pytest.raises(RowError, match="unknown name 'beta'"):
         emit_cpu.family_pyx(one_row_table(row(cpu="np.add(self, beta)")), "pointwise")
@@ -152,19 +170,22 @@ def one_row_table(*rows):
 
 # --- what is written -----------------------------------------------------------------------------------------------
 
-GOLDEN_ROWS = ("add.Tensor", "sum.dim_IntList", "max.dim", "mm", "fill_.Scalar", "clamp.Tensor")
+GOLDEN_ROWS = ("add.Tensor", "sum.dim_IntList", "max.dim", "mm", "fill_.Scalar", "clamp.Tensor", "_foreach_add.List",
+               "_foreach_mul.ScalarList", "_fused_adamw_")
 
 
 def rendered(key):
     """All that a row becomes: slot, device-neutral functions, NPU and CPU kernels, Python function."""
     one = TABLE.by_key[key]
-    parts = [f"int (*{one.slot})({emit_core.kernel_parameters(one)}) except -1\n", emit_core._function(one)]
-    if one.inplace:
-        parts.append(emit_core._inplace(one))
+    parts = [f"int (*{one.slot})({emit_core.kernel_parameters(one)}) except -1\n"]
+    if one.of_lists:
+        parts += emit_lists.settled(TABLE, [one]) + emit_lists.functions(one, TABLE)
+    else:
+        parts += [emit_core._function(one)] + ([emit_core._inplace(one)] if one.inplace else [])
     if emit_grad.recorded(one):
         parts += [emit_grad._backward(one), emit_grad._record(one)]
     parts += emit_npu._kernels(one)
-    parts.append(emit_cpu._kernel(one))
+    parts += [emit_cpu._kernel(one)] if one.has_kernel else []
     made = [f for f in emit_python.functions(TABLE, one.family) if one in f.rows]
     parts += [emit_python._Emitter(f, TABLE).source() for f in made]
     return "\n\n".join(parts)

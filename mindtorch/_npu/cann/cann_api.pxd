@@ -60,4 +60,6 @@ cdef extern from "mindtorch/cann_api.h" nogil:
         aclnnStatus (*aclDestroyBoolArray)(const aclBoolArray *array) noexcept nogil
         aclTensorList *(*aclCreateTensorList)(const aclTensor **value, uint64_t size) noexcept nogil
         aclnnStatus (*aclDestroyTensorList)(const aclTensorList *array) noexcept nogil
+        aclScalarList *(*aclCreateScalarList)(const aclScalar **value, uint64_t size) noexcept nogil
+        aclnnStatus (*aclDestroyScalarList)(const aclScalarList *array) noexcept nogil
         aclnnStatus (*aclDestroyAclOpExecutor)(aclOpExecutor *executor) noexcept nogil

@@ -26,13 +26,15 @@ assert len(ACL_DTYPES) == len(SCALAR_TYPES)
 # ACLNN's argument kinds, and the Cython types that each takes.
 _TAKES = {
     "aclTensor": ("TensorBase", "absent"), "aclTensorList": ("list",), "aclScalar": ("const Scalar *",),
-    "aclIntArray": ("const Shape *", "absent"), "aclBoolArray": ("const Shape *",),
+    "aclIntArray": ("const Shape *", "absent"), "aclBoolArray": ("const Shape *",), "aclScalarList": ("tuple",),
     "bool": ("bint", "constant"), "double": ("double", "constant"),
     "float": ("double", "constant"), "aclDataType": ("aclDataType",),
     "char": ("constant",),
     "int64_t": ("int64_t", "int", "constant"), "uint64_t": ("int64_t",),
     "int8_t": ("int", "constant"), "int": ("int", "int64_t", "constant"),
 }
+
+_NUMBERS = ("int64_t", "int", "double")
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,8 @@ def read_call(row, text) -> Call:
     if len(node.args) != len(operator.parameters):
         fail(f"{name} takes {len(operator.parameters)} arguments "
              f"({', '.join(p.name for p in operator.parameters)}), the row gives {len(node.args)}")
-    types = {a.name: a.c_type.strip() for a in row.kernel_arguments} | dict.fromkeys(row.result_names, "TensorBase")
+    types = {a.name: a.c_type.strip() for a in row.kernel_arguments} | dict.fromkeys(
+        row.result_names, "list" if row.of_lists else "TensorBase")
     values = []
     for parameter, argument in zip(operator.parameters, node.args, strict=True):
         value = _value(parameter, argument, types, fail)
@@ -128,7 +131,9 @@ def _value(parameter, node, types, fail) -> Value:
         returns, wanted = adapters()[node.func.id]
         given = [types.get(getattr(a, "id", None), "constant") for a in node.args]
         hidden = 1 if wanted[:1] in (("Shape *",), ("Scalar *",)) else 0   # storage for the result, from the emitter
-        if [t.replace(" ", "") for t in given] != [t.replace(" ", "") for t in wanted[hidden:]]:
+        fits = [a.replace(" ", "") == b.replace(" ", "") or (a == "constant" and b in _NUMBERS)
+                for a, b in zip(given, wanted[hidden:], strict=False)]
+        if len(given) != len(wanted) - hidden or not all(fits):
             fail(f"{node.func.id} takes ({', '.join(wanted[hidden:])}), the row gives ({', '.join(given)})")
         names = ", ".join([f"&{parameter.name}_values"] * hidden + [ast.unparse(a) for a in node.args])
         return Value(parameter, f"{node.func.id}({names})", returns, None)
@@ -140,9 +145,13 @@ def _check_kind(operator, row, value, fail):
     takes = _TAKES.get(parameter.kind)
     if takes is None:
         fail(f"{operator.name}: {parameter.name} has the kind {parameter.kind!r}, which has no marshaller")
+    if row.of_lists and parameter.kind == "aclTensor":
+        takes = (*takes, "list")                    # one call for each element
     if value.type.replace(" ", "") not in [t.replace(" ", "") for t in takes]:
         fail(f"{operator.name}: {parameter.name} is a {parameter.type}, the row gives a {value.type}")
     outputs = row.result_names or ["self"]
+    if row.of_lists:
+        outputs = [*outputs, *(a.name for a in row.schema.arguments if a.written)]
     if parameter.role == "out" and value.name is not None and value.name not in outputs:
         fail(f"{operator.name}: {parameter.name} is an output, the row gives {value.name!r}")
     if parameter.role == "in" and parameter.kind == "aclTensor" and value.name in row.result_names:

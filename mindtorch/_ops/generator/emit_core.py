@@ -1,7 +1,7 @@
 """mindtorch/_core/_gen: the kernel slots, and per family the device-neutral functions with their Python functions."""
-from . import emit_grad, emit_python
+from . import emit_grad, emit_lists, emit_python
 from .emit_grad import NOTE
-from .rows import RowError
+from .rows import RowError, inplace_name
 from .rules import RULE_MODULES, RuleError, Scope
 
 SCALAR_IMPORT = ("from mindtorch._core.scalar cimport (\n"
@@ -11,6 +11,8 @@ SCALAR_IMPORT = ("from mindtorch._core.scalar cimport (\n"
 
 def kernel_parameters(row) -> str:
     """The slot's parameters: arguments, then outputs; for in-place kernels `self` is written."""
+    if row.of_lists:
+        return emit_lists.kernel_parameters(row)
     parameters = [f"{a.c_type}{a.name}" for a in row.kernel_arguments]
     return ", ".join(parameters + [f"TensorBase {name}" for name in row.result_names])
 
@@ -26,7 +28,9 @@ def result_type(row) -> str:
 
 def kernels_pxd(table) -> str:
     slots = "\n".join(f"    int (*{row.slot})({kernel_parameters(row)}) except -1"
-                      for row in table.rows if row.has_kernel)
+                      for row in table.rows if row.has_slot)
+    slots += "".join(f"\n    unsigned int {emit_lists.dtypes_name(row)}"
+                     for row in table.rows if row.has_slot and row.each)
     return (NOTE.format(source="*.toml") +
             '"""One slot an op and device: a pure kernel, which writes into outputs that are allocated already."""\n'
             "from libc.stdint cimport int64_t\n\n"
@@ -47,6 +51,8 @@ def family_pxd(table, family) -> str:
              "from mindtorch._core.generator cimport Generator\n",
              "from mindtorch._core.scalar cimport Scalar, ScalarType\n",
              "from mindtorch._core.tensor cimport Shape, TensorBase\n\n\n"]
+    for row in _list_rows(table, family):
+        lines += [text.split(":\n")[0] + "\n" for text in emit_lists.functions(row, table)]
     for row in _neutral_rows(table, family):
         lines.append(f"cdef {result_type(row)} op_{row.slot}({function_parameters(row)})\n")
         if row.inplace:
@@ -56,6 +62,12 @@ def family_pxd(table, family) -> str:
 
 def family_pyx(table, family) -> str:
     functions = []
+    of_lists = _list_rows(table, family)
+    try:
+        functions += emit_lists.settled(table, of_lists)
+        functions += [text for row in of_lists for text in emit_lists.functions(row, table)]
+    except RuleError as error:
+        raise RowError(f"{family}.toml: {error}") from None
     for row in _neutral_rows(table, family):
         try:
             functions += [_function(row)] + ([_inplace(row)] if row.inplace else [])
@@ -66,14 +78,14 @@ def family_pyx(table, family) -> str:
             "from mindtorch import return_types\n"
             f"from mindtorch._core cimport {RULE_MODULES}\n"
             "from mindtorch._core._gen.kernels cimport KERNELS\n"
-            f"{_record_imports(table, family)}{needs}"
+            f"{_record_imports(table, family)}{needs}{emit_lists.imports(table, of_lists)}"
             "from mindtorch._core.autograd cimport (\n"
             "    operands_require_grad, requires_grad, tracked, tracked_list, tracked_optional)\n"
             "from mindtorch._core.recording cimport before_write, recording, recording_inplace\n"
             "from mindtorch._core.arguments cimport (\n"
-            "    as_int, given, is_int, no_combination, optional_float, optional_tensor, parse_bools,\n"
+            "    as_int, given, is_int, is_scalar_list, no_combination, optional_float, optional_tensor, parse_bools,\n"
             "    parse_optional_int, parse_optional_ints, require_bool, require_dtype, require_float, require_int,\n"
-            "    require_scalar, require_tensor, require_tensors)\n"
+            "    require_scalar, require_scalars, require_tensor, require_tensors)\n"
             "from mindtorch._core.dispatch cimport (\n"
             "    NO_DIMS, ONE, Place, as_operand, distinct, finish, join, no_kernel, number_beside, number_like,\n"
             "    named, optional_scalar, place_of, place_of_list, several_outs)\n"
@@ -89,18 +101,16 @@ def _record_imports(table, family) -> str:
     return f"from mindtorch._core._gen.{family}_grad cimport (\n{lines})\n" if names else ""
 
 
-def inplace_name(row) -> str:
-    """add.Tensor -> add__Tensor, as torch's own key add_.Tensor gives it."""
-    schema = row.schema
-    return f"{schema.name}__{schema.overload}" if schema.overload else f"{schema.name}_"
-
-
 def inplace_parameters(row) -> str:
     return ", ".join(f"{a.c_type}{a.name}" for a in row.kernel_arguments)
 
 
 def _neutral_rows(table, family) -> list:
-    return [row for row in table.family(family) if row.has_kernel and not row.factory]
+    return [row for row in table.family(family) if row.has_kernel and not row.factory and not row.of_lists]
+
+
+def _list_rows(table, family) -> list:
+    return [row for row in table.family(family) if row.of_lists and not row.same]
 
 
 def _scope(row) -> Scope:

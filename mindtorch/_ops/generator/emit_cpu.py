@@ -75,6 +75,8 @@ class _Rename(ast.NodeTransformer):
 
 
 def _kernel(row) -> str:
+    if row.of_lists:
+        return _of_lists(row)
     outputs = row.result_names or ["self"]
     scope = Scope(row)
     lines = [f"cdef ScalarType compute = opmath({compute_dtype(row, scope, outputs[0])})"]
@@ -91,6 +93,21 @@ def _kernel(row) -> str:
     tree = _Rename(names).visit(ast.parse(row.cpu, mode="eval"))
     body.append(_store(tree.body, outputs, row))
     lines += ['with np.errstate(all="ignore"):', *(f"    {line}" for line in body), "return 0"]
+    return (f"cdef int {row.slot}({kernel_parameters(row)}) except -1:\n" +
+            "".join(f"    {line}\n" for line in lines))
+
+
+def _of_lists(row) -> str:
+    """The expression is a function of lists of arrays, in the tensors' own dtypes, which writes to some of them."""
+    lines, names = [], {}
+    call = ast.parse(row.cpu, mode="eval")
+    used = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)}
+    for argument in (a for a in row.kernel_arguments if a.name in used):
+        names[argument.name] = f"x_{argument.name}"
+        made = {"Tensor[]": f"arrays({argument.name})"}.get(argument.type) or _local(argument, row)
+        lines.append(f"    x_{argument.name} = {made}")
+    call = _Rename(names).visit(call)
+    lines = ['with np.errstate(all="ignore"):', *lines, f"    {ast.unparse(call.body)}", "return 0"]
     return (f"cdef int {row.slot}({kernel_parameters(row)}) except -1:\n" +
             "".join(f"    {line}\n" for line in lines))
 

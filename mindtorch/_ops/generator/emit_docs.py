@@ -10,14 +10,15 @@ _STUB_TYPES = {
     "Scalar?": "Number | None", "int": "int", "int?": "int | None", "int[]": "int | Sequence[int]",
     "int[]?": "int | Sequence[int] | None", "bool": "bool", "bool?": "bool | None", "float": "float",
     "float?": "float | None", "ScalarType?": "dtype | None", "ScalarType": "dtype", "str?": "str | None", "str": "str",
-    "Generator?": "Generator | None",
+    "Generator?": "Generator | None", "Scalar[]": "Sequence[Number]",
 }
 _DOC_HEAD = """# Operators
 
 Generated from the rows in `mindtorch/_ops/*.toml` by `python -m mindtorch._ops.generator`: edit those.
 
 Every operator below works on `cpu` (NumPy) and, unless said otherwise, on `npu` by the call named; "view" shares the
-storage and runs nothing, "composite" and "formula" are written with other operators. `npu dtypes` are those that CANN
+storage and runs nothing, "composite" and "formula" are written with other operators, "each" runs the operator on one
+tensor after the other; calls for lists take those whose tensors are alike. `npu dtypes` are those that CANN
 documents for the operand; with others the operand is cast or the call raises, as in torch_npu. `since` is the oldest
 CANN release that has the call. `gradient` names the differentiable operands.
 """
@@ -53,7 +54,8 @@ def _npu_dtypes(row) -> str:
     if row.same or not row.npu.startswith("aclnn"):
         return ""
     call = read_call(row, alternatives(row, row.npu)[0][1])
-    mask = next((value.mask for value in call.values if value.parameter.kind == "aclTensor" and value.mask), 0)
+    kinds = ("aclTensor", "aclTensorList")
+    mask = next((value.mask for value in call.values if value.parameter.kind in kinds and value.mask), 0)
     if mask == ALL_DTYPES:
         return "all"
     return ", ".join(name for bit, name in _DTYPES.items() if mask >> bit & 1)
@@ -77,6 +79,8 @@ def _npu(row) -> str:
 def _derivative(row) -> str:
     if row.same or (row.by_hand and not row.grad):
         return ""
+    if row.each:
+        return f"as {row.each}"
     if row.grad == "none" or not row.grad:
         return "none"
     return ", ".join(name for name, text in row.grad.items() if text != "none") or "none"
@@ -104,6 +108,8 @@ def ops_pyi(table) -> str:
 
 
 def _returns(function) -> str:
+    if function.rows[0].of_lists:
+        return "Any" if function.inplace else "tuple[Tensor, ...]"
     return "Tensor" if function.results == 1 else "Any"
 
 

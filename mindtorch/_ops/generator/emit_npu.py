@@ -6,6 +6,8 @@ from . import emit_formula
 from .aclnn import operators
 from .aclnn_calls import ACL_DTYPES, ALL_DTYPES, alternatives, available, read_call
 from .emit_core import NOTE, SCALAR_IMPORT, compute_dtype, kernel_parameters
+from .emit_lists import dtypes_name
+from .emit_npu_lists import dtypes_of_lists, in_parts, one_by_one, runs_one_by_one
 from .headers import declared
 from .rows import RowError
 from .rules import RULE_MODULES, RuleError, Scope
@@ -13,6 +15,7 @@ from .rules import RULE_MODULES, RuleError, Scope
 _MARSHALLERS = {
     "aclTensor": "tensor_argument", "aclTensorList": "tensor_list_argument", "aclScalar": "scalar_argument",
     "aclIntArray": "int_array_argument", "aclBoolArray": "bool_array_argument",
+    "aclScalarList": "scalar_list_argument",
 }
 
 
@@ -48,10 +51,12 @@ def ops_header() -> str:
 
 def family_pyx(table, family) -> str:
     rows = [row for row in table.family(family)
-            if row.has_kernel and (row.npu.startswith("aclnn") or emit_formula.is_formula(row))]
+            if row.has_slot and (row.npu.startswith("aclnn") or emit_formula.is_formula(row))]
     functions = [text for row in rows
                  for text in ([emit_formula.kernel(row)] if emit_formula.is_formula(row) else _kernels(row))]
     slots = "".join(f"    KERNELS[<int>NPU].{row.slot} = {row.slot}\n" for row in rows)
+    slots += "".join(f"    KERNELS[<int>NPU].{dtypes_name(row)} = {dtypes_of_lists(row):#x}\n"
+                     for row in rows if row.each)
     return (NOTE.format(source=f"{family}.toml") + "from libc.stdint cimport int64_t\n\n"
             f"from mindtorch._core cimport {RULE_MODULES}\n"
             "from mindtorch._core._gen.kernels cimport KERNELS\n"
@@ -65,11 +70,11 @@ def family_pyx(table, family) -> str:
             "from mindtorch._core.tensor cimport Shape, TensorBase\n"
             "from mindtorch._npu.adapt cimport *\n"
             "from mindtorch._npu.cann.cann_api cimport (\n"
-            "    aclBoolArray, aclIntArray, aclScalar, aclTensor, aclTensorList)\n"
+            "    aclBoolArray, aclIntArray, aclScalar, aclScalarList, aclTensor, aclTensorList)\n"
             "from mindtorch._npu.launch cimport (\n"
-            "    Call, Phase2, acl_dtype, bool_array_argument, conform, int_array_argument, launch, make_contiguous,\n"
-            "    missing_symbol, open_call, optional_tensor_argument, scalar_argument, tensor_argument,\n"
-            "    tensor_list_argument)\n"
+            "    LIST_TENSORS, Call, Phase2, acl_dtype, bool_array_argument, conform, int_array_argument, launch,\n"
+            "    make_contiguous, missing_symbol, open_call, optional_tensor_argument, scalar_argument,\n"
+            "    scalar_list_argument, tensor_argument, tensor_list_argument)\n"
             "from mindtorch._npu.symbols cimport aclnn\n\n\n" + "\n\n".join(functions) +
             f"\n\ndef register():\n{slots or '    pass' + chr(10)}")
 
@@ -85,6 +90,9 @@ def _kernels(row) -> list:
     functions, first = [], []
     arguments = ", ".join([a.name for a in row.kernel_arguments] + row.result_names)
     *special, (_, call) = alternatives(row, row.npu)
+    if row.of_lists:
+        call = read_call(row, call)
+        return one_by_one(row, call) if runs_one_by_one(call) else [_function(row, call, row.slot, in_parts(row))]
     if row.inplace.startswith("aclnn"):
         functions.append(_function(row, read_call(row, row.inplace), f"{row.slot}_inplace", []))
         first.append(f"if out is self:    # the same tensor, not merely the same memory\n"
@@ -122,6 +130,8 @@ def _function(row, call, name, first) -> str:
             made += f" if {text} != NULL else NULL" if argument.optional else ""
         elif value.name in _optional(row):
             made = f"optional_tensor_argument(&call, {text})"
+        elif value.parameter.kind == "aclScalarList":
+            made = f"{marshaller}(&call, {text}, {target}.dtype)"
         else:
             made = f"{marshaller}(&call, {text})"
         lines.append(f"cdef {const}{value.parameter.kind} *a{index} = {made}")
@@ -144,6 +154,8 @@ def _storage(call) -> list:
 
 def _target(row) -> str:
     """The tensor that says device and dtype: the result, or an operand where a mask may leave results out."""
+    if row.of_lists:
+        return f"(<TensorBase>{row.schema.lists[0].name}[0])"
     if any(out.mask for out in row.outputs):
         return next(a.name for a in row.kernel_arguments if a.type == "Tensor")
     return (row.result_names or ["self"])[0]
@@ -152,7 +164,8 @@ def _target(row) -> str:
 def _element(row, argument, target) -> list:
     """A number reaches the operator as the elements beside it would hold it: uint8 == 300 compares with 44."""
     name = argument.name
-    element = f"as_element({name}, {compute_dtype(row, Scope(row), target)})"
+    dtype = f"{target}.dtype" if row.of_lists else compute_dtype(row, Scope(row), target)
+    element = f"as_element({name}, {dtype})"
     if argument.optional:
         return [f"cdef Scalar {name}_element", f"if {name} != NULL:", f"    {name}_element = {element}"]
     return [f"cdef Scalar {name}_element = {element}"]

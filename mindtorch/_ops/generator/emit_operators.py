@@ -3,9 +3,9 @@
 Each sees the operands in Python's order; either may be the tensor. What is no tensor and no number gets
 NotImplemented, so that the other operand's type can answer.
 """
-from .emit_core import NOTE, inplace_name
+from .emit_core import NOTE
 from .emit_python import default_value
-from .rows import RowError
+from .rows import RowError, inplace_name
 
 # slot -> rows for (tensor, tensor), (tensor, number), and (number, tensor) with the operands as that row takes them.
 BINARY = {

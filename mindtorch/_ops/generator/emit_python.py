@@ -6,8 +6,7 @@ elsewhere), tests on that position choose; everything else is converted by helpe
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from . import emit_core
-from .rows import RowError
+from .rows import RowError, inplace_name
 
 # NumPy's words, which torch takes as well.
 SYNONYMS = {"dim": "axis", "keepdim": "keepdims"}
@@ -96,8 +95,8 @@ def _merge(name, rows, table, inplace, method) -> Function:
     for parameter in merged:
         # An overload that a fuller one covers makes its extra arguments optional: sum(input) beside sum(input, dim).
         present = [row for row in rows if _has(row, parameter)]
-        if parameter.default is None and len(present) < len(rows):
-            parameter.default = "None"
+        if parameter.default is None and (len(present) < len(rows) or parameter.synonyms):
+            parameter.default = "None"      # which may also be given by another overload's name for it
         synonym = SYNONYMS.get(parameter.name)
         if synonym and not inplace and "aten" not in longest.variants:
             parameter.synonyms.append(synonym)
@@ -144,7 +143,7 @@ def _subsumed(row, table) -> bool:
     target = table.by_key.get(row.same)
     if target is None or target.schema.name != row.schema.name:
         return False
-    return not any(a.type == "Scalar" and target.schema.argument(a.name).is_tensor for a in row.schema.arguments)
+    return not any(a.is_tensor != target.schema.argument(a.name).is_tensor for a in row.schema.arguments)
 
 
 def family_functions(table, family) -> tuple:
@@ -218,7 +217,8 @@ class _Emitter:
         arguments = [parameter.by_overload.get(row.key) for row in self.function.rows]
         kinds = {a.type for a in arguments if a is not None}
         needed = any(a is not None and a.default is None for a in arguments)
-        return len(kinds) > 1 or (None in arguments and needed) or (kinds == {"Tensor"} and len(self._visible()) > 1)
+        return len(kinds) > 1 or (None in arguments and needed) or (
+            kinds in ({"Tensor"}, {"Tensor[]"}) and len(self._visible()) > 1)
 
     def _visible(self) -> list:
         return [row for row in self.function.rows if not row.hidden]
@@ -230,9 +230,11 @@ class _Emitter:
 
     def _test_order(self) -> list:
         """Tensor overloads first, those that lack the argument last: `is None` is the most open test."""
+        ranks = {"Tensor": 0, "Scalar": 1, "Scalar?": 2, "Tensor?": 3, "Scalar[]": 3, "": 5}
+
         def rank(row):
             kinds = [self._kind(row, p) for p in self._discriminating()]
-            return [{"Tensor": 0, "Scalar": 1, "Scalar?": 2, "Tensor?": 3, "": 5}.get(kind, 4) for kind in kinds]
+            return [ranks.get(kind, 4) for kind in kinds]
         return sorted(self.function.rows, key=rank)
 
     def _test(self, row) -> str:
@@ -242,7 +244,8 @@ class _Emitter:
             test = {"Tensor": f"isinstance({name}, TensorBase)", "Scalar": f"is_scalar({name})",
                     "Tensor?": f"({name} is None or isinstance({name}, TensorBase))",
                     "Scalar?": f"({name} is None or is_scalar({name}))", "int": f"is_int({name})",
-                    "int?": f"({name} is None or is_int({name}))",
+                    "int?": f"({name} is None or is_int({name}))", "Scalar[]": f"is_scalar_list({name})",
+                    "Tensor[]": f"isinstance({name}, (list, tuple))",
                     "": f"{name} is None"}
             tests.append(test.get(kind, f"{name} is not None"))
         return " and ".join(tests)
@@ -279,16 +282,20 @@ class _Emitter:
                 wanted = target.schema.argument(argument.name)
                 if argument.type == "Scalar" and wanted is not None and wanted.is_tensor:
                     value = self._as_tensor(row, value, parameter)
+                elif argument.type == "Tensor" and wanted is not None and not wanted.is_tensor:
+                    value = self._as_numbers(wanted, value, values[row.schema.lists[0].name])
                 values[argument.name] = value
         call = [values.get(a.name) or default_value(target, a, row.same_values) for a in target.kernel_arguments]
         name = f"op_{target.slot}"
         if self.function.inplace:
-            name = f"op_{target.slot if target.schema.inplace else emit_core.inplace_name(target)}"
+            name = f"op_{target.slot if target.schema.inplace else inplace_name(target)}"
         elif self.function.takes_out:
             call += self._outs(len(target.schema.returns), lines)
-        else:
+        elif not target.of_lists:
             call += ["None"] * len(target.result_names)
         result = f"{name}({', '.join(call)})"
+        if target.of_lists and self.function.inplace:      # the very object that was given; the fused ones give None
+            return [*lines, result, f"return {self.function.parameters[0].name if target.each else None}"]
         if len(target.schema.returns) > 1 and not self.function.aten and target.schema.returns[0][1]:
             result = f"named(return_types.{self.function.name}, {result})"
         return [*lines, f"return {result}"]
@@ -315,6 +322,8 @@ class _Emitter:
                 return f"<TensorBase>{name}" if tested else f"require_tensor({name}, {where})"
             case "Tensor?":
                 return f"<TensorBase>{name}" if tested else f"optional_tensor({name}, {where})"
+            case "Scalar[]":
+                return f"tuple({name})" if tested else f"require_scalars({name}, {where})"
             case "Tensor[]":
                 return f"require_tensors({name}, {where})"
             case "Scalar":
@@ -360,6 +369,12 @@ class _Emitter:
         return f"number_like({number}, <TensorBase>{other})"
 
 
+    @staticmethod
+    def _as_numbers(wanted, tensor, tensors) -> str:
+        """The elements of a tensor where the function called takes numbers: lr of an optimizer, packed scalars."""
+        return f"lists.packed({tensor}, {tensors})" if wanted.type == "Scalar[]" else f"float({tensor})"
+
+
 def default_value(target, argument, given) -> str:
     """C value of a target's argument that the overload calling it does not have."""
     if argument.name in given:
@@ -384,7 +399,7 @@ def default_value(target, argument, given) -> str:
 
 _TORCH_TYPES = {"Scalar": "Number", "Scalar?": "Number", "int[]": "tuple of ints", "int[]?": "tuple of ints",
                 "ScalarType?": "torch.dtype", "Tensor[]": "tuple of Tensors", "int?": "int", "Tensor?": "Tensor",
-                "str?": "str", "Generator?": "torch.Generator", "float?": "float"}
+                "str?": "str", "Generator?": "torch.Generator", "float?": "float", "Scalar[]": "tuple of Scalars"}
 
 
 def _torch_signature(row, function) -> str:

@@ -10,13 +10,13 @@ from .schema import Schema, SchemaError, parse
 FOLDER = Path(__file__).parent.parent
 FAMILIES = ("creation", "pointwise", "compare", "reduce", "matmul", "view", "index", "indexing", "nn", "activation",
             "norm", "loss", "random", "linalg", "fft", "math", "arithmetic", "special", "polynomials", "statistics",
-            "order", "conv", "pool", "pad", "upsample", "attention")
+            "order", "conv", "pool", "pad", "upsample", "attention", "foreach", "fused")
 # Rows of these kinds have no kernel: a function written by hand computes them for all devices.
 BY_HAND = ("view", "composite")
 
 _COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check",
             "inplace_check", "out_check", "same", "variants", "hidden", "onto", "takes_out", "accepts", "python",
-            "node"}
+            "node", "each", "together"}
 
 
 class RowError(ValueError):
@@ -58,6 +58,10 @@ class Row:
     hidden: bool = False          # torch's messages do not list this overload
     takes_out: bool = True
     accepts: dict = field(default_factory=dict)   # dtypes an operator takes beyond its documentation
+    each: str = ""                # of an op on lists: the op on one tensor, 'add.Tensor(self, other, alpha)', where
+                                  # elements stand for the lists. Devices without a kernel for lists run that
+    each_values: tuple = ()       # (names given in order, names given by keyword -> value)
+    together: tuple = ()          # calls of may_* functions, which allow the kernel for lists
     python: str = ""              # "custom": the Python function is written by hand in mindtorch/_core/factories.pyx
 
     @property
@@ -74,7 +78,17 @@ class Row:
 
     @property
     def has_kernel(self) -> bool:
-        return not (self.by_hand or self.same)
+        return not (self.by_hand or self.same or self.each)
+
+    @property
+    def has_slot(self) -> bool:
+        """Whether devices may have a kernel: npu = "each" says that ACLNN has none for lists."""
+        return self.has_kernel or (bool(self.each) and self.npu != "each")
+
+    @property
+    def of_lists(self) -> bool:
+        """Whether it works on every tensor of its lists: _foreach_* and _fused_*."""
+        return _of_lists(self.schema, self.each or self.same)
 
     @property
     def factory(self) -> bool:
@@ -84,7 +98,7 @@ class Row:
     @property
     def result_names(self) -> list:
         """The kernel's outputs: out, or out0, out1; none where it writes to self."""
-        if self.schema.inplace:
+        if self.schema.inplace or not self.schema.returns:
             return []
         count = len(self.schema.returns)
         return ["out"] if count == 1 else [f"out{i}" for i in range(count)]
@@ -98,6 +112,12 @@ class Row:
         return arguments
 
 
+def inplace_name(row) -> str:
+    """add.Tensor -> add__Tensor, as torch's own key add_.Tensor gives it."""
+    schema = row.schema
+    return f"{schema.name}__{schema.overload}" if schema.overload else f"{schema.name}_"
+
+
 class Table:
     """All rows, in file order, with aliases of whole ops (name -> name)."""
 
@@ -109,8 +129,9 @@ class Table:
                 self._load(family, path)
         self.by_key = {row.key: row for row in self.rows}
         for row in self.rows:
-            if row.same and row.same not in self.by_key:
-                raise RowError(f"{row.family}.toml: {row.key}: there is no row {row.same!r}")
+            for key in filter(None, (row.same, row.each)):
+                if key not in self.by_key:
+                    raise RowError(f"{row.family}.toml: {row.key}: there is no row {key!r}")
         operators = {row.schema.name for row in self.rows}
         for row in self.rows:
             try:
@@ -142,6 +163,8 @@ class Table:
                 raise RowError(f"{path.name}: {row.key}: a row of that name exists already")
             seen.add(row.key)
             self.rows.append(row)
+            if row.of_lists:
+                self.inplace_functions.add(f"{row.schema.name.rstrip('_')}_")
 
 
 def read_row(family, entry) -> Row:
@@ -154,16 +177,25 @@ def read_row(family, entry) -> Row:
     out = entry.pop("out", [])
     outputs = tuple(Output(o.get("shape", ""), o.get("dtype", ""), o.get("mask", ""))
                     for o in (out if isinstance(out, list) else [out]))
-    for column in ("raw", "check", "inplace_check", "out_check", "variants"):
+    for column in ("raw", "check", "inplace_check", "out_check", "variants", "together"):
         if column in entry:
             entry[column] = tuple(entry[column])
+    if _of_lists(schema, entry.get("each") or entry.get("same")):
+        entry |= {"variants": ("function",), "takes_out": False}
     if "variants" not in entry and (schema.inplace or not schema.argument("self")):
         entry["variants"] = ("method",) if schema.inplace else ("function",)
+    if "each" in entry:
+        entry["each"], entry["each_values"] = _read_each(entry["each"])
     if "same" in entry:
         entry["same"], entry["same_values"] = _read_same(entry["same"])
     row = Row(family=family, schema=schema, outputs=outputs, **entry)
     _check_row(row)
     return row
+
+
+def _of_lists(schema, other) -> bool:
+    """Whether an op writes to lists, or stands on another op and gives a list for one."""
+    return not schema.returns or (bool(other) and bool(schema.lists) and schema.returns[0][0] == "Tensor[]")
 
 
 def _read_grad(grad) -> tuple:
@@ -186,6 +218,13 @@ def _read_same(text) -> tuple:
     return key, {k.arg: ast.unparse(k.value) for k in call.keywords}
 
 
+def _read_each(text) -> tuple:
+    """The key of the op on one tensor, and what each of its arguments is given."""
+    key, _, values = text.partition("(")
+    call = ast.parse(f"f({values}", mode="eval").body
+    return key, ([ast.unparse(a) for a in call.args], {k.arg: ast.unparse(k.value) for k in call.keywords})
+
+
 def _check_row(row):
     derivatives.check(row.schema, row.grad)
     if not row.same and not row.npu:
@@ -193,7 +232,7 @@ def _check_row(row):
     if row.has_kernel:
         if not row.cpu:
             raise RowError("has no CPU reference")
-        if not row.samples:
+        if not (row.samples or row.of_lists):        # tests/ops/test_foreach.py has the lists
             raise RowError("has no samples")
         if not row.grad:
             raise RowError('has no derivative: grad = "none" where there is none')

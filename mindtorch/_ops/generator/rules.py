@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Modules of _core whose .pxd files declare the rules.
-RULE_MODULES = "dispatch, index_rules, infer, matrix_rules, reduce_rules, sampling, windows"
+RULE_MODULES = "dispatch, index_rules, infer, lists, matrix_rules, reduce_rules, sampling, windows"
 CORE = Path(__file__).parents[2] / "_core"
 SCALAR_TYPES = {
     "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
@@ -90,6 +90,13 @@ class Scope:
         node = _parse(text)
         if not isinstance(node, ast.Call) or not node.func.id.startswith("check_"):
             raise RuleError(f"{text!r} is no call of a check")
+        return self._call(node)
+
+    def permission(self, text) -> str:
+        """A call of a may_* function, as a condition."""
+        node = _parse(text)
+        if not isinstance(node, ast.Call) or not node.func.id.startswith("may_"):
+            raise RuleError(f"{text!r} is no call of a may_ function")
         return self._call(node)
 
     def _call(self, node, of_shape=False) -> str:

@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 
 # What a schema type becomes in a C signature. Optional numbers are NULL pointers, "int?" is a Shape of at most one,
-# truth values are a Shape of 0 and 1.
+# truth values are a Shape of 0 and 1; lists of numbers are tuples of Python numbers.
 _C_TYPES = {
     "Tensor": "TensorBase ", "Tensor?": "TensorBase ", "Tensor[]": "list ", "Tensor?[]": "list ",
-    "Scalar": "const Scalar *", "Scalar?": "const Scalar *",
+    "Scalar": "const Scalar *", "Scalar?": "const Scalar *", "Scalar[]": "tuple ",
     "int": "int64_t ", "int?": "const Shape *", "int[]": "const Shape *", "int[]?": "const Shape *",
     "bool": "bint ", "bool?": "bint ", "bool[]": "const Shape *", "float": "double ", "float?": "const double *",
     "ScalarType": "ScalarType ", "ScalarType?": "ScalarType ", "str": "object ", "str?": "object ",
@@ -71,6 +71,11 @@ class Schema:
     @property
     def inplace(self) -> bool:
         return self.name.endswith("_")
+
+    @property
+    def lists(self) -> list:
+        """The arguments that are lists of tensors."""
+        return [a for a in self.arguments if a.type == "Tensor[]"]
 
     def argument(self, name) -> Argument | None:
         return next((a for a in self.arguments if a.name == name), None)

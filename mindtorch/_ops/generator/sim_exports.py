@@ -14,7 +14,7 @@ from pathlib import Path
 from .aclnn import MAX_RANK, TABLE, operators
 
 KERNELS = Path(__file__).parents[2] / "_sim" / "opapi" / "kernels"
-_REGISTRATION = re.compile(r"^SIM_(?:OP|ELEMENTWISE)\((\w+),", re.MULTILINE)
+_REGISTRATION = re.compile(r"^SIM_(?:OP|ELEMENTWISE|FOREACH)\((\w+),", re.MULTILINE)
 
 # aclDataType values, for the bit masks of the rules.
 _DTYPES = {
@@ -37,6 +37,8 @@ _OPTIONAL = {
     ("aclnnMeanV2", "dim"), ("aclnnAmax", "dim"), ("aclnnAmin", "dim"), ("aclnnAll", "dim"), ("aclnnAny", "dim"),
     ("aclnnNLLLoss", "weight"), ("aclnnNLLLossBackward", "weight"), ("aclnnConvolution", "bias"),
     ("aclnnSearchSorted", "sorter"),
+    ("aclnnApplyAdamWV2", "maxGradNormOptionalRef"), ("aclnnFusedSgd", "momentumBufferListOptionalRef"),
+    ("aclnnFusedSgd", "gradScaleOptional"),
     ("aclnnConvolutionBackward", "biasSizes"), ("aclnnConvolutionBackward", "gradInput"),
     ("aclnnConvolutionBackward", "gradWeight"), ("aclnnConvolutionBackward", "gradBias"),
 }
@@ -61,7 +63,7 @@ def kernel_names(folder=KERNELS) -> list:
 def _documented(op, parameter):
     """The parameter with the overrides taken in."""
     parameter = replace(parameter, **_OVERRIDES.get((op.name, parameter.name), {}))
-    if parameter.kind == "aclScalar" and parameter.dtypes:
+    if parameter.kind in ("aclScalar", "aclScalarList") and parameter.dtypes:
         parameter = replace(parameter, dtypes=parameter.dtypes | _CLIENT_SCALARS)
     least, most = parameter.ranks
     if least != most:  # a documented range of ranks admits 0-d tensors too: clients pass them

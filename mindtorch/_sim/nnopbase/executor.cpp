@@ -16,6 +16,7 @@ aclOpExecutor *takeExecutor() {
 void giveExecutor(aclOpExecutor *executor) {
   executor->operands.clear();
   executor->references.clear();
+  executor->listed_numbers.clear();
   Pool<aclOpExecutor>::give(executor);
 }
 

@@ -26,6 +26,7 @@ class SmallArray {
     if (size_ == capacity_) grow();
     return items_[size_++];
   }
+  void pop() { --size_; }
   void clear() {
     if (items_ != room_) delete[] items_;
     items_ = room_;
@@ -40,6 +41,7 @@ class SmallArray {
   const Item *begin() const { return items_; }
   const Item *end() const { return items_ + size_; }
   Item &back() { return items_[size_ - 1]; }
+  const Item &back() const { return items_[size_ - 1]; }
 
  private:
   void grow() {
@@ -108,6 +110,7 @@ struct aclOpExecutor {
   sim::SmallArray<sim::Reference, 10> references;
   uint32_t number_count;
   sim::Number numbers[3];
+  sim::SmallArray<sim::Number, 1> listed_numbers; /* of a scalar list */
   /* The kernel and its parameters, chosen by the operator's prepare function. */
   aclError (*run)(const aclOpExecutor &);
   const void *kernel;

@@ -108,22 +108,25 @@ aclnnStatus prepareLoops(aclOpExecutor &executor, const Loops &loops, int64_t va
 aclError runElementwise(const aclOpExecutor &executor) {
   Operand out = firstOut(executor);
   out.compute = static_cast<uint8_t>(executor.attributes[0]);
+  const Operand *inputs[kMaxInputs];
+  uint32_t count = 0;
+  for (const Operand &operand : executor.operands) {
+    if (operand.role & kIn) inputs[count++] = &operand;
+  }
+  runLoop(inputs, count, out, *static_cast<const Loop *>(executor.kernel), executor.numbers);
+  return ACL_SUCCESS;
+}
+
+void runLoop(const Operand *const *operands, uint32_t count, const Operand &out, Loop loop, const Number *numbers) {
   const int64_t total = out.count;
-  if (total == 0) return ACL_SUCCESS;
+  if (total == 0) return;
   alignas(64) char buffers[kMaxInputs + 1][kBlockBytes];
   alignas(Cursor) char room[kMaxInputs][sizeof(Cursor)];
   Cursor *inputs[kMaxInputs];
-  uint32_t count = 0;
-  for (const Operand &operand : executor.operands) {
-    if (operand.role & kIn) {
-      inputs[count] = new (room[count]) Cursor(operand);
-      ++count;
-    }
-  }
+  for (uint32_t i = 0; i < count; ++i) inputs[i] = new (room[i]) Cursor(*operands[i]);
   Cursor output(out);
-  Loop loop = *static_cast<const Loop *>(executor.kernel);
   LoopArguments arguments{};
-  arguments.numbers = executor.numbers;
+  arguments.numbers = numbers;
   for (int64_t first = 0; first < total; first += arguments.count) {
     int64_t run = output.directRun();
     for (uint32_t i = 0; i < count; ++i) run = std::min(run, inputs[i]->directRun());
@@ -139,7 +142,6 @@ aclError runElementwise(const aclOpExecutor &executor) {
       output.write(arguments.out, arguments.count);
     }
   }
-  return ACL_SUCCESS;
 }
 
 /* Compute type in which every value of `from` arrives in `to` with one rounding. */

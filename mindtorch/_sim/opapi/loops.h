@@ -45,6 +45,14 @@ aclnnStatus prepareLoops(aclOpExecutor &executor, const Loops &loops, int64_t va
 /* The plain moving of values: `in` is broadcast and converted to `out`. */
 aclnnStatus prepareCopy(aclOpExecutor &executor, Operand &in, Operand &out);
 aclError runElementwise(const aclOpExecutor &executor);
+/* The loop over one set of operands; `out` has the compute type of the results. */
+void runLoop(const Operand *const *inputs, uint32_t count, const Operand &out, Loop loop, const Number *numbers);
+
+/* The operators on lists of tensors: the element on each tensor, with the scalar, or with the one of a scalar list. */
+aclnnStatus prepareForeach(aclOpExecutor &executor, const Argument *arguments, const OpBody &body);
+aclnnStatus prepareForeachLoops(aclOpExecutor &executor, const Loops &loops);
+/* Whether the lists are equally long and hold equal shapes and types; `tensors`: how many tensors each. */
+aclnnStatus checkLists(const aclOpExecutor &executor, uint32_t *lists, uint32_t *tensors);
 void convertView(const Operand &in, const Operand &out); /* equal shapes, equal compute types */
 uint8_t copyCompute(aclDataType from, aclDataType to);
 
@@ -166,6 +174,7 @@ constexpr Loops kLoopsOf = makeLoops<F>();
   };
 
 #define SIM_ELEMENTWISE(op, Name, variant) SIM_OP(op, prepareElementwise, &kLoopsOf<Name>, variant)
+#define SIM_FOREACH(op, Name) SIM_OP(op, prepareForeach, &kLoopsOf<Name>, 0)
 
 }  // namespace sim
 #endif

@@ -232,6 +232,23 @@ aclnnStatus captureArray(aclOpExecutor &executor, const ParameterRule &rule, con
   return ACLNN_SUCCESS;
 }
 
+aclnnStatus captureNumbers(aclOpExecutor &executor, const ParameterRule &rule, const aclScalarList *list,
+                           uint32_t parameter) {
+  if (list == nullptr) return rule.optional ? ACLNN_SUCCESS : missing(*executor.op, rule);
+  if (!isLive(list, kScalarListMagic)) return dead(*executor.op, rule, list);
+  executor.references.push() = {&list->header, list->header.generation, parameter};
+  for (uint64_t i = 0; i < list->size; ++i) {
+    const aclScalar *scalar = list->items[i];
+    if (!isLive(scalar, kScalarMagic)) return dead(*executor.op, rule, scalar);
+    if (!allows(rule.types, scalar->type)) return wrongType(*executor.op, rule, scalar->type);
+    Number &number = executor.listed_numbers.push();
+    number.present = true;
+    number.type = scalar->type;
+    if (!readNumber(scalar, &number)) return refuseType(executor, scalar->type);
+  }
+  return ACLNN_SUCCESS;
+}
+
 aclnnStatus capture(aclOpExecutor &executor, const Argument *arguments) {
   const OpRule &op = *executor.op;
   uint32_t ordinal = 0;
@@ -259,7 +276,7 @@ aclnnStatus capture(aclOpExecutor &executor, const Argument *arguments) {
         status = captureArray<aclBoolArray>(executor, rule, pointer, kBoolArrayMagic, i);
         break;
       case kScalarList:
-        status = captureArray<aclScalarList>(executor, rule, pointer, kScalarListMagic, i);
+        status = captureNumbers(executor, rule, static_cast<const aclScalarList *>(pointer), i);
         break;
       case kValue:
         break;

@@ -13,6 +13,9 @@ void fillLoop(const LoopArguments &arguments) {
   for (int64_t i = 0; i < arguments.count; ++i) out[i] = value;
 }
 
+SIM_ELEMENT(Zero, 1, kAll, 0, C(0))
+SIM_ELEMENT(Same, 1, kAll, 0, x)
+
 constexpr Loop kFill[] = {fillLoop<float>, fillLoop<double>, fillLoop<int64_t>, fillLoop<Complex>};
 
 /* Nothing is read: the operand becomes an output only. */
@@ -154,5 +157,7 @@ SIM_OP(aclnnInplaceCopy, prepareInplaceCopy, nullptr, 0)
 SIM_OP(aclnnCast, prepareCast, nullptr, 0)
 SIM_OP(aclnnArange, prepareArange, nullptr, 0)
 SIM_OP(aclnnLinspace, prepareLinspace, nullptr, 0)
+SIM_FOREACH(aclnnForeachZeroInplace, Zero)
+SIM_FOREACH(aclnnForeachCopy, Same)
 
 }  // namespace sim

@@ -157,6 +157,25 @@ aclnnStatus prepareRoundDecimals(aclOpExecutor &executor, const Argument *argume
   return prepareLoops(executor, kLoopsOf<RoundScaled>, kSameType);
 }
 
+/* x, roundMode, out. The modes as torch_npu gives them. */
+aclnnStatus prepareForeachRound(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  switch (executor.numbers[0].integer) {
+    case 1:
+      return prepareForeachLoops(executor, kLoopsOf<Round>);
+    case 2:
+      return prepareForeachLoops(executor, kLoopsOf<Floor>);
+    case 3:
+      return prepareForeachLoops(executor, kLoopsOf<Ceil>);
+    case 5:
+      return prepareForeachLoops(executor, kLoopsOf<Trunc>);
+    case 7:
+      return prepareForeachLoops(executor, kLoopsOf<Frac>);
+    default:
+      return refuse(executor, "roundMode is %lld, expected 1, 2, 3, 5 or 7",
+                    static_cast<long long>(executor.numbers[0].integer));
+  }
+}
+
 }  // namespace
 
 SIM_ELEMENTWISE(aclnnAcos, Acos, kFloatResult)
@@ -189,5 +208,19 @@ SIM_ELEMENTWISE(aclnnIsNegInf, IsNegInf, kBoolResult)
 SIM_ELEMENTWISE(aclnnAngleV2, Angle, kFloatResult | kRealResult)
 SIM_OP(aclnnNanToNum, prepareNanToNum, nullptr, 0)
 SIM_OP(aclnnRoundDecimals, prepareRoundDecimals, nullptr, 0)
+SIM_FOREACH(aclnnForeachAcos, Acos)
+SIM_FOREACH(aclnnForeachAsin, Asin)
+SIM_FOREACH(aclnnForeachAtan, Atan)
+SIM_FOREACH(aclnnForeachCos, Cos)
+SIM_FOREACH(aclnnForeachCosh, Cosh)
+SIM_FOREACH(aclnnForeachSin, Sin)
+SIM_FOREACH(aclnnForeachSinh, Sinh)
+SIM_FOREACH(aclnnForeachTan, Tan)
+SIM_FOREACH(aclnnForeachExpm1, Expm1)
+SIM_FOREACH(aclnnForeachLog1p, Log1p)
+SIM_FOREACH(aclnnForeachLog10, Log10)
+SIM_FOREACH(aclnnForeachLog2, Log2)
+SIM_FOREACH(aclnnForeachSign, Sign)
+SIM_OP(aclnnForeachRoundOffNumberV2, prepareForeachRound, nullptr, 0)
 
 }  // namespace sim

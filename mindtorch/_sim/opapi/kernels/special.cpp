@@ -72,5 +72,6 @@ SIM_ELEMENTWISE(aclnnDigamma, Digamma, kFloatResult)
 SIM_ELEMENTWISE(aclnnNdtri, Ndtri, kFloatResult)
 SIM_ELEMENTWISE(aclnnXlog1py, XLog1pY, kFloatResult)
 SIM_OP(aclnnLogit, prepareLogit, nullptr, 0)
+SIM_FOREACH(aclnnForeachErfc, Erfc)
 
 }  // namespace sim

@@ -91,5 +91,13 @@ SIM_ELEMENTWISE(aclnnClampMinTensor, ClampMinTensor, kSameType)
 SIM_ELEMENTWISE(aclnnClampMaxTensor, ClampMaxTensor, kSameType)
 SIM_ELEMENTWISE(aclnnClampTensor, ClampTensors, kSameType)
 SIM_OP(aclnnSWhere, prepareWhere, nullptr, 0)
+SIM_FOREACH(aclnnForeachAddcmulScalarV2, Addcmul)
+SIM_FOREACH(aclnnForeachAddcdivScalarV2, Addcdiv)
+SIM_FOREACH(aclnnForeachLerpList, Lerp)
+SIM_FOREACH(aclnnForeachLerpScalar, LerpNumber)
+SIM_FOREACH(aclnnForeachMaximumScalarV2, ClampMinNumber)
+SIM_FOREACH(aclnnForeachMaximumScalarList, ClampMinNumber)
+SIM_FOREACH(aclnnForeachMinimumScalarV2, ClampMaxNumber)
+SIM_FOREACH(aclnnForeachMinimumScalarList, ClampMaxNumber)
 
 }  // namespace sim

@@ -177,6 +177,37 @@ aclnnStatus prepareNorm(aclOpExecutor &executor, const Argument *arguments, cons
   return ACLNN_SUCCESS;
 }
 
+aclError runForeachNorm(const aclOpExecutor &executor) {
+  const uint32_t tensors = executor.operands.size() / 2;
+  for (uint32_t i = 0; i < tensors; ++i) {
+    Operand in = executor.operands[i], out = executor.operands[tensors + i];
+    in.compute = out.compute = kF64;
+    Cursor values(in), target(out);
+    const double norm = normOf(&values, in.count, executor.numbers[0].real);
+    target.write(&norm, 1);
+  }
+  return ACL_SUCCESS;
+}
+
+/* x, scalar, out: a 0-d tensor for each. */
+aclnnStatus prepareForeachNorm(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  const uint32_t tensors = executor.operands.size() / 2;
+  if (executor.numbers[0].real != 1 && executor.numbers[0].real != 2) {
+    return refuse(executor, "scalar is %g, expected 1 or 2", executor.numbers[0].real);
+  }
+  for (uint32_t i = 0; i < executor.operands.size(); ++i) {
+    const Operand &operand = executor.operands[i];
+    if ((operand.role == kOut) != (i >= tensors)) return refuse(executor, "x and out differ in length");
+    if (operand.type != executor.operands[0].type) return refuse(executor, "the tensors differ in data type");
+    if (operand.role == kOut && operand.count != 1) {
+      return refuse(executor, "tensor %u of out has %lld elements, expected one", i - tensors,
+                    static_cast<long long>(operand.count));
+    }
+  }
+  executor.run = runForeachNorm;
+  return ACLNN_SUCCESS;
+}
+
 }  // namespace
 
 SIM_OP(aclnnGer, prepareGer, nullptr, 0)
@@ -185,5 +216,6 @@ SIM_OP(aclnnInplaceAddr, prepareAddr, nullptr, 0)
 SIM_OP(aclnnAddmv, prepareAddmv, nullptr, 0)
 SIM_OP(aclnnLinalgCross, prepareCross, nullptr, 0)
 SIM_OP(aclnnLinalgVectorNorm, prepareNorm, nullptr, 0)
+SIM_OP(aclnnForeachNorm, prepareForeachNorm, nullptr, 0)
 
 }  // namespace sim

@@ -1,0 +1,21 @@
+/* aclnnForeachAcos, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_FOREACH_ACOS_H_
+#define MINDTORCH_ACLNNOP_ACLNN_FOREACH_ACOS_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnForeachAcosGetWorkspaceSize(
+    const aclTensorList *x,
+    const aclTensorList *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnForeachAcos(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

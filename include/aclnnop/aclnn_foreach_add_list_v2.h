@@ -1,0 +1,23 @@
+/* aclnnForeachAddListV2, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_FOREACH_ADD_LIST_V2_H_
+#define MINDTORCH_ACLNNOP_ACLNN_FOREACH_ADD_LIST_V2_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnForeachAddListV2GetWorkspaceSize(
+    const aclTensorList *x1,
+    const aclTensorList *x2,
+    const aclScalar *alpha,
+    aclTensorList *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnForeachAddListV2(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,24 @@
+/* aclnnForeachAddcmulScalarV2, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_FOREACH_ADDCMUL_SCALAR_V2_H_
+#define MINDTORCH_ACLNNOP_ACLNN_FOREACH_ADDCMUL_SCALAR_V2_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnForeachAddcmulScalarV2GetWorkspaceSize(
+    const aclTensorList *x1,
+    const aclTensorList *x2,
+    const aclTensorList *x3,
+    const aclScalar *scalar,
+    aclTensorList *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnForeachAddcmulScalarV2(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

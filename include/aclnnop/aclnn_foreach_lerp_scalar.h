@@ -1,0 +1,23 @@
+/* aclnnForeachLerpScalar, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_FOREACH_LERP_SCALAR_H_
+#define MINDTORCH_ACLNNOP_ACLNN_FOREACH_LERP_SCALAR_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnForeachLerpScalarGetWorkspaceSize(
+    const aclTensorList *x1,
+    const aclTensorList *x2,
+    const aclScalar *weight,
+    aclTensorList *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnForeachLerpScalar(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,22 @@
+/* aclnnForeachMaximumScalarList, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_FOREACH_MAXIMUM_SCALAR_LIST_H_
+#define MINDTORCH_ACLNNOP_ACLNN_FOREACH_MAXIMUM_SCALAR_LIST_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnForeachMaximumScalarListGetWorkspaceSize(
+    const aclTensorList *x,
+    const aclScalarList *scalars,
+    const aclTensorList *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnForeachMaximumScalarList(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

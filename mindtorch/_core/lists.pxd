@@ -1,0 +1,35 @@
+"""Operators on lists of tensors: whether one kernel may take all of a list, and what else their functions share.
+
+The names are those of op rows: together = ["may_norm(ord)"].
+"""
+from mindtorch._core.scalar cimport Scalar
+from mindtorch._core.tensor cimport TensorBase
+
+
+# Lengths, with torch's RuntimeErrors.
+cdef Py_ssize_t length(list tensors) except -1
+cdef int check_length(list tensors, list others) except -1
+cdef int check_count(list tensors, tuple numbers) except -1
+
+# Whether a kernel may take the list at once: one dtype (a bit of `dtypes`), one device, contiguous, nothing recorded.
+cdef bint alike(list tensors, unsigned int dtypes) noexcept
+cdef bint beside(list tensors, list others) noexcept        # others: as `tensors`, which are alike; shapes too
+
+cdef list outputs(list tensors)                              # new tensors like these, which are alike
+cdef int count_versions(list tensors) except -1
+cdef int widest(tuple numbers, Scalar *number) except -1     # the one that decides about dtypes
+cdef tuple packed(TensorBase scalars, list tensors)          # the elements of a 1-d CPU tensor, one for each tensor
+
+# Of the fused optimizers, which write to several lists.
+cdef int check_any(list tensors, str op) except -1                     # NotImplementedError for an empty list
+cdef int check_beside(list tensors, list others, str name) except -1   # as many, on the same device, of dtype and shape
+cdef int check_beside_if(bint wanted, list tensors, list others, str name) except -1      # else `others` is empty
+cdef int check_momentum(double momentum, list tensors, list others, str name) except -1
+cdef int check_as_many(list tensors, list others, str name) except -1
+cdef int check_all_float(list tensors, str op) except -1
+
+cdef int check_scalar_tensor(TensorBase other) except -1
+cdef int check_all_filled(list tensors) except -1
+cdef bint may_norm(const Scalar *ord) noexcept               # aclnnForeachNorm knows the first and the second norm
+# Divides the gradients by the scale. False, after a look at the device: some are not finite, nothing is to be done.
+cdef bint may_step(list grads, TensorBase grad_scale, TensorBase found_inf) except -1

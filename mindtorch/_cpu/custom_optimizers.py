@@ -1,0 +1,53 @@
+"""One step of the fused optimizers, over lists of arrays. Halves compute in float32 and are rounded when written."""
+import numpy as np
+
+
+def _wide(array):
+    return array.astype(np.float32) if array.dtype.itemsize < 4 else array
+
+
+def _gradient(array, maximize, parameter, weight_decay):
+    """With the decay of weights as a part of it."""
+    gradient = -_wide(array) if maximize else _wide(array)
+    return gradient + weight_decay * _wide(parameter) if weight_decay else gradient
+
+
+def _adam_step(parameter, gradient, state, step, lr, beta1, beta2, eps):
+    """Moments, then the parameter; `state` is (first, second, largest second or None)."""
+    first, second, largest = state
+    first[...] = beta1 * _wide(first) + (1 - beta1) * gradient
+    second[...] = beta2 * _wide(second) + (1 - beta2) * gradient * gradient
+    spread = _wide(second)
+    if largest is not None:
+        largest[...] = np.maximum(_wide(largest), spread)
+        spread = _wide(largest)
+    root = np.sqrt(spread) / np.sqrt(1 - beta2 ** step) + eps
+    rate = float(np.divide(lr, 1 - beta1 ** step))       # before the first step: infinite
+    parameter[...] = _wide(parameter) - rate * _wide(first) / root
+
+
+def adam(parameters, gradients, firsts, seconds, largests, steps, lr, beta1, beta2, weight_decay, eps, amsgrad,
+         maximize):
+    """Adam: the decay of weights is a part of the gradient."""
+    largests = largests if amsgrad else [None] * len(parameters)
+    for parameter, array, *state, step in zip(parameters, gradients, firsts, seconds, largests, steps, strict=True):
+        gradient = _gradient(array, maximize, parameter, weight_decay)
+        _adam_step(parameter, gradient, state, float(step.item()), lr, beta1, beta2, eps)
+
+
+def adamw(parameters, gradients, firsts, seconds, largests, steps, lr, beta1, beta2, weight_decay, eps, amsgrad,
+          maximize):
+    """AdamW: weights decay by themselves."""
+    if weight_decay:
+        for parameter in parameters:
+            parameter[...] = _wide(parameter) * (1 - lr * weight_decay)
+    adam(parameters, gradients, firsts, seconds, largests, steps, lr, beta1, beta2, 0.0, eps, amsgrad, maximize)
+
+
+def sgd(parameters, gradients, momenta, weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step):
+    for parameter, array, buffer in zip(parameters, gradients, momenta or [None] * len(parameters), strict=True):
+        change = gradient = _gradient(array, maximize, parameter, weight_decay)
+        if buffer is not None:
+            buffer[...] = gradient if is_first_step else momentum * _wide(buffer) + (1 - dampening) * gradient
+            change = gradient + momentum * _wide(buffer) if nesterov else _wide(buffer)
+        parameter[...] = _wide(parameter) - lr * change

@@ -1,0 +1,85 @@
+/* The operators on lists of tensors: operand i of each list goes together, list after list in executor.operands. */
+#include "opapi/loops.h"
+
+namespace sim {
+namespace {
+
+constexpr uint32_t kMostTensors = 256; /* of one list */
+
+bool alike(const Operand &a, const Operand &b) {
+  if (a.rank != b.rank) return false;
+  for (int32_t i = 0; i < a.rank; ++i) {
+    if (a.dims[i] != b.dims[i]) return false;
+  }
+  return true;
+}
+
+/* attributes: [0] compute type of the results, [1] lists, [2] tensors in each, [3] whether each has its own number */
+aclError runForeach(const aclOpExecutor &executor) {
+  const uint32_t lists = static_cast<uint32_t>(executor.attributes[1]);
+  const uint32_t tensors = static_cast<uint32_t>(executor.attributes[2]);
+  const Loop loop = *static_cast<const Loop *>(executor.kernel);
+  for (uint32_t i = 0; i < tensors; ++i) {
+    const Operand *inputs[4];
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < lists; ++k) {
+      const Operand &operand = executor.operands[k * tensors + i];
+      if (operand.role & kIn) inputs[count++] = &operand;
+    }
+    Operand out = executor.operands[(lists - 1) * tensors + i];
+    out.compute = static_cast<uint8_t>(executor.attributes[0]);
+    runLoop(inputs, count, out, loop, executor.attributes[3] != 0 ? &executor.listed_numbers[i] : executor.numbers);
+  }
+  return ACL_SUCCESS;
+}
+
+}  // namespace
+
+aclnnStatus checkLists(const aclOpExecutor &executor, uint32_t *lists, uint32_t *tensors) {
+  *lists = executor.operands.back().ordinal - executor.operands[0].ordinal + 1;
+  *tensors = executor.operands.size() / *lists;
+  if (*tensors == 0 || *tensors > kMostTensors) {
+    return refuse(executor, "the lists hold %u tensors, expected 1 to %u", *tensors, kMostTensors);
+  }
+  for (uint32_t k = 0; k < executor.operands.size(); ++k) {
+    const Operand &operand = executor.operands[k], &first = executor.operands[k % *tensors];
+    const char *name = executor.op->parameters[operand.parameter].name;
+    if (operand.ordinal - executor.operands[0].ordinal != k / *tensors) {
+      return refuse(executor, "%s has another length than %s", name, executor.op->parameters[first.parameter].name);
+    }
+    if (!alike(operand, first)) return refuse(executor, "tensor %u of %s has another shape", k % *tensors, name);
+    if (operand.type != executor.operands[0].type) {
+      return refuse(executor, "tensor %u of %s is a %s, the first tensor a %s", k % *tensors, name,
+                    typeName(operand.type), typeName(executor.operands[0].type));
+    }
+  }
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus prepareForeach(aclOpExecutor &executor, const Argument *, const OpBody &body) {
+  return prepareForeachLoops(executor, *static_cast<const Loops *>(body.kernel));
+}
+
+aclnnStatus prepareForeachLoops(aclOpExecutor &executor, const Loops &loops) {
+  uint32_t lists, tensors;
+  if (executor.operands.size() == 0) return refuse(executor, "the lists are empty");
+  aclnnStatus status = checkLists(executor, &lists, &tensors);
+  if (status != ACLNN_SUCCESS) return status;
+  const aclDataType type = executor.operands[0].type;
+  const uint8_t compute = computeOf(type);
+  if (compute >= kRaw || loops.loop[compute] == nullptr) return refuseType(executor, type);
+  const uint32_t numbers = executor.listed_numbers.size();
+  if (numbers != 0 && numbers != tensors) {
+    return refuse(executor, "there are %u scalars for %u tensors", numbers, tensors);
+  }
+  for (Operand &operand : executor.operands) operand.compute = compute;
+  executor.attributes[0] = loops.result[compute];
+  executor.attributes[1] = lists;
+  executor.attributes[2] = tensors;
+  executor.attributes[3] = numbers;
+  executor.kernel = &loops.loop[compute];
+  executor.run = runForeach;
+  return ACLNN_SUCCESS;
+}
+
+}  // namespace sim

@@ -1,0 +1,158 @@
+"""The fused optimizers beside torch's: several steps with every option, errors, and launches on the NPU."""
+import itertools
+
+import numpy
+import pytest
+import torch
+
+import mindtorch
+from mindtorch import sim
+
+SHAPES = ((3, 4), (5,), (2, 1, 3), ())
+ADAM = {"lr": 0.01, "beta1": 0.9, "beta2": 0.98, "weight_decay": 0.0, "eps": 1e-6, "amsgrad": False, "maximize": False}
+SGD = {"weight_decay": 0.0, "momentum": 0.0, "lr": 0.05, "dampening": 0.0, "nesterov": False, "maximize": False}
+ADAGRAD = {"lr": 0.1, "lr_decay": 0.0, "weight_decay": 0.0, "eps": 1e-8, "maximize": False}
+
+
+def options(base, **choices):
+    """Every combination of the choices over `base`."""
+    for values in itertools.product(*choices.values()):
+        yield base | dict(zip(choices, values, strict=True))
+
+
+CASES = [(name, kind) for name in ("_fused_adam_", "_fused_adamw_")
+         for kind in options(ADAM, weight_decay=(0.0, 0.1), amsgrad=(False, True), maximize=(False, True))]
+CASES += [("_fused_sgd_", kind) for kind in options(SGD, weight_decay=(0.0, 0.1), momentum=(0.0, 0.9),
+                                                     dampening=(0.0, 0.5), maximize=(False, True))]
+CASES += [("_fused_sgd_", SGD | {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1})]
+CASES += [("_fused_adagrad_", kind) for kind in options(ADAGRAD, lr_decay=(0.0, 0.1), weight_decay=(0.0, 0.1),
+                                                         maximize=(False, True))]
+
+
+def state_of(lib, name, kind, dtype, device):
+    """Parameters and state lists, by their names."""
+    generator = numpy.random.default_rng(0)
+    dtype = getattr(lib, dtype)
+
+    def values(made):
+        return [lib.tensor(made(shape).tolist(), dtype=dtype, device=device) for shape in SHAPES]
+
+    def zeros():
+        return values(numpy.zeros)
+    state = {"self": values(lambda shape: generator.uniform(-1, 1, shape))}
+    steps = [lib.tensor(0.0, device=device) for _ in SHAPES]
+    if "adam" in name:
+        state |= {"exp_avgs": zeros(), "exp_avg_sqs": zeros(), "max_exp_avg_sqs": zeros() if kind["amsgrad"] else [],
+                  "state_steps": steps}
+    elif "sgd" in name:
+        state |= {"momentum_buffer_list": zeros() if kind["momentum"] else []}
+    else:
+        state |= {"state_sums": zeros(), "state_steps": steps}
+    return state
+
+
+def run(lib, name, kind, dtype, device, steps=3, **more):
+    """The lists after some steps with the same gradients."""
+    state = state_of(lib, name, kind, dtype, device)
+    generator = numpy.random.default_rng(1)
+    for step in range(steps):
+        grads = [lib.tensor(generator.uniform(-1, 1, shape).tolist(), dtype=getattr(lib, dtype), device=device)
+                 for shape in SHAPES]
+        for counter in state.get("state_steps", ()):
+            counter.add_(1)
+        first = {"is_first_step": step == 0} if "sgd" in name else {}
+        assert getattr(lib, name)(**state, grads=grads, **kind, **first, **more) is None
+    return {**state, "grads": grads}
+
+
+def assert_same(ours, theirs, tolerance):
+    for name, expected in theirs.items():
+        for a, b in zip(ours[name], expected, strict=True):
+            assert str(a.dtype).removeprefix("torch.") == str(b.dtype).removeprefix("torch.")
+            numpy.testing.assert_allclose(a.cpu().double().numpy(), b.double().numpy(), rtol=tolerance,
+                                          atol=tolerance, err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_steps(device, name, kind, dtype):
+    if dtype == "float64" and device == "npu" and name != "_fused_adagrad_":
+        with pytest.raises((NotImplementedError, RuntimeError)):
+            run(mindtorch, name, kind, dtype, device)
+        return
+    # The rate of Adagrad decays by steps that are float32.
+    tolerance = {"float32": 1e-5, "float64": 1e-7 if "adagrad" in name else 1e-12, "bfloat16": 3e-2}[dtype]
+    assert_same(run(mindtorch, name, kind, dtype, device), run(torch, name, kind, dtype, "cpu"), tolerance)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("_fused_adam_", ADAM), ("_fused_adamw_", ADAM), ("_fused_sgd_", SGD),
+                                        ("_fused_adagrad_", ADAGRAD)])
+def test_scale_and_rate_as_tensors(device, name, kind):
+    for infinite in (0.0, 1.0):
+        results = []
+        for lib, place in ((torch, "cpu"), (mindtorch, device)):
+            more = {"grad_scale": lib.tensor(4.0, device=place), "found_inf": lib.tensor(infinite, device=place)}
+            results.append(run(lib, name, kind | {"lr": lib.tensor(0.01)}, "float32", place, **more))
+        assert_same(results[1], results[0], 1e-5)
+
+
+def bad_calls(lib, device):
+    def ones(count=1, dtype="float32"):
+        return [lib.ones(2, dtype=getattr(lib, dtype), device=device) for _ in range(count)]
+
+    def steps():
+        return [lib.tensor(1.0, device=device)]
+    plain = SGD | {"is_first_step": True}
+    return {
+        "nothing": lambda: lib._fused_adam_([], [], [], [], [], [], **ADAM),
+        "grads": lambda: lib._fused_adam_(ones(), [], ones(), ones(), [], steps(), **ADAM),
+        "steps": lambda: lib._fused_adamw_(ones(), ones(), ones(), ones(), [], [], **ADAM),
+        "no maxima": lambda: lib._fused_adam_(ones(), ones(), ones(), ones(), [], steps(), **ADAM | {"amsgrad": True}),
+        "more moments": lambda: lib._fused_adam_(ones(), ones(), ones(2), ones(), [], steps(), **ADAM),
+        "dtypes": lambda: lib._fused_adam_(ones(1, "bfloat16"), ones(), ones(), ones(), [], steps(), **ADAM),
+        "integers": lambda: lib._fused_sgd_(ones(1, "int32"), ones(1, "int32"), [], **plain),
+        "momenta": lambda: lib._fused_sgd_(ones(), ones(), ones(), **plain),
+        "no momenta": lambda: lib._fused_sgd_(ones(), ones(), [], **plain | {"momentum": 0.9}),
+        "adagrad nothing": lambda: lib._fused_adagrad_([], [], [], [], **ADAGRAD),
+        "adagrad sums": lambda: lib._fused_adagrad_(ones(), ones(), [], steps(), **ADAGRAD),
+        "adagrad integers": lambda: lib._fused_adagrad_(
+            ones(1, "int32"), ones(1, "int32"), ones(), steps(), **ADAGRAD),
+    }
+
+
+@pytest.mark.parametrize("name", bad_calls(torch, "cpu"))
+def test_errors(device, name):
+    with pytest.raises((RuntimeError, NotImplementedError)) as theirs:
+        bad_calls(torch, "cpu")[name]()
+    with pytest.raises(theirs.type) as ours:
+        bad_calls(mindtorch, device)[name]()
+    start = str(theirs.value).split("  (")[0].split(".  ")[0]
+    assert ours.type is theirs.type
+    assert str(ours.value).startswith(start)
+
+
+def test_shapes_are_compared(device):
+    """torch reads beyond the gradient here."""
+    made = [mindtorch.ones(3, device=device)], [mindtorch.ones(2, device=device)]
+    with pytest.raises(RuntimeError, match="shape"):
+        mindtorch._fused_sgd_(*made, [], **SGD, is_first_step=True)
+
+
+def test_launches():
+    state = state_of(mindtorch, "_fused_adamw_", ADAM, "float32", "npu")
+    grads = [tensor.clone() for tensor in state["self"]]
+    with sim.counting() as counts:
+        mindtorch._fused_adamw_(**state, grads=grads, **ADAM)
+    assert counts["aclnnApplyAdamWV2"] == len(SHAPES)
+    assert counts["aclnnForeachSubScalarV2"] == 1
+    with sim.counting() as counts:
+        mindtorch._fused_sgd_(state["self"], grads, [], **SGD, is_first_step=True)
+    assert counts["aclnnFusedSgd"] == 1
+
+
+def test_versions_are_counted(device):
+    state = state_of(mindtorch, "_fused_adam_", ADAM, "float32", device)
+    grads = [tensor.clone() for tensor in state["self"]]
+    before = state["self"][0]._version, state["exp_avgs"][0]._version
+    mindtorch._fused_adam_(**state, grads=grads, **ADAM)
+    assert (state["self"][0]._version, state["exp_avgs"][0]._version) == (before[0] + 1, before[1] + 1)
