@@ -5,7 +5,7 @@ from math import inf
 from mindtorch import return_types
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.dtype import float64, int32, int64
+from mindtorch._core.dtype import float64, int64
 from mindtorch._core.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.modes import is_grad_enabled
 from mindtorch._core.tensor import TensorBase
@@ -88,9 +88,6 @@ def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
 @with_out
 def solve_ex(A, B, *, left=True, check_errors=False):
     """The solution of A X = B, and per matrix 0 or where it is singular."""
-    if A.is_npu and B.is_npu:
-        result = _solve_by_qr(A, B, left)
-        return return_types.linalg_solve_ex((result, _zeros(A.shape[:-2], dtype=int32, device=A.device)))
     return _ATEN["linalg_solve_ex"](A, B, left=left, check_errors=check_errors)
 
 
@@ -98,17 +95,6 @@ def solve_ex(A, B, *, left=True, check_errors=False):
 def solve(A, B, *, left=True):
     """X of A X = B, or of X A = B where not `left`. LinAlgError where a matrix is singular."""
     return solve_ex(A, B, left=left, check_errors=True)[0]
-
-
-def _solve_by_qr(A, B, left):
-    """With what ACLNN has, and as stable as LU: Q R X = B. A singular matrix gives infinities, and no error."""
-    require_matrices(A, "linalg.solve", square=True)
-    if B.dim() == 1 or tuple(B.shape) == tuple(A.shape[:-1]):
-        return _solve_by_qr(A, B.unsqueeze(-1), left).squeeze(-1)
-    if not left:
-        return _solve_by_qr(A.transpose(-1, -2), B.transpose(-1, -2), True).transpose(-1, -2)
-    q, r = _ATEN["linalg_qr"](A)
-    return solve_triangular(r, _matmul(turned(q), B), upper=True)
 
 
 def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
@@ -144,10 +130,7 @@ def cholesky_inverse(L, upper=False):
 # --- determinants ----------------------------------------------------------------------------------------------------
 
 def det(A):
-    """The determinant. ACLNN has that of the logarithm only."""
-    if A.is_npu:
-        sign, log = _ATEN["linalg_slogdet"](A)
-        return sign * log.exp().to(sign.dtype)
+    """The determinant."""
     return _ATEN["linalg_det"](A)
 
 
