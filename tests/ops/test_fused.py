@@ -156,3 +156,30 @@ def test_versions_are_counted(device):
     before = state["self"][0]._version, state["exp_avgs"][0]._version
     mindtorch._fused_adam_(**state, grads=grads, **ADAM)
     assert (state["self"][0]._version, state["exp_avgs"][0]._version) == (before[0] + 1, before[1] + 1)
+
+
+def test_steps_may_lie_on_the_host():
+    results = []
+    for place in ("cpu", "npu"):
+        state = state_of(mindtorch, "_fused_adamw_", ADAM, "float32", "npu")
+        state["state_steps"] = [mindtorch.tensor(3.0, device=place) for _ in SHAPES]
+        grads = [tensor.clone() for tensor in state["self"]]
+        mindtorch._fused_adamw_(**state, grads=grads, **ADAM)
+        results.append(state["self"])
+    assert all((a == b).all() for a, b in zip(*results, strict=True))
+
+
+def test_gradients_on_another_device():
+    made = [mindtorch.ones(3, device="npu")], [mindtorch.ones(3)]
+    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+        mindtorch._fused_sgd_(*made, [], **SGD, is_first_step=True)
+
+
+@pytest.mark.parametrize("function", ["aclnnApplyAdamWV2", "aclnnApplyAdamWV2GetWorkspaceSize", "aclCreateTensor",
+                                      "aclnnForeachSubScalarV2"])
+def test_faults_leave_nothing_behind(function):
+    state = state_of(mindtorch, "_fused_adamw_", ADAM, "float32", "npu")
+    grads = [tensor.clone() for tensor in state["self"]]
+    with sim.fault(function, 2 if function == "aclCreateTensor" else 1), pytest.raises(RuntimeError, match=function):
+        mindtorch._fused_adamw_(**state, grads=grads, **ADAM)
+    mindtorch._fused_adamw_(**state, grads=grads, **ADAM)
