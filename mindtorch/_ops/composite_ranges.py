@@ -107,13 +107,13 @@ def histogram(input, bins, *, range=None, weight=None, density=False, out=None):
     counts, (edges,) = _histogram("histogramdd", input.reshape(-1, 1), bins, range, weight, density)
     if out is not None:
         counts, edges = to_out(counts, out[0]), to_out(edges, out[1])
-    return return_types.histogram(counts, edges)
+    return return_types.histogram((counts, edges))
 
 
 def histogramdd(input, bins, range=None, weight=None, density=False):
     """Weights of the points, which are the rows, by cell, and the edges of the bins in each dimension."""
     counts, edges = _histogram("histogramdd", input, bins, range, weight, density)
-    return return_types.histogramdd(counts, tuple(edges))
+    return return_types.histogramdd((counts, tuple(edges)))
 
 
 FUNCTIONS = {"logspace": logspace, "histogram": histogram, "histogramdd": histogramdd}

@@ -3,7 +3,7 @@
 Arguments come in the dtype that the row computes in, float16 and bfloat16 in float32; results are cast and written by
 the caller, which also keeps them out of the graph. Equations are those of dlmf.nist.gov.
 """
-from math import copysign, inf
+from math import copysign, inf, log1p, pi
 
 from mindtorch._ops.derivatives import ops
 
@@ -58,6 +58,19 @@ def mantissa_and_exponent(self):
         size = ops.where(too_large, size * 0.5 ** step, size)
         exponent = ops.where(too_large, exponent + step, exponent)
     return ops.where(plain, size, self), ops.where(plain, exponent, full(exponent, 0))
+
+
+# --- random numbers, from even ones ----------------------------------------------------------------------------------
+
+def geometric(self, p, generator):
+    """How many trials the first success takes, if one succeeds with probability p."""
+    even = ops.empty_like(self if self.is_floating_point() else self.float()).uniform_(generator=generator)
+    return ((-even).log1p() / log1p(-p)).ceil().clamp(min=1)
+
+
+def cauchy(self, median, sigma, generator):
+    even = ops.empty_like(self).uniform_(generator=generator)
+    return ((even - 0.5) * pi).tan() * sigma + median
 
 
 # --- along a dimension -----------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ def _outer_of(q):
     return q @ q.transpose(-1, -2)
 
 
-ACLNN_LACKS = ("eig", "lu", "fft", "inv_ex", "cholesky_ex")
+ACLNN_LACKS = ("eig", "lu", "inv_ex", "cholesky_ex")
 
 # name: (function of the library and tensors, shapes)
 CASES = {

@@ -34,8 +34,10 @@ def _in_cython(row) -> str:
 def kernel(row) -> str:
     """The function in the slot. What it calls records no history: the row's own node stands for all of it."""
     results = row.result_names
-    goal = compute_dtype(row, Scope(row), results[0])
+    goal = compute_dtype(row, Scope(row), (results or ["self"])[0])
     expression, lines = _in_cython(row), []
+    if not results:                 # it writes to self
+        results, lines = ["target"], ["cdef TensorBase target = self"]
     for argument in row.kernel_arguments:
         name = argument.name
         if argument.type == "Tensor":
