@@ -103,6 +103,14 @@ cdef int widest(tuple numbers, Scalar *number) except -1:
     return 0
 
 
+cdef bint uniform(tuple numbers) except -1:
+    first = numbers[0]
+    for number in numbers:
+        if type(number) is not type(first) or number != first:
+            return False
+    return True
+
+
 cdef tuple packed(TensorBase scalars, list tensors):
     if scalars.device_type != CPU:
         raise RuntimeError(f"Expected scalars to be on CPU, got {device_of(scalars)} instead.")

@@ -50,6 +50,7 @@ def cases():
         add(f"{op}", 3, lambda f, a, b, c: f(a, b, c))
         add(f"{op} value", 3, lambda f, a, b, c: f(a, b, c, value=0.5))
         add(f"{op} numbers", 3, lambda f, a, b, c: f(a, b, c, SCALAR_LIST))
+        add(f"{op} equal numbers", 3, lambda f, a, b, c: f(a, b, c, (0.5,) * 4))
     add("lerp number", 2, lambda f, a, b: f(a, b, 0.25))
     add("lerp list", 3, lambda f, a, b, c: f(a, b, c))
     add("lerp numbers", 2, lambda f, a, b: f(a, b, SCALAR_LIST))
@@ -295,6 +296,8 @@ def test_one_launch_for_a_list():
     assert launched(lambda: mindtorch._foreach_mul(a, 2)) == {"aclnnForeachMulScalarV2": 1}
     assert launched(lambda: mindtorch._foreach_mul(a, [1, 2.5, 3])) == {"aclnnForeachMulScalarList": 1}
     assert launched(lambda: mindtorch._foreach_addcdiv_(a, b, c, 0.5)) == {"aclnnForeachAddcdivScalarV2": 1}
+    assert launched(lambda: mindtorch._foreach_addcdiv_(a, b, c, [0.5] * 3)) == {"aclnnForeachAddcdivScalarV2": 1}
+    assert launched(lambda: mindtorch._foreach_addcdiv_(a, b, c, [0.5, 0.5, 1])) == {"aclnnAddcdiv": 3}
     assert launched(lambda: mindtorch._foreach_norm(a)) == {"aclnnForeachNorm": 1}
     assert launched(lambda: mindtorch._foreach_zero_(a)) == {"aclnnForeachZeroInplace": 1}
     assert launched(lambda: mindtorch._foreach_copy_(a, b)) == {"aclnnForeachCopy": 1}

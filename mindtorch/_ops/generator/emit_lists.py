@@ -127,6 +127,11 @@ def _each(row, table, inplace) -> str:
              *map(scope.check, row.check)]
     if row.has_slot:
         lines += _together(row, each, inplace, numbers)
+    if row.uniform:
+        name = name_of(table.by_key[row.uniform], inplace)
+        given = ", ".join("&number" if a.name == numbers else a.name for a in row.kernel_arguments)
+        lines += [f"if lists.uniform({numbers}):", f"    scalar_from({numbers}[0], &number)",
+                  f"    return {name}({given})"]
     loop = [f"for i in range(len({main})):"]
     if numbers:
         loop.append(f"    scalar_from({numbers}[i], &number)")

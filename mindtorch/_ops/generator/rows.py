@@ -16,7 +16,7 @@ BY_HAND = ("view", "composite")
 
 _COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check",
             "inplace_check", "out_check", "same", "variants", "hidden", "onto", "takes_out", "accepts", "python",
-            "node", "each", "together"}
+            "node", "each", "together", "uniform"}
 
 
 class RowError(ValueError):
@@ -62,6 +62,7 @@ class Row:
                                   # elements stand for the lists. Devices without a kernel for lists run that
     each_values: tuple = ()       # (names given in order, names given by keyword -> value)
     together: tuple = ()          # calls of may_* functions, which allow the kernel for lists
+    uniform: str = ""             # of an op with a number for each tensor: the row for all numbers equal
     python: str = ""              # "custom": the Python function is written by hand in mindtorch/_core/factories.pyx
 
     @property
@@ -129,7 +130,7 @@ class Table:
                 self._load(family, path)
         self.by_key = {row.key: row for row in self.rows}
         for row in self.rows:
-            for key in filter(None, (row.same, row.each)):
+            for key in filter(None, (row.same, row.each, row.uniform)):
                 if key not in self.by_key:
                     raise RowError(f"{row.family}.toml: {row.key}: there is no row {key!r}")
         operators = {row.schema.name for row in self.rows}
