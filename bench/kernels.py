@@ -1,5 +1,7 @@
 """`python -m bench.kernels`: the simulator's kernels beside NumPy's on one thread, as ratios of time (1: as fast).
 
+Convolution and attention stand beside torch's on the CPU. OPENBLAS_NUM_THREADS=2 gives all of them two threads.
+
 Unlike the other rungs, which time the host's part of an op, this one times the arithmetic. NumPy computes float16 by
 table and knows bfloat16 by ml_dtypes only. Words on the command line pick the lines that contain one of them.
 """
@@ -70,6 +72,65 @@ def operands(dtype, layout, size):
     return tuple(zip(*arrays, strict=True))
 
 
+# --- convolution and attention, beside torch -------------------------------------------------------------------------
+
+def arrays(*shapes):
+    generator = np.random.default_rng(0)
+    return [generator.standard_normal(shape).astype("float32") for shape in shapes]
+
+
+def leaves(lib, device, *shapes):
+    return [lib.tensor(array, device=device).requires_grad_(True) for array in arrays(*shapes)]
+
+
+def backward(lib, result, inputs):
+    """A call that differentiates `result` once more each time."""
+    grad = lib.ones_like(result.detach())
+    return lambda: lib.autograd.grad(result, inputs, grad, retain_graph=True)
+
+
+def convolve(lib, device):
+    x, weight = (t.detach() for t in leaves(lib, device, (8, 64, 56, 56), (64, 64, 3, 3)))
+    return lambda: lib.nn.functional.conv2d(x, weight, padding=1)
+
+
+def convolve_backward(lib, device):
+    inputs = leaves(lib, device, (8, 64, 56, 56), (64, 64, 3, 3))
+    return backward(lib, lib.nn.functional.conv2d(*inputs, padding=1), inputs)
+
+
+def attend(lib, device, causal=False):
+    given = [t.detach() for t in leaves(lib, device, *[(4, 8, 256, 64)] * 3)]
+    return lambda: lib.nn.functional.scaled_dot_product_attention(*given, is_causal=causal)
+
+
+def attend_causally(lib, device):
+    return attend(lib, device, True)
+
+
+def attend_backward(lib, device):
+    inputs = leaves(lib, device, *[(4, 8, 256, 64)] * 3)
+    return backward(lib, lib.nn.functional.scaled_dot_product_attention(*inputs, is_causal=True), inputs)
+
+
+NETWORKS = {"conv2d": convolve, "conv2d backward": convolve_backward, "attention": attend,
+            "causal attention": attend_causally, "causal attention backward": attend_backward}
+
+
+def compare_networks(words):
+    """A line for each, in float32: 8x64x56x56 by 64x64x3x3, and 4x8x256x64."""
+    lines = {name: make for name, make in NETWORKS.items() if not words or any(word in name for word in words)}
+    if not lines:
+        return
+    import torch as oracle
+    oracle.set_num_threads(int(os.environ["OPENBLAS_NUM_THREADS"]))
+    print(f"{'beside torch ' + oracle.__version__:34}{'':10}mindtorch      torch   ratio")
+    for name, make in lines.items():
+        ours = seconds(make(torch, "npu"), torch.npu.synchronize)
+        theirs = seconds(make(oracle, "cpu"), lambda: None)
+        print(f"{name:44}{1e3 * ours:6.1f} ms{1e3 * theirs:8.1f} ms{ours / theirs:8.2f}", flush=True)
+
+
 def as_array(values, dtype):
     if dtype == "bfloat16":
         import ml_dtypes
@@ -116,6 +177,7 @@ def main(words):
                 ours, theirs = compare(name, dtype, layout[0], size)
                 cells.append(f"{1e6 * ours:9.1f} us{1e6 * theirs:9.1f} us{ours / theirs:8.2f}")
             print(line + "".join(f"{cell:>32}" for cell in cells), flush=True)
+    compare_networks(words)
 
 
 if __name__ == "__main__":

@@ -97,7 +97,7 @@ class Statements:
         if row.variants == ("method",):
             call, words = f"x0.{row.schema.name}", list(names)[1:]
         else:
-            of_torch = "aten" not in row.variants
+            of_torch = {"aten", "own"}.isdisjoint(row.variants)
             call, words = "f", list(names)
             names["f"] = getattr(self.torch, row.schema.name) if of_torch else self.aten[row.schema.name]
         words += [f"{name}={name}" for name in kwargs]

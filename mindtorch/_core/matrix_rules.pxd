@@ -33,6 +33,8 @@ cdef int outer(Shape *shape, TensorBase a, TensorBase b) except -1
 cdef int halved(Shape *shape, TensorBase a, const Shape *dim, bint onesided) except -1      # of a real signal
 cdef int attended(Shape *shape, TensorBase query, TensorBase value) except -1
 cdef int attention_statistics(Shape *shape, TensorBase query) except -1     # eight equal numbers for each query
+cdef int losses_of_paths(Shape *shape, TensorBase log_probs) except -1          # ctc: (time, batch, classes)
+cdef int scores_of_paths(Shape *shape, TensorBase log_probs, const Shape *target_lengths) except -1
 cdef int resized(Shape *shape, TensorBase a, const Shape *dim, int64_t length) except -1    # the last of `dim`
 
 # dtypes

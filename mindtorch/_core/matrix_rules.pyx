@@ -301,3 +301,24 @@ cdef int attention_statistics(Shape *shape, TensorBase query) except -1:
     like(shape, query)
     shape.sizes[query.ndim - 1] = 8
     return 0
+
+
+# --- ctc_loss: (time, batch, classes) --------------------------------------------------------------------------------
+
+cdef int losses_of_paths(Shape *shape, TensorBase log_probs) except -1:
+    shape.ndim = 1
+    shape.sizes[0] = log_probs.sizes[1]
+    return 0
+
+
+cdef int scores_of_paths(Shape *shape, TensorBase log_probs, const Shape *target_lengths) except -1:
+    """For each time a score of each label of the longest target, with a blank before each and one behind them."""
+    cdef int64_t longest = 0
+    cdef int i
+    for i in range(target_lengths.ndim):
+        longest = max(longest, target_lengths.sizes[i])
+    shape.ndim = 3
+    shape.sizes[0] = log_probs.sizes[1]
+    shape.sizes[1] = log_probs.sizes[0]
+    shape.sizes[2] = 2 * longest + 1
+    return 0

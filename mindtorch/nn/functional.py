@@ -34,6 +34,7 @@ from mindtorch.nn._functional_activation import (  # noqa: F401 - the namespace 
 from mindtorch.nn._functional_attention import *  # noqa: F403
 from mindtorch.nn._functional_conv import *  # noqa: F403
 from mindtorch.nn._functional_embedding import *  # noqa: F403
+from mindtorch.nn._functional_fractional import *  # noqa: F403
 from mindtorch.nn._functional_loss import (  # noqa: F401
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -73,6 +74,7 @@ from mindtorch.nn._functional_norm import (  # noqa: F401
     pairwise_distance,
     rms_norm,
 )
+from mindtorch.nn._functional_paths import *  # noqa: F403
 from mindtorch.nn._functional_pool import *  # noqa: F403
 from mindtorch.nn._functional_unpool import *  # noqa: F403
 from mindtorch.nn._functional_vision import *  # noqa: F403

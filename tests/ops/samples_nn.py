@@ -1,4 +1,6 @@
 """Samples of what neural networks need: activation functions, normalisation, losses."""
+from dataclasses import replace
+
 from samples import FLOATING, Description, sample
 
 
@@ -180,3 +182,32 @@ def fused_attention_backward(make):
     for query, key, value, hidden in _attention(make):
         statistics = [make(*query.shape[:3], 8, low=1, high=2, dtype="float32") for _ in range(2)]
         yield (make(*query.shape), query, key, value, hidden, *statistics, make(*query.shape), 0.5, 2 ** 31 - 1), {}
+
+
+def _paths(make):
+    """(log_probs, targets, input_lengths, target_lengths): torch writes nothing behind the ends of shorter ones, and
+    reads flat targets wrongly where they are strided."""
+    for batch, labels in ((2, (1, 2, 2)), (1, (2,))):
+        targets = Description((batch, len(labels)), labels * batch, "int64", expandable=False)
+        logs = replace(make(6, batch, 3, low=-3, high=0), expandable=False)
+        yield logs, targets, [6] * batch, [len(labels)] * batch
+
+
+@sample
+def ctc_loss(make):
+    yield from ((each, {}) for each in _paths(make))
+    yield (*next(_paths(make)), 1), {"zero_infinity": True}
+
+
+@sample
+def ctc_loss_backward(make):
+    """The scores are what the forward pass gives, in float64; other dtypes take them rounded."""
+    import torch
+    for log_probs, targets, input_lengths, target_lengths in _paths(make):
+        if make.dtype not in FLOATING:
+            continue
+        given = [torch.tensor(d.values, dtype=torch.float64).reshape(d.shape) for d in (log_probs, targets)]
+        results = torch.ops.aten._ctc_loss(given[0], given[1].long(), input_lengths, target_lengths)
+        loss, scores = (Description(tuple(r.shape), tuple(r.flatten().tolist()), make.dtype, expandable=False)
+                        for r in results)
+        yield (make(loss.shape[0]), log_probs, targets, input_lengths, target_lengths, loss, scores, 0), {}

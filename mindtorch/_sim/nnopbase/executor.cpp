@@ -17,6 +17,7 @@ void giveExecutor(aclOpExecutor *executor) {
   executor->operands.clear();
   executor->references.clear();
   executor->listed_numbers.clear();
+  executor->integers.clear();
   Pool<aclOpExecutor>::give(executor);
 }
 

@@ -115,6 +115,7 @@ struct aclOpExecutor {
   aclError (*run)(const aclOpExecutor &);
   const void *kernel;
   int64_t attributes[16];
+  sim::SmallArray<int64_t, 4> integers; /* of arrays, which the caller may destroy before the kernel runs */
 };
 
 namespace sim {

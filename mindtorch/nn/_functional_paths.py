@@ -1,0 +1,77 @@
+"""Losses over labels of a sequence, over many classes of a sample, and of products with a weight."""
+from mindtorch._core.composites import linear
+from mindtorch._ops.composite import scalar_type
+from mindtorch._ops.composite_ctc import ctc_loss as _ctc_loss
+from mindtorch._ops.derivatives import ops as _ops
+from mindtorch.nn._functional_loss import _REDUCTIONS, _legacy, _reduced, cross_entropy
+
+__all__ = ["ctc_loss", "linear_cross_entropy", "multilabel_margin_loss"]
+
+
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+    """-log of the probability of `targets`, over all ways to put blanks between their labels."""
+    if reduction not in _REDUCTIONS:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _REDUCTIONS[reduction], zero_infinity)
+
+
+def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """max(0, 1 - input[target] + input) over all pairs of a target and another class, divided by the number of classes.
+
+    The targets of a sample are the classes before its first -1.
+    """
+    reduction = _legacy(size_average, reduce, reduction)
+    if reduction not in _REDUCTIONS:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    _check_labels(input, target)
+    scores = input if input.dim() == 2 else input.reshape(1, -1)
+    labels = target.reshape(scores.shape)
+    named = (labels < 0).long().cumsum(1) == 0
+    labels = _ops.where(named, labels, _ops.zeros_like(labels))
+    hit = _ops.zeros_like(labels).scatter_add(1, labels, named.long()) > 0
+    margins = (1 - scores.gather(1, labels).unsqueeze(2) + scores.unsqueeze(1)).relu()
+    margins = _ops.where(named.unsqueeze(2) & ~hit.unsqueeze(1), margins, _ops.zeros_like(margins))
+    loss = margins.sum((1, 2)) / max(scores.size(1), 1)
+    return _reduced(loss if input.dim() == 2 else loss.squeeze(0), reduction)
+
+
+def _check_labels(input, target):
+    shape = list(input.shape)
+    if input.dim() > 2 or 0 in shape[-1:]:
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {shape}")
+    alike = target.numel() == input.numel() and input.dim() < 2 and target.dim() < 2
+    if not alike and target.shape != input.shape:
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {shape}")
+    if scalar_type(target.dtype) != "Long":
+        raise RuntimeError(f"expected scalar type Long but found {scalar_type(target.dtype)}")
+    if ((target < -1) | (target >= (shape or [1])[-1])).any().item():
+        raise RuntimeError("argument #2 'target' is out of range")
+
+
+def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean",
+                         ignore_index=None, label_smoothing=0.0, options=None):
+    """cross_entropy of linear(input, linear_weight, linear_bias), whose weight may have dimensions behind the classes.
+
+    `options` say in how many parts torch computes it; here it is one.
+    """
+    if input.dim() not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
+    if linear_weight.dim() < 2:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}")
+    if input.shape[-1] != linear_weight.shape[-1]:
+        raise RuntimeError("expected equal input and linear_weight last dimensions (in_features), got "
+                           f"{input.shape[-1]} and {linear_weight.shape[-1]}, respectively")
+    classes = tuple(linear_weight.shape[:-1])
+    if linear_bias is not None and tuple(linear_bias.shape) != classes:
+        raise RuntimeError(f"expected linear_bias shape {classes}, got {tuple(linear_bias.shape)}")
+    if len(classes) > 1 and input.dim() == 1:
+        raise RuntimeError(f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires "
+                           f"batched input, (N, {input.shape[-1]}), got unbatched input with shape "
+                           f"{tuple(input.shape)}")
+    shape = (*input.shape[:-1], *classes)
+    if tuple(target.shape) == shape and ignore_index is not None:
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    logits = linear(input, linear_weight.reshape(-1, input.shape[-1]), bias).reshape(shape)
+    return cross_entropy(logits, target, weight, ignore_index=-100 if ignore_index is None else ignore_index,
+                         reduction=reduction, label_smoothing=label_smoothing)
