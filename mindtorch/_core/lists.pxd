@@ -17,6 +17,7 @@ cdef bint beside(list tensors, list others) noexcept        # others: as `tensor
 
 cdef list outputs(list tensors)                              # new tensors like these, which are alike
 cdef int count_versions(list tensors) except -1
+cdef int write(TensorBase self, TensorBase result) except -1     # in place of an in-place form that an op lacks
 cdef int widest(tuple numbers, Scalar *number) except -1     # the one that decides about dtypes
 cdef bint uniform(tuple numbers) except -1                   # all the same, in type as well
 cdef tuple packed(TensorBase scalars, list tensors)          # the elements of a 1-d CPU tensor, one for each tensor

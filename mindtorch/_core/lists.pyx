@@ -2,7 +2,7 @@ from mindtorch._core.autograd cimport AutogradMeta, tracked
 from mindtorch._core.device cimport CPU, device_of
 from mindtorch._core.dispatch cimport check_floats
 from mindtorch._core.dtype cimport code_name
-from mindtorch._core.infer cimport common_device, common_index, same
+from mindtorch._core.infer cimport common_device, common_index, inplace_output, same
 from mindtorch._core.modes cimport grad_enabled
 from mindtorch._core.scalar cimport COMPLEX_KIND, scalar_from
 from mindtorch._core.tensor cimport Shape, count_version, empty_tensor, shape_text
@@ -90,6 +90,14 @@ cdef int count_versions(list tensors) except -1:
     cdef Py_ssize_t i
     for i in range(len(tensors)):
         count_version(<TensorBase>tensors[i])
+    return 0
+
+
+cdef int write(TensorBase self, TensorBase result) except -1:
+    cdef Shape shape
+    same(&shape, result)
+    inplace_output(self, &shape, result.dtype)       # raises where the result does not fit
+    (<object>self).copy_(result)
     return 0
 
 

@@ -139,6 +139,7 @@ def test_gradients_in_place(device):
         values = lib._foreach_mul(leaves, 2)
         assert lib._foreach_mul_(values, leaves) is values
         lib._foreach_addcdiv_(values, leaves, leaves, 0.5)
+        lib._foreach_maximum_(values, [leaf * 1.5 for leaf in leaves])
         lib._foreach_sqrt_(values)
         sum(value.sum() for value in values).backward()
         results.append([leaf.grad for leaf in leaves])
@@ -250,6 +251,7 @@ def bad_calls(lib, device):
         "packed length": lambda: f._foreach_addcdiv(a, a, a, lib.tensor([2.0, 3.0])),
         "integers to float": lambda: f._foreach_exp_(whole),
         "integers with fraction": lambda: f._foreach_add_(whole, 1.5),
+        "maximum of floats": lambda: f._foreach_maximum_(whole, a),
         "leaf": lambda: f._foreach_exp_(leaf),
         "leaf zero": lambda: f._foreach_zero_(leaf),
         "bool": lambda: f._foreach_sub(truth, 1),

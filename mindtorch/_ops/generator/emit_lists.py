@@ -82,7 +82,12 @@ class _Each:
             return f"op_{self.target.slot}({', '.join(arguments)})"
         if inplace and self.target.inplace:
             return f"op_{inplace_name(self.target)}({', '.join(arguments)})"
-        return f"op_{self.target.slot}({', '.join([*arguments, arguments[0] if inplace else 'None'])})"
+        written, *rest = arguments
+        if not inplace:
+            return f"op_{self.target.slot}({', '.join([written, *rest, 'None'])})"
+        # The op has no in-place form that would keep what its derivative looks at.
+        kept = f"before_write({written}) if tracked({written}) else {written}"
+        return f"lists.write({written}, op_{self.target.slot}({', '.join([kept, *rest, 'None'])}))"
 
 
 def imports(table, rows) -> str:
