@@ -46,7 +46,7 @@ def with_out(function):
             return result
         if isinstance(out, TensorBase):
             return _written(out, result)
-        return type(result)(*(_written(one, value) for one, value in zip(out, result, strict=True)))
+        return type(result)(_written(one, value) for one, value in zip(out, result, strict=True))
     return wrapper
 
 
@@ -97,6 +97,7 @@ def solve(A, B, *, left=True):
     return solve_ex(A, B, left=left, check_errors=True)[0]
 
 
+@with_out
 def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
     """X of A X = B for the A whose LU decomposition is given; `adjoint`: for its conjugate transpose."""
     require_matrices(LU, "torch.linalg.lu_solve", square=True)
@@ -129,6 +130,7 @@ def cholesky_inverse(L, upper=False):
 
 # --- determinants ----------------------------------------------------------------------------------------------------
 
+@with_out
 def det(A):
     """The determinant."""
     return _ATEN["linalg_det"](A)
@@ -147,17 +149,20 @@ def logdet(input):
 
 # --- LU, QR, singular values -----------------------------------------------------------------------------------------
 
+@with_out
 def lu_factor_ex(A, *, pivot=True, check_errors=False):
     """The compact LU decomposition, its pivots counted from 1, and per matrix 0 or where U has a zero."""
     return _ATEN["linalg_lu_factor_ex"](A, pivot=pivot, check_errors=check_errors)
 
 
+@with_out
 def lu_factor(A, *, pivot=True):
     """`lu_factor_ex`, with LinAlgError where a matrix is singular."""
     factors, pivots, _ = lu_factor_ex(A, pivot=pivot, check_errors=True)
     return return_types.linalg_lu_factor((factors, pivots))
 
 
+@with_out
 def lu(A, *, pivot=True):
     """P, L and U with A = P L U; P is empty without pivoting."""
     factors, pivots, _ = lu_factor_ex(A, pivot=pivot)
@@ -175,11 +180,13 @@ def qr(input, some=True):
     return return_types.qr(_ATEN["linalg_qr"](input, "reduced" if some else "complete"))
 
 
+@with_out
 def linalg_svd(A, full_matrices=True, *, driver=None):
     """U, S and V^H with A = U diag(S) V^H."""
     return return_types.linalg_svd(_svd(A, full_matrices, True))
 
 
+@with_out
 def svd(input, some=True, compute_uv=True):
     """torch.svd: the singular vectors come as V, not as V^H."""
     if not compute_uv:
@@ -190,16 +197,19 @@ def svd(input, some=True, compute_uv=True):
     return return_types.svd((u, s, turned(vh)))
 
 
+@with_out
 def svdvals(A, *, driver=None):
     """The singular values, from the largest to the smallest."""
     return _svd(A, False, A.requires_grad and is_grad_enabled())[1]
 
 
+@with_out
 def eigvals(A):
     """The eigenvalues, always complex."""
     return _ATEN["linalg_eig"](A)[0]
 
 
+@with_out
 def householder_product(A, tau):
     """The first columns of the product of the reflections I - tau v v^H; each column of A holds a v below a 1."""
     require_matrices(A, "torch.linalg.householder_product")

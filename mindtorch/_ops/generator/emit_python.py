@@ -3,10 +3,12 @@
 The parameters of all overloads are merged. Where overloads differ at a position (a Tensor here, a number there, absent
 elsewhere), tests on that position choose; everything else is converted by helpers that raise torch's TypeError.
 """
+import ast
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 
-from .rows import RowError, inplace_name
+from .rows import FOLDER, RowError, inplace_name
 
 # NumPy's words, which torch takes as well.
 SYNONYMS = {"dim": "axis", "keepdim": "keepdims"}
@@ -164,6 +166,13 @@ def family_functions(table, family) -> tuple:
     return sources, imports
 
 
+@cache
+def named_results() -> frozenset:
+    """The functions whose results are types of mindtorch/return_types.py; those of others are tuples, as in torch."""
+    tree = ast.parse((FOLDER.parent / "return_types.py").read_text(encoding="utf-8"))
+    return frozenset(node.targets[0].id for node in tree.body if isinstance(node, ast.Assign))
+
+
 class _Emitter:
     """Writes one merged function."""
 
@@ -296,7 +305,7 @@ class _Emitter:
         result = f"{name}({', '.join(call)})"
         if target.of_lists and self.function.inplace:      # the very object that was given; the fused ones give None
             return [*lines, result, f"return {self.function.parameters[0].name if target.each else None}"]
-        if len(target.schema.returns) > 1 and not self.function.aten and target.schema.returns[0][1]:
+        if len(target.schema.returns) > 1 and self.function.name in named_results():
             result = f"named(return_types.{self.function.name}, {result})"
         return [*lines, f"return {result}"]
 
