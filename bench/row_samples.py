@@ -97,9 +97,8 @@ class Statements:
         if row.variants == ("method",):
             call, words = f"x0.{row.schema.name}", list(names)[1:]
         else:
-            of_torch = {"aten", "own"}.isdisjoint(row.variants)
             call, words = "f", list(names)
-            names["f"] = getattr(self.torch, row.schema.name) if of_torch else self.aten[row.schema.name]
+            names["f"] = self.aten.get(row.schema.name) or getattr(self.torch, row.schema.name)
         words += [f"{name}={name}" for name in kwargs]
         return f"{call}({', '.join(words)})", names | kwargs
 

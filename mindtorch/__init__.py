@@ -77,7 +77,8 @@ half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
 
-for _module in (_attributes, _view_functions, _advanced_indexing, _moves, _random_factories, _generated, _composites):
+for _module in (_attributes, _view_functions, _advanced_indexing, _moves, _random_factories, _generated,
+                _core_composites, _composites):
     globals().update(_module.FUNCTIONS)
 for _module in (_advanced_indexing, _generated, _core_composites, _composites):
     _attach_methods(_module.METHODS)

@@ -56,6 +56,10 @@ cdef bint is_number(TensorBase index) noexcept:
     return index.ndim == 0 and index.dtype in (Char, Short, Int, Long)
 
 
+cdef bint picks_rows(TensorBase index) noexcept:
+    return index.ndim > 0 and (index.dtype == Long or index.dtype == Int)
+
+
 cdef int check_dtype(TensorBase index) except -1:
     if index.dtype == Byte:
         warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",

@@ -1,13 +1,16 @@
 """Ops written with other ops, in Cython because training steps call them; the others: _ops/composite*.py."""
 from libc.stdint cimport int64_t
 
+from mindtorch._core._gen.arithmetic cimport op_complex_kernel
 from mindtorch._core._gen.matmul cimport op_addmm, op_matmul
-from mindtorch._core._gen.pointwise cimport op_add__Tensor
+from mindtorch._core._gen.pointwise cimport op_add__Tensor, op_neg
 from mindtorch._core._gen.reduce cimport op_sum_dim_IntList
 from mindtorch._core.arguments cimport optional_tensor, parse_varargs, require_tensor
 from mindtorch._core.dispatch cimport ONE
+from mindtorch._core.dtype cimport KIND
+from mindtorch._core.scalar cimport COMPLEX_KIND
 from mindtorch._core.tensor cimport Shape, TensorBase, shape_text
-from mindtorch._core.views cimport reshape_to, transpose_matrix
+from mindtorch._core.views cimport parts_of, reshape_to, select_dim, transpose_matrix
 
 
 cdef TensorBase sum_to(TensorBase self, int ndim, const int64_t *sizes):
@@ -59,4 +62,15 @@ def linear(input, weight, bias=None):
     return product if b is None else op_add__Tensor(product, b, &ONE)
 
 
-METHODS = {"sum_to_size": sum_to_size}
+def conj(input):
+    """The complex conjugate; a real tensor as it is."""
+    cdef TensorBase self = require_tensor(input, b"conj", b"input", 1)
+    cdef TensorBase parts
+    if KIND[<int>self.dtype] != COMPLEX_KIND:
+        return self
+    parts = parts_of(self)
+    return op_complex_kernel(select_dim(parts, -1, 0), op_neg(select_dim(parts, -1, 1), None), None)
+
+
+FUNCTIONS = {"conj": conj}
+METHODS = {"conj": conj, "sum_to_size": sum_to_size}

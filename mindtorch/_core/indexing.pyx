@@ -17,7 +17,7 @@ from libc.string cimport memcpy
 
 import numpy
 
-from mindtorch._core.advanced_indexing cimport read_indexed, split_index, write_indexed
+from mindtorch._core.advanced_indexing cimport picks_rows, read_indexed, split_index, write_indexed
 from mindtorch._core.arguments cimport as_int, type_label
 from mindtorch._core._gen.view_grad cimport record__basic_index, record_select_int
 from mindtorch._core.autograd cimport tracked
@@ -215,6 +215,9 @@ cdef object get_item(object self, object index):
 
 cdef TensorBase basic_part(TensorBase self, object index, list indices):
     """The view that the basic parts of an index show; `indices` gets the others."""
+    if self.ndim and isinstance(index, TensorBase) and picks_rows(<TensorBase>index):
+        indices.append(index)
+        return self
     cdef tuple basic = split_index(self, parts_of(index), indices)
     for part in basic:
         if not PySlice_Check(part) or part != WHOLE:

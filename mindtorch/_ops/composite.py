@@ -1,12 +1,10 @@
 """Device-neutral operators written with other operators."""
 import functools
 
-from mindtorch._core import view_functions as _views
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.tensor import TensorBase
 
 _abs, _all, _eq, _isfinite = _OPS["abs"], _OPS["all"], _OPS["eq"], _OPS["isfinite"]
-_complex = _OPS["complex"]
 _isnan, _le, _logical_and, _logical_or = _OPS["isnan"], _OPS["le"], _OPS["logical_and"], _OPS["logical_or"]
 _where = _OPS["where"]
 
@@ -95,12 +93,7 @@ def where_method(self, condition, other):
     return _where(condition, self, other)
 
 
-def conj(input):
-    """The complex conjugate; a real tensor as it is."""
-    return _complex(_views.real(input), -_views.imag(input)) if input.is_complex() else input
-
-
 _COMPARISONS = {"isclose": isclose, "allclose": allclose, "equal": equal}
-FUNCTIONS = {"conj": conj, **_COMPARISONS}
-METHODS = {"conj": conj, "where": where_method,
+FUNCTIONS = dict(_COMPARISONS)
+METHODS = {"where": where_method,
            **{name: _method(function) for name, function in _COMPARISONS.items()}}

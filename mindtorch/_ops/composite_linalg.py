@@ -5,6 +5,7 @@ from math import inf
 from mindtorch import return_types
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.composites import conj as _conj
 from mindtorch._core.dtype import float64, int64
 from mindtorch._core.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.modes import is_grad_enabled
@@ -20,7 +21,7 @@ _svd, _eigh, _vector_norm = _OPS["_linalg_svd"], _ATEN["linalg_eigh"], _ATEN["li
 
 def turned(matrix):
     """The conjugate transpose."""
-    return _composite.conj(matrix.transpose(-1, -2))
+    return _conj(matrix.transpose(-1, -2))
 
 
 def identity(size, like):
@@ -229,7 +230,7 @@ def _reflect(reflectors, tau, matrix, order, adjoint):
     for k in order:
         vector = _where(place > k, reflectors[..., :, k], (place == k).to(reflectors.dtype)).unsqueeze(-1)
         factor = tau[..., k, None, None]
-        factor = _composite.conj(factor) if adjoint else factor
+        factor = _conj(factor) if adjoint else factor
         matrix = matrix - factor * _matmul(vector, _matmul(turned(vector), matrix))
     return matrix
 
@@ -461,7 +462,7 @@ def old_vander(x, N=None, increasing=False):
 def vecdot(x, y, *, dim=-1):
     """Dot products along a dimension, with the conjugate of x."""
     _composite._require_tensors("linalg_vecdot", x=x, y=y)
-    return (_composite.conj(x) * y).sum(dim)
+    return (_conj(x) * y).sum(dim)
 
 
 @with_out

@@ -3,6 +3,7 @@ import string
 from math import prod
 
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.composites import conj as _conj
 from mindtorch._core.tensor import TensorBase
 from mindtorch._ops import composite as _composite
 
@@ -23,7 +24,7 @@ def inner(input, other):
 def vdot(input, other):
     """The dot product, with the conjugate of `input`."""
     _composite._require_tensors("vdot", input=input, other=other)
-    return _dot(_composite.conj(input), other)
+    return _dot(_conj(input), other)
 
 
 def kron(input, other):

@@ -25,7 +25,8 @@ def msort(input, *, out=None):
 
 def searchsorted(sorted_sequence, input, *, side=None, sorter=None, **options):
     """Where the elements of `input` would go into sorted lines; both are compared in their common dtype."""
-    if isinstance(input, TensorBase) and isinstance(sorted_sequence, TensorBase):
+    if (isinstance(input, TensorBase) and isinstance(sorted_sequence, TensorBase)
+            and input.dtype is not sorted_sequence.dtype):
         common = _promote_types(sorted_sequence.dtype, input.dtype)
         sorted_sequence, input = sorted_sequence.to(common), input.to(common)
     return _OPS["searchsorted"](sorted_sequence, input, side=side, sorter=sorter, **options)

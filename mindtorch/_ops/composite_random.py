@@ -6,7 +6,7 @@ from mindtorch._core.dtype import bool as bool_
 from mindtorch._core.factories import empty, empty_like
 from mindtorch._core.tensor import TensorBase
 
-_random = ATEN["random_"]
+_bernoulli, _random = ATEN["bernoulli"], ATEN["random_"]
 _add_, _mul_, _normal_ = _OPS["add_"], _OPS["mul_"], _OPS["normal_"]
 
 # The end of random_(from, None): every value of an integer dtype that is not negative, and all integers up to the
@@ -64,18 +64,15 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, **options):
 
 def bernoulli_method(self, p=None, *, generator=None):
     """1 with probability p, or with the probability that stands in the tensor; else 0."""
-    if p is None:
-        return _OPS["bernoulli"](self, generator=generator)
-    return empty_like(self).bernoulli_(p, generator=generator)
+    return bernoulli(self, p, generator=generator)
 
 
 def bernoulli(input, p=None, *, generator=None, out=None):
     """1 with the probability that stands in `input`, or with probability p for each of its elements; else 0."""
-    from mindtorch._core._gen.namespace import FUNCTIONS as functions
     if p is None:
-        return functions["bernoulli"](input, generator=generator, out=out)
-    return bernoulli_method(input, p, generator=generator)
+        return _bernoulli(input, generator=generator, out=out)
+    return empty_like(input).bernoulli_(p, generator=generator)
 
 
 FUNCTIONS = {"normal": normal, "bernoulli": bernoulli}
-METHODS = {"random_": random_}
+METHODS = {"random_": random_, "bernoulli": bernoulli_method}

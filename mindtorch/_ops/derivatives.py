@@ -6,6 +6,7 @@ formulas need not. Conventions at points without a derivative are those of torch
 """
 from types import SimpleNamespace
 
+from mindtorch._core import composites as _core_composites
 from mindtorch._core import factories as _factories
 from mindtorch._core import moves as _moves
 from mindtorch._core import view_functions as _views
@@ -14,7 +15,7 @@ from mindtorch._ops import composites as _composites
 
 # Operators by name, for the formulas here and for those of the rows.
 ops = SimpleNamespace(**{**_views.FUNCTIONS, **_moves.FUNCTIONS, **_generated.FUNCTIONS, **_generated.ATEN,
-                         **_composites.FUNCTIONS, **_factories.FUNCTIONS})
+                         **_core_composites.FUNCTIONS, **_composites.FUNCTIONS, **_factories.FUNCTIONS})
 
 
 def _new_zeros(grad, shape):

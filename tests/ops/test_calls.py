@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import mindtorch
+from mindtorch._core._gen.namespace import FUNCTIONS, METHODS
 
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.pow, operator.lt,
           operator.le, operator.eq, operator.ne, operator.gt, operator.ge]
@@ -162,3 +163,18 @@ def test_a_sum_wraps_in_the_dtype_asked_for(device):
     a = mindtorch.full((300,), 1, dtype=mindtorch.int8, device=device)
     assert a.sum(dtype=mindtorch.int8).item() == 44
     assert a.sum(dtype=mindtorch.bool).item() is True
+
+
+def test_nothing_hides_the_functions_of_the_table():
+    """A composite of the same name would; a row that serves one has the variant "aten".
+
+    searchsorted alone has a function around it, which brings both operands to one dtype.
+    """
+    assert {name for name, made in FUNCTIONS.items() if getattr(mindtorch, name) is not made} == {"searchsorted"}
+    assert {name for name, made in METHODS.items() if getattr(mindtorch.Tensor, name) is not made} == set()
+
+
+def test_bernoulli_as_a_method(device):
+    ones = mindtorch.ones(4, device=device)
+    assert ones.bernoulli().tolist() == ones.bernoulli(1).tolist() == ones.bernoulli(p=1.0).tolist() == [1] * 4
+    assert ones.bernoulli(0).tolist() == [0] * 4
