@@ -1,7 +1,7 @@
 """A statement for each row of the op table: its operator, called on the smallest float32 tensors that will do.
 
-Most use the first sample that the tests have for the row. CALLS holds the others: rows that another row serves or that
-indexing makes, and random operators.
+Most use the first sample that the tests have for the row, or values that go by the types in its schema. CALLS holds
+what both do not suit: overloads that values choose, random operators, indexing, sizes.
 """
 import sys
 from pathlib import Path
@@ -12,7 +12,8 @@ from samples import SAMPLES, Description, Make
 
 DTYPES = ("float32", "bool", "int64", "complex64")      # the first that the operator takes
 
-# v: four numbers, m: the same as 2 x 2, p: four probabilities, i: four indices, b: four truth values, z: complex.
+# v: four numbers, m: the same as 2 x 2, p: four probabilities, i: four indices, b: four truth values, z: complex,
+# o: one number, s: two numbers on the CPU.
 CALLS = {
     "_to_copy": "v.to(torch.float16)",
     "floor_divide": "torch.floor_divide(v, p)",
@@ -40,8 +41,6 @@ CALLS = {
     "bitwise_left_shift.Scalar_Tensor": "1 << i",
     "bitwise_right_shift.Tensor_Scalar": "i >> 1",
     "bitwise_right_shift.Scalar_Tensor": "1 >> i",
-    "special_xlog1py.self_scalar": "torch.special.xlog1py(2.0, p)",
-    "special_xlog1py.other_scalar": "torch.special.xlog1py(p, 2.0)",
     "index.Tensor": "v[i]",
     "_slice": "v[1:3]",
     "_basic_index": "m[1:, None]",
@@ -58,10 +57,23 @@ CALLS = {
     "random_.from": "v.random_(0, 5)",
     "random_": "v.random_()",
     "exponential_": "v.exponential_()",
+    "geometric_": "v.geometric_(0.5)",
+    "cauchy_": "v.cauchy_()",
+    "log_normal_": "v.log_normal_()",
     "multinomial": "torch.multinomial(p, 2)",
     "randperm.generator": "torch.randperm(4, device='npu')",
+    "_foreach_mm": "torch._foreach_mm([m, m], [m, m])",
 }
-UNMEASURED = {"_nonzero_padded": "the size of what it serves is read from the device, which null kernels leave unknown"}
+CALLS |= {f"_foreach_{op}.Tensor": f"torch._foreach_{op}([v, m], o)" for op in ("add", "mul", "div")}
+CALLS |= {f"_foreach_{op}.Tensor": f"torch._foreach_{op}([v, m], [v, m], [v, m], s)" for op in ("addcdiv", "addcmul")}
+_ADAM = "[v, m], [v, m], [v, m], [v, m], [], [o, o], beta1=0.9, beta2=0.9, eps=0.1, amsgrad=False"
+_SGD = "[v, m], [v, m], [v, m], momentum=0.9, dampening=0, nesterov=False, is_first_step=False"
+for _name, _arguments in (("adam", _ADAM), ("adamw", _ADAM), ("sgd", _SGD)):
+    for _overload, _rate in (("", 0.1), (".tensor_lr", "s[0]")):
+        CALLS[f"_fused_{_name}_{_overload}"] = (f"torch._fused_{_name}_({_arguments}, lr={_rate}, weight_decay=0, "
+                                                "maximize=False)")
+READS = "it reads from the device, where null kernels leave unknown values"
+UNMEASURED = {"_nonzero_padded": READS}
 
 
 class Statements:
@@ -74,18 +86,30 @@ class Statements:
         self.operands = {"torch": torch, "v": vector, "m": matrix, "z": matrix.to(torch.complex64),
                          "p": torch.tensor([0.5, 0.25, 0.75, 1.0], device="npu"),
                          "i": torch.tensor([0, 1, 2, 3], device="npu"),
-                         "b": torch.tensor([True, False, True, False], device="npu")}
+                         "b": torch.tensor([True, False, True, False], device="npu"),
+                         "o": torch.tensor(1.0, device="npu"), "s": torch.tensor([1.0, 2.0])}
 
     def of(self, row):
         """(statement, its names) to try in turn: samples hold what an operator must refuse, too."""
         if row.key in CALLS:
             yield CALLS[row.key], self.operands
+        elif not row.samples:
+            yield from self._by_types(row)
         elif row.key not in UNMEASURED and row.samples in SAMPLES:
             for dtype in DTYPES:
                 for args, kwargs in SAMPLES[row.samples](Make(dtype, seed=row.key)):
                     tensors = list(descriptions([*args, *kwargs.values()]))
                     if all(t.values for t in tensors) and (not tensors or tensors[0].shape):
                         yield self._statement(row, args, kwargs)
+
+    def _by_types(self, row):
+        for tensor in ("p", "i"):
+            values = {"Tensor": self.operands[tensor], "Scalar": 2, "int": 1, "bool": False, "float": 0.1}
+            values |= {f"{name}[]": [value, value] for name, value in values.items()}
+            needed = [argument for argument in row.schema.arguments if argument.default is None]
+            if all(argument.type in values for argument in needed):
+                args = [values[argument.type] for argument in needed if not argument.keyword_only]
+                yield self._statement(row, args, {a.name: values[a.type] for a in needed if a.keyword_only})
 
     def _statement(self, row, args, kwargs):
         args = [self._realised(value) for value in args]

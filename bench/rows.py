@@ -5,6 +5,7 @@ Rounds go through the whole table, and a + b is timed before each row: ratios ar
 command line pick the rows whose name contains one of them.
 """
 import argparse
+import contextlib
 import gc
 import os
 import statistics
@@ -15,14 +16,15 @@ from dataclasses import dataclass, field
 os.environ.update(MINDTORCH_NPU="sim", MINDTORCH_SIM_KERNELS="null")
 
 import mindtorch as torch
-from bench.row_samples import UNMEASURED, Statements
+from bench.row_samples import READS, UNMEASURED, Statements
 from bench.rungs import python_loop
 from mindtorch import sim
 from mindtorch._core._gen.namespace import ATEN
 from mindtorch._ops.generator.rows import Row, Table
 
-COUNT = 200             # calls in one timed loop: stays below the depth of a stream's queue
+COUNT = 200             # launches in one timed loop: stays below the depth of a stream's queue
 ROUNDS = 15
+MANY = 6                # operators whose names are not printed any more
 LIMIT, VIEW_LIMIT = 4, 1
 
 
@@ -30,6 +32,7 @@ LIMIT, VIEW_LIMIT = 4, 1
 class Case:
     """A row with the loop that calls it, and what was measured."""
     row: Row
+    kind: str                                       # "kernel", "composite" or "view"
     loop: object
     calls: dict                                     # operators of ACLNN -> how often one call launches them
     times: list = field(default_factory=list)       # nanoseconds a call, one a round
@@ -44,40 +47,46 @@ class Case:
         return sum(self.calls.values())
 
     @property
-    def kind(self):
-        return self.row.npu if self.row.by_hand else "kernel"
+    def of_launch(self):
+        """The share of each launch in the ratio."""
+        return self.ratio / max(self.launches, 1)
+
+    @property
+    def count(self):
+        """Calls in one timed loop, whose launches stay below the depth of a stream's queue."""
+        return max(COUNT // max(self.launches, 1), 1)
 
 
-def find(row, statements):
-    """The row's first statement that the NPU takes, as a Case, or None."""
-    for statement, names in statements.of(row):
-        loop = python_loop(statement, **names)
-        try:
-            loop(1)
-        except Exception:       # noqa: BLE001 - samples say what an operator refuses, too
-            continue
-        torch.npu.synchronize()
-        with sim.counting() as counts:
-            loop(1)
-        torch.npu.synchronize()
-        calls = {name: n for name, n in counts.items() if n and f"{name}GetWorkspaceSize" in counts}
-        return Case(row, loop, calls)
-    return None
-
-
-def reason(row, table):
-    """Why a row has no figure, or "" where it should have one."""
+def kind_of(row, table):
     target = table.by_key.get(row.same, row)
-    return "no kernel on the NPU" if target.npu.startswith("none") else UNMEASURED.get(row.key, "")
+    if target.npu in ("composite", "each") or target.npu.startswith("formula"):
+        return "composite"
+    return target.npu if target.npu == "view" else "none" if target.npu.startswith("none") else "kernel"
 
 
-def nanoseconds(loop):
+def find(row, kind, statements):
+    """The row's first statement that the NPU takes, as a Case; or why there is none, "" where there should be one."""
+    for statement, names in statements.of(row):
+        loop, taken = python_loop(statement, **names), False
+        with sim.counting() as counts, contextlib.suppress(Exception):      # samples say what an operator refuses, too
+            loop(1)
+            taken = True
+        if counts["aclrtSynchronizeStream"]:
+            return READS
+        torch.npu.synchronize()
+        if taken:
+            calls = {name: n for name, n in counts.items() if n and f"{name}GetWorkspaceSize" in counts}
+            return Case(row, kind, loop, calls)
+    return "no kernel on the NPU" if kind == "none" else UNMEASURED.get(row.key, "")
+
+
+def nanoseconds(loop, count):
     """One round of a loop; the stream is empty before it and after it."""
     start = time.thread_time_ns()
-    loop(COUNT)
+    loop(count)
     end = time.thread_time_ns()
     torch.npu.synchronize()
-    return (end - start) / COUNT
+    return (end - start) / count
 
 
 def measure(cases, base, rounds):
@@ -87,8 +96,8 @@ def measure(cases, base, rounds):
     gc.disable()
     for _ in range(rounds):
         for case in cases:
-            own.append(nanoseconds(base))
-            case.times.append(nanoseconds(case.loop))
+            own.append(nanoseconds(base, COUNT))
+            case.times.append(nanoseconds(case.loop, case.count))
             case.ratios.append(case.times[-1] / own[-1])
     gc.enable()
     return statistics.median(own)
@@ -98,13 +107,24 @@ def print_cases(title, cases):
     print(f"\n{title}")
     print(f"{'row':40}{'ns':>7}{'/ a+b':>8}{'launches':>10}{'/ launch':>10}")
     for case in sorted(cases, key=lambda case: -case.ratio):
-        several = f"{case.ratio / case.launches:10.2f}  {', '.join(case.calls)}" if case.launches > 1 else ""
+        called = ", ".join(case.calls) if len(case.calls) < MANY else f"{len(case.calls)} operators"
+        several = f"{case.of_launch:10.2f}  {called}" if case.launches > 1 else ""
         print(f"{case.row.key:40}{statistics.median(case.times):7.0f}{case.ratio:8.2f}{case.launches:10}{several}")
 
 
-def above(cases, limit):
-    names = [f"{case.row.key} {case.ratio:.2f}" for case in cases if case.ratio > limit]
+def above(limit, ratios):
+    names = [f"{key} {ratio:.2f}" for key, ratio in ratios.items() if ratio > limit]
     return f"{len(names)} above {limit} x" + (f" ({', '.join(names)})" if names else "")
+
+
+def print_summary(by_kind, rows):
+    kernels = {case.row.key: case.ratio for case in by_kind["kernel"]}
+    launches = {case.row.key: case.of_launch for case in by_kind["kernel"] + by_kind["composite"]}
+    views = {case.row.key: case.ratio for case in by_kind["view"]}
+    print(f"\n{len(launches) + len(views)} of {rows} rows measured")
+    print(f"each launch of {len(launches)} rows: {above(LIMIT, launches)}")
+    print(f"whole calls of {len(kernels)} rows with a kernel: {above(LIMIT, kernels)}")
+    print(f"{len(views)} views: {above(VIEW_LIMIT, views)}")
 
 
 def main(arguments):
@@ -114,21 +134,20 @@ def main(arguments):
     options = parser.parse_args(arguments)
     table, statements = Table(), Statements(torch, ATEN)
     rows = [row for row in table.rows if not options.words or any(word in row.key for word in options.words)]
-    found = {row.key: find(row, statements) for row in rows}
-    cases = [case for case in found.values() if case]
+    found = {row.key: find(row, kind_of(row, table), statements) for row in rows}
+    cases = [case for case in found.values() if isinstance(case, Case)]
     base = measure(cases, python_loop("v + v", **statements.operands), options.rounds)
 
     by_kind = {kind: [case for case in cases if case.kind == kind] for kind in ("kernel", "composite", "view")}
     print(f"{torch.npu.get_device_name()}, kernels left out; a + b of four float32: {base:.0f} ns")
     print_cases("Rows with a kernel; beside the ratio of several launches, that of each", by_kind["kernel"])
-    print_cases("Composites, which cost what they call", by_kind["composite"])
+    print_cases("What stands on other operators, and counts by the launch", by_kind["composite"])
     print_cases("Views, which launch nothing", by_kind["view"])
     without = {}
-    for row in (row for row in rows if found[row.key] is None):
-        without.setdefault(reason(row, table), []).append(row.key)
-    print(f"\n{len(cases)} of {len(rows)} rows measured; {len(by_kind['kernel'] + by_kind['composite'])} that launch: "
-          f"{above(by_kind['kernel'] + by_kind['composite'], LIMIT)}; {len(by_kind['view'])} views: "
-          f"{above(by_kind['view'], VIEW_LIMIT)}")
+    for key, why in found.items():
+        if isinstance(why, str):
+            without.setdefault(why, []).append(key)
+    print_summary(by_kind, len(rows))
     for why, keys in without.items():
         print(f"not measured, {why or 'WITHOUT A REASON: bench/row_samples.py lacks a call'}: {', '.join(keys)}")
     return 1 if "" in without else 0

@@ -22,8 +22,8 @@ def test_every_row_is_measured_or_has_a_reason():
 
 def test_rows_are_picked_by_words():
     shown = output("bench.rows", "--rounds", "1", "logsumexp", "unsqueeze")
-    assert "2 of 2 rows measured; 1 that launch" in shown
-    assert "1 views" in shown
+    assert "2 of 2 rows measured\neach launch of 1 rows: " in shown
+    assert "\n1 views: " in shown
 
 
 def test_training():
