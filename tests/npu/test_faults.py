@@ -18,10 +18,10 @@ PEERS = ["aclrtDeviceCanAccessPeer", "aclrtDeviceEnablePeerAccess", "aclrtDevice
 
 # Who destroys an argument when an op has been launched, or has failed, has nothing to tell: the call is repeated later.
 REPEATED = {"aclDestroyTensor", "aclDestroyScalar", "aclDestroyIntArray", "aclDestroyBoolArray",
-            "aclDestroyTensorList", "aclDestroyAclOpExecutor"}
+            "aclDestroyTensorList", "aclDestroyScalarList", "aclDestroyAclOpExecutor"}
 # Failures without a code: these return nothing but what they make or find.
 CODELESS = {"aclCreateTensor", "aclCreateScalar", "aclCreateIntArray", "aclCreateBoolArray", "aclCreateTensorList",
-            "aclrtGetSocName"}
+            "aclCreateScalarList", "aclrtGetSocName"}
 
 
 def work():
@@ -39,6 +39,7 @@ def work():
     torch.npu.current_stream().wait_event(event)
     event.synchronize()
     joined = torch.cat([d, d * 2])
+    torch._foreach_mul_([a, b], [2.0, 3.0])
     signal = torch.ones((1, 1, 4), device="npu", requires_grad=True)
     torch.nn.functional.conv1d(signal, torch.ones((1, 1, 2), device="npu")).sum().backward()
     large = torch.zeros(400_000).to("npu")
