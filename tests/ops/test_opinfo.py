@@ -13,10 +13,11 @@ from opinfo import function_of, infos, run
 HERE = Path(__file__).parent
 # From best to worst.
 KINDS = ("passes", "wrong", "error", "missing")
-# Where it is torch's result that is wrong.
+# Where it is torch's result that is wrong; on another machine it may happen to be near enough.
 NOTES = {
     "as_strided_scatter": "torch's derivative of the input is not 0 where src has been written",
     "matrix_exp": "torch's derivative in float32 is off by some percent, which its own in float64 tells",
+    "nn.functional.ctc_loss": "torch's derivative in float32 is off by some percent, which its own in float64 tells",
 }
 
 
@@ -57,7 +58,7 @@ def test_ops(group, device):
             continue
         kind, words = outcome(name, device)
         known = listed(device).get(name, ("passes",))[0]
-        if kind in ("", known):
+        if kind in ("", known) or (kind == "passes" and name in NOTES):
             continue
         better = KINDS.index(kind) < KINDS.index(known)
         changed.append(f"{name} is {kind}, {'and is listed as' if better else 'and was'} {known}. {words}"[:500])
