@@ -3,6 +3,7 @@ import warnings
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.factories import empty_like, zeros_like
 from mindtorch._ops import composite_nn as _composite
 
 _relu, _relu_in_place = _OPS["relu"], _OPS["relu_"]
@@ -40,9 +41,29 @@ def elu(input, alpha=1.0, inplace=False):
     return (_ATEN["elu_"] if inplace else _ATEN["elu"])(input, alpha)
 
 
+def hardtanh_(input, min_val=-1.0, max_val=1.0):
+    """hardtanh in place."""
+    return hardtanh(input, min_val, max_val, True)
+
+
+def leaky_relu_(input, negative_slope=0.01):
+    """leaky_relu in place."""
+    return leaky_relu(input, negative_slope, True)
+
+
+def elu_(input, alpha=1.0):
+    """elu in place."""
+    return elu(input, alpha, True)
+
+
 def selu(input, inplace=False):
     """elu scaled so that activations keep mean 0 and variance 1."""
     return _composite.selu_(input) if inplace else _composite.selu(input)
+
+
+def selu_(input):
+    """selu in place."""
+    return _composite.selu_(input)
 
 
 def celu(input, alpha=1.0, inplace=False):
@@ -50,9 +71,19 @@ def celu(input, alpha=1.0, inplace=False):
     return _composite.celu_(input, alpha) if inplace else _composite.celu(input, alpha)
 
 
+def celu_(input, alpha=1.0):
+    """celu in place."""
+    return _composite.celu_(input, alpha)
+
+
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     """leaky_relu whose slopes are drawn between `lower` and `upper` in training, their mean otherwise."""
     return (_composite.rrelu_ if inplace else _composite.rrelu)(input, lower, upper, training)
+
+
+def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
+    """rrelu in place."""
+    return _composite.rrelu_(input, lower, upper, training)
 
 
 def silu(input, inplace=False):
@@ -78,6 +109,11 @@ def hardsigmoid(input, inplace=False):
 def threshold(input, threshold, value, inplace=False):
     """`input` where it is above `threshold`, `value` elsewhere."""
     return (_OPS["threshold_"] if inplace else _OPS["threshold"])(input, threshold, value)
+
+
+def threshold_(input, threshold, value):
+    """threshold in place."""
+    return _OPS["threshold_"](input, threshold, value)
 
 
 def softsign(input):
@@ -122,6 +158,19 @@ def _implied_dim(name, input):
     warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
                   "argument.", stacklevel=3)
     return 0 if input.dim() in (0, 1, 3) else 1
+
+
+def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+    """A random choice along `dim` that can be differentiated: softmax of the logits with Gumbel noise, over `tau`.
+
+    `hard`: the choice itself, 0 and 1, with the gradient of the soft one. `eps` does nothing.
+    """
+    noise = -empty_like(logits).exponential_().log()
+    soft = _softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    chosen = zeros_like(logits).scatter(dim, soft.argmax(dim, keepdim=True), 1.0)
+    return chosen - soft.detach() + soft
 
 
 def relu_(input):

@@ -1,4 +1,6 @@
 """Pooling over windows, fixed and adaptive."""
+from math import prod
+
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._ops import composite_vision as _vision
 from mindtorch._ops.composite_vision import adaptive_avg_pool1d, adaptive_sizes, avg_pool1d
@@ -16,6 +18,9 @@ __all__ = [
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
     "max_pool1d",
     "max_pool1d_with_indices",
     "max_pool2d",
@@ -99,3 +104,17 @@ def adaptive_max_pool3d(input, output_size, return_indices=False):
     """Maxima over windows of nearly equal sizes; with `return_indices` also where each stands."""
     results = adaptive_max_pool3d_with_indices(input, output_size)
     return results if return_indices else results[0]
+
+
+def _lp_pool(dims):
+    def pooled(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+        """The sum of input ** norm_type in each window of the last dimensions, to the power of 1 / norm_type."""
+        average = _AVERAGES[dims](input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+        count = kernel_size ** dims if isinstance(kernel_size, int) else prod(kernel_size)
+        return (average.sign() * average.abs().relu() * count).pow(1.0 / norm_type)
+    pooled.__name__ = pooled.__qualname__ = f"lp_pool{dims}d"
+    return pooled
+
+
+_AVERAGES = {1: avg_pool1d, 2: avg_pool2d, 3: avg_pool3d}
+lp_pool1d, lp_pool2d, lp_pool3d = map(_lp_pool, (1, 2, 3))

@@ -3,14 +3,19 @@ from mindtorch._core.composites import linear  # noqa: F401
 from mindtorch._ops.composite_distances import bilinear, pdist  # noqa: F401
 from mindtorch.nn._functional_activation import (  # noqa: F401 - the namespace has them
     celu,
+    celu_,
     elu,
+    elu_,
     gelu,
     glu,
+    gumbel_softmax,
     hardshrink,
     hardsigmoid,
     hardswish,
     hardtanh,
+    hardtanh_,
     leaky_relu,
+    leaky_relu_,
     log_softmax,
     logsigmoid,
     mish,
@@ -19,7 +24,9 @@ from mindtorch.nn._functional_activation import (  # noqa: F401 - the namespace 
     relu6,
     relu_,
     rrelu,
+    rrelu_,
     selu,
+    selu_,
     sigmoid,
     silu,
     softmax,
@@ -30,6 +37,7 @@ from mindtorch.nn._functional_activation import (  # noqa: F401 - the namespace 
     tanh,
     tanhshrink,
     threshold,
+    threshold_,
 )
 from mindtorch.nn._functional_attention import *  # noqa: F403
 from mindtorch.nn._functional_conv import *  # noqa: F403

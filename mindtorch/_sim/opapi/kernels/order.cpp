@@ -59,8 +59,8 @@ aclError runSelect(const aclOpExecutor &executor) {
   indices_out.compute = kI64;
   const int64_t length = lineLength(in, dim);
   Ranked<C> *ranked = reinterpret_cast<Ranked<C> *>(executor.workspace);
-  C *values = reinterpret_cast<C *>(ranked + length);
-  int64_t *indices = reinterpret_cast<int64_t *>(values + length);
+  int64_t *indices = reinterpret_cast<int64_t *>(ranked + length);
+  C *values = reinterpret_cast<C *>(indices + length);
   LineCursor lines(in, dim, computeOfType<C>());
   LineCursor values_lines(values_out, dim, computeOfType<C>()), indices_lines(indices_out, dim, kI64);
   for (int64_t line = lineCount(in, length); line > 0;
