@@ -108,12 +108,12 @@ def hardsigmoid(input, inplace=False):
 
 def threshold(input, threshold, value, inplace=False):
     """`input` where it is above `threshold`, `value` elsewhere."""
-    return (_OPS["threshold_"] if inplace else _OPS["threshold"])(input, threshold, value)
+    return (_composite.threshold_ if inplace else _OPS["threshold"])(input, threshold, value)
 
 
 def threshold_(input, threshold, value):
     """threshold in place."""
-    return _OPS["threshold_"](input, threshold, value)
+    return _composite.threshold_(input, threshold, value)
 
 
 def softsign(input):

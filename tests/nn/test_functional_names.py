@@ -24,7 +24,9 @@ def test_in_place(name, device):
     def call(lib, functional, x):
         x = x * 1
         assert getattr(functional, name)(x, *rest) is x
-        return x
+        y = x * 1
+        assert getattr(functional, name[:-1])(y, *rest, inplace=True) is y
+        return x, y
     agree(call, [numbers(4, 5)], device)
 
 
