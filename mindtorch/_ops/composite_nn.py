@@ -35,7 +35,8 @@ def selu_(input):
 
 def threshold_(input, threshold, value):
     """threshold in place."""
-    return input.copy_(_threshold(input, threshold, value))
+    before = input.clone() if input.requires_grad else input       # backward asks what was above
+    return input.copy_(_threshold(before, threshold, value))
 
 
 def prelu(input, weight):
