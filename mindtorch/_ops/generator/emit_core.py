@@ -1,4 +1,6 @@
 """mindtorch/_core/_gen: the kernel slots, and per family the device-neutral functions with their Python functions."""
+from dataclasses import replace
+
 from . import emit_grad, emit_lists, emit_python
 from .emit_grad import NOTE
 from .rows import RowError, inplace_name
@@ -252,13 +254,18 @@ def _kept_apart(row, result, condition, written) -> list:
     return [condition, *(f"    {line}" for line in lines)] if condition and lines else lines
 
 
+def _self_for_out(row):
+    """The row for its in-place form: a dtype rule that looks at `out` ends there, and sees self."""
+    before, found, _ = row.outputs[0].dtype.partition(" or out ")
+    return replace(row, outputs=(replace(row.outputs[0], dtype=f"{before} or self"),)) if found else row
+
+
 def _inplace(row) -> str:
+    row = _self_for_out(row)
     scope = _scope(row)
     checks = [scope.check(text) for text in row.inplace_check]
     operands = scope.operands(row.outputs[0].shape)
-    # A dtype rule that looks at `out` sees self in its place.
-    given = ["cdef TensorBase out = self"] if " out " in row.outputs[0].dtype else []
-    lines = [*given, *_opening(row, scope), *checks, *_recording(row, True),
+    lines = [*_opening(row, scope), *checks, *_recording(row, True),
              "cdef Shape shape", scope.shape(row.outputs[0].shape),
              "cdef TensorBase result = infer.inplace_output(self, &shape, result_dtype)",
              *(f"infer.check_partial_overlap(self, {other})" for other in operands if other != "self"),
