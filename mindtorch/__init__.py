@@ -83,7 +83,8 @@ for _module in (_attributes, _view_functions, _advanced_indexing, _moves, _rando
 for _module in (_advanced_indexing, _generated, _core_composites, _composites):
     _attach_methods(_module.METHODS)
 
-_LAZY = ("npu", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special", "masked", "testing")
+_LAZY = ("npu", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special", "masked", "testing",
+         "optim")
 
 
 def is_tensor(obj):

@@ -1,0 +1,242 @@
+"""What the optimizers share that update each parameter by itself: options, states, and the form a step takes.
+
+An algorithm is written once, on lists (`_update`); the form decides what the lists are. Plain: one parameter after the
+other. Foreach: all parameters of one device and dtype. Fused: one operator that does everything (`_fused_update`).
+"""
+import functools
+
+import mindtorch
+from mindtorch._core.modes import _set_grad_enabled, is_grad_enabled
+from mindtorch._tensor import Tensor
+from mindtorch.autograd.grad_mode import enable_grad
+from mindtorch.optim._lists import DIFFERENTIABLE, FOREACH, PLAIN
+from mindtorch.optim.optimizer import Optimizer
+
+_ACCELERATORS = ("npu",)
+_FUSED_DEVICES = ["npu", "cpu"]
+# Options that checkpoints may lack, since torch added them later.
+_LATER_OPTIONS = {"momentum": 0, "centered": False, "nesterov": False, "amsgrad": False, "maximize": False,
+                  "foreach": None, "capturable": False, "differentiable": False, "fused": None,
+                  "decoupled_weight_decay": False}
+
+
+def check(allowed, message):
+    """A ValueError for an option that is not allowed."""
+    if not allowed:
+        raise ValueError(message)
+
+
+def check_rate(lr):
+    """The checks of a learning rate that most optimizers share."""
+    check_single(lr, "lr")
+    check(lr >= 0.0, f"Invalid learning rate: {lr}")
+
+
+def check_single(value, name):
+    """A tensor in the place of a number has one element."""
+    check(not isinstance(value, Tensor) or value.numel() == 1, f"Tensor {name} must be 1-element")
+
+
+def check_adaptive(lr, betas, eps, weight_decay):
+    """The checks that the family of Adam shares."""
+    check_rate(lr)
+    check(eps >= 0.0, f"Invalid epsilon value: {eps}")
+    for index in (0, 1):
+        check(0.0 <= betas[index] < 1.0, f"Invalid beta parameter at index {index}: {betas[index]}")
+    check(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
+
+
+def to_scalar(value):
+    """A tensor of one element without dimensions; any other value as it is."""
+    return value.squeeze() if isinstance(value, Tensor) and value.dim() else value
+
+
+def scalar_dtype(fused=False):
+    """The dtype of step counters."""
+    double = not fused and mindtorch.get_default_dtype() is mindtorch.float64
+    return mindtorch.float64 if double else mindtorch.float32
+
+
+def scalar_state(value, param, group):
+    """A counter: on the host, where launching costs more than counting, unless the step must not wait for it."""
+    fused = group.get("fused")
+    device = param.device if group.get("capturable") or fused else "cpu"
+    return mindtorch.full((), float(value), dtype=scalar_dtype(fused), device=device)
+
+
+def like(param):
+    """A state of zeros for `param`."""
+    return mindtorch.zeros_like(param)
+
+
+def column(states, name):
+    """The states called `name`, one of each parameter."""
+    return [state[name] for state in states]
+
+
+def advance(states, capturable=False):
+    """Count a step, and give the counts: numbers, or tensors where the step must not wait for the device."""
+    steps = column(states, "step")
+    mindtorch._foreach_add_(steps, 1)
+    return [step.clone() for step in steps] if capturable else [step.item() for step in steps]
+
+
+def corrections(beta, counts):
+    """1 - beta**count for each parameter."""
+    return [1 - beta**count for count in counts]
+
+
+def recorded_as_differentiable(step):
+    """`step` with gradients recorded if, and only if, the optimizer is differentiable."""
+    @functools.wraps(step)
+    def run(self, *args, **kwargs):
+        before = is_grad_enabled()
+        _set_grad_enabled(self.defaults["differentiable"])
+        try:
+            return step(self, *args, **kwargs)
+        finally:
+            _set_grad_enabled(before)
+    return run
+
+
+def evaluate(closure):
+    """The loss of a closure, None without one."""
+    if closure is None:
+        return None
+    with enable_grad():
+        return closure()
+
+
+def _real(state):
+    return {name: mindtorch.view_as_real(value) if isinstance(value, Tensor) and value.is_complex() else value
+            for name, value in state.items()}
+
+
+class Algorithm(Optimizer):
+    """An optimizer that updates each parameter by its own gradient and state."""
+
+    _complex_as_real = True
+    _counters = ("step",)       # the states that a capturable step needs on the device, and their names in torch
+    _capturable = "params and state_steps"
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, value in _LATER_OPTIONS.items():
+                if name in self.defaults:
+                    group.setdefault(name, value)
+            for param in group["params"]:
+                kept = self.state.get(param, {})
+                if "step" in kept and not isinstance(kept["step"], Tensor):
+                    kept["step"] = scalar_state(kept["step"], param, group)
+
+    def _refuse_what_fused_lacks(self, fused, foreach, differentiable):
+        if not fused:
+            return
+        if differentiable:
+            raise RuntimeError("`fused` does not support `differentiable`")
+        self._step_supports_amp_scaling = True
+        if foreach:
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+    @recorded_as_differentiable
+    def step(self, closure=None):
+        """Change the parameters once; `closure` computes the loss anew."""
+        loss = evaluate(closure)
+        for group in self.param_groups:
+            params = [param for param in group["params"] if param.grad is not None]
+            if params:
+                self._step_group(group, params)
+        return loss
+
+    def _step_group(self, group, params):
+        grads = [param.grad for param in params]
+        kinds = {(param.device, param.dtype) for param in params}
+        fused = group.get("fused")
+        if fused:
+            self._check_fused(kinds)
+        states = self._states(group, params)
+        if group.get("capturable"):
+            self._check_capturable(params, states)
+        foreach = False if fused else self._takes_foreach(group, kinds)
+        if foreach and group["differentiable"]:
+            raise AssertionError("_foreach ops don't support autograd")
+        if self._complex_as_real and any(dtype.is_complex for _, dtype in kinds):
+            params, grads, states = self._view_as_real(params, grads, states)
+        if not fused and not foreach:
+            ops = DIFFERENTIABLE if group["differentiable"] else PLAIN
+            for param, grad, state in zip(params, grads, states, strict=True):
+                self._update(ops, group, [param], [grad], [state])
+            return
+        update = self._fused_update if fused else functools.partial(self._update, FOREACH)
+        if len(kinds) == 1:
+            update(group, params, grads, states)
+            return
+        for kind in kinds:
+            rows = [row for row in zip(params, grads, states, strict=True) if (row[0].device, row[0].dtype) == kind]
+            update(group, *map(list, zip(*rows, strict=True)))
+
+    @staticmethod
+    def _takes_foreach(group, kinds):
+        """What the group says; by itself foreach is taken on an accelerator, where a launch costs most."""
+        if group["foreach"] is not None or group.get("fused") is not None:
+            return bool(group["foreach"])
+        return not group["differentiable"] and all(device.type in _ACCELERATORS for device, _ in kinds)
+
+    @staticmethod
+    def _check_fused(kinds):
+        for device, dtype in kinds:
+            if device.type not in _FUSED_DEVICES or not dtype.is_floating_point:
+                raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of supported "
+                                   f"devices: {_FUSED_DEVICES} but {dtype} and {device.type}")
+
+    def _check_capturable(self, params, states):
+        for param, state in zip(params, states, strict=True):
+            place = param.device.type
+            if place not in _ACCELERATORS or any(state[name].device.type != place for name in self._counters):
+                raise AssertionError(f"If capturable=True, {self._capturable} must be on supported devices: "
+                                     f"{list(_ACCELERATORS)}.")
+
+    @staticmethod
+    def _view_as_real(params, grads, states):
+        def real(tensor):
+            return mindtorch.view_as_real(tensor) if tensor.is_complex() else tensor
+        return list(map(real, params)), list(map(real, grads)), list(map(_real, states))
+
+    def _states(self, group, params):
+        states = [self.state[param] for param in params]
+        for param, state in zip(params, states, strict=True):
+            if not state:
+                self._start(state, param, group)
+        return states
+
+    def _start(self, state, param, group):
+        """Fill the state of a parameter that is seen for the first time."""
+        raise NotImplementedError
+
+    def _update(self, ops, group, params, grads, states):
+        """Change `params` and `states`, which are lists, with the operators of `ops`."""
+        raise NotImplementedError
+
+    def _rate(self, group):
+        """The learning rate: a number, or a tensor where its value must not be read on the host."""
+        lr = group["lr"]
+        if not isinstance(lr, Tensor):
+            return lr
+        return to_scalar(lr) if lr.requires_grad or group.get("capturable") else lr.item()
+
+    def _gradients(self, ops, group, params, grads, lr):
+        """The gradients to follow: of what is to be maximized negated, with the decay of the weights in them."""
+        if group["maximize"]:
+            grads = ops.neg(grads)
+        decay = group["weight_decay"]
+        if isinstance(decay, Tensor) and not decay.requires_grad:
+            decay = decay.item()
+        if isinstance(decay, Tensor):
+            return ops.add(grads, ops.mul(params, decay))
+        if decay == 0:
+            return grads
+        if group.get("decoupled_weight_decay"):
+            ops.mul_(params, 1 - lr * decay)
+            return grads
+        return ops.add(grads, params, alpha=decay)

@@ -1,0 +1,104 @@
+"""torch.optim.adam: Adam."""
+import mindtorch
+from mindtorch._tensor import Tensor
+from mindtorch.optim._algorithm import (
+    Algorithm,
+    advance,
+    check,
+    check_adaptive,
+    check_single,
+    column,
+    corrections,
+    like,
+    scalar_state,
+    to_scalar,
+)
+from mindtorch.optim._lists import scaled_addcdiv_
+
+__all__ = ["Adam"]
+
+
+class Adam(Algorithm):
+    """Gradients averaged, and scaled by the average of their squares."""
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None,
+                 maximize=False, capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
+        listed = foreach and not capturable
+        check(not (listed and isinstance(lr, Tensor)),
+              "lr as a Tensor is not supported for capturable=False and foreach=True")
+        check_adaptive(lr, betas, eps, weight_decay)
+        check(all(isinstance(beta, float) for beta in betas[:2]) or all(isinstance(beta, Tensor) for beta in betas[:2]),
+              "betas must be either both floats or both Tensors")
+        for index, beta in enumerate(betas[:2]):
+            check(not (listed and isinstance(beta, Tensor)),
+                  f"betas[{index}] as a Tensor is not supported for capturable=False and foreach=True")
+            check_single(beta, f"betas[{index}]")
+        super().__init__(params, {
+            "lr": lr, "betas": tuple(map(to_scalar, betas)), "eps": eps, "weight_decay": weight_decay,
+            "amsgrad": amsgrad, "maximize": maximize, "foreach": foreach, "capturable": capturable,
+            "differentiable": differentiable, "fused": fused, "decoupled_weight_decay": decoupled_weight_decay})
+        self._refuse_what_fused_lacks(fused, foreach, differentiable)
+
+    @staticmethod
+    def _takes_foreach(group, kinds):
+        foreach = Algorithm._takes_foreach(group, kinds)
+        if foreach and isinstance(group["lr"], Tensor) and not group["capturable"]:
+            if group["foreach"]:
+                raise RuntimeError("lr as a Tensor is not supported for capturable=False and foreach=True")
+            return False
+        return foreach
+
+    def _start(self, state, param, group):
+        state["step"] = scalar_state(0, param, group)
+        state["exp_avg"] = like(param)
+        state["exp_avg_sq"] = like(param)
+        if group["amsgrad"]:
+            state["max_exp_avg_sq"] = like(param)
+
+    def _betas(self, group):
+        """The decays as numbers; as tensors where they are learnt, or must not be read on the host."""
+        if not isinstance(group["betas"][0], Tensor):
+            return group["betas"]
+        return [beta if beta.requires_grad or group["capturable"] else beta.item() for beta in group["betas"]]
+
+    def _update(self, ops, group, params, grads, states):
+        lr, (beta1, beta2) = self._rate(group), self._betas(group)
+        averages, squares = column(states, "exp_avg"), column(states, "exp_avg_sq")
+        counts = advance(states, group["capturable"])
+        grads = self._gradients(ops, group, params, grads, lr)
+        move_average(ops, averages, grads, beta1)
+        ops.mul_(squares, beta2)
+        if isinstance(beta2, Tensor):
+            ops.addcmul_(squares, ops.mul(grads, 1 - beta2), grads)
+        else:
+            ops.addcmul_(squares, grads, grads, 1 - beta2)
+        if group["amsgrad"]:
+            largest = column(states, "max_exp_avg_sq")
+            ops.maximum_(largest, squares)
+            squares = largest
+        roots = ops.div(ops.sqrt(squares), [correction**0.5 for correction in corrections(beta2, counts)])
+        ops.add_(roots, group["eps"])
+        rates = [-lr / correction for correction in corrections(beta1, counts)]
+        scaled_addcdiv_(ops, params, averages, roots, rates)
+
+    def _fused_update(self, group, params, grads, states):
+        steps = column(states, "step")
+        beta1, beta2 = map(float, group["betas"])
+        mindtorch._foreach_add_(steps, 1)
+        found_inf = getattr(self, "found_inf", None)
+        fused = mindtorch._fused_adamw_ if group["decoupled_weight_decay"] else mindtorch._fused_adam_
+        fused(params, grads, column(states, "exp_avg"), column(states, "exp_avg_sq"),
+              column(states, "max_exp_avg_sq") if group["amsgrad"] else [], steps, lr=group["lr"], beta1=beta1,
+              beta2=beta2, weight_decay=group["weight_decay"], eps=group["eps"], amsgrad=group["amsgrad"],
+              maximize=group["maximize"], grad_scale=getattr(self, "grad_scale", None), found_inf=found_inf)
+        if found_inf is not None:
+            mindtorch._foreach_sub_(steps, [found_inf] * len(steps))
+
+
+def move_average(ops, averages, grads, beta):
+    """averages = beta * averages + (1 - beta) * grads."""
+    if isinstance(beta, Tensor):
+        ops.mul_(averages, beta)
+        ops.add_(averages, ops.mul(grads, 1 - beta))
+    else:
+        ops.lerp_(averages, grads, 1 - beta)

@@ -1,0 +1,64 @@
+"""torch.optim.sgd: stochastic gradient descent."""
+import mindtorch
+from mindtorch.optim._algorithm import Algorithm, check, check_single, column
+from mindtorch.optim._lists import scaled_add_
+
+__all__ = ["SGD"]
+
+
+class SGD(Algorithm):
+    """Stochastic gradient descent, with momentum if asked for."""
+
+    _complex_as_real = False        # every operator is linear
+
+    def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False,
+                 foreach=None, differentiable=False, fused=None):
+        check_single(lr, "lr")
+        check(not lr < 0.0, f"Invalid learning rate: {lr}")
+        check(not momentum < 0.0, f"Invalid momentum value: {momentum}")
+        check(not weight_decay < 0.0, f"Invalid weight_decay value: {weight_decay}")
+        check(not nesterov or (momentum > 0 and dampening == 0),
+              "Nesterov momentum requires a momentum and zero dampening")
+        super().__init__(params, {
+            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
+            "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused})
+        self._refuse_what_fused_lacks(fused, foreach, differentiable)
+
+    def _states(self, group, params):
+        # Without momentum nothing is kept, not even empty states.
+        return [self.state[param] for param in params] if group["momentum"] != 0 else [{}] * len(params)
+
+    def _update(self, ops, group, params, grads, states):
+        lr, momentum = self._rate(group), group["momentum"]
+        grads = self._gradients(ops, group, params, grads, lr)
+        if momentum != 0:
+            buffers = self._momenta(ops, group, grads, states)
+            grads = ops.add(grads, buffers, alpha=momentum) if group["nesterov"] else buffers
+        scaled_add_(ops, params, grads, -lr)
+
+    @staticmethod
+    def _momenta(ops, group, grads, states):
+        """The momenta after this step; a parameter's first one is its gradient."""
+        seen = [index for index, state in enumerate(states) if state.get("momentum_buffer") is not None]
+        if seen:
+            buffers = [states[index]["momentum_buffer"] for index in seen]
+            ops.mul_(buffers, group["momentum"])
+            ops.add_(buffers, [grads[index] for index in seen], alpha=1 - group["dampening"])
+        if len(seen) < len(states):
+            for state, grad in zip(states, grads, strict=True):
+                if state.get("momentum_buffer") is None:
+                    state["momentum_buffer"] = grad.detach().clone()
+        return column(states, "momentum_buffer")
+
+    def _fused_update(self, group, params, grads, states):
+        buffers, first = [], False
+        if group["momentum"] != 0:
+            first = all(state.get("momentum_buffer") is None for state in states)
+            if first:
+                for state, grad in zip(states, grads, strict=True):
+                    state["momentum_buffer"] = mindtorch.empty_like(grad)
+            buffers = column(states, "momentum_buffer")
+        mindtorch._fused_sgd_(
+            params, grads, buffers, weight_decay=group["weight_decay"], momentum=group["momentum"], lr=group["lr"],
+            dampening=group["dampening"], nesterov=group["nesterov"], maximize=group["maximize"], is_first_step=first,
+            grad_scale=getattr(self, "grad_scale", None), found_inf=getattr(self, "found_inf", None))

@@ -1,0 +1,390 @@
+"""Every optimizer, with its options and in its forms, beside torch's for some steps."""
+import copy
+import importlib
+
+import pytest
+import torch
+from optim_problems import Problem, plain, same
+
+import mindtorch
+
+# Optimizer -> the options that it is run with.
+OPTIONS = {
+    "SGD": [{"lr": 0.1}, {"lr": 0.1, "momentum": 0.9}, {"momentum": 0.9, "dampening": 0.5, "weight_decay": 0.1},
+            {"momentum": 0.8, "nesterov": True, "weight_decay": 0.1}],
+    "Adam": [{}, {"lr": 0.1, "betas": (0.8, 0.95), "eps": 1e-6, "weight_decay": 0.1}, {"amsgrad": True},
+             {"decoupled_weight_decay": True, "weight_decay": 0.1}],
+    "AdamW": [{}, {"lr": 0.1, "amsgrad": True, "weight_decay": 0.1}],
+}
+FORMS = {"single": {"foreach": False}, "foreach": {"foreach": True}, "fused": {"fused": True}, "default": {}}
+FUSED = ("SGD", "Adam", "AdamW", "Adagrad")
+LISTLESS = ("LBFGS", "Muon")                   # without `foreach`
+CAPTURABLE = ("Adam", "AdamW", "Adadelta", "Adamax", "RMSprop", "NAdam", "RAdam", "Rprop", "ASGD")
+CASES = [(name, {**options, **more}, form) for name, rows in OPTIONS.items() for options in rows for form in FORMS
+         for more in ({}, {"maximize": True}) if form != "fused" or name in FUSED]
+
+
+def steps(lib, device, name, options, dtype="float32", count=4):
+    problem = Problem(lib, device, dtype)
+    optimizer = getattr(lib.optim, name)(problem.params, **options)
+    problem.run(optimizer, count)
+    return plain(problem.params), plain(optimizer.state_dict())
+
+
+@pytest.mark.parametrize(("name", "options", "form"), CASES)
+def test_steps(both, name, options, form):
+    theirs, ours = (steps(*place, name, options | FORMS[form]) for place in both)
+    same(ours[0], theirs[0])
+    same(ours[1], theirs[1])
+
+
+@pytest.mark.parametrize("form", ["single", "foreach"])
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16", "complex64"])
+@pytest.mark.parametrize("name", OPTIONS)
+def test_dtypes(both, device, name, dtype, form):
+    if device == "npu" and dtype == "float64" and name != "SGD":
+        return          # CANN has the operators of an average for shorter numbers only
+    for options in OPTIONS[name]:
+        if dtype == "complex64" and options.get("amsgrad") and form == "foreach":
+            continue        # torch compares complex numbers by parts in one form, and refuses them in the other
+        tolerance = {"float64": 1e-6, "bfloat16": 5e-2, "complex64": 1e-4}[dtype]
+        theirs, ours = (steps(*place, name, options | FORMS[form], dtype) for place in both)
+        same(ours, theirs, tolerance)
+
+
+@pytest.mark.parametrize("name", [name for name in OPTIONS if name in CAPTURABLE])
+def test_capturable_on_the_device(name):
+    for options in OPTIONS[name]:
+        expected = steps(torch, "cpu", name, options)
+        for form in ("single", "foreach"):
+            ours = steps(mindtorch, "npu", name, options | {"capturable": True} | FORMS[form])
+            same(ours[0], expected[0], 1e-4)
+            same(ours[1]["state"], expected[1]["state"], 1e-4)
+
+
+@pytest.mark.parametrize("name", [name for name in OPTIONS if name in CAPTURABLE])
+def test_capturable_on_the_host_is_refused(name):
+    for form in ("single", "foreach"):
+        messages = []
+        for lib in (torch, mindtorch):
+            with pytest.raises(AssertionError) as refused:
+                steps(lib, "cpu", name, {"capturable": True} | FORMS[form])
+            messages.append(str(refused.value).split(" on supported")[0])
+        assert messages[0] == messages[1]
+
+
+@pytest.mark.parametrize("form", ["single", "foreach", "fused", "default"])
+@pytest.mark.parametrize("name", OPTIONS)
+def test_state_dict_round_trip(both, name, form):
+    if form == "fused" and name not in FUSED:
+        return
+    options = OPTIONS[name][-1] | FORMS[form]
+    results = []
+    for lib, device in both:
+        first = Problem(lib, device)
+        optimizer = getattr(lib.optim, name)(first.params, **options)
+        first.run(optimizer, 3)
+        other = Problem(lib, device)
+        for param, trained in zip(other.params, first.params, strict=True):
+            param.data.copy_(trained.data)
+        fresh = getattr(lib.optim, name)(other.params, lr=0.5)
+        fresh.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+        other.generator = first.generator
+        other.run(fresh, 3)
+        results.append((plain(other.params), plain(fresh.state_dict())))
+    same(results[1], results[0])
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_pickle(device, name):
+    problem = Problem(mindtorch, "cpu")
+    optimizer = getattr(mindtorch.optim, name)(problem.params, **OPTIONS[name][-1])
+    problem.run(optimizer, 2)
+    other = copy.deepcopy(optimizer)
+    same(plain(other.state_dict()), plain(optimizer.state_dict()))
+    assert repr(other) == repr(optimizer)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_signature_and_repr(both, name):
+    texts = [repr(getattr(lib.optim, name)(Problem(lib, device).params)) for lib, device in both]
+    assert texts[0] == texts[1]
+
+
+WRONG = {
+    "rate": {"lr": -1.0}, "rate not a number": {"lr": float("nan")}, "decay": {"weight_decay": -0.1},
+    "eps": {"eps": -1.0}, "beta1": {"betas": (1.0, 0.9)}, "beta2": {"betas": (0.9, -1.0)}, "momentum": {"momentum": -1},
+    "nesterov": {"nesterov": True}, "mixed": {"betas": (0.9, "tensor")}, "large rate": {"lr": "vector"},
+    "listed rate": {"lr": "tensor", "foreach": True}, "fused and foreach": {"fused": True, "foreach": True},
+    "fused and differentiable": {"fused": True, "differentiable": True}, "unknown": {"nothing": 1},
+    "rho": {"rho": 2.0}, "alpha": {"alpha": -1.0}, "etas": {"etas": (1.0, 2.0)}, "lr_decay": {"lr_decay": -1.0},
+    "initial": {"initial_accumulator_value": -1.0}, "momentum_decay": {"momentum_decay": -1.0},
+}
+
+
+def outcome(lib, device, call):
+    """The exception's type and message, (None, None) without one."""
+    try:
+        call(lib, device)
+    except Exception as error:      # noqa: BLE001 - compared
+        return type(error), str(error)
+    return None, None
+
+
+def built(name, options):
+    def call(lib, device):
+        values = {"tensor": lib.tensor(0.5), "vector": lib.ones(2)}
+
+        def real(value):
+            if isinstance(value, tuple):
+                return tuple(map(real, value))
+            return values[value] if isinstance(value, str) else value
+        getattr(lib.optim, name)(Problem(lib, device).params, **{key: real(value) for key, value in options.items()})
+    return call
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("name", OPTIONS)
+def test_wrong_options(both, name, wrong):
+    (their_type, theirs), (our_type, ours) = (outcome(*place, built(name, WRONG[wrong])) for place in both)
+    assert our_type is their_type
+    assert ours == theirs
+
+
+def lone(lib, device):
+    return lib.ones(2, device=device, requires_grad=True)
+
+
+def twice(lib, device):
+    param = lone(lib, device)
+    lib.optim.SGD([{"params": [param]}, {"params": [param]}])
+
+
+def named_and_not(lib, device):
+    lib.optim.SGD([("a", lone(lib, device)), lone(lib, device)])
+
+
+def group_without_names(lib, device):
+    lib.optim.SGD([("a", lone(lib, device))]).add_param_group({"params": [lone(lib, device)]})
+
+
+def wrong_hook(lib, device):
+    optimizer = lib.optim.SGD([lone(lib, device)])
+    optimizer.register_step_pre_hook(lambda *_: 3)
+    optimizer.step()
+
+
+def other_groups(lib, device):
+    optimizer = lib.optim.SGD([lone(lib, device)])
+    optimizer.load_state_dict({"state": {}, "param_groups": []})
+
+
+def other_sizes(lib, device):
+    optimizer = lib.optim.SGD([lone(lib, device)])
+    optimizer.load_state_dict({"state": {}, "param_groups": [{"params": [0, 1]}]})
+
+
+def required(lib, device):
+    module = importlib.import_module(f"{lib.__name__}.optim.optimizer")
+    module.Optimizer([lone(lib, device)], {"lr": module.required})
+
+
+BAD_PARAMS = {
+    "tensor": lambda lib, _: lib.optim.SGD(lib.ones(2)),
+    "nothing": lambda lib, device: lib.optim.SGD([]),
+    "number": lambda lib, device: lib.optim.SGD([3]),
+    "class": lambda lib, device: lib.optim.SGD([dict]),
+    "set": lambda lib, device: lib.optim.SGD([{"params": {lone(lib, device)}}]),
+    "non-leaf": lambda lib, device: lib.optim.SGD([lone(lib, device) * 2]),
+    "no params": lambda lib, device: lib.optim.SGD([{"lr": 1}]),
+    "group": lambda lib, device: lib.optim.SGD([lone(lib, device)]).add_param_group([lone(lib, device)]),
+    "twice": twice, "named and not": named_and_not, "without names": group_without_names,
+    "other groups": other_groups, "other sizes": other_sizes, "required": required,
+    "base step": lambda lib, device: lib.optim.Optimizer([lone(lib, device)], {}).step(),
+}
+
+
+@pytest.mark.parametrize("name", BAD_PARAMS)
+def test_bad_params(both, name):
+    theirs, ours = (outcome(*place, BAD_PARAMS[name]) for place in both)
+    assert theirs[0] is not None
+    assert ours == theirs
+
+
+def test_wrong_hook(both):
+    theirs, ours = (outcome(*place, wrong_hook) for place in both)
+    assert ours[0] is theirs[0] is RuntimeError
+    assert "must return None or a tuple of (new_args, new_kwargs), but got 3." in ours[1]
+
+
+def test_duplicates_warn(both):
+    for lib, device in both:
+        param = lone(lib, device)
+        with pytest.warns(UserWarning, match="optimizer contains a parameter group with duplicate parameters; in fut"):
+            lib.optim.SGD([param, param])
+
+
+def test_groups_and_names(both):
+    results = []
+    for lib, device in both:
+        problem = Problem(lib, device)
+        a, b, c = problem.params
+        optimizer = lib.optim.SGD([{"params": [("a", a)], "lr": 0.5}, {"params": [("b", b)], "momentum": 0.9}], lr=0.1)
+        optimizer.add_param_group({"params": [("c", c)], "weight_decay": 0.3})
+        problem.run(optimizer, 3)
+        results.append((plain(problem.params), plain(optimizer.state_dict()), repr(optimizer)))
+    same(results[1], results[0])
+
+
+@pytest.mark.parametrize("foreach", [False, True])
+def test_zero_grad(both, foreach):
+    for lib, device in both:
+        problem = Problem(lib, device)
+        optimizer = lib.optim.SGD(problem.params, foreach=foreach)
+        problem.gradients(skipped=(1,))
+        optimizer.zero_grad(set_to_none=False)
+        assert [None if p.grad is None else float(p.grad.abs().sum()) for p in problem.params] == [0, None, 0]
+        problem.gradients()
+        optimizer.zero_grad()
+        assert [p.grad for p in problem.params] == [None] * 3
+
+
+def test_closure_is_recorded(both):
+    for lib, device in both:
+        param = lone(lib, device)
+        optimizer = lib.optim.SGD([param], lr=0.5)
+
+        def closure():
+            optimizer.zero_grad()               # noqa: B023 - called in this turn
+            loss = (param * param).sum()        # noqa: B023 - called in this turn
+            loss.backward()
+            return loss
+        loss = optimizer.step(closure)
+        assert loss.item() == 2
+        assert param.tolist() == [0, 0]
+        assert lib.is_grad_enabled()
+
+
+def test_step_hooks(both):
+    traces = []
+    for lib, device in both:
+        trace = []
+        optimizer = lib.optim.SGD([lone(lib, device)])
+        place = importlib.import_module(f"{lib.__name__}.optim.optimizer")
+
+        def note(text, answer=None):
+            def hook(_, args, kwargs):
+                trace.append((text, len(args), dict(kwargs)))       # noqa: B023 - called in this turn
+                return answer
+            return hook
+        handles = [place.register_optimizer_step_pre_hook(note("global before")),
+                   place.register_optimizer_step_post_hook(note("global after")),
+                   optimizer.register_step_pre_hook(note("before", ((optimizer,), {"closure": None}))),
+                   optimizer.register_step_post_hook(note("after"))]
+        optimizer.step()
+        for handle in handles:
+            handle.remove()
+        optimizer.step()
+        traces.append(trace)
+    assert traces[0] == traces[1]
+
+
+def test_state_dict_hooks(both):
+    traces = []
+    for lib, device in both:
+        trace = []
+        optimizer = lib.optim.SGD([lone(lib, device)])
+
+        def note(text, answer=None):
+            return lambda *args: trace.append((text, len(args))) or answer      # noqa: B023 - called in this turn
+        optimizer.register_state_dict_pre_hook(note("second"))
+        optimizer.register_state_dict_pre_hook(note("first"), prepend=True)
+        other = {**optimizer.state_dict(), "more": 1}
+        optimizer.register_state_dict_post_hook(note("changes", other))
+        optimizer.register_load_state_dict_pre_hook(note("loads"))
+        optimizer.register_load_state_dict_post_hook(note("loaded"))
+        state = optimizer.state_dict()
+        optimizer.load_state_dict(state)
+        traces.append((trace, state))
+    same(traces[1], traces[0])
+
+
+def test_own_optimizer(both):
+    """A class that derives from Optimizer gets the hooks with its first instance."""
+    for lib, device in both:
+        class Own(lib.optim.Optimizer):
+            def step(self, closure=None):
+                return "stepped"
+        optimizer = Own([lone(lib, device)], {})
+        calls = []
+        optimizer.register_step_post_hook(lambda *_: calls.append(1))       # noqa: B023 - called in this turn
+        assert optimizer.step() == "stepped"
+        assert calls == [1]
+
+
+@pytest.mark.parametrize("name", [name for name in OPTIONS if name not in LISTLESS])
+def test_differentiable(both, name):
+    """The gradient of what some steps have made, with respect to start and slope; torch has none with amsgrad."""
+    for options in [options for options in OPTIONS[name] if not options.get("amsgrad")]:
+        results = []
+        for lib, device in both:
+            start = lib.tensor([0.5, -0.3, 0.8], dtype=lib.float32, device=device, requires_grad=True)
+            slope = lib.tensor([0.7, 0.2, -0.4], dtype=lib.float32, device=device, requires_grad=True)
+            param = start.clone()
+            optimizer = getattr(lib.optim, name)([param], **options, differentiable=True)
+            for step in range(3):
+                param.grad = slope * (step + 1) + 0.1 * start
+                optimizer.step()
+            (param * param).sum().backward()
+            results.append(plain([param, start.grad, slope.grad]))
+        same(results[1], results[0], 1e-4)
+
+
+def test_rate_as_tensor(both):
+    for name in OPTIONS:
+        for form in ("single", "default"):
+            theirs, ours = (steps(lib, device, name, {"lr": lib.tensor(0.05)} | FORMS[form]) for lib, device in both)
+            same(ours, theirs)
+
+
+@pytest.mark.parametrize("name", [name for name in OPTIONS if name in FUSED])
+def test_fused_needs_floating_point(both, name):
+    messages = []
+    for lib, device in both:
+        param, = Problem(lib, device, "complex64", shapes=((2,),)).params
+        param.grad = param.detach()
+        optimizer = getattr(lib.optim, name)([param], fused=True)
+        with pytest.raises(RuntimeError) as refused:
+            optimizer.step()
+        messages.append(str(refused.value).split("devices:")[0])
+    assert messages[0] == messages[1]
+
+
+def test_devices_and_dtypes_mixed():
+    """One group, parameters of several kinds: as many calls as kinds."""
+    results = []
+    for lib, places in ((torch, ("cpu", "cpu")), (mindtorch, ("npu", "cpu"))):
+        problems = [Problem(lib, places[0]), Problem(lib, places[1]), Problem(lib, places[0], "bfloat16")]
+        optimizer = lib.optim.AdamW([param for problem in problems for param in problem.params], foreach=True)
+        for _ in range(2):
+            for problem in problems:
+                problem.gradients()
+            optimizer.step()
+        results.append([plain(problem.params) for problem in problems])
+    same(results[1], results[0], 1e-2)
+
+
+def test_launches_of_a_default_step():
+    """On the NPU a step takes few launches, however many parameters there are."""
+    from mindtorch import sim
+    counts = []
+    for repeats in (1, 4):
+        problem = Problem(mindtorch, "npu", shapes=((3, 4),) * 3 * repeats)
+        optimizer = mindtorch.optim.AdamW(problem.params)
+        problem.gradients()
+        optimizer.step()
+        with sim.counting() as calls:
+            optimizer.step()
+        counts.append(sum(count for name, count in calls.items()
+                          if name.startswith("aclnn") and not name.endswith("WorkspaceSize")))
+    assert counts[0] == counts[1] < 12
