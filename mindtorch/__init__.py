@@ -66,7 +66,7 @@ from mindtorch._ops import composites as _composites
 from mindtorch._tensor import Tensor
 from mindtorch._tensor import attach_methods as _attach_methods
 from mindtorch._tensor_str import set_printoptions
-from mindtorch._type_info import finfo, iinfo
+from mindtorch._type_info import finfo, iinfo, typename
 from mindtorch.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from mindtorch.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 

@@ -1,10 +1,11 @@
-"""torch.finfo and torch.iinfo: the limits of the dtypes."""
+"""torch.finfo and torch.iinfo, the limits of the dtypes; torch.typename."""
 import ml_dtypes
 import numpy
 
 from mindtorch._core.dtype import bool as bool_
 from mindtorch._core.dtype import dtype as dtype_
 from mindtorch._core.dtype import get_default_dtype
+from mindtorch._core.tensor import TensorBase
 
 
 def _require_dtype(function, value):
@@ -59,3 +60,12 @@ class iinfo(_Info):
 
     def __repr__(self):
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+
+def typename(obj):
+    """The name of an object's type as messages have it; for a tensor, the legacy type string."""
+    if isinstance(obj, TensorBase):
+        return obj.type()
+    named = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(named, "__module__", None)
+    return named.__qualname__ if module in (None, "builtins") else f"{module}.{named.__qualname__}"

@@ -1,6 +1,13 @@
-"""torch.utils.hooks: handles of registered hooks."""
+"""torch.utils.hooks: handles of registered hooks, and the hooks around the backward of a module."""
 import itertools
+import warnings
 import weakref
+
+from mindtorch._core.modes import is_grad_enabled
+from mindtorch._core.tensor import TensorBase
+from mindtorch.autograd.function import Function
+
+__all__ = ["BackwardHook", "RemovableHandle"]
 
 _ids = itertools.count()
 
@@ -39,3 +46,100 @@ class _Reference:
 
     def __call__(self):
         return self._get()
+
+
+class BackwardHook:
+    """The full backward hooks of one call of a module: identity nodes before and behind it, with hooks on them."""
+
+    def __init__(self, module, user_hooks, user_pre_hooks):
+        self.module, self.user_hooks, self.user_pre_hooks = module, user_hooks, user_pre_hooks
+        self.grad_outputs = None             # between the node behind the module and the node before it
+        self.n_inputs = self.n_outputs = -1
+        self.input_tensors_index = self.output_tensors_index = None
+
+    def setup_input_hook(self, args):
+        """The arguments, having passed the node before the module."""
+        self.n_inputs = len(args)
+        args, self.input_tensors_index = _through_identity(args, self._inputs_done)
+        return args
+
+    def setup_output_hook(self, output):
+        """The output, having passed the node behind the module."""
+        outputs = output if isinstance(output, tuple) else (output,)
+        self.n_outputs = len(outputs)
+        outputs, self.output_tensors_index = _through_identity(outputs, self._outputs_begin)
+        return outputs if isinstance(output, tuple) else outputs[0]
+
+    def _inputs_done(self, grad_inputs, _):
+        if self.grad_outputs is None:        # the gradient did not come through the module's output
+            return None
+        result = _spread(self.input_tensors_index, grad_inputs, self.n_inputs)
+        for hook in self.user_hooks:
+            found = hook(self.module, result, self.grad_outputs)
+            if found is not None:
+                if len(found) != len(result):
+                    raise RuntimeError("Backward hook returned an invalid number of grad_input, got "
+                                       f"{len(found)}, but expected {len(result)}")
+                result = found
+        self.grad_outputs = None
+        return tuple(result[i] for i in self.input_tensors_index)
+
+    def _outputs_begin(self, _, grad_outputs):
+        gradients = _spread(self.output_tensors_index, grad_outputs, self.n_outputs)
+        for hook in self.user_pre_hooks:
+            found = hook(self.module, gradients)
+            if found is not None:
+                if len(found) != len(gradients):
+                    raise RuntimeError("Backward pre hook returned an invalid number of grad_output, got "
+                                       f"{len(found)}, but expected {len(gradients)}")
+                gradients = found
+        self.grad_outputs = gradients
+        if self.input_tensors_index is None:
+            self._without_inputs()
+        return tuple(gradients[i] for i in self.output_tensors_index)
+
+    def _without_inputs(self):
+        """No node before the module: its hooks are called here, and have nothing to change."""
+        warnings.warn("Full backward hook is firing when gradients are computed with respect to module outputs since "
+                      "no inputs require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module."
+                      "html#torch.nn.Module.register_full_backward_hook for more details.", stacklevel=5)
+        for hook in self.user_hooks:
+            found = hook(self.module, (None,) * self.n_inputs, self.grad_outputs)
+            if found is not None and not (isinstance(found, tuple) and all(item is None for item in found)):
+                raise RuntimeError("Backward hook for Modules where no input requires gradient should always return "
+                                   "None or None for all gradients.")
+        self.grad_outputs = None
+
+
+class BackwardHookFunction(Function):
+    """The identity, whose node carries the hooks."""
+
+    @staticmethod
+    def forward(ctx, *args):
+        ctx.mark_non_differentiable(*[arg for arg in args if not arg.requires_grad])
+        return args
+
+    @staticmethod
+    def backward(ctx, *grads):
+        return grads
+
+
+def _spread(indices, values, size):
+    """`values` at their places in a tuple of `size`, None elsewhere."""
+    found = [None] * size
+    for index, value in zip(indices, values, strict=True):
+        found[index] = value
+    return tuple(found)
+
+
+def _through_identity(values, hook):
+    """The tuple with its tensors led through one node, which gets the hook, and their indices; None if unrecorded."""
+    indices = [i for i, value in enumerate(values) if isinstance(value, TensorBase)]
+    if not is_grad_enabled() or not any(values[i].requires_grad for i in indices):
+        return values, None
+    passed = BackwardHookFunction.apply(*[values[i] for i in indices])
+    next(tensor.grad_fn for tensor in passed if tensor.grad_fn is not None).register_hook(hook)
+    changed = list(values)
+    for index, tensor in zip(indices, passed, strict=True):
+        changed[index] = tensor
+    return (tuple(changed) if type(values) is tuple else type(values)(*changed)), indices

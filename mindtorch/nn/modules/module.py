@@ -1,0 +1,464 @@
+"""class Module: the base of all networks."""
+import builtins
+import inspect
+import itertools
+import warnings
+from collections import OrderedDict
+
+from mindtorch import bfloat16 as bfloat16_
+from mindtorch import device as device_
+from mindtorch import dtype as dtype_
+from mindtorch import float16, float32, float64
+from mindtorch._core.tensor import TensorBase
+from mindtorch._factories import scalar_tensor
+from mindtorch._type_info import typename
+from mindtorch.nn.modules.module_hooks import (
+    GLOBAL,
+    ModuleHooks,
+    call_registration_hooks,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
+from mindtorch.nn.modules.module_state import ModuleState, _IncompatibleKeys  # noqa: F401 - torch has it here
+from mindtorch.nn.parameter import Buffer, Parameter
+
+__all__ = [
+    "Module", "register_module_backward_hook", "register_module_buffer_registration_hook",
+    "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook"]
+
+# The dictionaries of hooks that every module has.
+HOOKS = ("_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_hooks_with_kwargs",
+         "_forward_hooks_always_called", "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_state_dict_hooks",
+         "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks")
+
+
+def _forward_unimplemented(self, *input):
+    """The computation of every call. Subclasses define it."""
+    raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+
+class Module(ModuleHooks, ModuleState):
+    """A part of a network. It registers parameters, buffers and modules that are assigned to its attributes."""
+
+    dump_patches = False
+    _version = 1
+    call_super_init = False         # whether __init__ hands its arguments on, for classes with another base
+
+    forward = _forward_unimplemented
+
+    def __init__(self, *args, **kwargs):
+        if not self.call_super_init:
+            if kwargs:
+                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument "
+                                f"'{next(iter(kwargs))}'")
+            if args:
+                raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} "
+                                "were given")
+        self.__dict__.update(
+            training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set(), _is_full_backward_hook=None,
+            **{name: OrderedDict() for name in HOOKS}, _modules={})
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    # --- registering --------------------------------------------------------------------------------------------------
+
+    def _check_name(self, kind, name, registered):
+        """Refuse what cannot be the name of a parameter, buffer or module."""
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
+        if "." in name:
+            raise KeyError(f'{kind} name can\'t contain "."' + (f", got: {name}" if kind == "module" else ""))
+        if name == "":
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+        if hasattr(self, name) and name not in registered:
+            raise KeyError(f"attribute '{name}' already exists")
+
+    def register_buffer(self, name, tensor, persistent=True):
+        """Add a tensor that is no parameter; state_dict has it if `persistent`."""
+        if "_buffers" not in self.__dict__:
+            raise AttributeError("cannot assign buffer before Module.__init__() call")
+        self._check_name("buffer", name, self._buffers)
+        if tensor is not None and not isinstance(tensor, TensorBase):
+            raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None "
+                            "required)")
+        self._buffers[name] = call_registration_hooks(GLOBAL.buffer_registration, self, name, tensor)
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def register_parameter(self, name, param):
+        """Add a parameter, or a name whose parameter is None."""
+        if "_parameters" not in self.__dict__:
+            raise AttributeError("cannot assign parameter before Module.__init__() call")
+        self._check_name("parameter", name, self._parameters)
+        if param is None:
+            self._parameters[name] = None
+            return
+        if not isinstance(param, Parameter):
+            raise TypeError(f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or "
+                            "None required)")
+        if param.grad_fn is not None:
+            raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
+                             f"explicitly. To express '{name}' as a function of another Tensor, compute the value in "
+                             "the forward() method.")
+        self._parameters[name] = call_registration_hooks(GLOBAL.parameter_registration, self, name, param)
+
+    def add_module(self, name, module):
+        """Add a module below this one, or a name whose module is None."""
+        if not isinstance(module, Module) and module is not None:
+            raise TypeError(f"{typename(module)} is not a Module subclass")
+        self._check_name("module", name, self._modules)
+        self._modules[name] = call_registration_hooks(GLOBAL.module_registration, self, name, module)
+
+    def register_module(self, name, module):
+        """add_module under another name."""
+        self.add_module(name, module)
+
+    # --- attributes ---------------------------------------------------------------------------------------------------
+
+    def __getattr__(self, name):
+        own = self.__dict__
+        for kind in ("_parameters", "_buffers", "_modules"):
+            if kind in own and name in own[kind]:
+                return own[kind][name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name, value):
+        own = self.__dict__
+        if isinstance(value, Parameter):
+            if "_parameters" not in own:
+                raise AttributeError("cannot assign parameters before Module.__init__() call")
+            self._forget(name, "_buffers", "_modules")
+            self.register_parameter(name, value)
+        elif name in own.get("_parameters", ()):
+            if value is not None:
+                raise TypeError(f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None "
+                                "expected)")
+            self.register_parameter(name, value)
+        elif isinstance(value, Module):
+            if "_modules" not in own:
+                raise AttributeError("cannot assign module before Module.__init__() call")
+            self._forget(name, "_parameters", "_buffers")
+            own["_modules"][name] = call_registration_hooks(GLOBAL.module_registration, self, name, value)
+        elif name in own.get("_modules", ()):
+            if value is not None:
+                raise TypeError(f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None "
+                                "expected)")
+            own["_modules"][name] = call_registration_hooks(GLOBAL.module_registration, self, name, value)
+        elif isinstance(value, Buffer) or name in own.get("_buffers", ()):
+            self._set_buffer(name, value)
+        else:
+            super().__setattr__(name, value)
+
+    def _forget(self, name, *kinds):
+        """Whatever `name` is, except one of the kind that it becomes: no longer."""
+        own = self.__dict__
+        own.pop(name, None)
+        for kind in kinds:
+            own[kind].pop(name, None)
+        own["_non_persistent_buffers_set"].discard(name)
+
+    def _set_buffer(self, name, value):
+        """Assign to a buffer. A register_buffer that knows no `persistent` may stand in a subclass."""
+        if value is not None and not isinstance(value, TensorBase):
+            raise TypeError(f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or "
+                            "None expected)")
+        persistent = value.persistent if isinstance(value, Buffer) else name not in self._non_persistent_buffers_set
+        if (getattr(self.register_buffer, "__func__", None) is Module.register_buffer
+                or "persistent" in inspect.signature(self.register_buffer).parameters):
+            self.register_buffer(name, value, persistent)
+        elif persistent:
+            self.register_buffer(name, value)
+        else:
+            raise RuntimeError("Registering a non-persistent buffer on a Module subclass that implements "
+                               "register_buffer() without the persistent argument is not allowed.")
+
+    def __delattr__(self, name):
+        for kind in (self._parameters, self._buffers, self._modules):
+            if name in kind:
+                del kind[name]
+                self._non_persistent_buffers_set.discard(name)
+                return
+        super().__delattr__(name)
+
+    def __dir__(self):
+        names = itertools.chain(dir(type(self)), self.__dict__, self._parameters, self._modules, self._buffers)
+        return sorted(name for name in names if not name[0].isdigit())
+
+    def __getstate__(self):
+        return self.__dict__.copy()
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        for name in HOOKS:                          # an older version may have had fewer
+            self.__dict__.setdefault(name, OrderedDict())
+        self.__dict__.setdefault("_non_persistent_buffers_set", set())
+        self.__dict__.setdefault("_is_full_backward_hook", None)
+
+    # --- by path ------------------------------------------------------------------------------------------------------
+
+    def _attribute(self, name):
+        if not hasattr(self, name):
+            raise AttributeError(f"{self._get_name()} has no attribute `{name}`")
+        return getattr(self, name)
+
+    def get_submodule(self, target):
+        """The module at a dotted path below this one; this one for ""."""
+        found = self
+        for name in target.split(".") if target else ():
+            found = found._attribute(name)
+            if not isinstance(found, Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return found
+
+    def set_submodule(self, target, module, strict=False):
+        """Put a module at a dotted path; with `strict` there must be one already."""
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if (strict or hasattr(parent, name)) and not isinstance(parent._attribute(name), Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
+    def get_parameter(self, target):
+        """The parameter at a dotted path."""
+        path, _, name = target.rpartition(".")
+        found = self.get_submodule(path)._attribute(name)
+        if not isinstance(found, Parameter):
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return found
+
+    def get_buffer(self, target):
+        """The buffer at a dotted path."""
+        path, _, name = target.rpartition(".")
+        owner = self.get_submodule(path)
+        found = owner._attribute(name)
+        if name not in owner._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return found
+
+    # --- walking ------------------------------------------------------------------------------------------------------
+
+    def _named_members(self, get_members_fn, prefix="", recurse=True, remove_duplicate=True):
+        seen = set()
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        for path, module in modules:
+            for name, member in get_members_fn(module):
+                if member is None or member in seen:
+                    continue
+                if remove_duplicate:
+                    seen.add(member)
+                yield f"{path}.{name}" if path else name, member
+
+    def parameters(self, recurse=True):
+        """The parameters of this module and, with `recurse`, of those below."""
+        for _, param in self.named_parameters(recurse=recurse):
+            yield param
+
+    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+        """(name, parameter) for each of them."""
+        yield from self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse=True):
+        """The buffers of this module and, with `recurse`, of those below."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+        """(name, buffer) for each of them."""
+        yield from self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
+
+    def children(self):
+        """The modules directly below."""
+        for _, module in self.named_children():
+            yield module
+
+    def named_children(self):
+        """(name, module) for each module directly below."""
+        seen = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def modules(self, remove_duplicate=True):
+        """This module and all below."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
+            yield module
+
+    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+        """(name, module) for this module and all below."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            if module is not None:
+                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+    # --- changing all of it -------------------------------------------------------------------------------------------
+
+    def apply(self, fn):
+        """Call fn(module) for every module below, then for this one."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self, fn, recurse=True):
+        """Replace the contents of parameters, of their gradients and of buffers by fn(tensor).
+
+        Parameters and gradients keep their identity: what else refers to them (ties, optimizers) sees the change.
+        """
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for param in self._parameters.values():
+            if param is None:
+                continue
+            grad = param.grad
+            param.data = fn(param.data)
+            if grad is not None:
+                grad.data = fn(grad.data)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def npu(self, device=None):
+        """Move all parameters and buffers to an NPU."""
+        return self._apply(lambda tensor: tensor.npu(device))
+
+    def cpu(self):
+        """Move all parameters and buffers to host memory."""
+        return self._apply(lambda tensor: tensor.cpu())
+
+    def type(self, dst_type):
+        """Cast all parameters and buffers."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
+
+    def _cast(self, dtype):
+        return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
+
+    def float(self):
+        """Cast all floating point parameters and buffers to float32."""
+        return self._cast(float32)
+
+    def double(self):
+        """Cast all floating point parameters and buffers to float64."""
+        return self._cast(float64)
+
+    def half(self):
+        """Cast all floating point parameters and buffers to float16."""
+        return self._cast(float16)
+
+    def bfloat16(self):
+        """Cast all floating point parameters and buffers to bfloat16."""
+        return self._cast(bfloat16_)
+
+    def to_empty(self, *, device, recurse=True):
+        """Move to a device without copying: the contents are uninitialised."""
+        from mindtorch import empty_like
+        return self._apply(lambda tensor: empty_like(tensor, device=device), recurse=recurse)
+
+    def to(self, *args, **kwargs):
+        """Move and cast: to(device, dtype, non_blocking), to(dtype), to(tensor), memory_format=. Only dtypes of
+        floating point and complex numbers, and only tensors of such are cast.
+        """
+        device, dtype, non_blocking, memory_format = _parse_to(args, kwargs)
+        if dtype is not None:
+            if not (dtype.is_floating_point or dtype.is_complex):
+                raise TypeError("nn.Module.to only accepts floating point or complex dtypes, but got desired "
+                                f"dtype={dtype}")
+            if dtype.is_complex:
+                warnings.warn("Complex modules are a new feature under active development whose design may change, and "
+                              "some modules might not work as expected when using complex tensors as parameters or "
+                              "buffers.", stacklevel=2)
+
+        def convert(tensor):
+            wanted = dtype if tensor.is_floating_point() or tensor.is_complex() else None
+            layout = {"memory_format": memory_format} if memory_format is not None and tensor.dim() in (4, 5) else {}
+            return tensor.to(device=device, dtype=wanted, non_blocking=non_blocking, **layout)
+
+        return self._apply(convert)
+
+    def train(self, mode=True):
+        """Set training mode of this module and all below."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self):
+        """train(False)."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad=True):
+        """Whether gradients are computed for the parameters."""
+        for param in self.parameters():
+            param.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none=True):
+        """Forget the gradients of all parameters, or set them to zero."""
+        for param in self.parameters():
+            if param.grad is None:
+                continue
+            if set_to_none:
+                param.grad = None
+                continue
+            if param.grad.grad_fn is not None:
+                param.grad.detach_()
+            else:
+                param.grad.requires_grad_(False)
+            param.grad.zero_()
+
+    # --- printing -----------------------------------------------------------------------------------------------------
+
+    def _get_name(self):
+        return type(self).__name__
+
+    def extra_repr(self):
+        """What the repr says besides the modules below. Subclasses define it."""
+        return ""
+
+    def __repr__(self):
+        extra = self.extra_repr().split("\n") if self.extra_repr() else []
+        below = [f"({name}): " + repr(module).replace("\n", "\n  ") for name, module in self._modules.items()]
+        if len(extra) == 1 and not below:
+            return f"{self._get_name()}({extra[0]})"
+        lines = "".join(f"\n  {line}" for line in extra + below)
+        return f"{self._get_name()}({lines}\n)" if lines else f"{self._get_name()}()"
+
+
+def _parse_to(args, kwargs):
+    """(device, dtype, non_blocking, memory_format) of a call of `to`, None for what it does not name."""
+    if "copy" in kwargs:
+        raise RuntimeError(".to() does not accept copy argument")
+    kwargs = dict(kwargs)
+    memory_format = kwargs.pop("memory_format", None)
+    if "tensor" in kwargs:
+        args = (kwargs.pop("tensor"), *args)
+    moved = scalar_tensor(0.0).to(*args, **kwargs)        # refuses what no form of `to` takes
+    given = [value for value in (*args, kwargs.get("device"), kwargs.get("dtype")) if value is not None]
+    likes = any(isinstance(value, TensorBase) for value in given)
+    casts = likes or any(isinstance(value, dtype_) or value in (builtins.float, complex) for value in given)
+    moves = likes or any(isinstance(value, (device_, str)) or builtins.type(value) is int for value in given)
+    non_blocking = any(value is True for value in (*args, kwargs.get("non_blocking")))
+    return moved.device if moves else None, moved.dtype if casts else None, non_blocking, memory_format

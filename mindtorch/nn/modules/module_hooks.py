@@ -1,0 +1,314 @@
+"""Hooks around a module's forward and backward, of one module and of all."""
+import functools
+import warnings
+import weakref
+from collections import OrderedDict
+
+from mindtorch._core.tensor import TensorBase
+from mindtorch.utils.hooks import BackwardHook, RemovableHandle
+
+NOT_BOTH = "Cannot use both regular backward hooks and full backward hooks as a {}. Please use only one of them."
+
+
+class _GlobalHooks:
+    """The hooks of all modules."""
+
+    def __init__(self):
+        self.forward_pre, self.forward = OrderedDict(), OrderedDict()
+        self.forward_with_kwargs, self.forward_always_called = OrderedDict(), OrderedDict()
+        self.backward_pre, self.backward = OrderedDict(), OrderedDict()
+        self.backward_is_full = None             # what `backward` holds; None before the first one
+        self.buffer_registration, self.module_registration = OrderedDict(), OrderedDict()
+        self.parameter_registration = OrderedDict()
+
+
+GLOBAL = _GlobalHooks()
+
+
+class WrappedHook:
+    """A hook that is given the module it belongs to, without keeping the module alive."""
+
+    def __init__(self, hook, module=None):
+        self.hook = hook
+        functools.update_wrapper(self, hook)
+        self.with_module = module is not None
+        if self.with_module:
+            self.module = weakref.ref(module)
+
+    def __call__(self, *args, **kwargs):
+        if not self.with_module:
+            return self.hook(*args, **kwargs)
+        module = self.module()
+        if module is None:
+            raise RuntimeError("You are trying to call the hook of a dead Module!")
+        return self.hook(module, *args, **kwargs)
+
+    def __getstate__(self):
+        state = {"hook": self.hook, "with_module": self.with_module}
+        if self.with_module:
+            state["module"] = self.module()
+        return state
+
+    def __setstate__(self, state):
+        self.hook, self.with_module = state["hook"], state["with_module"]
+        if self.with_module:
+            if state["module"] is None:
+                raise RuntimeError("You are trying to revive the hook of a dead Module!")
+            self.module = weakref.ref(state["module"])
+
+
+def add_hook(hooks, hook, prepend=False, flags=()):
+    """Register `hook`; each of `flags` is (dictionary, whether the hook has that property)."""
+    handle = RemovableHandle(hooks, extra_dict=[flagged for flagged, _ in flags])
+    hooks[handle.id] = hook
+    for flagged, wanted in flags:
+        if wanted:
+            flagged[handle.id] = True
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def call_registration_hooks(hooks, module, name, value):
+    """What `module` shall register under `name`: hooks may put something else in the place of `value`."""
+    for hook in hooks.values():
+        output = hook(module, name, value)
+        if output is not None:
+            value = output
+    return value
+
+
+# --- hooks of all modules --------------------------------------------------------------------------------------------
+
+def register_module_buffer_registration_hook(hook):
+    """Call hook(module, name, buffer) whenever a module registers a buffer; a result replaces the buffer."""
+    return add_hook(GLOBAL.buffer_registration, hook)
+
+
+def register_module_module_registration_hook(hook):
+    """Call hook(module, name, submodule) whenever a module registers another; a result replaces it."""
+    return add_hook(GLOBAL.module_registration, hook)
+
+
+def register_module_parameter_registration_hook(hook):
+    """Call hook(module, name, parameter) whenever a module registers a parameter; a result replaces it."""
+    return add_hook(GLOBAL.parameter_registration, hook)
+
+
+def register_module_forward_pre_hook(hook):
+    """Call hook(module, args) before the forward of any module."""
+    return add_hook(GLOBAL.forward_pre, hook)
+
+
+def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
+    """Call hook(module, args, output) after the forward of any module."""
+    return add_hook(GLOBAL.forward, hook, False, ((GLOBAL.forward_with_kwargs, with_kwargs),
+                                                  (GLOBAL.forward_always_called, always_call)))
+
+
+def register_module_backward_hook(hook):
+    """Call hook(module, grad_input, grad_output) for the last node of any module; full hooks are better."""
+    if GLOBAL.backward_is_full is True:
+        raise RuntimeError(NOT_BOTH.format("global Module hook"))
+    GLOBAL.backward_is_full = False
+    return add_hook(GLOBAL.backward, hook)
+
+
+def register_module_full_backward_pre_hook(hook):
+    """Call hook(module, grad_output) before the backward of any module."""
+    return add_hook(GLOBAL.backward_pre, hook)
+
+
+def register_module_full_backward_hook(hook):
+    """Call hook(module, grad_input, grad_output) after the backward of any module."""
+    if GLOBAL.backward_is_full is False:
+        raise RuntimeError(NOT_BOTH.format("global Module hook"))
+    GLOBAL.backward_is_full = True
+    return add_hook(GLOBAL.backward, hook)
+
+
+# --- a call with hooks -----------------------------------------------------------------------------------------------
+
+class _HookedCall:
+    """One call of a module that has hooks around it."""
+
+    def __init__(self, module, args, kwargs):
+        self.module, self.args, self.kwargs = module, args, kwargs
+        self.result = None
+        self.called = set()              # ids of the hooks marked always_call that were called
+
+    def run(self):
+        """Forward between its hooks."""
+        module = self.module
+        pre_hooks = module._get_backward_pre_hooks()
+        full_hooks, plain_hooks = module._get_backward_hooks()
+        self.forward_pre_hooks()
+        backward = BackwardHook(module, full_hooks, pre_hooks) if full_hooks or pre_hooks else None
+        if backward is not None:
+            self.args = backward.setup_input_hook(self.args)
+        self.result = module.forward(*self.args, **self.kwargs)
+        self.forward_hooks()
+        if backward is not None:
+            self.backward_through(backward)
+        if plain_hooks:
+            self.plain_backward_hooks(plain_hooks)
+        return self.result
+
+    def forward_pre_hooks(self):
+        """Let the hooks before forward see its arguments, or change them."""
+        module = self.module
+        for number, hook in (*GLOBAL.forward_pre.items(), *module._forward_pre_hooks.items()):
+            if number not in module._forward_pre_hooks_with_kwargs:
+                found = hook(module, self.args)
+                if found is not None:
+                    self.args = found if isinstance(found, tuple) else (found,)
+                continue
+            found = hook(module, self.args, self.kwargs)
+            if found is not None:
+                if not isinstance(found, tuple) or len(found) != 2:
+                    raise RuntimeError("forward pre-hook must return None or a tuple of (new_args, new_kwargs), but "
+                                       f"got {found}.")
+                self.args, self.kwargs = found
+
+    def forward_hooks(self):
+        """Let the hooks after forward see its result, or change it."""
+        module = self.module
+        for number, hook in (*GLOBAL.forward.items(), *module._forward_hooks.items()):
+            if self.always(number):
+                self.called.add(number)
+            self.forward_hook(number, hook)
+
+    def always(self, number):
+        """Whether a hook is called after an exception too."""
+        return number in GLOBAL.forward_always_called or number in self.module._forward_hooks_always_called
+
+    def forward_hook(self, number, hook):
+        """Call one of them."""
+        module = self.module
+        if number in GLOBAL.forward_with_kwargs or number in module._forward_hooks_with_kwargs:
+            found = hook(module, self.args, self.kwargs, self.result)
+        else:
+            found = hook(module, self.args, self.result)
+        if found is not None:
+            self.result = found
+
+    def after_exception(self):
+        """Call the hooks marked always_call that were not reached; what they raise becomes a warning."""
+        for kind, hooks in (("global module", GLOBAL.forward), ("module", self.module._forward_hooks)):
+            for number, hook in hooks.items():
+                if number in self.called or not self.always(number):
+                    continue
+                try:
+                    self.forward_hook(number, hook)
+                except Exception as error:      # noqa: BLE001 - the exception of forward matters more
+                    warnings.warn(f"{kind} forward hook with ``always_call=True`` raised an exception that was "
+                                  f"silenced as another error was raised in forward: {error}", stacklevel=2)
+
+    def backward_through(self, backward):
+        """Make the result lead backward through the full hooks."""
+        if not isinstance(self.result, (TensorBase, tuple)):
+            warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
+                          f"received {type(self.result)}", stacklevel=2)
+        self.result = backward.setup_output_hook(self.result)
+
+    def plain_backward_hooks(self, hooks):
+        """Hang hooks that are not full on the node of the (first) result."""
+        found = self.result
+        while not isinstance(found, TensorBase):
+            if isinstance(found, dict):
+                found = next(value for value in found.values() if isinstance(value, TensorBase))
+            else:
+                found = found[0]
+        if found.grad_fn is not None:
+            for hook in hooks:
+                found.grad_fn.register_hook(WrappedHook(hook, self.module))
+            missed = _missed_by_plain_hooks(self.args, self.result, found.grad_fn)
+            if missed:
+                warnings.warn(missed, FutureWarning, stacklevel=2)
+
+
+def _tensors(values):
+    """`values` as a tuple of tensors, or None where it is something else."""
+    if isinstance(values, TensorBase):
+        return (values,)
+    return values if isinstance(values, tuple) and all(isinstance(v, TensorBase) for v in values) else None
+
+
+def _missed_by_plain_hooks(args, result, grad_fn):
+    """The warning about what a hook on the node of the result does not see, or None."""
+    results, inputs = _tensors(result), _tensors(args)
+    if results is None:
+        return _missed("hooks on a Module that does not return a single Tensor or a tuple of Tensors",
+                       "of the grad_output")
+    if inputs is None:
+        return _missed("hooks on a Module that does not take as input a single Tensor or a tuple of Tensors",
+                       "of the grad_input")
+    nodes = {tensor.grad_fn for tensor in results if tensor.grad_fn is not None}
+    if len(nodes) > 1:
+        return _missed("hook when outputs are generated by different autograd Nodes", "grad_output")
+    if grad_fn not in nodes:
+        return _missed("hook when outputs are nested in python data structure", "grad_output", "")
+    if ({tensor.grad_fn for tensor in inputs if tensor.grad_fn is not None}
+            != {edge[0] for edge in grad_fn.next_functions}):
+        return _missed("hook when the forward contains multiple autograd Nodes", "grad_input")
+    return None
+
+
+def _missed(use, part, advice=" Please use register_full_backward_hook to get the documented behavior."):
+    kind = "Using non-full backward " if use.startswith("hooks") else "Using a non-full backward "
+    return f"{kind}{use} is deprecated and will be removed in future versions. This hook will be missing some " \
+           f"{part}.{advice}"
+
+
+class ModuleHooks:
+    """What Module has to do with hooks around a call."""
+
+    def register_full_backward_pre_hook(self, hook, prepend=False):
+        """Call hook(module, grad_output) before the gradients of the module's inputs are computed."""
+        return add_hook(self._backward_pre_hooks, hook, prepend)
+
+    def register_backward_hook(self, hook):
+        """Call hook(module, grad_input, grad_output) for the last node of the module; full hooks are better."""
+        if self._is_full_backward_hook is True:
+            raise RuntimeError(NOT_BOTH.replace("as a {}", "on a single Module"))
+        self._is_full_backward_hook = False
+        return add_hook(self._backward_hooks, hook)
+
+    def register_full_backward_hook(self, hook, prepend=False):
+        """Call hook(module, grad_input, grad_output) when the gradients of the module's inputs are known."""
+        if self._is_full_backward_hook is False:
+            raise RuntimeError(NOT_BOTH.replace("as a {}", "on a single Module"))
+        self._is_full_backward_hook = True
+        return add_hook(self._backward_hooks, hook, prepend)
+
+    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+        """Call hook(module, args[, kwargs]) before forward; what it gives replaces the arguments."""
+        return add_hook(self._forward_pre_hooks, hook, prepend, ((self._forward_pre_hooks_with_kwargs, with_kwargs),))
+
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+        """Call hook(module, args[, kwargs], output) after forward; what it gives replaces the output."""
+        return add_hook(self._forward_hooks, hook, prepend, ((self._forward_hooks_with_kwargs, with_kwargs),
+                                                             (self._forward_hooks_always_called, always_call)))
+
+    def _get_backward_hooks(self):
+        """The full hooks and the others."""
+        found = {True: [], False: [], None: []}
+        found[GLOBAL.backward_is_full] += GLOBAL.backward.values()
+        found[self._is_full_backward_hook] += self._backward_hooks.values()
+        return found[True], found[False]
+
+    def _get_backward_pre_hooks(self):
+        return [*GLOBAL.backward_pre.values(), *self._backward_pre_hooks.values()]
+
+    def _call_impl(self, *args, **kwargs):
+        if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
+                or GLOBAL.forward or GLOBAL.forward_pre or GLOBAL.backward or GLOBAL.backward_pre):
+            return self.forward(*args, **kwargs)
+        call = _HookedCall(self, args, kwargs)
+        try:
+            return call.run()
+        except Exception:
+            call.after_exception()
+            raise
+
+    __call__ = _call_impl

@@ -1,0 +1,221 @@
+"""state_dict and load_state_dict of modules."""
+import warnings
+from collections import OrderedDict, namedtuple
+from collections.abc import Mapping
+
+from mindtorch._core.tensor import TensorBase
+from mindtorch.autograd.grad_mode import no_grad
+from mindtorch.nn.modules.module_hooks import WrappedHook, add_hook
+from mindtorch.nn.parameter import Parameter
+
+EXTRA_STATE = "_extra_state"
+
+
+class _IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpected_keys"))):
+    """What load_state_dict gives: the keys that the state lacked, and those that nothing asked for."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return super().__repr__() if self.missing_keys or self.unexpected_keys else "<All keys matched successfully>"
+
+    __str__ = __repr__
+
+
+class ModuleState:
+    """What Module has to do with its state as a dictionary."""
+
+    # --- hooks --------------------------------------------------------------------------------------------------------
+
+    def _register_state_dict_hook(self, hook):
+        """Call hook(module, state_dict, prefix, local_metadata) after state_dict; it may give another dictionary."""
+        if getattr(hook, "_from_public_api", False):
+            raise RuntimeError("Cannot register the same function as the state dict post hook that was previously "
+                               "registered via register_state_dict_post_hook")
+        return add_hook(self._state_dict_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook):
+        """Call hook(module, state_dict, prefix, local_metadata) after state_dict; it must give None."""
+        hook._from_public_api = True
+        return add_hook(self._state_dict_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook):
+        """Call hook(module, prefix, keep_vars) before state_dict."""
+        return add_hook(self._state_dict_pre_hooks, hook)
+
+    def _register_load_state_dict_pre_hook(self, hook, with_module=False):
+        return add_hook(self._load_state_dict_pre_hooks, WrappedHook(hook, self if with_module else None))
+
+    def register_load_state_dict_pre_hook(self, hook):
+        """Call hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors) before loading."""
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def register_load_state_dict_post_hook(self, hook):
+        """Call hook(module, incompatible_keys) after loading; it may change the two lists."""
+        return add_hook(self._load_state_dict_post_hooks, hook)
+
+    # --- state that is no tensor --------------------------------------------------------------------------------------
+
+    def get_extra_state(self):
+        """What else belongs into the state_dict; a class that defines it defines set_extra_state too."""
+        raise RuntimeError("Reached a code path in Module.get_extra_state() that should never be called.")
+
+    def set_extra_state(self, state):
+        """Take back what get_extra_state gave."""
+        raise RuntimeError("Reached a code path in Module.set_extra_state() that should never be called.")
+
+    # --- writing ------------------------------------------------------------------------------------------------------
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        for name, value in self._own_state().items():
+            destination[prefix + name] = value if keep_vars else value.detach()
+        if type(self).get_extra_state is not ModuleState.get_extra_state:
+            destination[prefix + EXTRA_STATE] = self.get_extra_state()
+
+    def _own_state(self):
+        """Parameters and persistent buffers of this module alone."""
+        found = dict(self._parameters)
+        found.update((name, buffer) for name, buffer in self._buffers.items()
+                     if name not in self._non_persistent_buffers_set)
+        return {name: value for name, value in found.items() if value is not None}
+
+    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
+        """Parameters and persistent buffers of the module and those below it, by their names."""
+        if args:
+            destination, prefix, keep_vars = _legacy_arguments(args, destination, prefix, keep_vars)
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
+        metadata = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = metadata
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook in self._state_dict_hooks.values():
+            found = hook(self, destination, prefix, metadata)
+            if found is not None:
+                if getattr(hook, "_from_public_api", False):
+                    raise RuntimeError("state_dict post-hook must return None")
+                destination = found
+        return destination
+
+    # --- reading ------------------------------------------------------------------------------------------------------
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+                              error_msgs):
+        """Take the state of this module alone; what goes wrong is put in the three lists."""
+        for hook in self._load_state_dict_pre_hooks.values():
+            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        state = self._own_state()
+        assign = local_metadata.get("assign_to_params_buffers", False)
+        for name, own in state.items():
+            if prefix + name in state_dict:
+                problem = self._load_tensor(name, own, prefix + name, state_dict[prefix + name], assign)
+                if problem is not None:
+                    error_msgs.append(problem)
+            elif strict:
+                missing_keys.append(prefix + name)
+        self._load_extra_state(state_dict, prefix + EXTRA_STATE, strict, missing_keys, unexpected_keys)
+        if strict:
+            unexpected_keys.extend(self._unexpected(state_dict, prefix, state))
+
+    def _load_tensor(self, name, own, key, loaded, assign):
+        """Copy `loaded` into the parameter or buffer `own`, or put it in its place; gives what is wrong with it."""
+        if not isinstance(loaded, TensorBase):
+            return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
+                    f"checkpoint but received {type(loaded)}")
+        if own.dim() == 0 and tuple(loaded.shape) == (1,):        # how scalars were saved before there were any
+            loaded = loaded[0]
+        if loaded.shape != own.shape:
+            return (f"size mismatch for {key}: copying a param with shape {loaded.shape} from checkpoint, the shape in "
+                    f"current model is {own.shape}.")
+        try:
+            with no_grad():
+                if assign:
+                    setattr(self, name, _in_the_place_of(own, loaded))
+                else:
+                    own.copy_(loaded)
+        except Exception as error:      # noqa: BLE001 - all that goes wrong is reported together
+            return (f'While copying the parameter named "{key}", whose dimensions in the model are {own.size()} and '
+                    f"whose dimensions in the checkpoint are {loaded.size()}, an exception occurred : {error.args}.")
+        return None
+
+    def _load_extra_state(self, state_dict, key, strict, missing_keys, unexpected_keys):
+        takes = type(self).set_extra_state is not ModuleState.set_extra_state
+        if takes and key in state_dict:
+            self.set_extra_state(state_dict[key])
+        elif takes and strict:
+            missing_keys.append(key)
+        elif strict and key in state_dict:
+            unexpected_keys.append(key)
+
+    def _unexpected(self, state_dict, prefix, state):
+        """Keys that begin with the prefix and belong to nothing here."""
+        for key in state_dict:
+            if key.startswith(prefix) and key != prefix + EXTRA_STATE:
+                first, *rest = key[len(prefix):].split(".", 1)
+                if first not in (self._modules if rest else state):
+                    yield key
+
+    def load_state_dict(self, state_dict, strict=True, assign=False):
+        """Copy the tensors of a state_dict into this module and those below; with `assign`, take them over."""
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        metadata = getattr(state_dict, "_metadata", None)
+        state_dict = OrderedDict(state_dict)              # hooks may change it
+        if metadata is not None:
+            state_dict._metadata = metadata
+        keys, errors = _IncompatibleKeys([], []), []
+        _load(self, state_dict, "", metadata or {}, assign, keys, errors)
+        if strict:
+            for words, names in (("Unexpected", keys.unexpected_keys), ("Missing", keys.missing_keys)):
+                if names:
+                    quoted = ", ".join(f'"{name}"' for name in names)
+                    errors.insert(0, f"{words} key(s) in state_dict: {quoted}. ")
+        if errors:
+            raise RuntimeError("Error(s) in loading state_dict for {}:\n\t{}".format(
+                type(self).__name__, "\n\t".join(errors)))
+        return keys
+
+
+def _load(module, state_dict, prefix, metadata, assign, keys, errors):
+    """Load `module` and those below it; each sees the part of the state that belongs to it."""
+    local = metadata.get(prefix[:-1], {})
+    if assign:
+        local["assign_to_params_buffers"] = assign
+    module._load_from_state_dict(state_dict, prefix, local, True, keys.missing_keys, keys.unexpected_keys, errors)
+    for name, child in module._modules.items():
+        if child is not None:
+            below = f"{prefix}{name}."
+            part = {key: value for key, value in state_dict.items() if key.startswith(below)}
+            _load(child, part, below, metadata, assign, keys, errors)
+    for hook in module._load_state_dict_post_hooks.values():
+        if hook(module, keys) is not None:
+            raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
+                                 "return new values, if incompatible_keys need to be modified, it should be done "
+                                 "inplace.")
+
+
+def _in_the_place_of(own, loaded):
+    """`loaded` as what `own` is: a parameter replaces a parameter, and keeps requires_grad."""
+    if not isinstance(own, Parameter):
+        return loaded
+    if not isinstance(loaded, Parameter):
+        return Parameter(loaded, requires_grad=own.requires_grad)
+    return loaded.requires_grad_(own.requires_grad)
+
+
+def _legacy_arguments(args, destination, prefix, keep_vars):
+    """destination, prefix and keep_vars, of which the first were given by position."""
+    warnings.warn("Positional args are being deprecated, use kwargs instead. Refer to https://pytorch.org/docs/main/"
+                  "generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.", FutureWarning, stacklevel=3)
+    destination = args[0] if destination is None else destination
+    if len(args) > 1 and prefix == "":
+        prefix = args[1]
+    if len(args) > 2 and keep_vars is False:
+        keep_vars = args[2]
+    return destination, prefix, keep_vars
