@@ -84,7 +84,8 @@ for _module in (_advanced_indexing, _generated, _core_composites, _composites):
     _attach_methods(_module.METHODS)
 
 _LAZY = ("npu", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special", "masked", "testing",
-         "optim")
+         "optim", "serialization")
+_LAZY_NAMES = {"save": "serialization", "load": "serialization"}
 
 
 def is_tensor(obj):
@@ -95,8 +96,10 @@ def is_tensor(obj):
 def __getattr__(name):
     if name in _LAZY:
         return _import_module(f"mindtorch.{name}")
+    if name in _LAZY_NAMES:
+        return getattr(_import_module(f"mindtorch.{_LAZY_NAMES[name]}"), name)
     raise AttributeError(f"module 'mindtorch' has no attribute '{name}'")
 
 
 def __dir__():
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *_LAZY, *_LAZY_NAMES})

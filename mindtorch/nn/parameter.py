@@ -4,6 +4,7 @@ from collections import OrderedDict
 from mindtorch._core.tensor import TensorBase
 from mindtorch._factories import tensor
 from mindtorch._tensor import Tensor
+from mindtorch._utils import _rebuild_parameter, _rebuild_parameter_with_state
 
 __all__ = ["Buffer", "Parameter"]
 
@@ -47,17 +48,6 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if self.__dict__:
             return _rebuild_parameter_with_state, (*parts, self.__dict__)
         return _rebuild_parameter, parts
-
-
-def _rebuild_parameter(data, requires_grad, backward_hooks):
-    """A pickled parameter; hooks of tensors are not pickled, their place is kept for torch's form."""
-    return Parameter(data, requires_grad)
-
-
-def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
-    made = _rebuild_parameter(data, requires_grad, backward_hooks)
-    made.__dict__.update(state)
-    return made
 
 
 class _BufferMeta(type):

@@ -1,0 +1,102 @@
+"""How tensors are put together again from a file. The names are torch's: files of both packages hold them."""
+import mindtorch
+
+
+class StorageType:
+    """The name that a file gives to the dtype of a storage, as `torch.FloatStorage`."""
+
+    __slots__ = ("__name__", "dtype")
+
+    def __init__(self, name, dtype):
+        self.__name__ = name
+        self.dtype = dtype
+
+    def __repr__(self):
+        return f"<class 'torch.{self.__name__}'>"
+
+
+STORAGE_TYPES = {name: StorageType(name, dtype) for name, dtype in (
+    ("FloatStorage", mindtorch.float32), ("DoubleStorage", mindtorch.float64), ("HalfStorage", mindtorch.float16),
+    ("BFloat16Storage", mindtorch.bfloat16), ("ByteStorage", mindtorch.uint8), ("CharStorage", mindtorch.int8),
+    ("ShortStorage", mindtorch.int16), ("IntStorage", mindtorch.int32), ("LongStorage", mindtorch.int64),
+    ("BoolStorage", mindtorch.bool), ("ComplexFloatStorage", mindtorch.complex64),
+    ("ComplexDoubleStorage", mindtorch.complex128))}
+UNTYPED_STORAGE = StorageType("UntypedStorage", mindtorch.uint8)
+
+
+def _check_geometry(count, offset, size, stride):
+    """RuntimeError unless the view lies within `count` elements. In Python's ints: none of it can overflow."""
+    numbers = (offset, *size, *stride)
+    if not all(type(number) is int for number in numbers):
+        raise RuntimeError(f"A tensor's size, stride and storage offset must be ints, got {numbers}")
+    if len(size) != len(stride):
+        raise RuntimeError(f"mismatch in length of strides and shape: {size} and {stride}")
+    if min(numbers) < 0:
+        raise RuntimeError(f"Negative sizes, strides and storage offsets are not supported: size {size}, "
+                           f"stride {stride}, storage offset {offset}")
+    empty = 0 in size
+    needed = offset + (0 if empty else 1 + sum((length - 1) * step for length, step in zip(size, stride, strict=True)))
+    if needed > count:
+        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} require "
+                           f"{needed} elements, which is out of bounds for a storage of {count}")
+    if max(numbers) >= 1 << 62 or (not empty and _product(size) >= 1 << 62):
+        raise RuntimeError(f"Sizes {list(size)}, strides {list(stride)}, storage offset {offset} are too large")
+
+
+def _product(numbers):
+    result = 1
+    for number in numbers:
+        result *= number
+    return result
+
+
+def _rebuild_tensor(storage, storage_offset, size, stride):
+    """A view of `storage`, which is a tensor of one dimension."""
+    if not isinstance(storage, mindtorch.Tensor) or storage.dim() != 1 or storage.stride() != (1,):
+        raise RuntimeError(f"A tensor can be put together from a storage only, not from {type(storage)}")
+    size, stride = tuple(size), tuple(stride)
+    _check_geometry(storage.numel(), storage_offset, size, stride)
+    # Detached: to autograd the tensor is no view of the storage, which nobody else sees as a tensor.
+    return storage.as_strided(size, stride, storage_offset).detach()
+
+
+def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None):
+    """A tensor as files hold it. The only metadata is torch's mark of a conjugate or negated view."""
+    made = _rebuild_tensor(storage, storage_offset, size, stride)
+    marks = {name for name, is_set in (metadata or {}).items() if is_set}
+    if marks - {"conj", "neg"}:
+        raise RuntimeError(f"Tensors marked {sorted(marks)} cannot be loaded")
+    made = made.conj() if "conj" in marks else made
+    made = made.neg() if "neg" in marks else made
+    return made.detach().requires_grad_(bool(requires_grad))
+
+
+def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):
+    """A tensor whose storage has no dtype."""
+    return _rebuild_tensor_v2(storage.view(dtype), storage_offset, size, stride, requires_grad, backward_hooks,
+                              metadata)
+
+
+def _rebuild_parameter(data, requires_grad, backward_hooks):
+    """A Parameter around `data`; hooks are not in files, their place is torch's."""
+    from mindtorch.nn.parameter import Parameter
+    return Parameter(data, bool(requires_grad))
+
+
+def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
+    """A Parameter with attributes of its own."""
+    made = _rebuild_parameter(data, requires_grad, backward_hooks)
+    made.__dict__.update(state)
+    return made
+
+
+def _rebuild_from_type_v2(func, new_type, args, state):
+    """A tensor with attributes of its own."""
+    if func not in (_rebuild_tensor_v2, _rebuild_tensor_v3) or new_type is not mindtorch.Tensor:
+        raise RuntimeError(f"A tensor of {new_type} is not put together by {func}")
+    made = func(*args)
+    made.__dict__.update(state)
+    return made
+
+
+_rebuild_from_type_v2.__module__ = "mindtorch._tensor"      # under that name files hold it

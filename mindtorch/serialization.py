@@ -1,0 +1,370 @@
+"""torch.save and torch.load: torch's zip files, written and read.
+
+1. A file is a zip archive of stored (never compressed) records: `data.pkl`, and the bytes of each storage as
+   `data/<key>`. Record contents begin at multiples of 64 bytes, so that a mapped file can be used as it is.
+2. The pickle names torch's modules, so either package reads the other's files.
+3. With weights_only=True an interpreter of its own reads the pickle (_weights_only_unpickler): nothing is imported,
+   only listed globals are called.
+"""
+import io
+import os
+import pickle
+import pickletools
+import sys
+import types
+from collections import OrderedDict
+from importlib import import_module
+
+import numpy
+
+import mindtorch
+from mindtorch import _checkpoint_archive as archive
+from mindtorch import _weights_only_unpickler as restricted
+from mindtorch._utils import (
+    STORAGE_TYPES,
+    StorageType,
+    _rebuild_from_type_v2,
+    _rebuild_parameter,
+    _rebuild_parameter_with_state,
+    _rebuild_tensor_v2,
+)
+from mindtorch.nn.parameter import Parameter
+
+__all__ = ["add_safe_globals", "clear_safe_globals", "default_restore_location", "get_safe_globals",
+           "get_unsafe_globals_in_checkpoint", "load", "location_tag", "safe_globals", "save"]
+
+DEFAULT_PROTOCOL = 2
+HELP = "Check the documentation of torch.load to learn more about types accepted by default with weights_only."
+UNSAFE = ("Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in "
+          "arbitrary code execution. Do it only if you got the file from a trusted source.")
+_STORAGE_TYPE_OF = {kind.dtype: kind for kind in STORAGE_TYPES.values()}
+
+
+# --- what weights_only may name ---------------------------------------------------------------------------------------
+
+def add_safe_globals(safe_globals):
+    """Classes and functions (or pairs of one and its full name) that files may name with weights_only=True."""
+    restricted.user_globals.extend(entry for entry in safe_globals if entry not in restricted.user_globals)
+
+
+def get_safe_globals():
+    """The list that add_safe_globals has built."""
+    return list(restricted.user_globals)
+
+
+def clear_safe_globals():
+    """Empties that list."""
+    restricted.user_globals.clear()
+
+
+class safe_globals:
+    """Context manager: those globals are allowed within it, besides the list of add_safe_globals."""
+
+    def __init__(self, safe_globals):
+        self.globals = safe_globals
+
+    def __enter__(self):
+        self.before = get_safe_globals()
+        add_safe_globals(self.globals)
+
+    def __exit__(self, *_):
+        restricted.user_globals[:] = self.before
+
+
+def get_unsafe_globals_in_checkpoint(f):
+    """Full names of the globals in a file that weights_only=True would refuse."""
+    with _opened(f, "rb") as file:
+        data = archive.Reader(file).read("data.pkl").tobytes()
+    found, strings = [], []
+    try:
+        for code, argument, _ in pickletools.genops(data):
+            if code.name == "GLOBAL":
+                found.append(".".join(restricted.plain_name(*argument.split(" ", 1))))
+            elif code.name == "STACK_GLOBAL":
+                found.append(".".join(strings[-2:]))
+            elif isinstance(argument, str):
+                strings.append(argument)
+    except ValueError as error:
+        raise pickle.UnpicklingError(f"the pickle is malformed: {error}") from error
+    allowed = {**restricted.default_globals(), **restricted.listed_globals()}
+    return list(dict.fromkeys(name for name in found if name not in allowed))
+
+
+# --- saving -----------------------------------------------------------------------------------------------------------
+
+class _StorageReference:
+    """Stands in a pickle for the bytes of a record."""
+
+    def __init__(self, kind, key, location, count):
+        self.id = ("storage", kind, key, location, count)
+
+
+class _TorchNames:
+    """Mixed into a Python Pickler: writes tensors as torch does, and mindtorch's globals under torch's names."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.storages = {}          # identity -> (storage's reference, tensor of all its elements)
+
+    def persistent_id(self, obj):
+        return obj.id if type(obj) is _StorageReference else None
+
+    def reducer_override(self, obj):
+        if isinstance(obj, mindtorch.Tensor):
+            return self.reduce_tensor(obj)
+        if isinstance(obj, (type, types.FunctionType)):
+            return obj.__qualname__
+        if isinstance(obj, StorageType):
+            return obj.__name__
+        return NotImplemented
+
+    def save_global(self, obj, name=None):
+        name = name or obj.__qualname__
+        module = getattr(obj, "__module__", None) or pickle.whichmodule(obj, name)
+        if module.partition(".")[0] != "mindtorch":
+            super().save_global(obj, name)
+            return
+        is_public = isinstance(obj, StorageType) or getattr(mindtorch, name, None) is obj
+        module = "torch" if is_public else restricted.full_name(module, name)[:-len(name) - 1]
+        self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
+        self.memoize(obj)
+
+    def reduce_tensor(self, tensor):
+        if _is_parameter(tensor):
+            args = (tensor.data, tensor.requires_grad, OrderedDict())
+            state = vars(tensor)
+            return (_rebuild_parameter_with_state, (*args, state)) if state else (_rebuild_parameter, args)
+        args = (self.reference(tensor), tensor.storage_offset(), tuple(tensor.size()), tensor.stride(),
+                tensor.requires_grad, OrderedDict())
+        if vars(tensor):
+            return _rebuild_from_type_v2, (_rebuild_tensor_v2, mindtorch.Tensor, args, vars(tensor))
+        return _rebuild_tensor_v2, args
+
+    def reference(self, tensor):
+        """The reference to the tensor's storage; one record serves all tensors that share it."""
+        identity = tensor.untyped_storage()._cdata
+        if identity not in self.storages:
+            count = tensor.untyped_storage().nbytes() // tensor.itemsize
+            everything = tensor.detach().as_strided((count,), (1,), 0)
+            reference = _StorageReference(_STORAGE_TYPE_OF[tensor.dtype], str(len(self.storages)),
+                                          location_tag(tensor), count)
+            self.storages[identity] = reference, everything
+        reference, everything = self.storages[identity]
+        if everything.dtype != tensor.dtype:
+            raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
+        return reference
+
+
+def _is_parameter(tensor):
+    return type(tensor) is not mindtorch.Tensor and isinstance(tensor, Parameter)
+
+
+def location_tag(storage):
+    """How a file names the device of a storage or tensor: "cpu" or "npu:0"."""
+    return str(storage.device)
+
+
+def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_new_zipfile_serialization=True,
+         _disable_byteorder_record=False):
+    """Writes `obj` with its tensors to a path or file object, so that torch.load of either package reads it.
+
+    Tensors that share a storage still share it when they are loaded. RuntimeError for tensors that see one storage as
+    different dtypes.
+    """
+    if not _use_new_zipfile_serialization:
+        raise ValueError("torch.save writes the zip format only: the older one is not written by mindtorch")
+    buffer = io.BytesIO()
+    # The C Pickler looks globals up in their modules: it cannot write the names of a package that is not there.
+    base = getattr(pickle_module, "_Pickler", pickle_module.Pickler)
+    pickler = type("TorchPickler", (_TorchNames, base), {})(buffer, protocol=pickle_protocol)
+    pickler.dump(obj)
+    with _opened(f, "wb") as file:
+        name = os.path.splitext(os.path.basename(os.fspath(f)))[0] if _is_path(f) else ""
+        writer = archive.Writer(file, name or "archive")
+        writer.write("data.pkl", buffer.getbuffer())
+        writer.write(".format_version", b"1")
+        writer.write(".storage_alignment", str(archive.ALIGNMENT).encode())
+        if not _disable_byteorder_record:
+            writer.write("byteorder", sys.byteorder.encode())
+        for reference, everything in pickler.storages.values():
+            writer.write(f"data/{reference.id[2]}", everything.cpu().view(mindtorch.uint8).numpy())
+        writer.close()
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+def _is_path(f):
+    return isinstance(f, (str, os.PathLike))
+
+
+class _Borrowed:
+    """A file of the caller, which stays open."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def __enter__(self):
+        return self.file
+
+    def __exit__(self, *_):
+        pass
+
+
+def _opened(f, mode):
+    if _is_path(f):
+        parent = os.path.dirname(os.fspath(f))
+        if mode == "wb" and parent and not os.path.isdir(parent):
+            raise RuntimeError(f"Parent directory {parent} does not exist.")
+        return open(f, mode)
+    if mode == "wb" and not hasattr(f, "write"):
+        raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
+    for name in ("seek", "tell", "read") if mode == "rb" else ():
+        if not hasattr(f, name):
+            raise AttributeError(f"'{type(f).__name__}' object has no attribute '{name}'. You can only torch.load "
+                                 "from a file that is seekable. Please pre-load the data into a buffer like "
+                                 "io.BytesIO and try to load from it instead.")
+    return _Borrowed(f)
+
+
+# --- loading ----------------------------------------------------------------------------------------------------------
+
+def default_restore_location(storage, location):
+    """The tensor of a storage's bytes on the device that `location` names."""
+    kind, _, index = location.partition(":")
+    if kind == "cpu":
+        return storage
+    if kind == "npu" and (index.isdecimal() or not index):
+        count = mindtorch.npu.device_count()
+        if int(index or 0) >= count:
+            raise RuntimeError(f"Attempting to deserialize object on NPU device {index or 0} but "
+                               f"torch.npu.device_count() is {count}. Please use torch.load with map_location to map "
+                               "your storages to an existing device.")
+        return storage.to(location)
+    raise RuntimeError(f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with "
+                       f"{location}). Please use torch.load with map_location, such as torch.device('cpu'), to map "
+                       "your storages to a device of this machine.")
+
+
+def _restorer(map_location):
+    """The function (bytes on the CPU, location in the file) -> bytes where the caller wants them."""
+    if map_location is None:
+        return default_restore_location
+    if isinstance(map_location, dict):
+        return lambda storage, location: default_restore_location(storage, map_location.get(location, location))
+    if isinstance(map_location, (str, mindtorch.device)):
+        return lambda storage, location: default_restore_location(storage, str(map_location))
+    if not callable(map_location):
+        raise TypeError(f"map_location is a device, a string, a dict or a function, not {type(map_location)}")
+
+    def restore(storage, location):
+        moved = map_location(storage, location)
+        return default_restore_location(storage, location) if moved is None else moved
+    return restore
+
+
+class _Storages:
+    """The storages of one file: `load` answers the persistent ids of its pickle."""
+
+    def __init__(self, reader, map_location):
+        self.reader = reader
+        self.restore = _restorer(map_location)
+        self.loaded = {}            # key -> tensor of bytes
+        self.swapped = self._is_other_byteorder()
+
+    def _is_other_byteorder(self):
+        if "byteorder" not in self.reader:
+            return False
+        order = self.reader.read("byteorder").tobytes()
+        if order not in (b"little", b"big"):
+            raise ValueError(f"Unknown endianness type: {order!r}")
+        return order.decode() != sys.byteorder
+
+    def load(self, saved_id):
+        """The tensor of one dimension that holds the elements of a storage."""
+        if not isinstance(saved_id, tuple) or len(saved_id) != 5 or saved_id[0] != "storage":
+            raise pickle.UnpicklingError(f"Unknown typename for persistent_load, expected 'storage': {saved_id!r:.200}")
+        _, kind, key, location, count = saved_id
+        if not isinstance(kind, StorageType) or not isinstance(key, str) or not isinstance(location, str):
+            raise pickle.UnpicklingError(f"a storage is described by {saved_id!r:.200}")
+        nbytes = count * kind.dtype.itemsize if type(count) is int and count >= 0 else -1
+        if key not in self.loaded:
+            self.loaded[key] = self._read(key, kind, location)
+        storage = self.loaded[key]
+        if not 0 <= nbytes <= storage.numel():
+            raise RuntimeError(f"storage {key} has {storage.numel()} bytes in the file, but the pickle says {count} "
+                               f"elements of {kind.dtype}")
+        return storage.as_strided((nbytes,), (1,), 0).view(kind.dtype)
+
+    def _read(self, key, kind, location):
+        record = f"data/{key}"
+        data = self.reader.read(record) if self.reader.mapped is None else self.reader.map(record)
+        unit = kind.dtype.itemsize // 2 if kind.dtype.is_complex else kind.dtype.itemsize
+        if self.swapped and unit > 1:
+            data = data[:len(data) // unit * unit].view(f"u{unit}").byteswap().view(numpy.uint8)
+        return self.restore(mindtorch.from_numpy(data), location)
+
+
+class _TrustingUnpickler(pickle.Unpickler):
+    """Python's Unpickler, for files that the caller trusts: torch's names lead to mindtorch's."""
+
+    def __init__(self, file, persistent_load, **options):
+        super().__init__(file, **options)
+        self.load_storage = persistent_load
+
+    def persistent_load(self, saved_id):
+        return self.load_storage(saved_id)
+
+    def find_class(self, module, name):
+        known = restricted.default_globals().get(restricted.full_name(module, name))
+        if known is not None and module.partition(".")[0] in ("torch", "mindtorch"):
+            return known
+        if module.partition(".")[0] != "torch":
+            return super().find_class(module, name)
+        found = import_module("mindtorch" + module[len("torch"):])
+        for part in name.split("."):
+            found = getattr(found, part)
+        return found
+
+
+def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
+    """What torch.save of either package wrote, from a path or a seekable file object.
+
+    Storages go to the devices that they were saved from unless `map_location` says otherwise. weights_only (default
+    True) loads tensors, containers and what add_safe_globals lists, and runs nothing; False unpickles all, for files
+    that you trust. mmap=True maps the file instead of reading it: changes stay in memory.
+    """
+    weights_only = pickle_module is None if weights_only is None else weights_only
+    if weights_only and pickle_module is not None:
+        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
+    if mmap and not _is_path(f):
+        raise ValueError("f must be a file path in order to use the mmap argument")
+    with _opened(f, "rb") as file:
+        _require_zip(file)
+        reader = archive.Reader(file, numpy.memmap(f, numpy.uint8, "c") if mmap else None)
+        storages = _Storages(reader, map_location)
+        data = reader.read("data.pkl").tobytes()
+        if weights_only:
+            return _load_weights(data, storages)
+        unpickler_class = _TrustingUnpickler
+        if pickle_module is not None:
+            unpickler_class = type("TorchUnpickler", (_TrustingUnpickler, pickle_module.Unpickler), {})
+        return unpickler_class(io.BytesIO(data), storages.load, **pickle_load_args).load()
+
+
+def _require_zip(file):
+    start = file.tell()
+    head = file.read(4)
+    file.seek(start)
+    if not head:
+        raise EOFError("Ran out of input")
+    if head != b"PK\x03\x04":
+        raise RuntimeError("The file is no zip archive of torch.save. mindtorch does not read the formats that torch "
+                           "wrote before release 1.6; torch converts such a file: torch.save(torch.load(path), path).")
+
+
+def _load_weights(data, storages):
+    try:
+        return restricted.Unpickler(data, storages.load).load()
+    except pickle.UnpicklingError as error:
+        raise pickle.UnpicklingError(f"Weights only load failed. {UNSAFE}\n\nWeightsUnpickler error: {error}\n\n"
+                                     f"{HELP}") from error
