@@ -1,10 +1,9 @@
 """torch.nn.Module, Parameter and Buffer: every scenario runs in torch and here, and must tell the same story."""
 import copy
 import pickle
-import warnings
 
 import pytest
-import torch
+from same_story import check
 
 import mindtorch
 
@@ -46,34 +45,6 @@ def net(t, device="cpu"):
             return self.second(self.first(x) * 2)
 
     return Net().to(device)
-
-
-def shown(value):
-    """A value in a form that is the same in both libraries."""
-    if isinstance(value, (torch.Tensor, mindtorch.Tensor)):
-        return str(value.dtype), value.requires_grad, value.detach().cpu().tolist()
-    if isinstance(value, (list, tuple)):
-        return [shown(item) for item in value]
-    if isinstance(value, dict):
-        return {key: shown(item) for key, item in value.items()}
-    return value
-
-
-def told(scenario, t, device):
-    """What the scenario gives, or the exception it raises; and the warnings on the way."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            result = shown(scenario(t, device))
-        except Exception as error:      # noqa: BLE001 - whatever torch raises is compared
-            result = type(error).__name__, str(error)
-    return result, [(w.category.__name__, str(w.message).split(" Please file an issue")[0]) for w in caught]
-
-
-def check(scenario, device):
-    """The same story on both sides."""
-    expected = told(scenario, torch, "cpu")
-    assert told(scenario, mindtorch, device) == expected
 
 
 # --- what a module registers -----------------------------------------------------------------------------------------

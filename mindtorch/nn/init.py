@@ -1,0 +1,221 @@
+"""torch.nn.init: values that parameters begin with. All of it works in place and is not recorded."""
+import functools
+import math
+import warnings
+
+import mindtorch
+from mindtorch.autograd.grad_mode import no_grad
+
+GAINS = {"sigmoid": 1, "tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4, "linear": 1,
+         **{f"conv{transposed}{dims}d": 1 for transposed in ("", "_transpose") for dims in (1, 2, 3)}}
+
+
+def calculate_gain(nonlinearity, param=None):
+    """By what the standard deviation is multiplied in front of a nonlinearity."""
+    if nonlinearity in GAINS:
+        return GAINS[nonlinearity]
+    if nonlinearity != "leaky_relu":
+        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    if param is None:
+        param = 0.01
+    if isinstance(param, bool) or not isinstance(param, (int, float)):
+        raise ValueError(f"negative_slope {param} not a valid number")
+    return math.sqrt(2 / (1 + param ** 2))
+
+
+# --- one distribution, one value -------------------------------------------------------------------------------------
+
+@no_grad()
+def uniform_(tensor, a=0.0, b=1.0, generator=None):
+    """Uniformly distributed between a and b."""
+    return tensor.uniform_(a, b, generator=generator)
+
+
+@no_grad()
+def normal_(tensor, mean=0.0, std=1.0, generator=None):
+    """Normally distributed."""
+    return tensor.normal_(mean, std, generator=generator)
+
+
+@no_grad()
+def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
+    """Normally distributed, but between a and b: numbers are drawn until they are."""
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
+                      "incorrect.", stacklevel=3)
+
+    def below(x):
+        return (1 + math.erf((x - mean) / std / math.sqrt(2))) / 2
+
+    draw = _normal_draws if below(b) - below(a) > 0.3 else _uniform_draws
+    result, refused = draw(tensor, mean, std, a, b, generator)
+    while refused.any():
+        others, again = draw(tensor, mean, std, a, b, generator)
+        result = mindtorch.where(refused, others, result)
+        refused = refused & again
+    return tensor.copy_(result)
+
+
+def _normal_draws(tensor, mean, std, a, b, generator):
+    """Normally distributed numbers, and which of them lie outside."""
+    low, high = (tensor.new_tensor(bound, device="cpu").item() for bound in (a, b))
+    drawn = mindtorch.empty_like(tensor).normal_(mean, std, generator=generator)
+    return drawn, (drawn < low) | (drawn > high)
+
+
+def _uniform_draws(tensor, mean, std, a, b, generator):
+    """Uniformly distributed numbers, and which of them the density refuses; serves bounds far from the mean."""
+    peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+    drawn = mindtorch.empty_like(tensor).uniform_(a, b, generator=generator)
+    density = drawn.sub(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
+    return drawn, mindtorch.empty_like(tensor).uniform_(generator=generator).log_().gt(density)
+
+
+@no_grad()
+def constant_(tensor, val):
+    """One value everywhere."""
+    return tensor.fill_(val)
+
+
+def ones_(tensor):
+    """Ones."""
+    return constant_(tensor, 1.0)
+
+
+@no_grad()
+def zeros_(tensor):
+    """Zeros."""
+    return tensor.zero_()
+
+
+@no_grad()
+def eye_(tensor):
+    """The identity matrix."""
+    _require_matrix(tensor)
+    return tensor.copy_(mindtorch.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
+
+
+@no_grad()
+def dirac_(tensor, groups=1):
+    """The weight of a convolution that gives its input channels unchanged, as many as there are of both."""
+    if tensor.dim() not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    outputs, inputs, *kernel = tensor.shape
+    if outputs % groups != 0:
+        raise ValueError("dim 0 must be divisible by groups")
+    tensor.zero_()
+    count = min(outputs // groups, inputs)
+    if count:
+        rows = [group * (outputs // groups) + channel for group in range(groups) for channel in range(count)]
+        tensor[(rows, list(range(count)) * groups, *(size // 2 for size in kernel))] = 1
+    return tensor
+
+
+# --- scaled by the size of a layer -----------------------------------------------------------------------------------
+
+def _calculate_fan_in_and_fan_out(tensor):
+    if tensor.dim() < 2:
+        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    outputs, inputs, *kernel = tensor.shape
+    return inputs * math.prod(kernel), outputs * math.prod(kernel)
+
+
+def _calculate_correct_fan(tensor, mode):
+    modes = ["fan_in", "fan_out"]
+    if mode.lower() not in modes:
+        raise ValueError(f"Mode {mode.lower()} not supported, please use one of {modes}")
+    return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
+
+
+def xavier_uniform_(tensor, gain=1.0, generator=None):
+    """Uniform, with the variance that Glorot and Bengio give for the mean of inputs and outputs."""
+    bound = math.sqrt(3) * (gain * math.sqrt(2 / sum(_calculate_fan_in_and_fan_out(tensor))))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor, gain=1.0, generator=None):
+    """Normal, with the variance that Glorot and Bengio give for the mean of inputs and outputs."""
+    return normal_(tensor, 0.0, gain * math.sqrt(2 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
+
+
+def _kaiming_std(tensor, a, mode, nonlinearity):
+    """The standard deviation of He and others; None where there is nothing to fill."""
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        return None
+    fan = _calculate_correct_fan(tensor, mode)
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+
+
+def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+    """Uniform, with the variance of He and others for layers before a rectifier of negative slope a."""
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    return tensor if std is None else uniform_(tensor, -math.sqrt(3) * std, math.sqrt(3) * std, generator)
+
+
+def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+    """Normal, with the variance of He and others for layers before a rectifier of negative slope a."""
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    return tensor if std is None else normal_(tensor, 0, std, generator)
+
+
+# --- matrices --------------------------------------------------------------------------------------------------------
+
+def _require_matrix(tensor):
+    if tensor.dim() != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+
+
+@no_grad()
+def orthogonal_(tensor, gain=1, generator=None):
+    """A (semi-)orthogonal matrix, in a tensor of more dimensions its first one by the others."""
+    if tensor.dim() < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if tensor.numel() == 0:
+        return tensor
+    rows = tensor.shape[0]
+    flat = tensor.new_empty((rows, tensor.numel() // rows)).normal_(0, 1, generator=generator)
+    wide = flat.shape[0] < flat.shape[1]
+    q, r = mindtorch.linalg.qr(flat.t() if wide else flat)
+    q = q * mindtorch.diag(r, 0).sign()          # uniform over orthogonal matrices (arXiv:math-ph/0609050)
+    tensor.copy_((q.t() if wide else q).reshape(tensor.shape))
+    return tensor.mul_(gain)
+
+
+@no_grad()
+def sparse_(tensor, sparsity, std=0.01, generator=None):
+    """Normal, with a share of zeros in each column."""
+    _require_matrix(tensor)
+    rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
+    tensor.normal_(0, std, generator=generator)
+    for column in range(columns):
+        tensor[mindtorch.randperm(rows)[:zeros].to(tensor.device), column] = 0
+    return tensor
+
+
+# --- names without the underscore ------------------------------------------------------------------------------------
+
+def _deprecated(function):
+    name = function.__name__
+    old = name[:-1]
+
+    @functools.wraps(function)
+    def warned(*args, **kwargs):
+        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{name}`.", FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    warned.__name__ = warned.__qualname__ = old
+    return warned
+
+
+uniform, normal, constant, eye, dirac = map(_deprecated, (uniform_, normal_, constant_, eye_, dirac_))
+xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)
+kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kaiming_normal_)
+orthogonal, sparse = _deprecated(orthogonal_), _deprecated(sparse_)
+
+__all__ = [
+    "calculate_gain", "constant", "constant_", "dirac", "dirac_", "eye", "eye_", "kaiming_normal", "kaiming_normal_",
+    "kaiming_uniform", "kaiming_uniform_", "normal", "normal_", "ones_", "orthogonal", "orthogonal_", "sparse",
+    "sparse_", "trunc_normal_", "uniform", "uniform_", "xavier_normal", "xavier_normal_", "xavier_uniform",
+    "xavier_uniform_", "zeros_"]

@@ -1,0 +1,423 @@
+"""Modules that hold modules or parameters, in the manner of lists and dictionaries."""
+import operator
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from itertools import chain, groupby
+
+from mindtorch._core.tensor import TensorBase
+from mindtorch._type_info import typename
+from mindtorch.nn.modules.module import Module
+from mindtorch.nn.parameter import Parameter
+
+__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
+
+class _NumberedNames(Module):
+    """A container whose members have numbers for names: they are no attributes that `dir` should show."""
+
+    def __dir__(self):
+        return [name for name in super().__dir__() if not name.isdigit()]
+
+    def _place(self, index):
+        """`index` counted from the front."""
+        index = operator.index(index)
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} is out of range")
+        return index % len(self)
+
+
+class _ModuleSequence(_NumberedNames):
+    """What Sequential and ModuleList have in common."""
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return self._sliced(list(self._modules.items())[index])
+        return list(self._modules.values())[self._place(index)]
+
+    def __setitem__(self, index, module):
+        setattr(self, list(self._modules)[self._place(index)], module)
+
+    def __delitem__(self, index):
+        names = list(self._modules)
+        for name in names[index] if isinstance(index, slice) else [names[self._place(index)]]:
+            delattr(self, name)
+        self._modules = {str(place): module for place, module in enumerate(self)}
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules.values())
+
+    def append(self, module):
+        """Add a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def pop(self, key):
+        """Take out the module at an index, or those of a slice."""
+        taken = self[key]
+        del self[key]
+        return taken
+
+    def _insert(self, index, module):
+        for place in range(len(self), index, -1):
+            self._modules[str(place)] = self._modules[str(place - 1)]
+        self._modules[str(index)] = module
+
+
+class Sequential(_ModuleSequence):
+    """Modules that are called one after the other, each with the result of the one before."""
+
+    def __init__(self, *args):
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            named = args[0].items()
+        else:
+            named = ((str(place), module) for place, module in enumerate(args))
+        for name, module in named:
+            self.add_module(name, module)
+
+    def forward(self, input):
+        """Pass the input through all modules."""
+        for module in self:
+            input = module(input)
+        return input
+
+    def _sliced(self, items):
+        return type(self)(OrderedDict(items))
+
+    def __add__(self, other):
+        _require_sequential(other)
+        return Sequential(*self, *other)
+
+    def __iadd__(self, other):
+        _require_sequential(other)
+        return self.extend(list(other))
+
+    def __mul__(self, other):
+        self._require_factor(other)
+        return Sequential(*list(self) * other)
+
+    __rmul__ = __mul__
+
+    def __imul__(self, other):
+        self._require_factor(other)
+        return self.extend(list(self) * (other - 1))
+
+    def _require_factor(self, other):
+        if not isinstance(other, int):
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
+        if other <= 0:
+            raise ValueError(f"Non-positive multiplication factor {other} for {type(self)}")
+
+    def insert(self, index, module):
+        """Put a module before the one at `index`."""
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}")
+        if not -len(self) <= index <= len(self):
+            raise IndexError(f"Index out of range: {index}")
+        self._insert(index + len(self) if index < 0 else index, module)
+        return self
+
+    def extend(self, sequential):
+        """Add modules at the end."""
+        for module in sequential:
+            self.append(module)
+        return self
+
+
+def _require_sequential(other):
+    if not isinstance(other, Sequential):
+        raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
+
+
+class ModuleList(_ModuleSequence):
+    """A list of modules."""
+
+    def __init__(self, modules=None):
+        super().__init__()
+        if modules is not None:
+            self += modules
+
+    def _sliced(self, items):
+        return type(self)([module for _, module in items])
+
+    def __iadd__(self, modules):
+        return self.extend(modules)
+
+    def __add__(self, other):
+        return ModuleList(chain(self, other))
+
+    def insert(self, index, module):
+        """Put a module before the one at `index`."""
+        if index < 0:
+            raise KeyError(str(index))
+        self._insert(index, module)
+
+    def extend(self, modules):
+        """Add modules at the end."""
+        if not isinstance(modules, Iterable):
+            raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def __repr__(self):
+        lines, first = [], 0
+        for text, alike in groupby(map(repr, self)):
+            count = len(list(alike))
+            place = f"({first}): " if count == 1 else f"({first}-{first + count - 1}): {count} x "
+            lines.append("\n  " + (place + text).replace("\n", "\n  "))
+            first += count
+        return f"{self._get_name()}({''.join(lines)}\n)" if lines else f"{self._get_name()}()"
+
+
+def _pairs(what, caller, given, sort=False):
+    """The (key, value) pairs of a mapping, or of a sequence of pairs; `what` and `caller` are for messages."""
+    if not isinstance(given, Iterable):
+        raise TypeError(f"{caller}.update should be called with an iterable of key/value pairs, but got "
+                        f"{type(given).__name__}")
+    if isinstance(given, (Mapping, ModuleDict, ParameterDict)):
+        plain = sort and not isinstance(given, (OrderedDict, ParameterDict))
+        yield from sorted(given.items()) if plain else list(given.items())
+        return
+    for number, pair in enumerate(given):
+        if not isinstance(pair, Iterable):
+            raise TypeError(f"{what} update sequence element #{number} should be Iterable; is{type(pair).__name__}")
+        if len(pair) != 2:
+            raise ValueError(f"{what} update sequence element #{number} has length {len(pair)}; 2 is required")
+        yield pair[0], pair[1]
+
+
+class ModuleDict(Module):
+    """A dictionary of modules; it keeps the order of insertion."""
+
+    def __init__(self, modules=None):
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key):
+        return self._modules[key]
+
+    def __setitem__(self, key, module):
+        self.add_module(key, module)
+
+    def __delitem__(self, key):
+        del self._modules[key]
+
+    def __len__(self):
+        return len(self._modules)
+
+    def __iter__(self):
+        return iter(self._modules)
+
+    def __contains__(self, key):
+        return key in self._modules
+
+    def clear(self):
+        """Take out all modules."""
+        self._modules.clear()
+
+    def pop(self, key):
+        """Take out the module of a key."""
+        return self._modules.pop(key)
+
+    def keys(self):
+        """The keys."""
+        return self._modules.keys()
+
+    def items(self):
+        """The pairs (key, module)."""
+        return self._modules.items()
+
+    def values(self):
+        """The modules."""
+        return self._modules.values()
+
+    def update(self, modules):
+        """Add or replace modules, from a mapping or from pairs."""
+        for key, module in _pairs("ModuleDict", "ModuleDict", modules):
+            self[key] = module
+
+
+def _as_parameter(value):
+    """A tensor becomes a parameter when a container takes it; other objects stay what they are."""
+    return Parameter(value) if isinstance(value, TensorBase) and not isinstance(value, Parameter) else value
+
+
+def _described(entries, kind):
+    """One line for each entry of a container of parameters; `kind` says what a tensor's elements are."""
+    lines = []
+    for name, value in entries:
+        if isinstance(value, TensorBase):
+            noun = "Parameter" if isinstance(value, Parameter) else "Tensor"
+            size = "x".join(map(str, value.shape))
+            place = f" ({value.device})" if value.is_npu else ""
+            lines.append(f"  ({name}): {noun} containing: [{kind(value)} of size {size}{place}]")
+        else:
+            lines.append(f"  ({name}): Object of type: {type(value).__name__}")
+    return "\n".join(lines)
+
+
+class ParameterList(_NumberedNames):
+    """A list of parameters; it may hold other objects too."""
+
+    def __init__(self, values=None):
+        super().__init__()
+        self._size = 0
+        if values is not None:
+            self += values
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return type(self)([self[place] for place in range(len(self))[index]])
+        return getattr(self, str(self._place(index)))
+
+    def __setitem__(self, index, param):
+        setattr(self, str(self._place(index)), _as_parameter(param))
+
+    def __len__(self):
+        return self._size
+
+    def __iter__(self):
+        return iter([self[place] for place in range(len(self))])
+
+    def __iadd__(self, parameters):
+        return self.extend(parameters)
+
+    def append(self, value):
+        """Add a parameter at the end."""
+        setattr(self, str(self._size), _as_parameter(value))
+        self._size += 1
+        return self
+
+    def extend(self, values):
+        """Add parameters at the end."""
+        if not isinstance(values, Iterable) or isinstance(values, TensorBase):
+            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
+        for value in list(values):
+            self.append(value)
+        return self
+
+    def extra_repr(self):
+        """A line for each entry."""
+        return _described(enumerate(self), operator.attrgetter("dtype"))
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError("ParameterList should not be called.")
+
+
+class ParameterDict(Module):
+    """A dictionary of parameters; it may hold other objects too."""
+
+    def __init__(self, parameters=None):
+        super().__init__()
+        self._keys = {}
+        if parameters is not None:
+            self.update(parameters)
+
+    @staticmethod
+    def _key_to_attr(key):
+        if not isinstance(key, str):
+            raise TypeError("Index given to ParameterDict cannot be used as a key as it is not a string (type is "
+                            f"'{type(key).__name__}'). Open an issue on github if you need non-string keys.")
+        return key
+
+    def __getitem__(self, key):
+        return getattr(self, self._key_to_attr(key))
+
+    def __setitem__(self, key, value):
+        setattr(self, self._key_to_attr(key), _as_parameter(value))
+        self._keys[key] = None
+
+    def __delitem__(self, key):
+        del self._keys[key]
+        delattr(self, self._key_to_attr(key))
+
+    def __len__(self):
+        return len(self._keys)
+
+    def __iter__(self):
+        return iter(self._keys)
+
+    def __reversed__(self):
+        return reversed(list(self._keys))
+
+    def __contains__(self, key):
+        return key in self._keys
+
+    def copy(self):
+        """A new dictionary with the same entries."""
+        return ParameterDict(OrderedDict(self.items()))
+
+    def setdefault(self, key, default=None):
+        """The entry of a key, which becomes `default` where there is none."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def clear(self):
+        """Take out all entries."""
+        for key in list(self._keys):
+            del self[key]
+
+    def pop(self, key):
+        """Take out the entry of a key."""
+        taken = self[key]
+        del self[key]
+        return taken
+
+    def popitem(self):
+        """Take out the entry that came last, with its key."""
+        if not self._keys:
+            raise KeyError("popitem(): dictionary is empty")
+        key = next(reversed(self._keys))
+        return key, self.pop(key)
+
+    def get(self, key, default=None):
+        """The entry of a key, or `default`."""
+        return self[key] if key in self else default       # noqa: SIM401 - this is get
+
+    def fromkeys(self, keys, default=None):
+        """A new dictionary with `default` for every key."""
+        return ParameterDict([(key, default) for key in keys])
+
+    def keys(self):
+        """The keys."""
+        return self._keys.keys()
+
+    def items(self):
+        """The pairs (key, entry)."""
+        return ((key, self[key]) for key in self._keys)
+
+    def values(self):
+        """The entries."""
+        return (self[key] for key in self._keys)
+
+    def update(self, parameters):
+        """Add or replace entries, from a mapping (a plain one in the order of its keys) or from pairs."""
+        for key, value in _pairs("ParameterDict", "ParametersDict", parameters, sort=True):
+            self[key] = value
+
+    def extra_repr(self):
+        """A line for each entry."""
+        return _described(self.items(), typename)
+
+    def __call__(self, input):
+        raise RuntimeError("ParameterDict should not be called.")
+
+    def __or__(self, other):
+        merged = self.copy()
+        merged.update(other)
+        return merged
+
+    def __ror__(self, other):
+        merged = other.copy()
+        merged.update(self)
+        return merged
+
+    def __ior__(self, other):
+        self.update(other)
+        return self

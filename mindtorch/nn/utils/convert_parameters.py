@@ -1,0 +1,30 @@
+"""Parameters as one vector, and back."""
+import mindtorch
+from mindtorch._core.tensor import TensorBase
+from mindtorch._type_info import typename
+
+__all__ = ["parameters_to_vector", "vector_to_parameters"]
+
+
+def _on_one_device(parameters):
+    """The parameters as a list; they must be on one device."""
+    parameters = list(parameters)
+    if len({parameter.device for parameter in parameters}) > 1:
+        raise TypeError("Found two parameters on different devices, this is currently not supported.")
+    return parameters
+
+
+def parameters_to_vector(parameters):
+    """All elements, one parameter after the other."""
+    return mindtorch.cat([parameter.view(-1) for parameter in _on_one_device(parameters)])
+
+
+def vector_to_parameters(vec, parameters):
+    """Make each parameter a view of its part of the vector."""
+    if not isinstance(vec, TensorBase):
+        raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
+    begin = 0
+    for parameter in _on_one_device(parameters):
+        end = begin + parameter.numel()
+        parameter.data = vec[begin:end].view_as(parameter).data
+        begin = end

@@ -1,0 +1,34 @@
+"""A scenario is told twice, by torch and by mindtorch: results, exceptions and warnings are compared."""
+import warnings
+
+import torch
+
+import mindtorch
+
+
+def shown(value):
+    """A value in a form that is the same in both libraries."""
+    if isinstance(value, (torch.Tensor, mindtorch.Tensor)):
+        return str(value.dtype), value.requires_grad, value.detach().cpu().tolist()
+    if isinstance(value, (list, tuple)):
+        return [shown(item) for item in value]
+    if isinstance(value, dict):
+        return {key: shown(item) for key, item in value.items()}
+    return value
+
+
+def told(scenario, t, device):
+    """What the scenario gives, or the exception it raises; and the warnings on the way."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = shown(scenario(t, device))
+        except Exception as error:      # noqa: BLE001 - whatever torch raises is compared
+            result = type(error).__name__, str(error).replace("mindtorch.", "torch.")
+    return result, [(w.category.__name__, str(w.message).split(" Please file an issue")[0]) for w in caught]
+
+
+def check(scenario, device):
+    """The same story on both sides."""
+    expected, found = told(scenario, torch, "cpu"), told(scenario, mindtorch, device)
+    assert found == expected, f"\nmindtorch: {found}\ntorch:     {expected}"
