@@ -1,11 +1,11 @@
 """class Tensor: TensorBase with its methods. What needs speed is in Cython; here are names and the cold methods."""
-import warnings
+import copy
+from collections import OrderedDict
 
 import numpy
 
 from mindtorch import _backend, autograd
 from mindtorch._core import attributes, gradient_attributes, moves, tensor, values, view_functions
-from mindtorch._core import device as device_module
 from mindtorch._core import dtype as dtype_module
 from mindtorch._core.nested import tensor_from
 from mindtorch._core.tensor import Size, TensorBase
@@ -117,15 +117,21 @@ class Tensor(TensorBase):
                                "protocol at the moment.")
         if id(self) in memo:
             return memo[id(self)]
-        copied = moves.clone(self.detach()).requires_grad_(self.requires_grad)
-        memo[id(self)] = copied
+        from mindtorch import _utils
+        copied = memo[id(self)] = _utils.deep_copied(self, memo)
+        copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
         if self.grad is not None:
             copied.grad = self.grad.__deepcopy__(memo)
         return copied
 
     def __reduce_ex__(self, protocol):
-        array = self.detach().cpu().contiguous().flatten().view(dtype_module.uint8).numpy()
-        return _rebuild, (array, self.dtype, tuple(self.shape), str(self.device))
+        from mindtorch import _utils
+        return _utils._rebuild_tensor_v3, (
+            _utils.PickledStorage.of(self), self.storage_offset(), tuple(self.size()), self.stride(),
+            self.requires_grad, OrderedDict(), self.dtype), self.__dict__ or None
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)         # attributes of the user's: all else is in the arguments of the rebuilding
 
     # --- new tensors like this one ------------------------------------------------------------------------------------
 
@@ -189,13 +195,6 @@ def _real(number, wanted):
             raise RuntimeError(f"value cannot be converted to type {wanted} without overflow")
         return number.real
     return number
-
-
-def _rebuild(array, dtype, shape, device):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)        # unpickled arrays may be read-only; the clone is not
-        flat = values.from_numpy(array)
-    return flat.clone().view(dtype).view(shape).to(device_module.device(device))
 
 
 def attach_methods(methods):

@@ -1,4 +1,6 @@
 """How tensors are put together again from a file. The names are torch's: files of both packages hold them."""
+import weakref
+
 import mindtorch
 
 
@@ -22,6 +24,51 @@ STORAGE_TYPES = {name: StorageType(name, dtype) for name, dtype in (
     ("BoolStorage", mindtorch.bool), ("ComplexFloatStorage", mindtorch.complex64),
     ("ComplexDoubleStorage", mindtorch.complex128))}
 UNTYPED_STORAGE = StorageType("UntypedStorage", mindtorch.uint8)
+_pickled = weakref.WeakValueDictionary()        # identity of a storage -> its PickledStorage
+
+
+def whole_storage(tensor):
+    """The bytes of the tensor's storage: a tensor of one dimension."""
+    count = tensor.untyped_storage().nbytes() // tensor.itemsize
+    return tensor.detach().as_strided((count,), (1,), 0).view(mindtorch.uint8)
+
+
+class PickledStorage:
+    """A storage for Python's pickle, which writes an object once: tensors that share it must name the same one."""
+
+    __slots__ = ("__weakref__", "content")
+
+    def __init__(self, content):
+        self.content = content
+
+    @classmethod
+    def of(cls, tensor):
+        """The one of the tensor's storage, for as long as somebody holds it, as a pickler does."""
+        identity = tensor.untyped_storage()._cdata
+        found = _pickled.get(identity)
+        if found is None:
+            found = _pickled[identity] = cls(whole_storage(tensor))
+        return found
+
+    def __reduce__(self):
+        return _rebuild_storage, (self.content.cpu().numpy(), str(self.content.device))
+
+
+def _rebuild_storage(array, device):
+    # Unpickled arrays may be read-only, and need not own their memory: the tensor takes a copy. Its stride is set
+    # because that of an empty array is no storage's.
+    return mindtorch.from_numpy(array.copy()).as_strided((array.size,), (1,)).to(device)
+
+
+def deep_copied(tensor, memo):
+    """The tensor over a copy of its storage: the same copy for all tensors of one copy.deepcopy that share it."""
+    copies = memo.setdefault("mindtorch", {})
+    identity = tensor.untyped_storage()._cdata
+    if identity not in copies:
+        original = whole_storage(tensor)
+        copies[identity] = original.clone(), original       # the original is held: its identity is not given away
+    return _rebuild_tensor_v3(copies[identity][0], tensor.storage_offset(), tensor.size(), tensor.stride(),
+                              tensor.requires_grad, None, tensor.dtype)
 
 
 def _check_geometry(count, offset, size, stride):

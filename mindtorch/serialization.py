@@ -27,6 +27,7 @@ from mindtorch._utils import (
     _rebuild_parameter,
     _rebuild_parameter_with_state,
     _rebuild_tensor_v2,
+    whole_storage,
 )
 from mindtorch.nn.parameter import Parameter
 
@@ -104,7 +105,7 @@ class _TorchNames:
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
-        self.storages = {}          # identity -> (storage's reference, tensor of all its elements)
+        self.storages = {}          # identity -> (the storage's reference, its bytes, dtype of its tensors)
 
     def persistent_id(self, obj):
         return obj.id if type(obj) is _StorageReference else None
@@ -145,12 +146,11 @@ class _TorchNames:
         identity = tensor.untyped_storage()._cdata
         if identity not in self.storages:
             count = tensor.untyped_storage().nbytes() // tensor.itemsize
-            everything = tensor.detach().as_strided((count,), (1,), 0)
             reference = _StorageReference(_STORAGE_TYPE_OF[tensor.dtype], str(len(self.storages)),
                                           location_tag(tensor), count)
-            self.storages[identity] = reference, everything
-        reference, everything = self.storages[identity]
-        if everything.dtype != tensor.dtype:
+            self.storages[identity] = reference, whole_storage(tensor), tensor.dtype
+        reference, _, dtype = self.storages[identity]
+        if dtype != tensor.dtype:
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
         return reference
 
@@ -186,8 +186,8 @@ def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_ne
         writer.write(".storage_alignment", str(archive.ALIGNMENT).encode())
         if not _disable_byteorder_record:
             writer.write("byteorder", sys.byteorder.encode())
-        for reference, everything in pickler.storages.values():
-            writer.write(f"data/{reference.id[2]}", everything.cpu().view(mindtorch.uint8).numpy())
+        for reference, content, _ in pickler.storages.values():
+            writer.write(f"data/{reference.id[2]}", content.cpu().numpy())
         writer.close()
 
 
