@@ -92,17 +92,28 @@ def _packed_steps(step, input, batch_sizes, state, weights, reverse):
     return _cat(outputs[::-1] if reverse else outputs), whole
 
 
+def _projected(step, weight):
+    """The step of an LSTM whose hidden state goes through `weight`."""
+    def projected(*args):
+        hidden, cell = step(*args)
+        return _gates(hidden, weight, None), cell
+    return projected
+
+
 def _layers(run, step, input, states, params, has_biases, num_layers, dropout, train, bidirectional):
     """All layers and directions; `states` holds (layers * directions, B, H) tensors."""
-    directions, each = 2 if bidirectional else 1, 4 if has_biases else 2
+    directions = 2 if bidirectional else 1
+    each = len(params) // (num_layers * directions)
+    projects = each % 2 == 1
     last = []
     for layer in range(num_layers):
         outputs = []
         for direction in range(directions):
             at = layer * directions + direction
             weights = list(params[at * each:(at + 1) * each])
+            taken = _projected(step, weights.pop()) if projects else step
             weights += [] if has_biases else [None, None]
-            output, state = run(step, input, tuple(one[at] for one in states), weights, direction == 1)
+            output, state = run(taken, input, tuple(one[at] for one in states), weights, direction == 1)
             outputs.append(output)
             last.append(state)
         input = outputs[0] if directions == 1 else _cat(outputs, -1)

@@ -1,4 +1,5 @@
 """torch.nn.utils: what is done to the parameters of a module as a whole."""
+from mindtorch.nn.utils import rnn
 from mindtorch.nn.utils.clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -9,4 +10,4 @@ from mindtorch.nn.utils.clip_grad import (
 from mindtorch.nn.utils.convert_parameters import parameters_to_vector, vector_to_parameters
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm",
-           "parameters_to_vector", "vector_to_parameters"]
+           "parameters_to_vector", "rnn", "vector_to_parameters"]

@@ -1,0 +1,97 @@
+"""Normalisation of channels over the batch."""
+from mindtorch import empty, int64, ones, tensor, zeros
+from mindtorch.nn import functional as F
+from mindtorch.nn import init
+from mindtorch.nn.modules.module import Module
+from mindtorch.nn.parameter import Parameter
+
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"]
+
+
+class _NormBase(Module):
+    """Weight, bias and running statistics of the channels; `_input_dims` are the dimensions that an input may have."""
+
+    _version = 2
+    __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
+    _input_dims = ()
+
+    def __init__(self, num_features, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True, device=None,
+                 dtype=None, *, bias=True):
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            parameter = Parameter(empty(num_features, device=device, dtype=dtype)) if wanted else None
+            self.register_parameter(name, parameter)
+        track = track_running_stats
+        self.register_buffer("running_mean", zeros(num_features, device=device, dtype=dtype) if track else None)
+        self.register_buffer("running_var", ones(num_features, device=device, dtype=dtype) if track else None)
+        self.register_buffer("num_batches_tracked", tensor(0, dtype=int64, device=device) if track else None)
+        self.reset_parameters()
+
+    def reset_running_stats(self):
+        """Mean 0, variance 1, no batches."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self):
+        """Weight 1, bias 0, and statistics as of no batches."""
+        self.reset_running_stats()
+        if self.affine:
+            init.ones_(self.weight)
+            if self.bias is not None:
+                init.zeros_(self.bias)
+
+    def _check_input_dim(self, input):
+        if input.dim() not in self._input_dims:
+            expected = " or ".join(f"{dims}D" for dims in self._input_dims)
+            raise ValueError(f"expected {expected} input (got {input.dim()}D input)")
+
+    def extra_repr(self):
+        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+                f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}")
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *args):
+        """Before version 2 the batches were not counted: what lacks the count keeps this module's."""
+        version = local_metadata.get("version")
+        if (version is None or version < 2) and self.track_running_stats:
+            state_dict.setdefault(f"{prefix}num_batches_tracked", self.num_batches_tracked)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
+
+
+class _BatchNorm(_NormBase):
+    def forward(self, input):
+        self._check_input_dim(input)
+        # Without a momentum the running statistics are the mean over all batches.
+        momentum = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:
+                momentum = 1.0 / float(self.num_batches_tracked)
+        from_batch = self.training or (self.running_mean is None and self.running_var is None)
+        known = not self.training or self.track_running_stats
+        return F.batch_norm(input, self.running_mean if known else None, self.running_var if known else None,
+                            self.weight, self.bias, from_batch, momentum, self.eps)
+
+
+class BatchNorm1d(_BatchNorm):
+    """Mean 0 and variance 1 for each channel of (N, C) or (N, C, L), then times weight plus bias."""
+
+    _input_dims = 2, 3
+
+
+class BatchNorm2d(_BatchNorm):
+    """Mean 0 and variance 1 for each channel of (N, C, H, W), then times weight plus bias."""
+
+    _input_dims = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Mean 0 and variance 1 for each channel of (N, C, D, H, W), then times weight plus bias."""
+
+    _input_dims = (5,)

@@ -1,0 +1,169 @@
+"""Convolutions and their transposes."""
+import math
+
+from mindtorch import empty
+from mindtorch.nn import functional as F
+from mindtorch.nn import init
+from mindtorch.nn.modules.module import Module
+from mindtorch.nn.modules.utils import _ntuple, _reverse_repeat_tuple
+from mindtorch.nn.parameter import Parameter
+
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
+
+_PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+class _ConvNd(Module):
+    """What all convolutions hold; `_dims` is how many dimensions the kernel has, `_function` that of functional."""
+
+    __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels",
+                     "out_channels", "kernel_size"]
+    _dims = _function = None
+
+    def __init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding,
+                 groups, bias, padding_mode, device=None, dtype=None):
+        super().__init__()
+        sizes = _ntuple(self._dims)
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel_size = sizes(kernel_size)
+        self.stride = sizes(stride)
+        self.padding = padding if isinstance(padding, str) else sizes(padding)
+        self.dilation = sizes(dilation)
+        self.transposed = transposed
+        self.output_padding = sizes(output_padding)
+        self.groups = groups
+        self.padding_mode = padding_mode
+        self._check_arguments()
+        self._reversed_padding_repeated_twice = self._padding_of_each_side()
+        channels = (in_channels, out_channels) if transposed else (out_channels, in_channels)
+        shape = (channels[0], channels[1] // groups, *self.kernel_size)
+        self.weight = Parameter(empty(shape, device=device, dtype=dtype))
+        self.register_parameter("bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None)
+        self.reset_parameters()
+
+    def _check_arguments(self):
+        if self.groups <= 0:
+            raise ValueError("groups must be a positive integer")
+        for name in ("in_channels", "out_channels"):
+            if getattr(self, name) % self.groups:
+                raise ValueError(f"{name} must be divisible by groups")
+        if isinstance(self.padding, str):
+            if self.padding not in ("same", "valid"):
+                raise ValueError(f"Invalid padding string {self.padding!r}, should be one of {{'same', 'valid'}}")
+            if self.padding == "same" and any(step != 1 for step in self.stride):
+                raise ValueError("padding='same' is not supported for strided convolutions")
+        if self.padding_mode not in _PADDING_MODES:
+            raise ValueError(f"padding_mode must be one of {set(_PADDING_MODES)}, but got "
+                             f"padding_mode='{self.padding_mode}'")
+
+    def _padding_of_each_side(self):
+        """For functional.pad; of an odd total, "same" puts the larger half behind."""
+        if not isinstance(self.padding, str):
+            return _reverse_repeat_tuple(self.padding, 2)
+        totals = [step * (size - 1) for step, size in zip(self.dilation, self.kernel_size, strict=True)]
+        same = self.padding == "same"
+        return [side for total in reversed(totals) for side in ((total // 2, total - total // 2) if same else (0, 0))]
+
+    def reset_parameters(self):
+        """Uniform within 1 / sqrt(what adds up to one output), weight and bias."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            added = init._calculate_fan_in_and_fan_out(self.weight)[0]
+            if added:
+                init.uniform_(self.bias, -1 / math.sqrt(added), 1 / math.sqrt(added))
+
+    def _conv_forward(self, input, weight, bias):
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input, padding = F.pad(input, self._reversed_padding_repeated_twice, self.padding_mode), 0
+        return self._function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+
+    def forward(self, input):
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def extra_repr(self):
+        parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"]
+        parts += [f"{name}={getattr(self, name)}" for name, usual in
+                  (("padding", 0), ("dilation", 1), ("output_padding", 0))
+                  if getattr(self, name) != (usual,) * self._dims]
+        parts += [f"groups={self.groups}"] if self.groups != 1 else []
+        parts += ["bias=False"] if self.bias is None else []
+        parts += [f"padding_mode={self.padding_mode}"] if self.padding_mode != "zeros" else []
+        return ", ".join(parts)
+
+
+class _PlainConv(_ConvNd):
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
+                 padding_mode="zeros", device=None, dtype=None):
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, False, 0, groups, bias,
+                         padding_mode, device, dtype)
+
+
+class Conv1d(_PlainConv):
+    """Convolution of (N, C, L); weight (out_channels, in_channels / groups, size)."""
+
+    _dims, _function = 1, staticmethod(F.conv1d)
+
+
+class Conv2d(_PlainConv):
+    """Convolution of (N, C, H, W); weight (out_channels, in_channels / groups, height, width)."""
+
+    _dims, _function = 2, staticmethod(F.conv2d)
+
+
+class Conv3d(_PlainConv):
+    """Convolution of (N, C, D, H, W); weight (out_channels, in_channels / groups, depth, height, width)."""
+
+    _dims, _function = 3, staticmethod(F.conv3d)
+
+
+class _ConvTransposeNd(_ConvNd):
+    """The adjoint of a convolution; weight (in_channels, out_channels / groups, ...)."""
+
+    def __init__(self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1,
+                 bias=True, dilation=1, padding_mode="zeros", device=None, dtype=None):
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, True, output_padding,
+                         groups, bias, padding_mode, device, dtype)
+
+    def forward(self, input, output_size=None):
+        more = self.output_padding if output_size is None else self._output_padding(input, list(output_size))
+        return self._function(input, self.weight, self.bias, self.stride, self.padding, more, self.groups,
+                              self.dilation)
+
+    def _output_padding(self, input, output_size):
+        """What must be added at the end for the result to have `output_size`."""
+        dims = self._dims
+        before = 2 if input.dim() == dims + 2 else 1
+        if len(output_size) == before + dims:
+            output_size = output_size[before:]
+        if len(output_size) != dims:
+            raise ValueError(f"ConvTranspose{dims}D: for {input.dim()}D input, output_size must have {dims} or "
+                             f"{before + dims} elements (got {len(output_size)})")
+        smallest = [(size - 1) * step - 2 * pad + gap * (kernel - 1) + 1 for size, step, pad, gap, kernel in
+                    zip(input.shape[before:], self.stride, self.padding, self.dilation, self.kernel_size, strict=True)]
+        largest = [size + step - 1 for size, step in zip(smallest, self.stride, strict=True)]
+        if any(not low <= size <= high for low, size, high in zip(smallest, output_size, largest, strict=True)):
+            raise ValueError(f"requested an output size of {output_size}, but valid sizes range from {smallest} to "
+                             f"{largest} (for an input of {input.size()[2:]})")
+        return [size - low for size, low in zip(output_size, smallest, strict=True)]
+
+
+class ConvTranspose1d(_ConvTransposeNd):
+    """Transposed convolution of (N, C, L)."""
+
+    _dims, _function = 1, staticmethod(F.conv_transpose1d)
+
+
+class ConvTranspose2d(_ConvTransposeNd):
+    """Transposed convolution of (N, C, H, W)."""
+
+    _dims, _function = 2, staticmethod(F.conv_transpose2d)
+
+
+class ConvTranspose3d(_ConvTransposeNd):
+    """Transposed convolution of (N, C, D, H, W)."""
+
+    _dims, _function = 3, staticmethod(F.conv_transpose3d)

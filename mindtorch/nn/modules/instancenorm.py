@@ -1,0 +1,46 @@
+"""Normalisation of each channel of each sample."""
+import warnings
+
+from mindtorch.nn import functional as F
+from mindtorch.nn.modules.batchnorm import _NormBase
+
+__all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"]
+
+
+class _InstanceNorm(_NormBase):
+    def __init__(self, num_features, eps=1e-05, momentum=0.1, affine=False, track_running_stats=False, device=None,
+                 dtype=None, *, bias=True):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+
+    def forward(self, input):
+        self._check_input_dim(input)
+        unbatched = input.dim() == self._input_dims[0]
+        dim = 0 if unbatched else 1
+        if input.size(dim) != self.num_features:
+            if self.affine:
+                raise ValueError(f"expected input's size at dim={dim} to match num_features ({self.num_features}), but "
+                                 f"got: {input.size(dim)}.")
+            warnings.warn(f"input's size at dim={dim} does not match num_features. You can silence this warning by not "
+                          "passing in num_features, which is not used because affine=False", stacklevel=2)
+        result = F.instance_norm(input.unsqueeze(0) if unbatched else input, self.running_mean, self.running_var,
+                                 self.weight, self.bias, self.training or not self.track_running_stats,
+                                 0.0 if self.momentum is None else self.momentum, self.eps)
+        return result.squeeze(0) if unbatched else result
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Mean 0 and variance 1 for each channel of each sample of (N, C, L)."""
+
+    _input_dims = 2, 3
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Mean 0 and variance 1 for each channel of each sample of (N, C, H, W)."""
+
+    _input_dims = 3, 4
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Mean 0 and variance 1 for each channel of each sample of (N, C, D, H, W)."""
+
+    _input_dims = 4, 5

@@ -1,0 +1,189 @@
+"""Transformers: attention and feed-forward layers, each with a sum around it and a norm."""
+import copy
+
+from mindtorch import full, get_default_dtype, triu
+from mindtorch.nn import functional as F
+from mindtorch.nn import init
+from mindtorch.nn.modules.activation import MultiheadAttention
+from mindtorch.nn.modules.container import ModuleList
+from mindtorch.nn.modules.dropout import Dropout
+from mindtorch.nn.modules.linear import Linear
+from mindtorch.nn.modules.module import Module
+from mindtorch.nn.modules.normalization import LayerNorm
+
+__all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder",
+           "TransformerEncoderLayer"]
+
+
+def _activation_function(activation):
+    """The function of this name, or what was given."""
+    if not isinstance(activation, str):
+        return activation
+    if activation not in ("relu", "gelu"):
+        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+    return getattr(F, activation)
+
+
+class _TransformerLayer(Module):
+    """`x = norm(x + part(x))` for each part in turn; with `norm_first`, `x = x + part(norm(x))`."""
+
+    __constants__ = ["norm_first"]
+
+    def _add_feed_forward(self, d_model, dim_feedforward, dropout, activation, norm_first, bias, factory):
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **factory)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **factory)
+        self.norm_first = norm_first
+        self.activation = _activation_function(activation)
+
+    def _add_norms(self, count, d_model, dropout, eps, bias, factory):
+        for i in range(1, count + 1):
+            setattr(self, f"norm{i}", LayerNorm(d_model, eps=eps, bias=bias, **factory))
+        for i in range(1, count + 1):
+            setattr(self, f"dropout{i}", Dropout(dropout))
+
+    def _around(self, x, norm, part, *args):
+        return x + part(norm(x), *args) if self.norm_first else norm(x + part(x, *args))
+
+    def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
+        found = self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, is_causal=is_causal,
+                               need_weights=False)[0]
+        return self.dropout1(found)
+
+
+class TransformerEncoderLayer(_TransformerLayer):
+    """Attention of a sequence to itself, then two linear maps."""
+
+    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=F.relu, layer_norm_eps=1e-5,
+                 batch_first=False, norm_first=False, bias=True, device=None, dtype=None):
+        super().__init__()
+        factory = {"device": device, "dtype": dtype}
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first,
+                                            **factory)
+        self._add_feed_forward(d_model, dim_feedforward, dropout, activation, norm_first, bias, factory)
+        self._add_norms(2, d_model, dropout, layer_norm_eps, bias, factory)
+
+    def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
+        x = self._around(src, self.norm1, self._sa_block, src_mask, src_key_padding_mask, is_causal)
+        return self._around(x, self.norm2, self._ff_block)
+
+    def _ff_block(self, x):
+        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+
+class TransformerDecoderLayer(_TransformerLayer):
+    """Attention of a sequence to itself and to the encoder's result, then two linear maps."""
+
+    def __init__(self, d_model, nhead, dim_feedforward=2048, dropout=0.1, activation=F.relu, layer_norm_eps=1e-5,
+                 batch_first=False, norm_first=False, bias=True, device=None, dtype=None):
+        super().__init__()
+        factory = {"device": device, "dtype": dtype}
+        for name in ("self_attn", "multihead_attn"):
+            setattr(self, name, MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first,
+                                                   **factory))
+        self._add_feed_forward(d_model, dim_feedforward, dropout, activation, norm_first, bias, factory)
+        self._add_norms(3, d_model, dropout, layer_norm_eps, bias, factory)
+
+    def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
+                memory_key_padding_mask=None, tgt_is_causal=False, memory_is_causal=False):
+        x = self._around(tgt, self.norm1, self._sa_block, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        x = self._around(x, self.norm2, self._mha_block, memory, memory_mask, memory_key_padding_mask,
+                         memory_is_causal)
+        return self._around(x, self.norm3, self._ff_block)
+
+    def _mha_block(self, x, mem, attn_mask, key_padding_mask, is_causal=False):
+        found = self.multihead_attn(x, mem, mem, attn_mask=attn_mask, key_padding_mask=key_padding_mask,
+                                    is_causal=is_causal, need_weights=False)[0]
+        return self.dropout2(found)
+
+    def _ff_block(self, x):
+        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+
+class _Stack(Module):
+    """Copies of one layer, and a norm behind the last."""
+
+    __constants__ = ["norm"]
+
+    def __init__(self, layer, num_layers, norm):
+        super().__init__()
+        self.layers = ModuleList([copy.deepcopy(layer) for _ in range(num_layers)])
+        self.num_layers = num_layers
+        self.norm = norm
+
+
+class TransformerEncoder(_Stack):
+    """`num_layers` copies of `encoder_layer`. There are no nested tensors here: those two arguments change nothing."""
+
+    def __init__(self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True):
+        super().__init__(encoder_layer, num_layers, norm)
+        self.enable_nested_tensor = enable_nested_tensor
+        self.use_nested_tensor = False
+        self.mask_check = mask_check
+
+    def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
+        for layer in self.layers:
+            src = layer(src, src_mask=mask, src_key_padding_mask=src_key_padding_mask, is_causal=bool(is_causal))
+        return src if self.norm is None else self.norm(src)
+
+
+class TransformerDecoder(_Stack):
+    """`num_layers` copies of `decoder_layer`."""
+
+    def __init__(self, decoder_layer, num_layers, norm=None):
+        super().__init__(decoder_layer, num_layers, norm)
+
+    def forward(self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None,
+                memory_key_padding_mask=None, tgt_is_causal=None, memory_is_causal=False):
+        for layer in self.layers:
+            tgt = layer(tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
+                        tgt_key_padding_mask=tgt_key_padding_mask, memory_key_padding_mask=memory_key_padding_mask,
+                        tgt_is_causal=bool(tgt_is_causal), memory_is_causal=memory_is_causal)
+        return tgt if self.norm is None else self.norm(tgt)
+
+
+class Transformer(Module):
+    """An encoder, and a decoder that attends to its result."""
+
+    def __init__(self, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, dim_feedforward=2048,
+                 dropout=0.1, activation=F.relu, custom_encoder=None, custom_decoder=None, layer_norm_eps=1e-05,
+                 batch_first=False, norm_first=False, bias=True, device=None, dtype=None):
+        super().__init__()
+        factory = {"device": device, "dtype": dtype}
+
+        def stack(kind, layer, count):
+            one = layer(d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first,
+                        bias, **factory)
+            return kind(one, count, LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory))
+        self.encoder = custom_encoder if custom_encoder is not None else stack(
+            TransformerEncoder, TransformerEncoderLayer, num_encoder_layers)
+        self.decoder = custom_decoder if custom_decoder is not None else stack(
+            TransformerDecoder, TransformerDecoderLayer, num_decoder_layers)
+        self._reset_parameters()
+        self.d_model = d_model
+        self.nhead = nhead
+        self.batch_first = batch_first
+
+    def _reset_parameters(self):
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                init.xavier_uniform_(parameter)
+
+    def forward(self, src, tgt, src_mask=None, tgt_mask=None, memory_mask=None, src_key_padding_mask=None,
+                tgt_key_padding_mask=None, memory_key_padding_mask=None, src_is_causal=None, tgt_is_causal=None,
+                memory_is_causal=False):
+        batch_dim = 0 if self.batch_first else 1
+        if src.dim() == 3 and src.size(batch_dim) != tgt.size(batch_dim):
+            raise RuntimeError("the batch number of src and tgt must be equal")
+        if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
+            raise RuntimeError("the feature number of src and tgt must be equal to d_model")
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
+        return self.decoder(tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
+                            tgt_key_padding_mask=tgt_key_padding_mask, memory_key_padding_mask=memory_key_padding_mask,
+                            tgt_is_causal=tgt_is_causal, memory_is_causal=memory_is_causal)
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz, device=None, dtype=None):
+        """-inf above the diagonal, 0 elsewhere: each place sees those before it."""
+        dtype = get_default_dtype() if dtype is None else dtype
+        return triu(full((sz, sz), float("-inf"), dtype=dtype, device=device), 1)

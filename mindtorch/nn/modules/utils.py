@@ -1,0 +1,23 @@
+"""What the layers share: sizes given as one number or one for each dimension, and their description."""
+from collections.abc import Iterable
+
+
+def _ntuple(n):
+    """A function that repeats a number `n` times and makes a tuple of anything else."""
+    def as_tuple(value):
+        return tuple(value) if isinstance(value, Iterable) else (value,) * n
+    return as_tuple
+
+
+_single, _pair, _triple, _quadruple = _ntuple(1), _ntuple(2), _ntuple(3), _ntuple(4)
+
+
+def _reverse_repeat_tuple(sizes, n):
+    """The sizes from the last to the first, each `n` times: as functional.pad wants them."""
+    return tuple(size for size in reversed(sizes) for _ in range(n))
+
+
+def described(module, *names):
+    """"a=1, b=2" of the attributes `names`; `inplace` is told only where it is set."""
+    values = ((name, getattr(module, name)) for name in names)
+    return ", ".join(f"{name}={value}" for name, value in values if name != "inplace" or value)

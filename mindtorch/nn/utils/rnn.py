@@ -1,0 +1,148 @@
+"""Sequences of several lengths: padded to one length, or packed without padding."""
+from itertools import pairwise
+from typing import NamedTuple
+
+from mindtorch import arange, cat, empty_like, full, int64, is_tensor, stack, tensor
+
+__all__ = ["PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence",
+           "pad_sequence", "unpack_sequence", "unpad_sequence"]
+
+
+class _Fields(NamedTuple):
+    data: object
+    batch_sizes: object
+    sorted_indices: object
+    unsorted_indices: object
+
+
+class PackedSequence(_Fields):
+    """The elements of all sequences step by step; `batch_sizes` says how many sequences have each step.
+
+    The sequences lie from the longest to the shortest: `sorted_indices` says which are where.
+    """
+
+    def __new__(cls, data, batch_sizes=None, sorted_indices=None, unsorted_indices=None):
+        if batch_sizes is None:
+            if not isinstance(data, (list, tuple)) or len(data) != 2:
+                raise AssertionError("Expected data to be a list or tuple of length 2")
+            data, batch_sizes = data
+        if batch_sizes.device.type != "cpu":
+            raise ValueError("batch_sizes should always be on CPU. Instances of PackedSequence should never be created "
+                             "manually. They should be instantiated by functions like pack_sequence and "
+                             f"pack_padded_sequences in nn.utils.rnn. Got device: {batch_sizes.device}")
+        if unsorted_indices is None:
+            unsorted_indices = invert_permutation(sorted_indices)
+        return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
+
+    def to(self, *args, **kwargs):
+        """The elements elsewhere or of another dtype; the indices follow to the device."""
+        data = self.data.to(*args, **kwargs)
+        if data is self.data:
+            return self
+        moved = (None if one is None else one.to(data.device) for one in (self.sorted_indices, self.unsorted_indices))
+        return type(self)(data, self.batch_sizes, *moved)
+
+    def cpu(self):
+        return self.to("cpu")
+
+    def npu(self, device="npu"):
+        return self.to(device)
+
+
+def invert_permutation(permutation):
+    """Where each index stands in `permutation`."""
+    if permutation is None:
+        return None
+    places = arange(permutation.numel(), device=permutation.device)
+    return empty_like(permutation).scatter_(0, permutation, places)
+
+
+def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
+    """The first `lengths` steps of each of the sequences (T, N, *)."""
+    lengths = lengths.to("cpu") if is_tensor(lengths) else tensor(lengths, dtype=int64)
+    indices = None
+    if not enforce_sorted:
+        lengths, order = lengths.sort(descending=True)
+        indices = order.to(input.device)
+        input = input.index_select(0 if batch_first else 1, indices)
+    input = input.transpose(0, 1) if batch_first else input
+    counts = lengths.tolist()
+    if len(counts) != input.size(1):
+        raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(counts)} "
+                           f"(batch_size={input.size(1)})")
+    if any(length <= 0 for length in counts):
+        raise RuntimeError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is "
+                           "<= 0")
+    if any(before < behind for before, behind in pairwise(counts)):
+        raise RuntimeError("`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can "
+                           "pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this "
+                           "requirement if you do not need ONNX exportability.")
+    if counts[0] > input.size(0):
+        raise RuntimeError(f"Expected `lengths` of at most {input.size(0)} steps, but got {counts[0]}")
+    sizes = [sum(length > step for length in counts) for step in range(counts[0])]
+    data = cat([input[step, :size] for step, size in enumerate(sizes)])
+    return PackedSequence(data, tensor(sizes, dtype=int64), indices)
+
+
+def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
+    """The sequences (T, N, *) with `padding_value` behind the shorter ones, and their lengths."""
+    sizes = sequence.batch_sizes.tolist()
+    steps = len(sizes) if total_length is None else total_length
+    if steps < len(sizes):
+        raise ValueError("Expected total_length to be at least the length of the longest sequence in input, but got "
+                         f"total_length={total_length} and max sequence length being {len(sizes)}")
+    lengths = tensor([sum(size > place for size in sizes) for place in range(sizes[0])], dtype=int64)
+    sequences = _sequences(sequence.data, sizes, lengths.tolist())
+    padded = pad_sequence(sequences, padding_value=padding_value)
+    if steps > len(sizes):
+        padded = cat([padded, full((steps - len(sizes), *padded.shape[1:]), padding_value,
+                                   dtype=padded.dtype, device=padded.device)])
+    padded = padded.transpose(0, 1) if batch_first else padded
+    if sequence.unsorted_indices is None:
+        return padded, lengths
+    return (padded.index_select(0 if batch_first else 1, sequence.unsorted_indices),
+            lengths.index_select(0, sequence.unsorted_indices.to("cpu")))
+
+
+def _sequences(data, sizes, lengths):
+    """Each of the packed sequences alone."""
+    starts = [sum(sizes[:step]) for step in range(len(sizes))]
+    return [data.index_select(0, tensor([starts[step] + place for step in range(length)], device=data.device))
+            for place, length in enumerate(lengths)]
+
+
+def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
+    """Tensors (length, *) together as (T, N, *), shorter ones padded on `padding_side`."""
+    if not hasattr(sequences, "__iter__"):
+        raise RuntimeError("pad_sequence: Expected iterable for input sequences, but got arg of type: "
+                           f"{type(sequences)}")
+    sequences = list(sequences)
+    if not sequences:
+        raise RuntimeError("received an empty list of sequences")
+    if padding_side not in ("left", "right"):
+        raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
+    steps = max(len(one) for one in sequences)
+
+    def padded(one):
+        shape = steps - len(one), *one.shape[1:]
+        more = full(shape, padding_value, dtype=one.dtype, device=one.device)
+        return cat([one, more] if padding_side == "right" else [more, one])
+    return stack([padded(one) for one in sequences], 0 if batch_first else 1)
+
+
+def unpad_sequence(padded_sequences, lengths, batch_first=False):
+    """Each of the padded sequences alone, at its length."""
+    rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
+    return [row[:length] for row, length in zip(rows.unbind(0), lengths.tolist(), strict=False)]
+
+
+def pack_sequence(sequences, enforce_sorted=True):
+    """Tensors (length, *) packed together."""
+    lengths = [len(one) for one in sequences]
+    return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences):
+    """Each of the packed sequences alone."""
+    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
+    return unpad_sequence(padded, lengths, batch_first=True)
