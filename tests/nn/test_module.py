@@ -424,6 +424,14 @@ def test_copies_keep_ties(copied, device):
     assert (made.c.item(), list(made.state_dict()), len(made._forward_hooks)) == (3, ["a", "b"], 1)
 
 
+def test_a_copied_buffer_is_a_buffer():
+    module = mindtorch.nn.Module()
+    module.held = mindtorch.nn.Buffer(mindtorch.ones(2), persistent=False)
+    made = copy.deepcopy(module)
+    assert isinstance(made.held, mindtorch.nn.Buffer)
+    assert (made.held.persistent, made.held.tolist(), list(made.state_dict())) == (False, [1.0, 1.0], [])
+
+
 def test_an_old_pickle_lacks_hooks():
     made = Tied.__new__(Tied)
     made.__setstate__({"training": True, "_parameters": {}, "_buffers": {}, "_modules": {}})

@@ -439,7 +439,8 @@ class Module(ModuleHooks, ModuleState):
         return ""
 
     def __repr__(self):
-        extra = self.extra_repr().split("\n") if self.extra_repr() else []
+        said = self.extra_repr()
+        extra = said.split("\n") if said else []
         below = [f"({name}): " + repr(module).replace("\n", "\n  ") for name, module in self._modules.items()]
         if len(extra) == 1 and not below:
             return f"{self._get_name()}({extra[0]})"
