@@ -85,7 +85,7 @@ for _module in (_advanced_indexing, _generated, _core_composites, _composites):
 
 _LAZY = ("npu", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special", "masked", "testing",
          "optim", "serialization")
-_LAZY_NAMES = {"save": "serialization", "load": "serialization"}
+_LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack"}
 
 
 def is_tensor(obj):

@@ -106,6 +106,17 @@ class Tensor(TensorBase):
     def __array_wrap__(self, array, context=None, return_scalar=False):
         return values.from_numpy(numpy.asarray(array))
 
+    def __dlpack_device__(self):
+        return (1, 0) if self.is_cpu else (12, self.get_device())       # kDLCPU, kDLExtDev
+
+    def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):
+        if self.requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        if not self.is_cpu or self.dtype is dtype_module.bfloat16:
+            raise BufferError(f"Can't export tensors of {self.dtype} on {self.device}: DLPack is served through NumPy, "
+                              "which has host memory and no bfloat16")
+        return self.numpy().__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
+
     # --- copying and pickling -----------------------------------------------------------------------------------------
 
     def __copy__(self):

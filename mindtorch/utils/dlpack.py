@@ -1,0 +1,50 @@
+"""torch.utils.dlpack: tensors of other libraries, and for them, without a copy. In host memory, through NumPy."""
+import numpy
+
+from mindtorch._core.values import from_numpy
+
+__all__ = ["from_dlpack", "to_dlpack"]
+
+
+class _Capsule:
+    """A bare DLPack capsule as an object of the protocol; which device it is on is for NumPy to find out."""
+
+    def __init__(self, capsule):
+        self.capsule = capsule
+
+    def __dlpack__(self, **_):
+        return self.capsule
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+class _Writable:
+    """The memory of an array that NumPy marks read-only because a bare capsule cannot say whether it is."""
+
+    def __init__(self, array):
+        self.array = array
+        self.__array_interface__ = {**array.__array_interface__, "data": (array.ctypes.data, False)}
+
+
+def from_dlpack(ext_tensor, *, device=None, copy=None):
+    """The tensor of another library (or a DLPack capsule), sharing its memory. BufferError where NumPy cannot."""
+    is_bare = not hasattr(ext_tensor, "__dlpack__")
+    if is_bare:
+        if type(ext_tensor).__name__ != "PyCapsule":
+            raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed "
+                               "only once, so you might have already constructed a tensor from it once.")
+        ext_tensor = _Capsule(ext_tensor)
+    array = numpy.from_dlpack(ext_tensor, copy=copy)
+    made = from_numpy(numpy.asarray(_Writable(array)) if is_bare else array)
+    if device is None:
+        return made
+    moved = made.to(device)
+    if copy is False and moved is not made:
+        raise ValueError(f"cannot move a tensor from cpu to {device} without copying")
+    return moved
+
+
+def to_dlpack(tensor):
+    """A DLPack capsule that shares the tensor's memory; it can be consumed once."""
+    return tensor.__dlpack__()

@@ -1,0 +1,72 @@
+"""DLPack: memory shared with torch and NumPy, both ways."""
+import numpy as np
+import pytest
+
+import mindtorch
+import mindtorch.utils.dlpack
+
+torch = pytest.importorskip("torch")
+
+NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64",
+         "complex128")
+VIEWS = {"whole": lambda t: t, "transposed": lambda t: t.reshape(2, 3).t(), "offset": lambda t: t[2:],
+         "stepped": lambda t: t[::2], "0-d": lambda t: t[1]}
+
+
+@pytest.mark.parametrize(("giver", "taker"), [(mindtorch, torch), (torch, mindtorch), (mindtorch, mindtorch)])
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("name", NAMES)
+def test_memory_is_shared(giver, taker, view, name):
+    given = VIEWS[view](giver.arange(6).to(getattr(giver, name)))
+    taken = taker.from_dlpack(given)
+    assert str(taken.dtype) == str(given.dtype)
+    assert tuple(taken.shape) == tuple(given.shape)
+    assert taken.tolist() == given.tolist()
+    assert taken.data_ptr() == given.data_ptr()
+    taken.fill_(0)
+    assert not np.any(given.tolist())
+
+
+def test_arrays_of_numpy():
+    array = np.arange(3.0)
+    mindtorch.from_dlpack(array).fill_(7)
+    assert array.tolist() == [7, 7, 7]
+    assert np.from_dlpack(mindtorch.arange(3)).tolist() == [0, 1, 2]
+
+
+def test_copies_and_devices(device):
+    array = np.arange(3.0)
+    taken = mindtorch.from_dlpack(array, device=device, copy=True)
+    taken.fill_(7)
+    assert taken.device.type == device
+    assert array.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("giver", "taker"), [(mindtorch, torch), (torch, mindtorch)])
+def test_capsules(giver, taker):
+    given = giver.arange(6).reshape(2, 3).t()
+    taken = taker.utils.dlpack.from_dlpack(giver.utils.dlpack.to_dlpack(given))
+    assert taken.tolist() == given.tolist()
+    given.fill_(4)
+    del given
+    assert taken.tolist() == [[4, 4]] * 3
+
+
+def test_devices_are_named(device):
+    assert mindtorch.ones(1, device=device).__dlpack_device__() == ((1, 0) if device == "cpu" else (12, 0))
+
+
+@pytest.mark.parametrize("make", [
+    lambda: mindtorch.ones(2, requires_grad=True), lambda: mindtorch.ones(2, device="npu"),
+    lambda: mindtorch.ones(2, dtype=mindtorch.bfloat16)])
+def test_what_cannot_be_given(make):
+    with pytest.raises(BufferError, match="Can't export"):
+        make().__dlpack__()
+
+
+def test_what_cannot_be_taken():
+    for package in (mindtorch, torch):
+        with pytest.raises(RuntimeError, match="invalid capsule"):
+            package.from_dlpack(3)
+    with pytest.raises(ValueError, match="without copying"):
+        mindtorch.from_dlpack(np.arange(3), device="npu", copy=False)
