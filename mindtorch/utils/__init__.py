@@ -1,1 +1,10 @@
 """torch.utils."""
+from importlib import import_module as _import_module
+
+_LAZY = ("data",)
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        return _import_module(f"mindtorch.utils.{name}")
+    raise AttributeError(f"module 'mindtorch.utils' has no attribute '{name}'")

@@ -1,0 +1,3 @@
+"""What the loader is made of."""
+
+MP_STATUS_CHECK_INTERVAL = 5.0      # seconds: how often a worker looks for its parent, how long it may take to end

@@ -1,0 +1,106 @@
+"""torch.utils.data.default_collate and default_convert: from samples to batches of tensors."""
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+import mindtorch
+from mindtorch.utils.data._utils.containers import (
+    is_namedtuple,
+    is_nested,
+    map_values,
+    rebuild_mapping,
+    rebuild_sequence,
+)
+
+__all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
+
+default_collate_err_msg_format = (
+    "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}")
+
+
+def _holds_text_or_objects(dtype):
+    return dtype.kind in "SUO"
+
+
+def default_convert(data):
+    """NumPy arrays and numbers, also inside containers, as tensors; all else as it is."""
+    if isinstance(data, mindtorch.Tensor):
+        return data
+    if type(data).__module__ == "numpy" and not isinstance(data, (np.str_, np.bytes_)):
+        if isinstance(data, np.ndarray) and _holds_text_or_objects(data.dtype):
+            return data
+        return mindtorch.as_tensor(data)
+    return map_values(default_convert, data, tuples_to_lists=True) if is_nested(data) else data
+
+
+def _function_for(elem, table):
+    if type(elem) in table:
+        return table[type(elem)]
+    return next((function for kind, function in table.items() if isinstance(elem, kind)), None)
+
+
+def collate(batch, *, collate_fn_map=None):
+    """A batch of what the samples in the list `batch` are: containers are gone through, values collated.
+
+    `collate_fn_map` says how: type, or tuple of types, -> `function(values, *, collate_fn_map)`.
+    """
+    elem = batch[0]
+    function = _function_for(elem, collate_fn_map or {})
+    if function is not None:
+        return function(batch, collate_fn_map=collate_fn_map)
+
+    def together(values):
+        return collate(values, collate_fn_map=collate_fn_map)
+
+    if isinstance(elem, Mapping):
+        return rebuild_mapping(elem, {key: together([sample[key] for sample in batch]) for key in elem})
+    if is_namedtuple(elem):
+        return type(elem)(*(together(values) for values in zip(*batch, strict=False)))
+    if isinstance(elem, Sequence):
+        if any(len(sample) != len(elem) for sample in batch):
+            raise RuntimeError("each element in list of batch should be of equal size")
+        columns = [together(values) for values in zip(*batch, strict=True)]
+        return columns if isinstance(elem, tuple) else rebuild_sequence(elem, columns)
+    raise TypeError(default_collate_err_msg_format.format(type(elem)))
+
+
+def collate_tensor_fn(batch, *, collate_fn_map=None):
+    return mindtorch.stack(list(batch), 0)
+
+
+def collate_numpy_array_fn(batch, *, collate_fn_map=None):
+    if _holds_text_or_objects(batch[0].dtype):
+        raise TypeError(default_collate_err_msg_format.format(batch[0].dtype))
+    return collate([mindtorch.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
+
+
+def collate_numpy_scalar_fn(batch, *, collate_fn_map=None):
+    return mindtorch.as_tensor(batch)
+
+
+def collate_float_fn(batch, *, collate_fn_map=None):
+    return mindtorch.tensor(batch, dtype=mindtorch.float64)
+
+
+def collate_int_fn(batch, *, collate_fn_map=None):
+    return mindtorch.tensor(batch)
+
+
+def collate_str_fn(batch, *, collate_fn_map=None):
+    return batch
+
+
+default_collate_fn_map = {
+    mindtorch.Tensor: collate_tensor_fn,
+    np.ndarray: collate_numpy_array_fn,
+    (np.bool_, np.number, np.object_): collate_numpy_scalar_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
+}
+
+
+def default_collate(batch):
+    """One sample that holds all of the list `batch`: tensors stacked, numbers made tensors, texts left in lists."""
+    return collate(batch, collate_fn_map=default_collate_fn_map)

@@ -1,0 +1,91 @@
+"""The worker processes of one iterator, as the parent sees them.
+
+Each worker has two pipes of its own, one for tasks and one for answers: one that is killed leaves no lock behind and
+garbles nobody else's answers.
+"""
+import contextlib
+import os
+import time
+from multiprocessing.connection import wait
+
+from mindtorch.utils.data._utils import MP_STATUS_CHECK_INTERVAL, transport, worker
+
+__all__ = ["Pool"]
+
+
+class Pool:
+    def __init__(self, context, job):
+        self._owner = os.getpid()
+        self._processes, self._tasks, self._answers = [], [], []
+        self._ready = []                # workers whose answers wait to be read
+        try:
+            for number in range(job.num_workers):
+                self._start(context, job, number)
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, context, job, number):
+        tasks_end, tasks = context.Pipe(duplex=False)
+        answers, answers_end = context.Pipe(duplex=False)
+        transport.widen(answers)
+        # A child that inherited an end would keep others from seeing the end of its file: they are closed at once.
+        with tasks_end, answers_end:
+            process = context.Process(target=worker.run, args=(job, number, tasks_end, answers_end), daemon=True)
+            process.start()
+        self._processes.append(process)
+        self._tasks.append(tasks)
+        self._answers.append(answers)
+
+    def send(self, number, task):
+        """Hands `task` to a worker. One that has died is noticed by `receive`."""
+        with contextlib.suppress(BrokenPipeError):
+            self._tasks[number].send(task)
+
+    def receive(self, timeout):
+        """The answer that is there first. TimeoutError, or RuntimeError where a worker has died."""
+        if not self._ready:
+            found = set(wait([*self._answers, *(process.sentinel for process in self._processes)], timeout))
+            if not found:
+                raise TimeoutError
+            self._ready = [number for number, end in enumerate(self._answers) if end in found]
+            if not self._ready:
+                self._raise_dead()
+        number = self._ready.pop()
+        try:
+            return transport.receive(self._answers[number])
+        except (EOFError, ConnectionError):
+            self._raise_dead()
+
+    def _raise_dead(self):
+        ended = wait([process.sentinel for process in self._processes], MP_STATUS_CHECK_INTERVAL)
+        pids = ", ".join(str(process.pid) for process in self._processes if process.sentinel in ended)
+        raise RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly")
+
+    def close(self):
+        """Has every worker end, and waits for it. Those that take too long are killed."""
+        if os.getpid() != self._owner:          # the copy of a pool that a forked child holds is not its own
+            return
+        for tasks in self._tasks:
+            with contextlib.suppress(OSError):
+                os.set_blocking(tasks.fileno(), False)
+                tasks.send(None)
+        self._drain(time.monotonic() + MP_STATUS_CHECK_INTERVAL)
+        for process in self._processes:
+            if process.is_alive():
+                process.kill()
+            process.join()
+            process.close()
+        for end in (*self._tasks, *self._answers):
+            end.close()
+        self._processes, self._tasks, self._answers, self._ready = [], [], [], []
+
+    def _drain(self, deadline):
+        """Throws away answers until no worker lives: one that is writing could not end otherwise."""
+        running = {process.sentinel for process in self._processes}
+        answers = set(self._answers)
+        while running and (found := wait([*running, *answers], max(0, deadline - time.monotonic()))):
+            running.difference_update(found)
+            for end in answers.intersection(found):
+                if not os.read(end.fileno(), 1 << 20):
+                    answers.remove(end)

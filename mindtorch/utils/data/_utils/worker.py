@@ -1,0 +1,157 @@
+"""What a worker process of the loader does."""
+import contextlib
+import os
+import queue
+import random
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+
+import mindtorch
+from mindtorch._exception_wrapper import ExceptionWrapper
+from mindtorch.utils.data._utils import MP_STATUS_CHECK_INTERVAL, transport
+from mindtorch.utils.data._utils.fetch import IterableDatasetFetcher
+
+__all__ = ["RESUME", "Failure", "Finished", "Job", "WorkerInfo", "get_worker_info", "run"]
+
+RESUME = "resume"               # the task that has a persistent worker begin another pass
+
+_worker_info = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerInfo:
+    """Who this worker is: its number, how many there are, its seed and its copy of the data set."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: object
+    rng: object = None
+    worker_method: str | None = "multiprocessing"
+
+
+def get_worker_info():
+    """The WorkerInfo of the worker process that this is; None elsewhere."""
+    return _worker_info
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all workers of an iterator have in common."""
+
+    dataset: object
+    fetcher: type
+    auto_collation: bool
+    collate_fn: object
+    drop_last: bool
+    base_seed: int
+    num_workers: int
+    init_fn: object
+
+    def make_fetcher(self):
+        return self.fetcher(self.dataset, self.auto_collation, self.collate_fn, self.drop_last)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The answer of a worker whose iterable data set has come to its end."""
+
+
+class Failure(ExceptionWrapper):
+    """The answer of a worker in which something was raised."""
+
+
+def _seed(job, worker_id):
+    """Seeds every generator of the process with what the worker's number adds to the parent's draw."""
+    seed = job.base_seed + worker_id
+    random.seed(seed)
+    mindtorch.manual_seed(seed)
+    entropy = [worker_id, job.base_seed & 0xFFFFFFFF, job.base_seed >> 32]
+    np.random.seed(np.random.SeedSequence(entropy).generate_state(4))       # the numbers that torch's workers get
+    return seed
+
+
+def _listen(tasks, waiting, closing):
+    """Puts what arrives into `waiting`. Being always ready to read, it never keeps the parent waiting to write.
+
+    A worker whose parent has died has nobody to answer to, and may be stuck doing so: it ends at once.
+    """
+    parent = os.getppid()
+    while True:
+        try:
+            while not tasks.poll(MP_STATUS_CHECK_INTERVAL):
+                if os.getppid() != parent:
+                    os._exit(1)
+            task = tasks.recv()
+        except (EOFError, OSError):
+            task = None
+        if task is None:
+            closing.set()
+        waiting.put(task)
+        if task is None:
+            return
+
+
+def _answer(results, index, answer, where):
+    """Sends (index, answer), or what kept it from being pickled."""
+    try:
+        transport.send(results, (index, answer))
+    except BrokenPipeError:
+        raise
+    except Exception:  # noqa: BLE001 - the parent raises it again
+        if isinstance(answer, Failure):
+            answer.exc_type = RuntimeError      # a type that only this process knows
+        else:
+            answer = Failure(where=where)
+        _answer(results, index, answer, where)
+
+
+class _Worker:
+    """Fetches batches; after an error in its preparation every task is answered with that error."""
+
+    def __init__(self, job, worker_id):
+        self.job = job
+        self.where = f"in DataLoader worker process {worker_id}"
+        self.failure = None
+        self.fetcher = None
+        try:
+            global _worker_info
+            seed = _seed(job, worker_id)
+            _worker_info = WorkerInfo(worker_id, job.num_workers, seed, job.dataset)
+            if job.init_fn is not None:
+                job.init_fn(worker_id)
+            self.fetcher = job.make_fetcher()
+        except Exception:  # noqa: BLE001 - the parent raises it again
+            self.failure = Failure(where=self.where)
+
+    def resume(self):
+        try:
+            self.fetcher = self.job.make_fetcher()
+        except Exception:  # noqa: BLE001
+            self.failure = Failure(where=self.where)
+
+    def fetch(self, keys):
+        if self.failure is not None:
+            return self.failure
+        try:
+            return self.fetcher.fetch(keys)
+        except StopIteration:
+            return Finished() if self.job.fetcher is IterableDatasetFetcher else Failure(where=self.where)
+        except Exception:  # noqa: BLE001
+            return Failure(where=self.where)
+
+
+def run(job, worker_id, tasks, results):
+    """Answers tasks, (index, keys), with (index, batch); once None has come, no more."""
+    waiting, closing = queue.SimpleQueue(), threading.Event()
+    threading.Thread(target=_listen, args=(tasks, waiting, closing), daemon=True).start()
+    with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):       # the parent is told of Ctrl-C as well
+        worker = _Worker(job, worker_id)
+        while (task := waiting.get()) is not None and not closing.is_set():
+            if task == RESUME:
+                worker.resume()
+                continue
+            index, keys = task
+            _answer(results, index, worker.fetch(keys), worker.where)

@@ -1,0 +1,190 @@
+"""torch.utils.data.dataset: data sets, and how several become one or one several."""
+import bisect
+import itertools
+import math
+import warnings
+from typing import Generic, TypeVar
+
+from mindtorch import default_generator, randperm
+
+__all__ = [
+    "ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset",
+    "random_split",
+]
+
+_T_co = TypeVar("_T_co", covariant=True)
+
+
+class Dataset(Generic[_T_co]):
+    """Samples that are reached by a key. Subclasses define `__getitem__`, and `__len__` for most samplers.
+
+    One that can fetch many samples at once may define `__getitems__(keys)`, which the loader prefers.
+    """
+
+    def __getitem__(self, index):
+        raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
+
+    def __add__(self, other):
+        return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset[_T_co]):
+    """Samples that come one after another. Subclasses define `__iter__`."""
+
+    def __add__(self, other):
+        return ChainDataset([self, other])
+
+
+class TensorDataset(Dataset):
+    """Sample `i` is the tuple of row `i` of each tensor."""
+
+    def __init__(self, *tensors):
+        if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
+            raise AssertionError("Size mismatch between tensors")
+        self.tensors = tensors
+
+    def __getitem__(self, index):
+        return tuple(tensor[index] for tensor in self.tensors)
+
+    def __len__(self):
+        return self.tensors[0].size(0)
+
+
+class StackDataset(Dataset):
+    """Sample `i` is the tuple, or where the data sets were given by name the dict, of sample `i` of each."""
+
+    def __init__(self, *args, **kwargs):
+        if args and kwargs:
+            raise ValueError("Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like "
+                             "input/output, but both types are given.")
+        if not args and not kwargs:
+            raise ValueError("At least one dataset should be passed")
+        self.datasets = args or kwargs
+        parts = self._parts()
+        self._length = len(parts[0])
+        if any(len(part) != self._length for part in parts):
+            raise ValueError("Size mismatch between datasets")
+
+    def _parts(self):
+        return list(self.datasets.values() if isinstance(self.datasets, dict) else self.datasets)
+
+    def _sample(self, values):
+        return dict(zip(self.datasets, values, strict=True)) if isinstance(self.datasets, dict) else tuple(values)
+
+    def __getitem__(self, index):
+        return self._sample([part[index] for part in self._parts()])
+
+    def __getitems__(self, indices):
+        columns = []
+        for part in self._parts():
+            fetch = getattr(part, "__getitems__", None)
+            column = fetch(indices) if callable(fetch) else [part[index] for index in indices]
+            if len(column) != len(indices):
+                raise ValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(column)}")
+            columns.append(column)
+        return [self._sample(values) for values in zip(*columns, strict=True)]
+
+    def __len__(self):
+        return self._length
+
+
+class ConcatDataset(Dataset[_T_co]):
+    """The samples of the first data set, then those of the second, and so on."""
+
+    @staticmethod
+    def cumsum(sequence):
+        return list(itertools.accumulate(len(part) for part in sequence))
+
+    def __init__(self, datasets):
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise AssertionError("datasets should not be an empty iterable")
+        if any(isinstance(part, IterableDataset) for part in self.datasets):
+            raise AssertionError("ConcatDataset does not support IterableDataset")
+        self.cumulative_sizes = self.cumsum(self.datasets)
+
+    def __len__(self):
+        return self.cumulative_sizes[-1]
+
+    def __getitem__(self, idx):
+        if idx < 0:
+            if -idx > len(self):
+                raise ValueError("absolute value of index should not exceed dataset length")
+            idx += len(self)
+        which = bisect.bisect_right(self.cumulative_sizes, idx)
+        return self.datasets[which][idx - (self.cumulative_sizes[which - 1] if which else 0)]
+
+
+class ChainDataset(IterableDataset):
+    """The samples of the first iterable data set, then those of the second, and so on."""
+
+    def __init__(self, datasets):
+        self.datasets = datasets
+
+    def _checked(self):
+        for part in self.datasets:
+            if not isinstance(part, IterableDataset):
+                raise AssertionError("ChainDataset only supports IterableDataset")
+            yield part
+
+    def __iter__(self):
+        return itertools.chain.from_iterable(self._checked())
+
+    def __len__(self):
+        return sum(len(part) for part in self._checked())
+
+
+class Subset(Dataset[_T_co]):
+    """The samples of `dataset` at `indices`."""
+
+    def __init__(self, dataset, indices):
+        self.dataset = dataset
+        self.indices = indices
+        own = type(self)
+        if own.__getitem__ is not Subset.__getitem__ and own.__getitems__ is Subset.__getitems__:
+            raise NotImplementedError(
+                f"{own.__name__} overrides __getitem__ but not __getitems__. "
+                "When subclassing Subset and overriding __getitem__, you must also override "
+                "__getitems__ to ensure DataLoader works correctly with your custom logic. "
+                "A simple implementation:\n\n"
+                "def __getitems__(self, indices):\n"
+                "    return [self.__getitem__(idx) for idx in indices]")
+
+    def __getitem__(self, idx):
+        if isinstance(idx, list):
+            return self.dataset[[self.indices[i] for i in idx]]
+        return self.dataset[self.indices[idx]]
+
+    def __getitems__(self, indices):
+        wanted = [self.indices[i] for i in indices]
+        fetch = getattr(self.dataset, "__getitems__", None)
+        return fetch(wanted) if callable(fetch) else [self.dataset[i] for i in wanted]
+
+    def __len__(self):
+        return len(self.indices)
+
+
+def _lengths_of_fractions(fractions, total):
+    """Whole numbers that sum to `total`: each fraction rounded down, what is left handed out one by one in turn."""
+    for i, fraction in enumerate(fractions):
+        if fraction < 0 or fraction > 1:
+            raise ValueError(f"Fraction at index {i} is not between 0 and 1")
+    lengths = [math.floor(total * fraction) for fraction in fractions]
+    for i in range(total - sum(lengths)):
+        lengths[i % len(lengths)] += 1
+    for i, length in enumerate(lengths):
+        if length == 0:
+            warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=3)
+    return lengths
+
+
+def random_split(dataset, lengths, generator=default_generator):
+    """Subsets of `dataset` that share no sample, of the given lengths, or fractions that sum to 1."""
+    total = len(dataset)
+    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
+        lengths = _lengths_of_fractions(lengths, total)
+    if sum(lengths) != total:
+        raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
+    indices = randperm(sum(lengths), generator=generator).tolist()
+    ends = itertools.accumulate(lengths)
+    return [Subset(dataset, indices[end - length:end]) for end, length in zip(ends, lengths, strict=True)]

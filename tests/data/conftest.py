@@ -1,0 +1,5 @@
+"""Puts this folder's helpers on the path."""
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
