@@ -72,6 +72,10 @@ layers(*[(f"{loss}({reduction})", inputs) for loss, inputs in (
     ("CTCLoss(zero_infinity=True)",
      "a(6, 2, 4).log_softmax(2), t.tensor([[1, 2], [3, 3]]), t.tensor([6, 5]), t.tensor([2, 1])"))
 
+layers(*[(f"AdaptiveLogSoftmaxWithLoss(6, 10, {arguments})", inputs) for arguments, inputs in (
+    ("[3]", "a(4, 6), t.tensor([0, 9, 2, 3])"), ("[2, 5], 2.0, True", "a(4, 6), t.tensor([9, 4, 1, 5])"),
+    ("[2, 5], 2.0", "a(6), t.tensor(7)"), ("[2, 5], 2.0", "a(2, 6), t.tensor([0, 1])"))])
+
 # Convolution, pooling, padding.
 layers(*[(f"{name}{n}d({arguments})", inputs) for n, inputs in ((1, "line"), (2, "image"), (3, "volume"))
          for name, arguments in (
@@ -254,6 +258,7 @@ def test_layers_have_torchs_signatures():
 # --- errors ----------------------------------------------------------------------------------------------------------
 
 ERRORS = [
+    *[f"AdaptiveLogSoftmaxWithLoss(6, 10, {cuts})" for cuts in ("[]", "[3, 3]", "[0]", "[10]", "[5, 3]", "[2.5]")],
     "Bilinear(0, 1, 2)", "Unflatten(1, 3)", "Unflatten(1, (2, 1.5))", "Hardtanh(2.0, 1.0)",
     "Dropout(1.5)", "Conv2d(3, 4, 3, groups=2)", "Conv2d(4, 3, 3, groups=2)", "Conv2d(4, 4, 3, groups=0)",
     "Conv2d(4, 4, 3, 2, 'same')", "ConvTranspose2d(4, 4, 3, padding_mode='reflect')", "GroupNorm(3, 4)",
@@ -269,6 +274,9 @@ ERRORS = [
     "RNNBase('X', 3, 4)", "TransformerEncoderLayer(8, 2, activation='tanh')",
 ]
 FORWARD_ERRORS = [
+    *[("AdaptiveLogSoftmaxWithLoss(6, 10, [3], 2.0)", inputs) for inputs in (
+        "a(2, 6), t.tensor([1])", "a(2, 6), t.tensor([1, 10])", "a(2, 6), t.tensor([[1, 1]])",
+        "a(6), t.tensor([1, 2])")],
     ("Softmax2d()", "a(2, 3)"), ("BatchNorm1d(3)", "a(3)"), ("BatchNorm2d(3)", "a(2, 3)"),
     ("BatchNorm3d(3)", "a(2, 3)"), ("InstanceNorm1d(3)", "a(3)"), ("InstanceNorm2d(3)", "a(2, 3)"),
     ("InstanceNorm3d(3)", "a(2, 3)"), ("InstanceNorm1d(3, affine=True)", "a(2, 4, 5)"),
@@ -317,6 +325,24 @@ def test_transposed_convolution_of_a_wanted_size():
         module = made(library, "ConvTranspose2d(3, 4, 3, 2)")
         assert module(library.ones(1, 3, 4, 4), output_size=[10, 9]).shape == (1, 4, 10, 9)
         assert module(library.ones(1, 3, 4, 4), output_size=(1, 4, 9, 10)).shape == (1, 4, 9, 10)
+
+
+def test_adaptive_softmax_of_all_classes(device):
+    found = []
+    for library, place in ((mindtorch, device), (oracle, "cpu")):
+        module = made(library, "AdaptiveLogSoftmaxWithLoss(6, 10, [2, 5], 2.0)").to(place)
+        x = Arrays(library, place)(4, 6)
+        found.append([flat(module.log_prob(x)), flat(module.predict(x))])
+    assert_same(*found)
+
+
+def test_norm_loads_states_from_before_batches_were_counted():
+    found = []
+    for library in (mindtorch, oracle):
+        module = made(library, "BatchNorm1d(4)")
+        state = {name: value for name, value in module.state_dict().items() if name != "num_batches_tracked"}
+        found.append((str(module.load_state_dict(state)), sorted(state)))
+    assert found[0] == found[1]
 
 
 def test_packed_weights_follow_the_module(device):

@@ -1,6 +1,7 @@
 """torch.nn.modules: the layers."""
 from mindtorch.nn.modules import (
     activation,
+    adaptive,
     batchnorm,
     channelshuffle,
     conv,
@@ -23,8 +24,8 @@ from mindtorch.nn.modules import (
 from mindtorch.nn.modules.container import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from mindtorch.nn.modules.module import Module
 
-_LAYERS = (activation, batchnorm, channelshuffle, conv, distance, dropout, flatten, fold, instancenorm, linear, loss,
-           normalization, padding, pixelshuffle, pooling, rnn, sparse, transformer, upsampling)
+_LAYERS = (activation, adaptive, batchnorm, channelshuffle, conv, distance, dropout, flatten, fold, instancenorm,
+           linear, loss, normalization, padding, pixelshuffle, pooling, rnn, sparse, transformer, upsampling)
 globals().update({name: getattr(module, name) for module in _LAYERS for name in module.__all__})
 
 __all__ = ["Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
