@@ -32,11 +32,11 @@ quick: $(VENV)/.package $(VENV)/.test            ## a small subset, in seconds
 	$(RUN) -m pytest -m quick $(PYTEST_ARGS)
 
 sanitizers: $(VENV)/.package $(VENV)/.test            ## the simulator's own tests under ASan, UBSan and TSan
-	$(RUN) -m pytest -m sanitizers tests/sim $(PYTEST_ARGS)
+	$(RUN) -m pytest -m sanitizers --numprocesses $(TEST_PROCESSES) tests/sim $(PYTEST_ARGS)
 
 valgrind: $(VENV)/.package $(VENV)/.test            ## the same under valgrind
 	@command -v valgrind > /dev/null || { echo "make valgrind: install the package valgrind" >&2; exit 1; }
-	$(RUN) -m pytest -m valgrind tests/sim $(PYTEST_ARGS)
+	$(RUN) -m pytest -m valgrind --numprocesses $(TEST_PROCESSES) tests/sim $(PYTEST_ARGS)
 
 # libopenblas and generated code are not ours to format; the declarations in include/ keep the vendor's argument order
 # one to a line.

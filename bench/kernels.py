@@ -17,7 +17,7 @@ import numpy as np  # noqa: E402
 
 import mindtorch as torch  # noqa: E402
 
-SIZES = (10_000, 1_000_000)
+SIZES = (100 * 100, 1024 * 1024)
 ROUNDS = 7
 FLOATS = ("float32", "float16", "bfloat16")
 REALS = (*FLOATS, "int64")

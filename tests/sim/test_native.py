@@ -6,6 +6,7 @@ sources once more, into `build/native/<variant>`, and only what has changed sinc
 
 Adding a test is adding a file.
 """
+import fcntl
 import functools
 import os
 import re
@@ -101,8 +102,16 @@ def compile_objects(sources, folder, options):
 
 @functools.cache
 def sanitized_library(folder, variant):
-    """Builds one library with a sanitizer, once per session; returns the folder it is in."""
+    """Builds one library with a sanitizer, in one of the processes that test; returns the folder it is in."""
     build = ROOT / "build" / "native" / variant
+    build.mkdir(parents=True, exist_ok=True)
+    with open(build / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        build_sanitized(folder, variant, build)
+    return build
+
+
+def build_sanitized(folder, variant, build):
     name, links = LIBRARIES[folder]
     generated, include = extras(folder, build)
     sources = [*sorted((SOURCES / folder).rglob("*.cpp")), *generated]
@@ -112,7 +121,6 @@ def sanitized_library(folder, variant):
     if outdated(library, *objects):
         run(["g++", "-shared", "-o", library, *objects, f"-Wl,-soname,lib{name}.so", "-pthread", *SANITIZERS[variant],
              f"-L{build}", "-Wl,-rpath,$ORIGIN", *(f"-l{link}" for link in links), "-ldl"])
-    return build
 
 
 def declare(library, folder):
