@@ -91,7 +91,7 @@ def recorded_as_differentiable(step):
     @functools.wraps(step)
     def run(self, *args, **kwargs):
         before = is_grad_enabled()
-        _set_grad_enabled(self.defaults["differentiable"])
+        _set_grad_enabled(self.defaults.get("differentiable", False))
         try:
             return step(self, *args, **kwargs)
         finally:
@@ -159,12 +159,12 @@ class Algorithm(Optimizer):
         if group.get("capturable"):
             self._check_capturable(params, states)
         foreach = False if fused else self._takes_foreach(group, kinds)
-        if foreach and group["differentiable"]:
+        if foreach and group.get("differentiable"):
             raise AssertionError("_foreach ops don't support autograd")
         if self._complex_as_real and any(dtype.is_complex for _, dtype in kinds):
             params, grads, states = self._view_as_real(params, grads, states)
         if not fused and not foreach:
-            ops = DIFFERENTIABLE if group["differentiable"] else PLAIN
+            ops = DIFFERENTIABLE if group.get("differentiable") else PLAIN
             for param, grad, state in zip(params, grads, states, strict=True):
                 self._update(ops, group, [param], [grad], [state])
             return

@@ -19,11 +19,17 @@ def _copy(operand):
 
 
 def _maximum_(tensor, other):
-    return tensor.copy_(mindtorch.maximum(tensor.clone() if tensor.requires_grad else tensor, other))
+    return mindtorch.maximum(tensor, other, out=tensor)
 
 
-def _method(name):
-    method = _maximum_ if name == "maximum_" else getattr(Tensor, name)
+def _recorded_maximum_(tensor, other):
+    return tensor.copy_(mindtorch.maximum(tensor.clone(), other))
+
+
+def _method(name, recorded):
+    if name == "maximum_":
+        return _recorded_maximum_ if recorded else _maximum_
+    method = getattr(Tensor, name)
     if name not in _VALUED:
         return method
     return lambda tensor, first, second, value=1: method(tensor, first, second, value=value)
@@ -31,15 +37,16 @@ def _method(name):
 
 def _each(name, recorded):
     """The operator on one tensor after the other; an operand is a list, or one for all."""
-    method = _method(name)
+    method, written = _method(name, recorded), name.endswith("_")
 
     def run(tensors, *operands, **options):
         rows = zip(tensors, *[operand if isinstance(operand, list | tuple) else repeat(operand)
                               for operand in operands], strict=False)
         if not recorded:
             return [method(*row, **options) for row in rows]
-        written = name.endswith("_")
-        return [method(row[0] if written else row[0].clone(), *map(_copy, row[1:]), **options) for row in rows]
+        if written:
+            return [method(row[0], *map(_copy, row[1:]), **options) for row in rows]
+        return [method(*map(_copy, row), **options).clone() for row in rows]
     return run
 
 

@@ -84,7 +84,6 @@ class Optimizer:
         self.__dict__.update(state)
         self._make_hooks()
         self._patch_step_function()
-        self.defaults.setdefault("differentiable", False)
 
     def __repr__(self):
         text = f"{type(self).__name__} ("

@@ -15,10 +15,20 @@ OPTIONS = {
     "Adam": [{}, {"lr": 0.1, "betas": (0.8, 0.95), "eps": 1e-6, "weight_decay": 0.1}, {"amsgrad": True},
              {"decoupled_weight_decay": True, "weight_decay": 0.1}],
     "AdamW": [{}, {"lr": 0.1, "amsgrad": True, "weight_decay": 0.1}],
+    "RMSprop": [{}, {"momentum": 0.9, "weight_decay": 0.1}, {"centered": True, "alpha": 0.9, "momentum": 0.5}],
+    "Adagrad": [{}, {"lr": 0.1, "lr_decay": 0.1, "weight_decay": 0.1, "initial_accumulator_value": 0.5}],
+    "Adadelta": [{}, {"lr": 0.5, "rho": 0.8, "weight_decay": 0.1}],
+    "Adamax": [{}, {"lr": 0.1, "betas": (0.8, 0.95), "weight_decay": 0.1}],
+    "NAdam": [{}, {"lr": 0.1, "weight_decay": 0.1}, {"decoupled_weight_decay": True, "weight_decay": 0.1}],
+    "RAdam": [{}, {"lr": 0.1, "weight_decay": 0.1}, {"lr": 0.1, "betas": (0.5, 0.6)},
+              {"decoupled_weight_decay": True, "weight_decay": 0.1}],
+    "Rprop": [{}, {"lr": 0.1, "etas": (0.4, 1.5), "step_sizes": (0.05, 0.12)}],
+    "ASGD": [{}, {"lr": 0.1, "lambd": 0.01, "t0": 1, "weight_decay": 0.1}],
+    "Adafactor": [{}, {"lr": 0.1, "weight_decay": 0.1, "eps": (1e-4, 1e-2), "d": 2.0}],
 }
 FORMS = {"single": {"foreach": False}, "foreach": {"foreach": True}, "fused": {"fused": True}, "default": {}}
 FUSED = ("SGD", "Adam", "AdamW", "Adagrad")
-LISTLESS = ("LBFGS", "Muon")                   # without `foreach`
+RECORDED = [name for name in OPTIONS if name != "Adafactor"]       # have `differentiable`
 CAPTURABLE = ("Adam", "AdamW", "Adadelta", "Adamax", "RMSprop", "NAdam", "RAdam", "Rprop", "ASGD")
 CASES = [(name, {**options, **more}, form) for name, rows in OPTIONS.items() for options in rows for form in FORMS
          for more in ({}, {"maximize": True}) if form != "fused" or name in FUSED]
@@ -42,6 +52,8 @@ def test_steps(both, name, options, form):
 @pytest.mark.parametrize("dtype", ["float64", "bfloat16", "complex64"])
 @pytest.mark.parametrize("name", OPTIONS)
 def test_dtypes(both, device, name, dtype, form):
+    if dtype == "complex64" and name == "Adafactor":
+        return          # refused: test_complex_is_refused
     if device == "npu" and dtype == "float64" and name != "SGD":
         return          # CANN has the operators of an average for shorter numbers only
     for options in OPTIONS[name]:
@@ -69,7 +81,7 @@ def test_capturable_on_the_host_is_refused(name):
         for lib in (torch, mindtorch):
             with pytest.raises(AssertionError) as refused:
                 steps(lib, "cpu", name, {"capturable": True} | FORMS[form])
-            messages.append(str(refused.value).split(" on supported")[0])
+            messages.append(str(refused.value).split(" on supported")[0].replace(",", ""))
         assert messages[0] == messages[1]
 
 
@@ -118,6 +130,7 @@ WRONG = {
     "listed rate": {"lr": "tensor", "foreach": True}, "fused and foreach": {"fused": True, "foreach": True},
     "fused and differentiable": {"fused": True, "differentiable": True}, "unknown": {"nothing": 1},
     "rho": {"rho": 2.0}, "alpha": {"alpha": -1.0}, "etas": {"etas": (1.0, 2.0)}, "lr_decay": {"lr_decay": -1.0},
+    "d": {"d": 0.5}, "beta2_decay": {"beta2_decay": 1.0}, "eps1": {"eps": (-1.0, 0.1)}, "eps2": {"eps": (None, -1.0)},
     "initial": {"initial_accumulator_value": -1.0}, "momentum_decay": {"momentum_decay": -1.0},
 }
 
@@ -146,6 +159,8 @@ def built(name, options):
 @pytest.mark.parametrize("wrong", WRONG)
 @pytest.mark.parametrize("name", OPTIONS)
 def test_wrong_options(both, name, wrong):
+    if wrong in ("eps1", "eps2") and name != "Adafactor":
+        return          # a pair compares with no number: the wording is Python's
     (their_type, theirs), (our_type, ours) = (outcome(*place, built(name, WRONG[wrong])) for place in both)
     assert our_type is their_type
     assert ours == theirs
@@ -322,17 +337,18 @@ def test_own_optimizer(both):
         assert calls == [1]
 
 
-@pytest.mark.parametrize("name", [name for name in OPTIONS if name not in LISTLESS])
+@pytest.mark.parametrize("name", RECORDED)
 def test_differentiable(both, name):
-    """The gradient of what some steps have made, with respect to start and slope; torch has none with amsgrad."""
-    for options in [options for options in OPTIONS[name] if not options.get("amsgrad")]:
+    """The gradient of some steps with respect to start and slope; torch knows it of one step only with some options."""
+    for options in OPTIONS[name]:
+        lost = options.get("amsgrad") or options.get("centered") or name in ("Adamax", "Rprop")
         results = []
         for lib, device in both:
             start = lib.tensor([0.5, -0.3, 0.8], dtype=lib.float32, device=device, requires_grad=True)
             slope = lib.tensor([0.7, 0.2, -0.4], dtype=lib.float32, device=device, requires_grad=True)
             param = start.clone()
             optimizer = getattr(lib.optim, name)([param], **options, differentiable=True)
-            for step in range(3):
+            for step in range(1 if lost else 3):
                 param.grad = slope * (step + 1) + 0.1 * start
                 optimizer.step()
             (param * param).sum().backward()
@@ -388,3 +404,35 @@ def test_launches_of_a_default_step():
         counts.append(sum(count for name, count in calls.items()
                           if name.startswith("aclnn") and not name.endswith("WorkspaceSize")))
     assert counts[0] == counts[1] < 12
+
+
+@pytest.mark.parametrize("name", ["Adafactor", "Muon"])
+def test_complex_is_refused(both, name):
+    def step(lib, device):
+        param, = Problem(lib, device, "complex64", shapes=((2, 3),)).params
+        param.grad = param.detach()
+        getattr(lib.optim, name)([param]).step()
+    theirs, ours = (outcome(*place, step) for place in both)
+    assert ours == theirs
+    assert ours[0] is RuntimeError
+
+
+@pytest.mark.parametrize("options", [{}, {"nesterov": False, "lr": 0.1}, {"adjust_lr_fn": "match_rms_adamw"},
+                                     {"adjust_lr_fn": "original", "weight_decay": 0.5, "momentum": 0.5}])
+def test_muon(both, options):
+    """Its products are of bfloat16: they agree to two digits."""
+    results = []
+    for lib, device in both:
+        problem = Problem(lib, device, shapes=((6, 4), (3, 5)))
+        optimizer = lib.optim.Muon(problem.params, **options)
+        problem.run(optimizer, 3)
+        results.append((plain(problem.params), plain(optimizer.state_dict()), repr(optimizer)))
+    same(results[1][0], results[0][0], 3e-2)
+    same(results[1][1:], results[0][1:])
+
+
+@pytest.mark.parametrize("options", [{"lr": -1}, {"momentum": -1}, {"weight_decay": -1}, {"adjust_lr_fn": "x"}, {}])
+def test_wrong_muon(both, options):
+    theirs, ours = (outcome(*place, built("Muon", options)) for place in both)
+    assert theirs[0] is not None
+    assert ours == theirs

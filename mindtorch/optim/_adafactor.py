@@ -1,0 +1,60 @@
+"""torch.optim.Adafactor: squared gradients kept as a row and a column."""
+import mindtorch
+from mindtorch.optim._algorithm import Algorithm, advance, check, check_single, scalar_state
+
+__all__ = ["Adafactor"]
+
+
+class Adafactor(Algorithm):
+    """Gradients scaled by the average of their squares, of which only means by row and by column are kept."""
+
+    def __init__(self, params, lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, *, foreach=None,
+                 maximize=False):
+        check_single(lr, "lr")
+        check(lr >= 0.0, f"Learning rate should be >= 0 but is: {lr}")
+        check(beta2_decay <= 0.0, f"beta2_decay should be <= 0 but is: {beta2_decay}")
+        check(eps[0] is None or eps[0] >= 0.0, f"epsilon1 should be >= 0 but is: {eps[0]}")
+        check(eps[1] >= 0.0, f"epsilon2 should be >= 0 but is: {eps[1]}")
+        check(d >= 1.0, f"Clipping threshold d should be >= 1 but is: {d}")
+        check(weight_decay >= 0.0, f"weight_decay should be >= 0 but is: {weight_decay}")
+        super().__init__(params, {"lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d,
+                                  "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize})
+
+    @staticmethod
+    def _takes_foreach(group, kinds):
+        # What saves memory here is one parameter at a time; its norms are read on the host in either form.
+        return False
+
+    def _start(self, state, param, group):
+        if param.is_complex():
+            raise RuntimeError("Adafactor does not support complex parameters")
+        state["step"] = scalar_state(0, param, group)
+        if param.dim() > 1:
+            state["row_var"] = param.new_zeros([*param.shape[:-1], 1])
+            state["col_var"] = param.new_zeros([*param.shape[:-2], 1, param.shape[-1]])
+        else:
+            state["variance"] = mindtorch.zeros_like(param)
+
+    def _update(self, ops, group, params, grads, states):
+        lr = self._rate(group)
+        grads = ops.neg(grads) if group["maximize"] else grads
+        for param, grad, state, count in zip(params, grads, states, advance(states), strict=True):
+            smallest = mindtorch.finfo(param.dtype).eps if group["eps"][0] is None else group["eps"][0]
+            size = max(group["eps"][1], param.norm(2).item() / param.numel()**0.5)
+            rate = size * min(lr, 1 / count**0.5)
+            if group["weight_decay"] != 0:
+                param.mul_(1 - lr * group["weight_decay"])
+            update = _variance(grad, state, count**group["beta2_decay"], smallest)
+            update.clamp_(min=smallest * smallest).rsqrt_().mul_(grad)
+            excess = max(1.0, update.norm(2).item() / (update.numel()**0.5 * group["d"]))
+            param.add_(update, alpha=-rate / excess)
+
+
+def _variance(grad, state, weight, smallest):
+    """The average of squared gradients, with this one's taken in by `weight`."""
+    if grad.dim() <= 1:
+        return state["variance"].lerp_(grad * grad, weight).clone()
+    for name, dim in (("row_var", -1), ("col_var", -2)):
+        state[name].lerp_(grad.norm(dim=dim, keepdim=True).square_().div_(grad.size(dim)), weight)
+    rows = state["row_var"]
+    return (rows @ state["col_var"]).div_(rows.mean(dim=-2, keepdim=True).clamp_(min=smallest))

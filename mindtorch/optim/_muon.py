@@ -1,0 +1,66 @@
+"""torch.optim.Muon: momentum made orthogonal."""
+import math
+
+from mindtorch.optim._algorithm import Algorithm, check, check_single, column, like
+
+__all__ = ["Muon"]
+
+
+class Muon(Algorithm):
+    """Matrices that follow their momentum with all its singular values brought near one."""
+
+    def __init__(self, params, lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True,
+                 ns_coefficients=(3.4445, -4.7750, 2.0315), eps=1e-7, ns_steps=5, adjust_lr_fn=None):
+        check_single(lr, "lr")
+        check(lr >= 0.0, f"Learning rate should be >= 0 but is: {lr}")
+        check(momentum >= 0.0, f"momentum should be >= 0 but is: {momentum}")
+        check(weight_decay >= 0.0, f"weight decay should be >= 0 but is: {weight_decay}")
+        check(adjust_lr_fn in (None, "original", "match_rms_adamw"),
+              f"Adjust learning rate function {adjust_lr_fn} is not supported")
+        super().__init__(params, {
+            "lr": lr, "weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov,
+            "ns_coefficients": ns_coefficients, "eps": eps, "ns_steps": ns_steps, "adjust_lr_fn": adjust_lr_fn})
+        for group in self.param_groups:
+            for param in group["params"]:
+                check(param.ndim == 2,
+                      f"Muon only supports 2D parameters whereas we found a parameter with size: {param.size()}")
+
+    @staticmethod
+    def _takes_foreach(group, kinds):
+        return False
+
+    def _start(self, state, param, group):
+        if param.is_complex():
+            raise RuntimeError("Muon does not support complex parameters")
+        state["momentum_buffer"] = like(param)
+
+    def _update(self, ops, group, params, grads, states):
+        lr, momentum = self._rate(group), group["momentum"]
+        buffers = column(states, "momentum_buffer")
+        ops.lerp_(buffers, grads, 1 - momentum)
+        ops.mul_(params, 1 - lr * group["weight_decay"])
+        for param, update in zip(params, ops.lerp(grads, buffers, momentum) if group["nesterov"] else buffers,
+                                 strict=True):
+            param.add_(_orthogonal(update, group), alpha=-lr * _ratio(group["adjust_lr_fn"], *param.shape))
+
+
+def _orthogonal(matrix, group):
+    """The matrix with its singular values near one, by Newton-Schulz iterations of fifth order in bfloat16."""
+    check(group["ns_steps"] < 100, "Number of steps must be less than 100 for computational efficiency")
+    check(len(group["ns_coefficients"]) == 3, "Coefficients must be a tuple of exactly 3 values")
+    a, b, c = group["ns_coefficients"]
+    high = matrix.size(0) > matrix.size(1)
+    result = matrix.bfloat16()
+    result = result.T if high else result
+    result = result / result.norm().clamp(min=group["eps"])
+    for _ in range(group["ns_steps"]):
+        gram = result @ result.T
+        result = result.addmm(gram.addmm(gram, gram, beta=b, alpha=c), result, beta=a)
+    return result.T if high else result
+
+
+def _ratio(adjust, rows, columns):
+    """What the learning rate of a matrix is multiplied by, for its shape."""
+    if adjust == "match_rms_adamw":
+        return 0.2 * math.sqrt(max(rows, columns))
+    return math.sqrt(max(1, rows / columns))

@@ -1,0 +1,53 @@
+"""torch.optim.adagrad: Adagrad."""
+import mindtorch
+from mindtorch.optim._algorithm import Algorithm, advance, check, check_rate, column, scalar_state
+from mindtorch.optim._lists import scaled_addcdiv_
+
+__all__ = ["Adagrad"]
+
+
+class Adagrad(Algorithm):
+    """Gradients scaled by the sum of their squares so far."""
+
+    def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10,
+                 foreach=None, *, maximize=False, differentiable=False, fused=None):
+        check_rate(lr)
+        check(lr_decay >= 0.0, f"Invalid lr_decay value: {lr_decay}")
+        check(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
+        check(initial_accumulator_value >= 0.0,
+              f"Invalid initial_accumulator_value value: {initial_accumulator_value}")
+        check(eps >= 0.0, f"Invalid epsilon value: {eps}")
+        super().__init__(params, {
+            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "fused": fused})
+        self._refuse_what_fused_lacks(fused, foreach, differentiable)
+        for group in self.param_groups:
+            self._states(group, group["params"])
+
+    def _start(self, state, param, group):
+        value = self.defaults["initial_accumulator_value"]
+        state["step"] = scalar_state(0, param, group)
+        state["sum"] = mindtorch.full_like(param, complex(value, value) if param.is_complex() else value,
+                                           requires_grad=False)
+
+    def _update(self, ops, group, params, grads, states):
+        lr, decay = self._rate(group), group["lr_decay"]
+        rates = [-lr / (1 + (count - 1) * decay) for count in advance(states)]
+        grads = self._gradients(ops, group, params, grads, lr)
+        sums = column(states, "sum")
+        ops.addcmul_(sums, grads, grads, 1)
+        roots = ops.sqrt(sums)
+        ops.add_(roots, group["eps"])
+        scaled_addcdiv_(ops, params, grads, roots, rates)
+
+    def _fused_update(self, group, params, grads, states):
+        steps = column(states, "step")
+        mindtorch._foreach_add_(steps, 1)
+        found_inf = getattr(self, "found_inf", None)
+        mindtorch._fused_adagrad_(
+            params, grads, column(states, "sum"), steps, lr=float(group["lr"]), lr_decay=group["lr_decay"],
+            weight_decay=group["weight_decay"], eps=group["eps"], maximize=group["maximize"],
+            grad_scale=getattr(self, "grad_scale", None), found_inf=found_inf)
+        if found_inf is not None:
+            mindtorch._foreach_sub_(steps, [found_inf] * len(steps))

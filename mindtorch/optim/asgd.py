@@ -1,0 +1,38 @@
+"""torch.optim.asgd: averaged stochastic gradient descent."""
+import mindtorch
+from mindtorch.optim._algorithm import Algorithm, advance, check, check_rate, column, like, scalar_dtype, to_scalar
+
+__all__ = ["ASGD"]
+
+
+class ASGD(Algorithm):
+    """Gradient descent that also averages the parameters it has passed."""
+
+    _counters = ("step", "mu", "eta")
+    _capturable = "params, mus, etas, and state_steps"
+
+    def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False,
+                 differentiable=False, capturable=False):
+        check_rate(lr)
+        check(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
+        super().__init__(params, {
+            "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach,
+            "maximize": maximize, "differentiable": differentiable, "capturable": capturable})
+
+    def _start(self, state, param, group):
+        for name, value in (("step", 0.0), ("eta", float(to_scalar(group["lr"]))), ("mu", 1.0)):
+            state[name] = mindtorch.full((), value, dtype=scalar_dtype(), device=param.device)
+        state["ax"] = like(param)
+
+    def _update(self, ops, group, params, grads, states):
+        # The rates are tensors beside the parameters, as in torch: read on the host they would make it wait.
+        lr, decay, start = self._rate(group), group["lambd"], group["t0"]
+        counts = advance(states, capturable=True)
+        grads = self._gradients(ops, group, params, grads, lr)
+        rates, weights, averages = column(states, "eta"), column(states, "mu"), column(states, "ax")
+        ops.mul_(params, [1 - decay * rate for rate in rates])
+        ops.addcmul_(params, grads, rates, -1)
+        ops.add_(averages, ops.mul(ops.sub(params, averages), weights))
+        for rate, weight, count in zip(rates, weights, counts, strict=True):
+            rate.copy_(lr / (1 + decay * lr * count)**group["alpha"])
+            weight.copy_(1 / (count - start).clamp(min=1))

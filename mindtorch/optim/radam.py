@@ -1,0 +1,65 @@
+"""torch.optim.radam: Adam with a rectified adaptive rate."""
+import mindtorch
+from mindtorch.optim._algorithm import Algorithm, advance, check_adaptive, column, corrections, like, scalar_state
+from mindtorch.optim._lists import scaled_addcdiv_
+
+__all__ = ["RAdam"]
+
+
+class RAdam(Algorithm):
+    """Adam that scales by squared gradients only once their variance can be told."""
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, *,
+                 foreach=None, maximize=False, capturable=False, differentiable=False):
+        check_adaptive(lr, betas, eps, weight_decay)
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+            "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable})
+
+    def _start(self, state, param, group):
+        state["step"] = scalar_state(0, param, group)
+        state["exp_avg"] = like(param)
+        state["exp_avg_sq"] = like(param)
+
+    def _update(self, ops, group, params, grads, states):
+        lr, (beta1, beta2) = self._rate(group), group["betas"]
+        counts = advance(states, group["capturable"])
+        grads = self._gradients(ops, group, params, grads, lr)
+        averages, squares = column(states, "exp_avg"), column(states, "exp_avg_sq")
+        ops.lerp_(averages, grads, 1 - beta1)
+        ops.mul_(squares, beta2)
+        ops.addcmul_(squares, grads, grads, 1 - beta2)
+        rates = [-lr / correction for correction in corrections(beta1, counts)]
+        limit = 2 / (1 - beta2) - 1
+        lengths = [limit - 2 * count * beta2**count / correction
+                   for count, correction in zip(counts, corrections(beta2, counts), strict=True)]
+        scales = [_rectified(length, limit) * correction**0.5 if group["capturable"] or length > 5.0 else None
+                  for length, correction in zip(lengths, corrections(beta2, counts), strict=True)]
+        if group["capturable"]:
+            self._update_captured(ops, group, params, averages, squares, rates, lengths, scales)
+            return
+        adaptive = [row for row in zip(params, averages, squares, rates, scales, strict=True) if row[4] is not None]
+        if adaptive:
+            some, means, roots, their_rates, scales = map(list, zip(*adaptive, strict=True))
+            roots = ops.sqrt(roots)
+            ops.add_(roots, group["eps"])
+            scaled_addcdiv_(ops, some, means, roots, [a * b for a, b in zip(their_rates, scales, strict=True)])
+        early = [row for row in zip(params, averages, rates, lengths, strict=True) if row[3] <= 5.0]
+        if early:
+            some, means, their_rates, _ = map(list, zip(*early, strict=True))
+            ops.add_(some, ops.mul(means, their_rates))
+
+    @staticmethod
+    def _update_captured(ops, group, params, averages, squares, rates, lengths, scales):
+        """The step where the host does not know which parameters are rectified: the device chooses."""
+        roots = ops.sqrt(squares)
+        ops.add_(roots, group["eps"])
+        factors = [mindtorch.where(length > 5.0, scale / root, 1.0)
+                   for length, scale, root in zip(lengths, scales, roots, strict=True)]
+        ops.add_(params, ops.mul(ops.mul(averages, rates), factors))
+
+
+def _rectified(length, limit):
+    """How much of the adaptive rate the length of the moving average, out of at most `limit`, allows for."""
+    return ((length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length))**0.5

@@ -1,0 +1,45 @@
+"""torch.optim.rprop: resilient propagation."""
+import mindtorch
+from mindtorch.optim._algorithm import Algorithm, advance, check, check_rate, column, like, scalar_state
+
+__all__ = ["Rprop"]
+
+
+class Rprop(Algorithm):
+    """Steps that follow the signs of gradients: longer while a sign stays, shorter when it turns."""
+
+    def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capturable=False, foreach=None,
+                 maximize=False, differentiable=False):
+        check_rate(lr)
+        check(0.0 < etas[0] < 1.0 < etas[1], f"Invalid eta values: {etas[0]}, {etas[1]}")
+        super().__init__(params, {
+            "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "capturable": capturable})
+
+    def _start(self, state, param, group):
+        lr = float(group["lr"])
+        state["step"] = scalar_state(0, param, group)
+        state["prev"] = like(param)
+        state["step_size"] = mindtorch.full_like(param, complex(lr, lr) if param.is_complex() else lr,
+                                                 requires_grad=False)
+
+    def _update(self, ops, group, params, grads, states):
+        advance(states, capturable=True)
+        if group["maximize"]:
+            grads = ops.neg(grads)
+        before, sizes = column(states, "prev"), column(states, "step_size")
+        signs = ops.sign(ops.mul(grads, before))
+        ops.mul_(sizes, [_factor(sign, *group["etas"]) for sign in signs])
+        for size in sizes:
+            size.clamp_(*group["step_sizes"])
+        # Where the sign has turned, this step does nothing and the next one finds no sign to compare with.
+        grads = [mindtorch.where(sign < 0, 0.0, grad) for sign, grad in zip(signs, grads, strict=True)]
+        ops.addcmul_(params, ops.sign(grads), sizes, -1)
+        ops.copy_(before, grads)
+
+
+def _factor(sign, shorter, longer):
+    """What the size of a step is multiplied by."""
+    factor = mindtorch.where(sign > 0, longer, sign)
+    factor = mindtorch.where(sign < 0, shorter, factor)
+    return mindtorch.where(sign == 0, 1.0, factor)
