@@ -5,7 +5,7 @@ One function serves as `torch.f` and as `Tensor.f`. Where the two differ in sign
 """
 import warnings
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport INT64_MAX, int64_t
 
 from mindtorch._core.arguments cimport (
     no_combination, parse_ints, parse_varargs, require_int, require_tensor, wrong_type)
@@ -300,14 +300,47 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
                        require_int(dim1, b"diagonal", b"dim1", 2), require_int(dim2, b"diagonal", b"dim2", 3))
 
 
+cdef int check_reach(TensorBase self, const Shape *sizes, const Shape *strides, int64_t offset) except -1:
+    """RuntimeError where a geometry leaves the storage. What remains is divided, for sums and products may overflow."""
+    cdef int64_t room = <int64_t>self.storage.nbytes // ITEMSIZE[<int>self.dtype] - 1, count = 1, steps
+    cdef int i
+    for i in range(sizes.ndim):
+        if sizes.sizes[i] == 0:
+            return 0
+    room = room - offset if room >= offset else -1
+    for i in range(sizes.ndim):
+        steps = sizes.sizes[i] - 1
+        if room >= 0 and steps and strides.sizes[i]:
+            room = room - steps * strides.sizes[i] if steps <= room // strides.sizes[i] else -1
+        if count > INT64_MAX // sizes.sizes[i]:
+            raise RuntimeError("numel: integer multiplication overflow")
+        count *= sizes.sizes[i]
+    if room < 0:
+        beyond_storage(self, sizes, strides, offset)
+    return 0
+
+
+cdef int beyond_storage(TensorBase self, const Shape *sizes, const Shape *strides, int64_t offset) except -1:
+    cdef int i
+    wanted = <object>offset + 1         # in Python's integers, which do not overflow
+    for i in range(sizes.ndim):
+        wanted += (<object>sizes.sizes[i] - 1) * <object>strides.sizes[i]
+    wanted *= ITEMSIZE[<int>self.dtype]
+    shown = shape_text(sizes.ndim, sizes.sizes), shape_text(strides.ndim, strides.sizes)
+    if wanted > INT64_MAX:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={shown[0]} and strides={shown[1]}")
+    raise RuntimeError(
+        f"setStorage: sizes {shown[0]}, strides {shown[1]}, storage offset {offset}, and itemsize "
+        f"{ITEMSIZE[<int>self.dtype]} requiring a storage size of {wanted} are out of bounds for storage of size "
+        f"{self.storage.nbytes}")
+
+
 def as_strided(input, size, stride, storage_offset=None):
     """A view of the storage with any geometry that stays inside it."""
     cdef TensorBase self = require_tensor(input, b"as_strided", b"input", 1)
     cdef Shape sizes, strides
     cdef TensorBase view
     cdef int64_t offset = self.offset
-    cdef int64_t reach = 1
-    cdef bint empty = False
     cdef int i
     parse_ints(size, &sizes, b"as_strided", b"size", 1)
     parse_ints(stride, &strides, b"as_strided", b"stride", 2)
@@ -322,16 +355,9 @@ def as_strided(input, size, stride, storage_offset=None):
         if sizes.sizes[i] < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {sizes.sizes[i]}: "
                                f"{shape_text(sizes.ndim, sizes.sizes)}")
-        empty = empty or sizes.sizes[i] == 0
-        reach += (sizes.sizes[i] - 1) * strides.sizes[i]
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
-    if not empty and (offset + reach) * ITEMSIZE[<int>self.dtype] > <int64_t>self.storage.nbytes:
-        raise RuntimeError(
-            f"setStorage: sizes {shape_text(sizes.ndim, sizes.sizes)}, strides "
-            f"{shape_text(strides.ndim, strides.sizes)}, storage offset {offset}, and itemsize "
-            f"{ITEMSIZE[<int>self.dtype]} requiring a storage size of {(offset + reach) * ITEMSIZE[<int>self.dtype]} "
-            f"are out of bounds for storage of size {self.storage.nbytes}")
+    check_reach(self, &sizes, &strides, offset)
     view = make_view(self, sizes.ndim, sizes.sizes, strides.sizes, offset)
     if tracked(self) and recording_view(self, (view,)):
         record_strided(view, self)

@@ -82,3 +82,18 @@ def test_tensors_of_many_dimensions(device):
     assert base.squeeze().tolist() == [0, 1]
     with pytest.raises(RuntimeError, match="at most 64 are supported"):
         base.view([1] * 64 + [2])
+
+
+@pytest.mark.parametrize("geometry", [
+    ((2,), (2 ** 63 - 1,)), ((2 ** 62,), (4,)), ((2,), (1,), 2 ** 62), ((2 ** 40, 2 ** 40), (0, 0)), ((2,), (2 ** 62,)),
+    ((2,), (3,)), ((3,), (1,), 1), ((), (), 3), ((0,), (2 ** 62,)), ((2, 2), (1, 1)), ((), (), 2), ((3, 4), (1, 0)),
+])
+def test_as_strided_stays_in_the_storage(geometry, device):
+    """Whatever would overflow on the way to the last element."""
+    found = []
+    for lib, where in ((torch, "cpu"), (mindtorch, device)):
+        try:
+            found.append(tuple(lib.as_strided(lib.zeros(3, device=where), *geometry).shape))
+        except RuntimeError as error:
+            found.append(str(error))
+    assert found[0] == found[1]
