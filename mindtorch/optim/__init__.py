@@ -1,4 +1,5 @@
 """torch.optim: optimizers and schedules of learning rates."""
+from mindtorch.optim import lr_scheduler
 from mindtorch.optim._adafactor import Adafactor
 from mindtorch.optim._muon import Muon
 from mindtorch.optim.adadelta import Adadelta
@@ -15,4 +16,4 @@ from mindtorch.optim.rprop import Rprop
 from mindtorch.optim.sgd import SGD
 
 __all__ = ["ASGD", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optimizer",
-           "RAdam", "RMSprop", "Rprop"]
+           "RAdam", "RMSprop", "Rprop", "lr_scheduler"]

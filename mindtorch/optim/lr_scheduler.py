@@ -1,0 +1,577 @@
+"""torch.optim.lr_scheduler: schedules of learning rates."""
+import functools
+import math
+import types
+import warnings
+import weakref
+from bisect import bisect_right
+from collections import Counter
+from contextlib import contextmanager
+
+from mindtorch._tensor import Tensor
+from mindtorch.optim._algorithm import check, to_scalar
+from mindtorch.optim.optimizer import Optimizer
+
+__all__ = [
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR",
+    "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR",
+    "ReduceLROnPlateau", "SequentialLR", "StepLR"]
+
+_HOW_TO = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
+_OVERRIDDEN = ("Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. "
+               f"Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. {_HOW_TO}")
+_TOO_EARLY = ("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
+              "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this "
+              f"will result in PyTorch skipping the first value of the learning rate schedule. {_HOW_TO}")
+EPOCH_DEPRECATION_WARNING = (
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
+    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed "
+    "form is used instead of the new chainable form, where available. Please open an issue if you are unable to replicate "
+    "your use case: https://github.com/pytorch/pytorch/issues/new/choose.")
+_NOT_RESUMABLE = (
+    "param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with last_epoch >= 0.\n"
+    "This typically happens when:\n"
+    "1. You're trying to resume training from a checkpoint but haven't properly loaded the optimizer state\n"
+    "2. You're using last_epoch >= 0 for a fresh training run (not recommended)")
+
+
+def _own(value):
+    """A rate that later changes of the group's do not reach."""
+    return value.clone() if isinstance(value, Tensor) else value
+
+
+def _rates(optimizer, key="lr"):
+    return [_own(group[key]) for group in optimizer.param_groups]
+
+
+def _set_rate(group, value):
+    """Change a group's rate; a tensor stays the same tensor."""
+    if isinstance(group["lr"], Tensor):
+        group["lr"].fill_(to_scalar(value))
+    else:
+        group["lr"] = value
+
+
+def _check_optimizer(optimizer):
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+
+
+def _per_group(name, optimizer, value):
+    """`value` for each group: a list that is given, or one value for all."""
+    groups = len(optimizer.param_groups)
+    if not isinstance(value, list | tuple):
+        return [_own(value) for _ in range(groups)]
+    check(len(value) == groups, f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} "
+                                f"values, param_groups has {groups}.")
+    return list(map(_own, value))
+
+
+def _note_steps(optimizer):
+    """Let the optimizer remember that it has stepped, so that a schedule can warn of the wrong order."""
+    if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
+        return
+    function, alive = optimizer.step.__func__, weakref.ref(optimizer)
+
+    @functools.wraps(function)
+    def step(*args, **kwargs):
+        itself = alive()
+        itself._opt_called = True
+        return function(itself, *args, **kwargs)
+    step._wrapped_by_lr_sched = True
+    optimizer.step = step
+
+
+class LRScheduler:
+    """Changes the learning rates of an optimizer's groups; a schedule says how in `get_lr`."""
+
+    _get_lr_called_within_step = False
+    _is_initial = False
+
+    def __init__(self, optimizer, last_epoch=-1):
+        _check_optimizer(optimizer)
+        self.optimizer = optimizer
+        for index, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", _own(group["lr"]))
+            elif "initial_lr" not in group:
+                raise KeyError(_NOT_RESUMABLE.format(index))
+        self.base_lrs = _rates(optimizer, "initial_lr")
+        self.last_epoch = last_epoch
+        _note_steps(optimizer)
+        self._initial_step()
+
+    @contextmanager
+    def _marked(self, name):
+        setattr(self, name, True)
+        try:
+            yield
+        finally:
+            setattr(self, name, False)
+
+    def _initial_step(self):
+        self._step_count = 0
+        with self._marked("_is_initial"):
+            self.step()
+
+    def state_dict(self):
+        """Everything but the optimizer."""
+        return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
+
+    def load_state_dict(self, state_dict):
+        """Take what `state_dict` of a like schedule holds."""
+        self.__dict__.update(state_dict)
+
+    def get_last_lr(self):
+        """The rates that the last step has set."""
+        return self._last_lr
+
+    def get_lr(self):
+        """The rates of this epoch, from those of the last one."""
+        raise NotImplementedError
+
+    def step(self, epoch=None):
+        """Go on to the next epoch."""
+        if self._step_count == 1:
+            if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
+                warnings.warn(_OVERRIDDEN, UserWarning, stacklevel=2)
+            elif not getattr(self.optimizer, "_opt_called", False):
+                warnings.warn(_TOO_EARLY, UserWarning, stacklevel=2)
+        self._step_count += 1
+        if epoch is not None:
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch=None):
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        closed = None if epoch is None else getattr(self, "_get_closed_form_lr", None)
+        with self._marked("_get_lr_called_within_step"):
+            rates = (closed or self.get_lr)()
+        self._set_rates(rates)
+
+    def _set_rates(self, rates):
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+            _set_rate(group, rate)
+        self._last_lr = _rates(self.optimizer)
+
+    def _warn_outside_of_step(self):
+        if not self._get_lr_called_within_step:
+            warnings.warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
+                          UserWarning, stacklevel=3)
+
+    def _multiplied(self, factor):
+        """The rates of the groups as they are, times `factor`; None leaves them."""
+        if factor is None:
+            return _rates(self.optimizer)
+        return [group["lr"] * factor for group in self.optimizer.param_groups]
+
+
+_LRScheduler = LRScheduler
+
+
+class _FactorLR(LRScheduler):
+    """A schedule that multiplies each rate by the same `_factor()`, and has a `_closed_factor()` of the first rate."""
+
+    def get_lr(self):
+        self._warn_outside_of_step()
+        return self._multiplied(self._factor())
+
+    def _get_closed_form_lr(self):
+        factor = self._closed_factor()
+        return [rate * factor for rate in self.base_lrs]
+
+
+class _FunctionLR(LRScheduler):
+    """A schedule by functions of the epoch, one for each group. Objects among them are saved, functions are not."""
+
+    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
+        self.optimizer = optimizer
+        groups = len(optimizer.param_groups)
+        several = isinstance(lr_lambda, list | tuple)
+        check(not several or len(lr_lambda) == groups, f"Expected {groups} lr_lambdas, but got "
+                                                       f"{len(lr_lambda) if several else 1}")
+        self.lr_lambdas = list(lr_lambda) if several else [lr_lambda] * groups
+        self._check_functions()
+        super().__init__(optimizer, last_epoch)
+
+    def _check_functions(self):
+        pass
+
+    def state_dict(self):
+        state = super().state_dict()
+        state["lr_lambdas"] = [None if isinstance(function, types.FunctionType) else function.__dict__.copy()
+                               for function in self.lr_lambdas]
+        return state
+
+    def load_state_dict(self, state_dict):
+        self.__dict__.update({key: value for key, value in state_dict.items() if key != "lr_lambdas"})
+        for function, saved in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=False):
+            if saved is not None:
+                function.__dict__.update(saved)
+
+
+class LambdaLR(_FunctionLR):
+    """The first rate times a function of the epoch."""
+
+    def get_lr(self):
+        self._warn_outside_of_step()
+        return [rate * function(self.last_epoch)
+                for function, rate in zip(self.lr_lambdas, self.base_lrs, strict=True)]
+
+
+class MultiplicativeLR(_FunctionLR):
+    """The last rate times a function of the epoch."""
+
+    def _check_functions(self):
+        for function in self.lr_lambdas:
+            if not callable(function):
+                raise TypeError(f"lr_lambda should be a function, but got {type(function).__name__}")
+
+    def get_lr(self):
+        self._warn_outside_of_step()
+        if self._is_initial:
+            return _rates(self.optimizer)
+        return [group["lr"] * function(self.last_epoch)
+                for function, group in zip(self.lr_lambdas, self.optimizer.param_groups, strict=True)]
+
+
+class StepLR(_FactorLR):
+    """Times gamma every `step_size` epochs."""
+
+    def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self):
+        return None if self.last_epoch == 0 or self.last_epoch % self.step_size else self.gamma
+
+    def _closed_factor(self):
+        return self.gamma**(self.last_epoch // self.step_size)
+
+
+class MultiStepLR(_FactorLR):
+    """Times gamma at each milestone."""
+
+    def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
+        self.milestones, self.gamma = Counter(milestones), gamma
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self):
+        passed = self.milestones.get(self.last_epoch)
+        return None if passed is None else self.gamma**passed
+
+    def _closed_factor(self):
+        return self.gamma**bisect_right(sorted(self.milestones.elements()), self.last_epoch)
+
+
+class ConstantLR(_FactorLR):
+    """Times `factor` for the first `total_iters` epochs."""
+
+    def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
+        check(not (factor > 1.0 or factor < 0), "Constant multiplicative factor expected to be between 0 and 1.")
+        self.factor, self.total_iters = factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self):
+        if self.last_epoch == 0:
+            return self.factor
+        return 1.0 / self.factor if self.last_epoch == self.total_iters else None
+
+    def _closed_factor(self):
+        return 1.0 if self.last_epoch >= self.total_iters else self.factor
+
+
+class LinearLR(_FactorLR):
+    """A factor that goes from one number to another in `total_iters` epochs, by equal steps."""
+
+    def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
+        check(not (start_factor > 1.0 or start_factor <= 0),
+              "Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
+        check(not (end_factor > 1.0 or end_factor < 0),
+              "Ending multiplicative factor expected to be between 0 and 1.")
+        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self):
+        if self.last_epoch == 0:
+            return self.start_factor
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return None
+        rise = self.end_factor - self.start_factor
+        return 1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise)
+
+    def _closed_factor(self):
+        passed = min(self.total_iters, self.last_epoch) / self.total_iters
+        return self.start_factor + (self.end_factor - self.start_factor) * passed
+
+
+class ExponentialLR(_FactorLR):
+    """Times gamma in every epoch."""
+
+    def __init__(self, optimizer, gamma, last_epoch=-1):
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self):
+        return None if self._is_initial else self.gamma
+
+    def _closed_factor(self):
+        return self.gamma**self.last_epoch
+
+
+class PolynomialLR(_FactorLR):
+    """Down to zero in `total_iters` epochs, as a power of what is left of them."""
+
+    def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
+        self.total_iters, self.power = total_iters, power
+        super().__init__(optimizer, last_epoch)
+
+    def _factor(self):
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return None
+        left, before = (1.0 - epoch / self.total_iters for epoch in (self.last_epoch, self.last_epoch - 1))
+        return (left / before)**self.power
+
+    def _closed_factor(self):
+        return (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters)**self.power
+
+
+class CosineAnnealingLR(LRScheduler):
+    """Between the first rate and `eta_min` along a cosine whose half takes `T_max` epochs."""
+
+    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
+        self.T_max, self.eta_min = T_max, eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def _height(self, epoch):
+        return 1 + math.cos(math.pi * epoch / self.T_max)
+
+    def get_lr(self):
+        self._warn_outside_of_step()
+        if self._is_initial:
+            return _rates(self.optimizer)
+        if self._step_count == 1 and self.last_epoch > 0:
+            return self._get_closed_form_lr()
+        groups, epoch = self.optimizer.param_groups, self.last_epoch
+        if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:       # just past the bottom, where a ratio would be 0 / 0
+            rise = (1 - math.cos(math.pi / self.T_max)) / 2
+            return [group["lr"] + (rate - self.eta_min) * rise
+                    for rate, group in zip(self.base_lrs, groups, strict=True)]
+        ratio = self._height(epoch) / self._height(epoch - 1)
+        return [ratio * (group["lr"] - self.eta_min) + self.eta_min for group in groups]
+
+    def _get_closed_form_lr(self):
+        height = self._height(self.last_epoch)
+        return [self.eta_min + (rate - self.eta_min) * height / 2 for rate in self.base_lrs]
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """A falling half of a cosine that starts anew after T_0 epochs, then after T_mult times as many, and so on."""
+
+    def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1):
+        check(T_0 > 0 and isinstance(T_0, int), f"Expected positive integer T_0, but got {T_0}")
+        check(T_mult >= 1 and isinstance(T_mult, int), f"Expected integer T_mult >= 1, but got {T_mult}")
+        check(isinstance(eta_min, float | int),
+              f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}")
+        self.T_0, self.T_i, self.T_mult, self.eta_min, self.T_cur = T_0, T_0, T_mult, eta_min, last_epoch
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self):
+        self._warn_outside_of_step()
+        height = 1 + math.cos(math.pi * self.T_cur / self.T_i)
+        return [self.eta_min + (rate - self.eta_min) * height / 2 for rate in self.base_lrs]
+
+    def step(self, epoch=None):
+        """Go on to the next epoch, or to any place, parts of epochs too."""
+        if epoch is None and self.last_epoch >= 0:
+            epoch = self.last_epoch + 1
+            self.T_cur += 1
+            if self.T_cur >= self.T_i:
+                self.T_cur %= self.T_i
+                self.T_i *= self.T_mult
+        else:
+            epoch = 0 if epoch is None else epoch
+            self._find(epoch)
+        self.last_epoch = math.floor(epoch)
+        with self._marked("_get_lr_called_within_step"):
+            rates = self.get_lr()
+        self._set_rates(rates)
+
+    def _find(self, epoch):
+        """Which restart `epoch` falls after, and how long after."""
+        check(epoch >= 0, f"Expected non-negative epoch, but got {epoch}")
+        if epoch < self.T_0:
+            self.T_i, self.T_cur = self.T_0, epoch
+        elif self.T_mult == 1:
+            self.T_cur = epoch % self.T_0
+        else:
+            restarts = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
+            self.T_cur = epoch - self.T_0 * (self.T_mult**restarts - 1) / (self.T_mult - 1)
+            self.T_i = self.T_0 * self.T_mult**restarts
+
+
+class _Composed(LRScheduler):
+    """A schedule made of others, which belong to the same optimizer."""
+
+    def _check_schedulers(self, optimizer, schedulers):
+        name = type(self).__name__
+        for index, scheduler in enumerate(schedulers):
+            if not hasattr(scheduler, "optimizer"):
+                raise TypeError(f"{name} at index {index} should have `optimizer` as its attribute.")
+            check(not isinstance(scheduler, ReduceLROnPlateau),
+                  f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
+                  f"specified when calling `step`, but got one at index {index} in the given schedulers sequence.")
+            check(optimizer == scheduler.optimizer,
+                  f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
+                  f"{type(scheduler).__name__} at index {index} has {scheduler.optimizer}, which is different from "
+                  f"{type(optimizer).__name__}.")
+
+    def state_dict(self):
+        state = super().state_dict()
+        state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
+        return state
+
+    def load_state_dict(self, state_dict):
+        self.__dict__.update({key: value for key, value in state_dict.items() if key != "_schedulers"})
+        for scheduler, saved in zip(self._schedulers, state_dict["_schedulers"], strict=False):
+            scheduler.load_state_dict(saved)
+
+
+class SequentialLR(_Composed):
+    """One schedule after the other, each from its milestone on."""
+
+    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
+        check(len(schedulers) >= 1, f"{type(self).__name__} expects at least one scheduler, but got no scheduler.")
+        self._check_schedulers(optimizer, schedulers)
+        check(len(milestones) == len(schedulers) - 1,
+              "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone "
+              f"points, but got number of schedulers {len(schedulers)} and the number of milestones to be equal to "
+              f"{len(milestones)}")
+        self._schedulers, self._milestones = schedulers, milestones
+        self.last_epoch, self.optimizer = last_epoch + 1, optimizer
+        # Each schedule has made its first step when it was created; only the one that begins should have.
+        for group in optimizer.param_groups:
+            _set_rate(group, group["initial_lr"])
+        self.recursive_undo()
+        first = schedulers[bisect_right(milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
+
+    def recursive_undo(self, sched=None):
+        """Take back the first step of `sched`, of those in it too."""
+        sched = self if sched is None else sched
+        if hasattr(sched, "_schedulers"):
+            for inner in sched._schedulers:
+                self.recursive_undo(inner)
+        elif hasattr(sched, "last_epoch"):
+            sched.last_epoch -= 1
+
+    def step(self):
+        """Go on to the next epoch, of the schedule whose turn it is."""
+        self.last_epoch += 1
+        index = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[index]
+        if index > 0 and self._milestones[index - 1] == self.last_epoch:
+            scheduler._update_lr(0)
+        else:
+            scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+
+class ChainedScheduler(_Composed):
+    """Several schedules at once, each of which changes what the one before has made."""
+
+    def __init__(self, schedulers, optimizer=None):
+        check(len(schedulers) >= 1,
+              f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler.")
+        self.optimizer = optimizer or schedulers[0].optimizer
+        self._check_schedulers(self.optimizer, schedulers)
+        self._schedulers = schedulers
+        self._last_lr = _rates(self.optimizer)
+
+    def step(self):
+        """Let each schedule go on to its next epoch."""
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._last_lr = _rates(self.optimizer)
+
+
+class ReduceLROnPlateau(LRScheduler):
+    """Times `factor` where a metric has not improved for more than `patience` epochs."""
+
+    def __init__(self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel",
+                 cooldown=0, min_lr=0, eps=1e-8):
+        check(not factor >= 1.0, "Factor should be < 1.0.")
+        _check_optimizer(optimizer)
+        groups, several = len(optimizer.param_groups), isinstance(min_lr, list | tuple)
+        check(not several or len(min_lr) == groups,
+              f"expected {groups} min_lrs, got {len(min_lr) if several else 1}")
+        self.factor, self.optimizer = factor, optimizer
+        self.default_min_lr = None if several else min_lr
+        self.min_lrs = list(min_lr) if several else [min_lr] * groups
+        self.patience, self.cooldown, self.eps = patience, cooldown, eps
+        self.last_epoch, self._last_lr = 0, _rates(optimizer)
+        self._init_is_better(mode, threshold, threshold_mode)
+        self._reset()
+
+    def _init_is_better(self, mode, threshold, threshold_mode):
+        check(mode in ("min", "max"), f"mode {mode} is unknown!")
+        check(threshold_mode in ("rel", "abs"), f"threshold mode {threshold_mode} is unknown!")
+        self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
+
+    def _reset(self):
+        """Forget what has been seen."""
+        self.best = self.mode_worse
+        self.cooldown_counter = self.num_bad_epochs = 0
+
+    @property
+    def in_cooldown(self):
+        """Whether the last reduction is so recent that bad epochs do not count."""
+        return self.cooldown_counter > 0
+
+    def _is_better(self, a, best):
+        margin = self.threshold if self.mode == "max" else -self.threshold
+        bound = best * (1.0 + margin) if self.threshold_mode == "rel" else best + margin
+        return a > bound if self.mode == "max" else a < bound
+
+    def step(self, metrics, epoch=None):
+        """Take in the metric of an epoch."""
+        current = float(metrics)
+        if epoch is not None:
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        if self._is_better(current, self.best):
+            self.best, self.num_bad_epochs = current, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.in_cooldown:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            self._reduce_lr()
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+        self._last_lr = _rates(self.optimizer)
+
+    def _reduce_lr(self):
+        groups = self.optimizer.param_groups
+        if len(groups) != len(self.min_lrs):
+            if self.default_min_lr is None:
+                raise RuntimeError(
+                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from when "
+                    f"`ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due to a new param group "
+                    "being added to the optimizer. Please modify the `min_lrs` field to match the length of the `optimizer` "
+                    "param groups.")
+            self.min_lrs = [self.default_min_lr] * len(groups)
+        for group, smallest in zip(groups, self.min_lrs, strict=True):
+            before = float(group["lr"])
+            after = max(before * self.factor, smallest)
+            if before - after > self.eps:
+                _set_rate(group, after)
+
+    def load_state_dict(self, state_dict):
+        self.__dict__.update(state_dict)
+        self._init_is_better(self.mode, self.threshold, self.threshold_mode)
+
+
+from mindtorch.optim._cycles import CyclicLR, OneCycleLR  # noqa: E402 - they derive from what stands above
