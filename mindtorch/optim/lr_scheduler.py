@@ -21,13 +21,13 @@ _HOW_TO = "See more details at https://pytorch.org/docs/stable/optim.html#how-to
 _OVERRIDDEN = ("Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. "
                f"Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. {_HOW_TO}")
 _TOO_EARLY = ("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
-              "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this "
-              f"will result in PyTorch skipping the first value of the learning rate schedule. {_HOW_TO}")
+              "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do "
+              f"this will result in PyTorch skipping the first value of the learning rate schedule. {_HOW_TO}")
 EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
     "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed "
-    "form is used instead of the new chainable form, where available. Please open an issue if you are unable to replicate "
-    "your use case: https://github.com/pytorch/pytorch/issues/new/choose.")
+    "form is used instead of the new chainable form, where available. Please open an issue if you are unable to "
+    "replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose.")
 _NOT_RESUMABLE = (
     "param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with last_epoch >= 0.\n"
     "This typically happens when:\n"
@@ -560,8 +560,8 @@ class ReduceLROnPlateau(LRScheduler):
                 raise RuntimeError(
                     f"The number of param groups in the `optimizer` ({len(groups)}) differs from when "
                     f"`ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due to a new param group "
-                    "being added to the optimizer. Please modify the `min_lrs` field to match the length of the `optimizer` "
-                    "param groups.")
+                    "being added to the optimizer. Please modify the `min_lrs` field to match the length of the "
+                    "`optimizer` param groups.")
             self.min_lrs = [self.default_min_lr] * len(groups)
         for group, smallest in zip(groups, self.min_lrs, strict=True):
             before = float(group["lr"])
