@@ -1,5 +1,6 @@
 """Activations, and attention with several heads."""
 import warnings
+from typing import Any
 
 from mindtorch import empty
 from mindtorch.nn import functional as F
@@ -45,7 +46,7 @@ __all__ = [
 class _Plain(Module):
     """A function of functional without arguments."""
 
-    _function = None
+    _function: Any = None
 
     def forward(self, input):
         return self._function(input)
@@ -85,7 +86,7 @@ class _MayBeInPlace(Module):
     """A function of functional whose only argument is `inplace`."""
 
     __constants__ = ["inplace"]
-    _function = None
+    _function: Any = None
 
     def __init__(self, inplace=False):
         super().__init__()
@@ -301,7 +302,7 @@ class RReLU(Module):
 
 class _Shrink(Module):
     __constants__ = ["lambd"]
-    _function = None
+    _function: Any = None
 
     def __init__(self, lambd=0.5):
         super().__init__()
@@ -365,7 +366,7 @@ class _AlongDim(Module):
     """A softmax; without `dim` functional chooses one and warns."""
 
     __constants__ = ["dim"]
-    _function = None
+    _function: Any = None
 
     def __init__(self, dim=None):
         super().__init__()

@@ -13,7 +13,7 @@ class _NormBase(Module):
 
     _version = 2
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
-    _input_dims = ()
+    _input_dims: tuple[int, ...] = ()
 
     def __init__(self, num_features, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True, device=None,
                  dtype=None, *, bias=True):

@@ -1,5 +1,6 @@
 """Convolutions and their transposes."""
 import math
+from typing import Any
 
 from mindtorch import empty
 from mindtorch.nn import functional as F
@@ -18,7 +19,8 @@ class _ConvNd(Module):
 
     __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels",
                      "out_channels", "kernel_size"]
-    _dims = _function = None
+    _dims: Any = None
+    _function: Any = None
 
     def __init__(self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding,
                  groups, bias, padding_mode, device=None, dtype=None):

@@ -1,4 +1,6 @@
 """Elements and channels set to zero at random while training."""
+from typing import Any
+
 from mindtorch.nn import functional as F
 from mindtorch.nn.modules.module import Module
 
@@ -7,7 +9,7 @@ __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Fe
 
 class _DropoutNd(Module):
     __constants__ = ["p", "inplace"]
-    _function = None        # of functional
+    _function: Any = None        # of functional
 
     def __init__(self, p=0.5, inplace=False):
         super().__init__()

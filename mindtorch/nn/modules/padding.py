@@ -1,4 +1,6 @@
 """Padding of one to three dimensions."""
+from typing import Any
+
 from mindtorch.nn import functional as F
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.modules.utils import _ntuple, described
@@ -11,7 +13,8 @@ class _PadNd(Module):
     """Pads `_dims` dimensions; `padding` is one number, or one for each side from the last dimension."""
 
     __constants__ = ["padding"]
-    _mode = _dims = None
+    _mode: Any = None
+    _dims: Any = None
 
     def __init__(self, padding):
         super().__init__()

@@ -1,4 +1,6 @@
 """Pooling."""
+from typing import Any
+
 from mindtorch.nn import functional as F
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.modules.utils import _ntuple, _single, described
@@ -29,7 +31,7 @@ __all__ = [
 
 class _MaxPoolNd(Module):
     __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
-    _function = None
+    _function: Any = None
 
     def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
         super().__init__()
@@ -67,7 +69,8 @@ class MaxPool3d(_MaxPoolNd):
 
 
 class _MaxUnpoolNd(Module):
-    _dims = _function = None
+    _dims: Any = None
+    _function: Any = None
 
     def __init__(self, kernel_size, stride=None, padding=0):
         super().__init__()
@@ -123,7 +126,7 @@ class AvgPool1d(Module):
 
 class _AvgPoolNd(Module):
     __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
-    _function = None
+    _function: Any = None
 
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
                  divisor_override=None):
@@ -159,7 +162,8 @@ class _FractionalMaxPoolNd(Module):
     """Windows placed at random, so that the result has `output_size`, or `output_ratio` of the input's size."""
 
     __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
-    _dims = _function = None
+    _dims: Any = None
+    _function: Any = None
 
     def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
         super().__init__()
@@ -196,7 +200,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
 
 class _LPPoolNd(Module):
     __constants__ = ["norm_type", "kernel_size", "stride", "ceil_mode"]
-    _function = None
+    _function: Any = None
 
     def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
         super().__init__()
@@ -232,7 +236,7 @@ class LPPool3d(_LPPoolNd):
 
 class _AdaptiveAvgPoolNd(Module):
     __constants__ = ["output_size"]
-    _function = None
+    _function: Any = None
 
     def __init__(self, output_size):
         super().__init__()
@@ -265,7 +269,7 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
 
 class _AdaptiveMaxPoolNd(Module):
     __constants__ = ["output_size", "return_indices"]
-    _function = None
+    _function: Any = None
 
     def __init__(self, output_size, return_indices=False):
         super().__init__()
