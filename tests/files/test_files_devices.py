@@ -2,10 +2,9 @@
 import io
 
 import pytest
+import torch
 
 import mindtorch
-
-torch = pytest.importorskip("torch")
 
 
 def saved_on(device):

@@ -1,11 +1,10 @@
 """DLPack: memory shared with torch and NumPy, both ways."""
 import numpy as np
 import pytest
+import torch
 
 import mindtorch
 import mindtorch.utils.dlpack
-
-torch = pytest.importorskip("torch")
 
 NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64",
          "complex128")

@@ -6,11 +6,10 @@ import struct
 import zipfile
 
 import pytest
+import torch
 
 import mindtorch
 from mindtorch import sim
-
-torch = pytest.importorskip("torch")
 
 FOUR = struct.pack("<4f", 1, 2, 3, 4)
 TRACE = []

@@ -4,10 +4,9 @@ import io
 import pickle
 
 import pytest
+import torch
 
 import mindtorch
-
-torch = pytest.importorskip("torch")
 
 
 def pickled(protocol):

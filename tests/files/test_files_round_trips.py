@@ -5,10 +5,9 @@ from collections import Counter, OrderedDict
 
 import numpy as np
 import pytest
+import torch
 
 import mindtorch
-
-torch = pytest.importorskip("torch")
 
 NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
          "complex128")

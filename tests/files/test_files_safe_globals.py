@@ -4,6 +4,7 @@ import io
 import pickle
 
 import pytest
+import torch
 
 import mindtorch
 from mindtorch.serialization import (
@@ -13,8 +14,6 @@ from mindtorch.serialization import (
     get_unsafe_globals_in_checkpoint,
     safe_globals,
 )
-
-torch = pytest.importorskip("torch")
 
 
 class Config:

@@ -46,3 +46,14 @@ def test_gumbel_softmax(hard, device):
         found.append(choice.flatten().tolist() + logits.grad.flatten().tolist())
     if device == "cpu":                 # the numbers of torch for a seed
         assert found[1] == pytest.approx(found[0], abs=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
+def test_pad_refuses_as_torch(mode, device):
+    for dims, pad in ((6, (1, 1)), (1, (1, 1)), (4, (1, 1)), (5, (1, 1, 1, 1)), (4, (1,) * 8)):
+        said = []
+        for lib, where in ((torch, "cpu"), (mindtorch, device)):
+            with pytest.raises(NotImplementedError) as caught:
+                lib.nn.functional.pad(lib.zeros([3] * dims, device=where), pad, mode=mode)
+            said.append(str(caught.value))
+        assert said[0] == said[1]
