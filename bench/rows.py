@@ -1,9 +1,9 @@
 """`python -m bench.rows`: host cost of every row of the op table with null kernels, as ratios to a + b; slowest first.
 
 Rows that read a value from the device would take what null kernels leave in memory for it: they are measured after the
-others, with real kernels and an a + b that has them as well. The clock is the CPU time of the calling thread, so neither the stream's thread nor the rest of the machine counts.
-Rounds go through the whole table, and a + b is timed before each row: ratios are of the same moment. Words on the
-command line pick the rows whose name contains one of them.
+others, with real kernels and an a + b that has them as well. The clock is the CPU time of the calling thread, so that
+neither the stream's thread nor the rest of the machine counts. Rounds go through the whole table, and a + b is timed
+before each row: ratios are of the same moment. Words on the command line pick the rows whose name contains one of them.
 """
 import argparse
 import contextlib
@@ -15,8 +15,8 @@ import sys
 import time
 from dataclasses import dataclass, field
 
-REAL = "--real" in sys.argv     # kernels: the toolkit asks when it is loaded
-os.environ.update(MINDTORCH_NPU="sim", MINDTORCH_SIM_KERNELS="" if REAL else "null")
+os.environ["MINDTORCH_NPU"] = "sim"
+os.environ.setdefault("MINDTORCH_SIM_KERNELS", "null")
 
 import mindtorch as torch
 from bench.row_samples import READING, Statements
@@ -25,6 +25,7 @@ from mindtorch import sim
 from mindtorch._core._gen.namespace import ATEN
 from mindtorch._ops.generator.rows import Row, Table
 
+REAL = os.environ["MINDTORCH_SIM_KERNELS"] != "null"        # the process for the rows that read
 COUNT = 200             # launches in one timed loop: stays below the depth of a stream's queue
 ROUNDS = 15
 MANY = 6                # operators whose names are not printed any more
@@ -163,17 +164,20 @@ def report(rows, rounds):
 def main(arguments):
     parser = argparse.ArgumentParser(prog="python -m bench.rows", description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--real", action="store_true", help="real kernels; the words are whole names of rows")
     parser.add_argument("words", nargs="*")
     options = parser.parse_args(arguments)
-    rows = [row for row in Table().rows if row.key in options.words] if options.real else \
-        [row for row in Table().rows if not options.words or any(word in row.key for word in options.words)]
+    rows = Table().rows
+    if REAL:
+        rows = [row for row in rows if row.key in options.words]
+    elif options.words:
+        rows = [row for row in rows if any(word in row.key for word in options.words)]
     without = report(rows, options.rounds)
     failed = "" in without
     if READS in without:
         print("", flush=True)
-        command = [sys.executable, "-m", "bench.rows", "--real", f"--rounds={options.rounds}", *without[READS]]
-        failed |= subprocess.run(command, check=False).returncode != 0
+        command = [sys.executable, "-m", "bench.rows", f"--rounds={options.rounds}", *without[READS]]
+        environment = os.environ | {"MINDTORCH_SIM_KERNELS": "real"}
+        failed |= subprocess.run(command, check=False, env=environment).returncode != 0
     return int(failed)
 
 
