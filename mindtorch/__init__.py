@@ -1,6 +1,7 @@
 """mindtorch: the torch namespace on Huawei Ascend NPUs. `import mindtorch as torch`."""
 # ruff: noqa: F401 - what is imported here is what the namespace consists of
 from importlib import import_module as _import_module
+from sys import modules as _modules
 
 from mindtorch import return_types
 from mindtorch._core import advanced_indexing as _advanced_indexing
@@ -69,8 +70,7 @@ from mindtorch._tensor_str import set_printoptions
 from mindtorch._type_info import finfo, iinfo, typename
 from mindtorch.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from mindtorch.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
-
-__version__ = "0.1.0"
+from mindtorch.version import __version__
 
 # Other names of dtypes.
 half, float, double = float16, float32, float64
@@ -85,7 +85,7 @@ for _module in (_advanced_indexing, _generated, _core_composites, _composites):
 
 _LAZY = ("npu", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special", "masked", "testing",
          "optim", "serialization")
-_LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack"}
+_LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack", "alias_torch": "_alias"}
 
 
 def is_tensor(obj):
@@ -98,6 +98,8 @@ def __getattr__(name):
         return _import_module(f"mindtorch.{name}")
     if name in _LAZY_NAMES:
         return getattr(_import_module(f"mindtorch.{_LAZY_NAMES[name]}"), name)
+    if _modules.get("torch") is _modules[__name__]:
+        raise AttributeError(f"module 'torch' has no attribute '{name}': mindtorch does not have it")
     raise AttributeError(f"module 'mindtorch' has no attribute '{name}'")
 
 

@@ -1,0 +1,116 @@
+"""`import torch` that means mindtorch, in this process and the processes that multiprocessing starts from it.
+
+A finder, first on sys.meta_path, answers for `torch` and `torch.*` with mindtorch's own module objects: torch.nn is
+mindtorch.nn. Nothing is loaded twice, classes keep their names and pickles can be read without the alias.
+"""
+import importlib.metadata
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from multiprocessing.process import AuthenticationString
+from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
+
+import mindtorch
+
+__all__ = ["alias_torch"]
+
+
+def _own_name(name):
+    """The name in mindtorch of what is `name` in torch."""
+    return "mindtorch" + name[len("torch"):]
+
+
+def _is_ours(name):
+    """Whether mindtorch has the module that torch calls `name`."""
+    try:
+        return find_spec(_own_name(name)) is not None
+    except ModuleNotFoundError:         # a package on the way to it is missing
+        return False
+
+
+class _Loader:
+    """Hands out the module of mindtorch, as it is."""
+
+    def create_module(self, spec):
+        module = import_module(_own_name(spec.name))
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module):
+        """The module has been executed under its own name; the import system has given it the alias's spec."""
+        module.__spec__ = module.__spec__.loader_state
+
+    def get_code(self, name):
+        """The code that `python -m` runs."""
+        return find_spec(_own_name(name)).loader.get_code(_own_name(name))
+
+
+class _Distribution(importlib.metadata.Distribution):
+    """What importlib.metadata tells about torch: its name and version."""
+
+    def read_text(self, filename):
+        if filename == "METADATA":
+            return f"Metadata-Version: 2.1\nName: torch\nVersion: {mindtorch.__version__}\n"
+        return "torch\n" if filename == "top_level.txt" else None
+
+    def locate_file(self, path):
+        return Path(mindtorch.__file__).parent.parent / path
+
+
+class _Finder:
+    """On sys.meta_path."""
+
+    loader = _Loader()
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] != "torch":
+            return None
+        if _is_ours(name):
+            own = find_spec(_own_name(name))
+            spec = ModuleSpec(name, self.loader, origin=own.origin)
+            spec.submodule_search_locations = own.submodule_search_locations
+            return spec
+        # importlib.util.find_spec asks whether there is such a module: None says no. An import deserves the reason.
+        if sys._getframe(2).f_globals.get("__name__") == "importlib.util":
+            return None
+        raise ModuleNotFoundError(f"No module named '{name}': mindtorch does not have it", name=name)
+
+    def find_distributions(self, context):
+        """The distribution that importlib.metadata.version("torch") reads."""
+        return [_Distribution()] if (context.name or "torch").lower() == "torch" else []
+
+
+def alias_torch():
+    """Let `import torch`, and that of its submodules, mean mindtorch in this process and its multiprocessing children.
+
+    To be called before anything imports torch: RuntimeError afterwards. A second call changes nothing.
+    """
+    known = sys.modules.get("torch")
+    if known is mindtorch:
+        return
+    if known is not None:
+        raise RuntimeError(f"alias_torch() comes too late: torch has been imported already, from "
+                           f"{getattr(known, '__file__', 'an unknown file')}. Call it before anything imports torch.")
+    sys.modules["torch"] = mindtorch
+    sys.meta_path.insert(0, _Finder())
+    ForkingPickler.register(AuthenticationString, _reduce_key)
+
+
+def is_active():
+    """Whether `torch` means mindtorch in this process."""
+    return sys.modules.get("torch") is mindtorch
+
+
+# A child process that is not forked unpickles the parent's key before it imports the main module again: that is where
+# it learns of the alias.
+
+def _reduce_key(key):
+    key.__reduce__()                    # raises where no process is being started
+    return _key_of_parent, (bytes(key),)
+
+
+def _key_of_parent(key):
+    alias_torch()
+    return AuthenticationString(key)

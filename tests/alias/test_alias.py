@@ -1,0 +1,136 @@
+"""`import torch` under the alias: the same modules, clear errors for what is missing, and children that know it too."""
+import pytest
+import torch as oracle
+from running import passes, python
+
+MODULES = """
+import sys
+import torch, torch.nn.functional as F, mindtorch
+import torch.utils.data
+from torch.optim import AdamW
+from torch import nn, save, Tensor
+import importlib, importlib.metadata as metadata, importlib.util, pickle, io, threading
+
+assert torch is mindtorch and F is mindtorch.nn.functional and nn is mindtorch.nn and AdamW is mindtorch.optim.AdamW
+assert importlib.import_module("torch.utils.data") is sys.modules["mindtorch.utils.data"] is torch.utils.data
+for name, module in list(sys.modules.items()):
+    if name == "torch" or name.startswith("torch."):
+        assert module is sys.modules["mindtorch" + name[5:]], name
+        assert module.__spec__.name == module.__name__ == "mindtorch" + name[5:], (name, module.__spec__)
+assert importlib.reload(torch.utils) is torch.utils
+
+model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+data = pickle.dumps(model)
+assert b"torch.nn" not in data.replace(b"mindtorch.nn", b"")          # readable without the alias
+assert pickle.loads(data)[0].weight.equal(model[0].weight)
+
+assert metadata.version("torch") == torch.__version__ and metadata.version("Torch") == torch.__version__
+assert metadata.metadata("torch")["Name"] == "torch"
+assert "torch" in metadata.packages_distributions()
+assert importlib.util.find_spec("torch").name == "mindtorch"
+assert importlib.util.find_spec("torch.nn.utils").origin.endswith("mindtorch/nn/utils/__init__.py")
+assert importlib.util.find_spec("torch.nothing") is None
+assert importlib.util.find_spec("torchmetrics_nothing") is None
+mindtorch.alias_torch()
+assert sum(type(finder).__module__ == "mindtorch._alias" for finder in sys.meta_path) == 1
+"""
+
+MISSING = """
+def error(code):
+    try:
+        exec(code, {})
+    except Exception as error:
+        return type(error).__name__, str(error)
+
+for code in ("import torch; torch.nothing", "from torch import nothing", "import torch.nothing",
+             "import torch.nothing.more", "from torch.nothing import x", "from torch.nn import Nothing",
+             "import torch.nn; torch.nn.Nothing"):
+    kind, text = error(code)
+    print(code, "|", kind, "|", text)
+import torch
+assert not hasattr(torch, "nothing")
+"""
+
+CHILDREN = """
+import multiprocessing, sys
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+class Squares(Dataset):
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, index):
+        import torch.nn.functional as F
+        assert torch.__name__ == F.__name__.partition(".")[0] == "mindtorch"
+        return F.relu(torch.tensor(float(index)) ** 2)
+
+def name(_):
+    import torch.optim
+    return torch.optim.__name__, sys.argv[1:]
+
+if __name__ == "__main__":
+    for method in ("spawn", "fork", "forkserver"):
+        loader = DataLoader(Squares(), batch_size=3, num_workers=1, multiprocessing_context=method)
+        assert torch.cat(list(loader)).tolist() == [0, 1, 4, 9, 16, 25]
+    for method in ("spawn", "forkserver"):
+        with multiprocessing.get_context(method).Pool(1) as pool:
+            assert pool.map(name, range(2)) == [("mindtorch.optim", ["argument"])] * 2
+    print("done")
+"""
+
+GUARDED = """
+if __name__ == "__main__":
+    import multiprocessing
+    import mindtorch
+    mindtorch.alias_torch()
+    import helper
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.apply(helper.name))
+"""
+
+
+def test_the_modules_are_mindtorchs_own(tmp_path):
+    tmp_path.joinpath("script.py").write_text(MODULES, encoding="utf-8")
+    passes("script.py", cwd=tmp_path)
+
+
+def test_what_is_missing_is_named():
+    """The same kinds of error as torch, which say whose fault it is."""
+    lines = [line.split(" | ") for line in passes("-c", MISSING).splitlines()]
+    for code, kind, text in lines:
+        with pytest.raises((AttributeError, ImportError)) as caught:
+            exec(code, {})
+        assert kind == caught.type.__name__
+        assert "mindtorch" in text
+        assert str(caught.value).partition(" from ")[0].replace("torch.nn", "mindtorch.nn").split("'")[0] in text
+    assert [text for _, _, text in lines][:3:2] == [
+        "module 'torch' has no attribute 'nothing': mindtorch does not have it",
+        "No module named 'torch.nothing': mindtorch does not have it"]
+
+
+def test_children_know_the_alias(tmp_path):
+    """Those of DataLoader and of multiprocessing, by every start method."""
+    tmp_path.joinpath("script.py").write_text(CHILDREN, encoding="utf-8")
+    assert passes("script.py", "argument", cwd=tmp_path) == "done\n"
+
+
+def test_alias_torch_in_a_program(tmp_path):
+    """Called under the main guard, so children learn of it from their parent only."""
+    tmp_path.joinpath("script.py").write_text(GUARDED, encoding="utf-8")
+    tmp_path.joinpath("helper.py").write_text("import torch.nn\n\n\ndef name():\n    return torch.nn.__name__\n",
+                                              encoding="utf-8")
+    done = python("script.py", cwd=tmp_path)
+    assert (done.stdout, done.returncode) == ("mindtorch.nn\n", 0), done.stderr
+
+
+def test_torch_itself_is_left_alone():
+    """Nothing happens on import, and a torch that has been imported is not replaced."""
+    done = python("-c", "import mindtorch, torch; assert torch is not mindtorch; mindtorch.alias_torch()")
+    assert done.returncode == 1
+    assert "RuntimeError: alias_torch() comes too late: torch has been imported already, from " in done.stderr
+    assert oracle.__file__ in done.stderr
+
+
+def test_version():
+    assert passes("--version").startswith("mindtorch 0.1.0 (torch 2.13.0+mindtorch")
