@@ -15,7 +15,8 @@ REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb
 	t["project"]["optional-dependencies"]["build"] = t["build-system"]["requires"]; \
 	print(*t["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
 
-.PHONY: help demo test quick sanitizers valgrind lint format bench build wheel test-clients clean distclean
+.PHONY: help demo train-digits train-gpt
+.PHONY: test quick sanitizers valgrind lint format bench build wheel test-clients clean distclean
 .DELETE_ON_ERROR:
 
 help:            ## this list
@@ -24,11 +25,17 @@ help:            ## this list
 demo: $(VENV)/.package            ## classify handwritten digits on the NPU (simulated where there is none)
 	$(RUN) examples/digits.py
 
-test: $(VENV)/.package $(VENV)/.test            ## the whole test suite, without sanitizers and valgrind
+train-digits: $(VENV)/.package $(VENV)/.examples            ## train a convolutional network on handwritten digits, on the NPU
+	$(RUN) examples/train_digits.py --plot losses.png
+
+train-gpt: $(VENV)/.package $(VENV)/.examples            ## train a small GPT on Python's own sources, on the NPU
+	$(RUN) examples/train_gpt.py
+
+test: $(VENV)/.package $(VENV)/.test $(VENV)/.examples            ## the whole test suite, without sanitizers and valgrind
 	$(RUN) -m pytest $(PYTEST_ARGS) tests/test_packaging.py
 	$(RUN) -m pytest --numprocesses $(TEST_PROCESSES) $(PYTEST_ARGS) --ignore tests/test_packaging.py
 
-quick: $(VENV)/.package $(VENV)/.test            ## a small subset, in seconds
+quick: $(VENV)/.package $(VENV)/.test $(VENV)/.examples            ## a small subset, in seconds
 	$(RUN) -m pytest -m quick $(PYTEST_ARGS)
 
 sanitizers: $(VENV)/.package $(VENV)/.test            ## the simulator's own tests under ASan, UBSan and TSan
@@ -88,7 +95,7 @@ $(VENV)/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit("mindtorch needs Python 3.11 or newer: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.build $(VENV)/.test $(VENV)/.lint $(VENV)/.bench: $(VENV)/.%: $(VENV)/pyvenv.cfg pyproject.toml
+$(VENV)/.build $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.examples: $(VENV)/.%: $(VENV)/pyvenv.cfg pyproject.toml
 	$(RUN) -c '$(REQUIREMENTS)' $* > $(VENV)/$*.txt
 	$(RUN) -m pip install --quiet -r $(VENV)/$*.txt
 	@touch $@

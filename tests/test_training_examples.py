@@ -1,0 +1,131 @@
+"""The examples that train: they run as a user runs them, go on where they were interrupted, learn as under torch, and
+hold no more memory after many steps than after some.
+"""
+import gc
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import mindtorch
+from mindtorch import sim
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+TINY = ["--layers", "1", "--width", "16", "--context", "8", "--batch-size", "4", "--sample", "5"]
+STEPS = 100
+
+# What is trained: options of a short run in rounds, and of one with at least STEPS steps and no dropout.
+SHORT = {"train_digits": ["--epochs", "2", "--batch-size", "256"],
+         "train_gpt": [*TINY, "--steps", "6", "--save-every", "3"]}
+LONG = {"train_digits": ["--dropout", "0", "--epochs", "5"],
+        "train_gpt": ["--dropout", "0", "--steps", str(STEPS), "--layers", "2", "--width", "64", "--context", "32",
+                      "--sample", "5"]}
+examples = pytest.mark.parametrize("name", SHORT)
+
+
+@cache
+def example(name, library="mindtorch"):
+    """The example as a module, of another library where its name takes mindtorch's place in the source."""
+    path = EXAMPLES / f"{name}.py"
+    module = ModuleType(name)
+    source = path.read_text(encoding="utf-8").replace("mindtorch", library)
+    exec(compile(source, str(path), "exec"), module.__dict__)
+    return module
+
+
+def run(name, *arguments):
+    return subprocess.run([sys.executable, EXAMPLES / f"{name}.py", *arguments], capture_output=True, text=True,
+                          check=True).stdout
+
+
+@pytest.mark.quick
+def test_digits_are_learnt(device, tmp_path):
+    shown = run("train_digits", "--device", device, "--epochs", "3", "--plot", tmp_path / "losses.png")
+    assert float(re.search(r"([\d.]+)% of 360 unseen images", shown)[1]) > 90
+    assert (tmp_path / "losses.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.quick
+def test_gpt_writes(device, tmp_path):
+    shown = run("train_gpt", "--device", device, *SHORT["train_gpt"], "--checkpoint", tmp_path / "gpt.pt")
+    assert shown.startswith("def ")
+    assert len(shown) == len("def ") + 5 + len("\n")
+    more = run("train_gpt", "--device", device, *SHORT["train_gpt"], "--resume", tmp_path / "gpt.pt")
+    assert more == shown        # nothing was left to learn
+
+
+class Interrupted(Exception):
+    pass
+
+
+@examples
+def test_a_resumed_run_is_the_uninterrupted_one(name, device, tmp_path, monkeypatch):
+    """Losses and weights, to the bit, with dropout."""
+    module = example(name)
+    options = ["--device", device, *SHORT[name]]
+    whole = module.main(options)
+
+    save = module.Training.save
+
+    def save_and_stop(training, path):
+        save(training, path)
+        raise Interrupted
+
+    monkeypatch.setattr(module.Training, "save", save_and_stop)
+    with pytest.raises(Interrupted):
+        module.main([*options, "--checkpoint", str(tmp_path / "half.pt")])
+    resumed = module.main([*options, "--resume", str(tmp_path / "half.pt")])
+    assert len(whole.losses) > 2
+    assert resumed.losses == whole.losses
+    weights = resumed.model.state_dict()
+    assert all(mindtorch.equal(weight, weights[key]) for key, weight in whole.model.state_dict().items())
+
+
+@pytest.fixture(scope="module", params=LONG)
+def in_torch(request, tmp_path_factory):
+    """(example, torch's checkpoint of the first weights, torch's losses from there)."""
+    module = example(request.param, "torch")
+    start = str(tmp_path_factory.mktemp("torch") / "start.pt")
+    options = ["--device", "cpu", *LONG[request.param]]
+    module.Training(module.arguments(options)).save(start)
+    return request.param, start, module.main([*options, "--resume", start]).losses
+
+
+def test_losses_are_those_of_torch(in_torch, device):
+    """From equal weights and batches, within 1e-3 of torch's, in each of the first 100 steps."""
+    name, start, expected = in_torch
+    losses = example(name).main(["--device", device, *LONG[name], "--resume", start]).losses
+    assert len(losses) >= STEPS
+    assert losses[:STEPS] == pytest.approx(expected[:STEPS], rel=1e-3)
+    assert min(losses) < losses[0] / 1.3     # something was learnt
+
+
+def held(device):
+    """What the process holds: on the NPU tensors and segments in bytes, and objects by kind; else blocks of Python."""
+    gc.collect()        # empties Python's lists of freed objects too
+    if device == "cpu":
+        return sys.getallocatedblocks()
+    mindtorch.npu.synchronize()
+    return mindtorch.npu.memory_allocated(), mindtorch.npu.memory_reserved(), sim.live_objects()
+
+
+def test_memory_does_not_grow(device):
+    """After 500 steps as after 50; a step makes no cycles that Python's collector would have to find."""
+    module = example("train_gpt")
+    training = module.Training(module.arguments(["--device", device, *TINY]))
+    for _ in range(50):
+        training.step()
+    before = held(device)
+    gc.disable()
+    try:
+        for _ in range(450):
+            training.step()
+        cycles = gc.collect()
+    finally:
+        gc.enable()
+    assert cycles < 100
+    assert held(device) == (pytest.approx(before, abs=100) if device == "cpu" else before)
