@@ -29,5 +29,9 @@ def test_rows_are_picked_by_words():
 
 
 def test_training():
-    figures = [line for line in output("bench.training", "1").splitlines() if line.startswith("training step")]
+    shown = output("bench.training", "1").splitlines()
+    figures = [line for line in shown if line.startswith("training step")]
     assert [len(line.split()) for line in figures] == [7]     # two words, two figures with units, a ratio
+    titles = ("SGD  ", "SGD, momentum  ", "Adam  ", "AdamW  ")
+    assert [sum(line.startswith(title) for line in shown) for title in titles] == [1] * len(titles)
+    assert shown[-1].endswith("of 4 steps above 0.6 x torch's")

@@ -21,6 +21,8 @@ cdef int write(TensorBase self, TensorBase result) except -1     # in place of a
 cdef int widest(tuple numbers, Scalar *number) except -1     # the one that decides about dtypes
 cdef bint uniform(tuple numbers) except -1                   # all the same, in type as well
 cdef tuple packed(TensorBase scalars, list tensors)          # the elements of a 1-d CPU tensor, one for each tensor
+cdef double only_number(TensorBase tensor) except? -1.0      # of a tensor where an operator takes a number
+cpdef TensorBase whole(list tensors)                         # a 1-d tensor that has them as elements, in order, or None
 
 # Of the fused optimizers, which write to several lists.
 cdef int check_any(list tensors, str op) except -1                     # NotImplementedError for an empty list

@@ -4,8 +4,9 @@ from mindtorch._core.dispatch cimport check_floats
 from mindtorch._core.dtype cimport code_name
 from mindtorch._core.infer cimport common_device, common_index, inplace_output, same
 from mindtorch._core.modes cimport grad_enabled
-from mindtorch._core.scalar cimport COMPLEX_KIND, scalar_from
+from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, scalar_from
 from mindtorch._core.tensor cimport Shape, count_version, empty_tensor, shape_text
+from mindtorch._core.values cimport read_scalar
 
 
 cdef Py_ssize_t length(list tensors) except -1:
@@ -128,6 +129,28 @@ cdef tuple packed(TensorBase scalars, list tensors):
         raise RuntimeError(f"Expected length of scalars to match input of length {len(tensors)} but got "
                            f"{scalars.numel} instead.")
     return tuple(scalars.tolist())
+
+
+cdef double only_number(TensorBase tensor) except? -1.0:
+    cdef Scalar number
+    read_scalar(tensor, &number)
+    if number.kind > FLOAT_KIND:
+        raise RuntimeError("value cannot be converted to type double without overflow")
+    return number.real
+
+
+cpdef TensorBase whole(list tensors):
+    cdef TensorBase base = (<TensorBase?>tensors[0]).base
+    cdef TensorBase tensor
+    cdef Py_ssize_t i
+    if base is None or base.ndim != 1 or base.numel != len(tensors) or not base.contiguous:
+        return None
+    for i in range(base.numel):
+        tensor = <TensorBase?>tensors[i]
+        if (tensor.base is not base or tensor.ndim or tensor.dtype != base.dtype
+                or tensor.offset != base.offset + i):
+            return None
+    return base
 
 
 cdef int check_any(list tensors, str op) except -1:

@@ -2,6 +2,7 @@ from libc.float cimport FLT_MAX
 from libc.stdint cimport INT64_MAX
 
 from mindtorch._core._gen.foreach cimport op__foreach_add_List, op__foreach_sub_Scalar
+from mindtorch._core._gen.pointwise cimport op_sub_Scalar
 from mindtorch._core.device cimport copy_data
 from mindtorch._core.dispatch cimport ONE, opmath
 from mindtorch._core.dtype cimport KIND
@@ -9,6 +10,7 @@ from mindtorch._core.scalar cimport (
     COMPLEX_KIND, FLOAT_KIND, INT_KIND, SCALAR_TYPES, BFloat16, Bool, Byte, Char, Double, Float, Half, Int, Long, Short)
 from mindtorch._core.tensor cimport empty_tensor, make_view
 from mindtorch._core.infer cimport same
+from mindtorch._core.lists cimport whole
 from mindtorch._npu.launch cimport acl_dtype, make_contiguous
 
 
@@ -40,7 +42,12 @@ cdef list decayed(list grads, list tensors, double weight_decay, bint maximize):
 
 
 cdef list steps_before(list state_steps):
-    return list(op__foreach_sub_Scalar(state_steps, &ONE))
+    cdef TensorBase together = whole(state_steps)
+    cdef Py_ssize_t i
+    if together is None:
+        return list(op__foreach_sub_Scalar(state_steps, &ONE))
+    together = op_sub_Scalar(together, &ONE, &ONE, None)
+    return [make_view(together, 0, NULL, NULL, i) for i in range(together.numel)]
 
 
 cdef int reduction(object reduce) except -1:

@@ -1,6 +1,7 @@
 """torch.optim.Adafactor: squared gradients kept as a row and a column."""
 import mindtorch
-from mindtorch.optim._algorithm import Algorithm, advance, check, check_single, scalar_state
+from mindtorch.optim._algorithm import Algorithm, check, check_single
+from mindtorch.optim._counters import scalar_state
 
 __all__ = ["Adafactor"]
 
@@ -35,10 +36,10 @@ class Adafactor(Algorithm):
         else:
             state["variance"] = mindtorch.zeros_like(param)
 
-    def _update(self, ops, group, params, grads, states):
+    def _update(self, ops, group, params, grads, states, counts):
         lr = self._rate(group)
         grads = ops.neg(grads) if group["maximize"] else grads
-        for param, grad, state, count in zip(params, grads, states, advance(states), strict=True):
+        for param, grad, state, count in zip(params, grads, states, counts, strict=True):
             smallest = mindtorch.finfo(param.dtype).eps if group["eps"][0] is None else group["eps"][0]
             size = max(group["eps"][1], param.norm(2).item() / param.numel()**0.5)
             rate = size * min(lr, 1 / count**0.5)

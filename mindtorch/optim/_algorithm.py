@@ -9,6 +9,7 @@ import mindtorch
 from mindtorch._core.modes import _set_grad_enabled, is_grad_enabled
 from mindtorch._tensor import Tensor
 from mindtorch.autograd.grad_mode import enable_grad
+from mindtorch.optim._counters import count, scalar_state, values
 from mindtorch.optim._lists import DIFFERENTIABLE, FOREACH, PLAIN
 from mindtorch.optim.optimizer import Optimizer
 
@@ -51,34 +52,9 @@ def to_scalar(value):
     return value.squeeze() if isinstance(value, Tensor) and value.dim() else value
 
 
-def scalar_dtype(fused=False):
-    """The dtype of step counters."""
-    double = not fused and mindtorch.get_default_dtype() is mindtorch.float64
-    return mindtorch.float64 if double else mindtorch.float32
-
-
-def scalar_state(value, param, group):
-    """A counter: on the host, where launching costs more than counting, unless the step must not wait for it."""
-    fused = group.get("fused")
-    device = param.device if group.get("capturable") or fused else "cpu"
-    return mindtorch.full((), float(value), dtype=scalar_dtype(fused), device=device)
-
-
 def like(param):
     """A state of zeros for `param`."""
     return mindtorch.zeros_like(param)
-
-
-def column(states, name):
-    """The states called `name`, one of each parameter."""
-    return [state[name] for state in states]
-
-
-def advance(states, capturable=False):
-    """Count a step, and give the counts: numbers, or tensors where the step must not wait for the device."""
-    steps = column(states, "step")
-    mindtorch._foreach_add_(steps, 1)
-    return [step.clone() for step in steps] if capturable else [step.item() for step in steps]
 
 
 def corrections(beta, counts):
@@ -161,20 +137,28 @@ class Algorithm(Optimizer):
         foreach = False if fused else self._takes_foreach(group, kinds)
         if foreach and group.get("differentiable"):
             raise AssertionError("_foreach ops don't support autograd")
+        counts = self._count(group, states)
         if self._complex_as_real and any(dtype.is_complex for _, dtype in kinds):
             params, grads, states = self._view_as_real(params, grads, states)
-        if not fused and not foreach:
+        columns = params, grads, states, counts
+        if fused:
+            for part in self._by_kind(columns, kinds):
+                self._fused_update(group, *part)
+        elif foreach:
+            for part in self._by_kind(columns, kinds):
+                self._update(FOREACH, group, *part)
+        else:
             ops = DIFFERENTIABLE if group.get("differentiable") else PLAIN
-            for param, grad, state in zip(params, grads, states, strict=True):
-                self._update(ops, group, [param], [grad], [state])
-            return
-        update = self._fused_update if fused else functools.partial(self._update, FOREACH)
+            for row in zip(*columns, strict=True):
+                self._update(ops, group, *([item] for item in row))
+
+    @staticmethod
+    def _by_kind(columns, kinds):
+        """The columns of each device and dtype; with one kind, that is as they are."""
         if len(kinds) == 1:
-            update(group, params, grads, states)
-            return
-        for kind in kinds:
-            rows = [row for row in zip(params, grads, states, strict=True) if (row[0].device, row[0].dtype) == kind]
-            update(group, *map(list, zip(*rows, strict=True)))
+            return [columns]
+        rows = list(zip(*columns, strict=True))
+        return [zip(*(row for row in rows if (row[0].device, row[0].dtype) == kind), strict=True) for kind in kinds]
 
     @staticmethod
     def _takes_foreach(group, kinds):
@@ -214,8 +198,19 @@ class Algorithm(Optimizer):
         """Fill the state of a parameter that is seen for the first time."""
         raise NotImplementedError
 
-    def _update(self, ops, group, params, grads, states):
-        """Change `params` and `states`, which are lists, with the operators of `ops`."""
+    def _count(self, group, states):
+        """Count this step, and tell each parameter's number of it; a fused operator reads the counters itself."""
+        if not self._counters:
+            return [None] * len(states)
+        steps, together = count(states)
+        return steps if group.get("fused") else values(steps, together, group.get("capturable"))
+
+    def _update(self, ops, group, params, grads, states, counts):
+        """Change `params` and `states` with the operators of `ops`; all are lists, `counts` of the steps so far."""
+        raise NotImplementedError
+
+    def _fused_update(self, group, params, grads, states, steps):
+        """The same with one operator for all; `steps` are the counters."""
         raise NotImplementedError
 
     def _rate(self, group):

@@ -1,13 +1,16 @@
 """torch.optim.Muon: momentum made orthogonal."""
 import math
 
-from mindtorch.optim._algorithm import Algorithm, check, check_single, column, like
+from mindtorch.optim._algorithm import Algorithm, check, check_single, like
+from mindtorch.optim._counters import column
 
 __all__ = ["Muon"]
 
 
 class Muon(Algorithm):
     """Matrices that follow their momentum with all its singular values brought near one."""
+
+    _counters = ()
 
     def __init__(self, params, lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True,
                  ns_coefficients=(3.4445, -4.7750, 2.0315), eps=1e-7, ns_steps=5, adjust_lr_fn=None):
@@ -34,7 +37,7 @@ class Muon(Algorithm):
             raise RuntimeError("Muon does not support complex parameters")
         state["momentum_buffer"] = like(param)
 
-    def _update(self, ops, group, params, grads, states):
+    def _update(self, ops, group, params, grads, states, counts):
         lr, momentum = self._rate(group), group["momentum"]
         buffers = column(states, "momentum_buffer")
         ops.lerp_(buffers, grads, 1 - momentum)

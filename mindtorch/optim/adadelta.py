@@ -1,5 +1,6 @@
 """torch.optim.adadelta: Adadelta."""
-from mindtorch.optim._algorithm import Algorithm, advance, check, check_rate, column, like, scalar_state
+from mindtorch.optim._algorithm import Algorithm, check, check_rate, like
+from mindtorch.optim._counters import column, scalar_state
 from mindtorch.optim._lists import scaled_add_
 
 __all__ = ["Adadelta"]
@@ -23,9 +24,8 @@ class Adadelta(Algorithm):
         state["square_avg"] = like(param)
         state["acc_delta"] = like(param)
 
-    def _update(self, ops, group, params, grads, states):
+    def _update(self, ops, group, params, grads, states, counts):
         lr, rho, eps = self._rate(group), group["rho"], group["eps"]
-        advance(states, capturable=True)
         grads = self._gradients(ops, group, params, grads, lr)
         squares, changes = column(states, "square_avg"), column(states, "acc_delta")
         ops.mul_(squares, rho)

@@ -1,6 +1,7 @@
 """torch.optim.adagrad: Adagrad."""
 import mindtorch
-from mindtorch.optim._algorithm import Algorithm, advance, check, check_rate, column, scalar_state
+from mindtorch.optim._algorithm import Algorithm, check, check_rate
+from mindtorch.optim._counters import column, scalar_state, uncount
 from mindtorch.optim._lists import scaled_addcdiv_
 
 __all__ = ["Adagrad"]
@@ -31,9 +32,9 @@ class Adagrad(Algorithm):
         state["sum"] = mindtorch.full_like(param, complex(value, value) if param.is_complex() else value,
                                            requires_grad=False)
 
-    def _update(self, ops, group, params, grads, states):
+    def _update(self, ops, group, params, grads, states, counts):
         lr, decay = self._rate(group), group["lr_decay"]
-        rates = [-lr / (1 + (count - 1) * decay) for count in advance(states)]
+        rates = [-lr / (1 + (count - 1) * decay) for count in counts]
         grads = self._gradients(ops, group, params, grads, lr)
         sums = column(states, "sum")
         ops.addcmul_(sums, grads, grads, 1)
@@ -41,13 +42,11 @@ class Adagrad(Algorithm):
         ops.add_(roots, group["eps"])
         scaled_addcdiv_(ops, params, grads, roots, rates)
 
-    def _fused_update(self, group, params, grads, states):
-        steps = column(states, "step")
-        mindtorch._foreach_add_(steps, 1)
+    def _fused_update(self, group, params, grads, states, steps):
         found_inf = getattr(self, "found_inf", None)
         mindtorch._fused_adagrad_(
             params, grads, column(states, "sum"), steps, lr=float(group["lr"]), lr_decay=group["lr_decay"],
             weight_decay=group["weight_decay"], eps=group["eps"], maximize=group["maximize"],
             grad_scale=getattr(self, "grad_scale", None), found_inf=found_inf)
         if found_inf is not None:
-            mindtorch._foreach_sub_(steps, [found_inf] * len(steps))
+            uncount(steps, found_inf)

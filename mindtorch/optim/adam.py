@@ -1,18 +1,8 @@
 """torch.optim.adam: Adam."""
 import mindtorch
 from mindtorch._tensor import Tensor
-from mindtorch.optim._algorithm import (
-    Algorithm,
-    advance,
-    check,
-    check_adaptive,
-    check_single,
-    column,
-    corrections,
-    like,
-    scalar_state,
-    to_scalar,
-)
+from mindtorch.optim._algorithm import Algorithm, check, check_adaptive, check_single, corrections, like, to_scalar
+from mindtorch.optim._counters import column, scalar_state, uncount
 from mindtorch.optim._lists import scaled_addcdiv_
 
 __all__ = ["Adam"]
@@ -61,10 +51,9 @@ class Adam(Algorithm):
             return group["betas"]
         return [beta if beta.requires_grad or group["capturable"] else beta.item() for beta in group["betas"]]
 
-    def _update(self, ops, group, params, grads, states):
+    def _update(self, ops, group, params, grads, states, counts):
         lr, (beta1, beta2) = self._rate(group), self._betas(group)
         averages, squares = column(states, "exp_avg"), column(states, "exp_avg_sq")
-        counts = advance(states, group["capturable"])
         grads = self._gradients(ops, group, params, grads, lr)
         move_average(ops, averages, grads, beta1)
         ops.mul_(squares, beta2)
@@ -81,10 +70,8 @@ class Adam(Algorithm):
         rates = [-lr / correction for correction in corrections(beta1, counts)]
         scaled_addcdiv_(ops, params, averages, roots, rates)
 
-    def _fused_update(self, group, params, grads, states):
-        steps = column(states, "step")
+    def _fused_update(self, group, params, grads, states, steps):
         beta1, beta2 = map(float, group["betas"])
-        mindtorch._foreach_add_(steps, 1)
         found_inf = getattr(self, "found_inf", None)
         fused = mindtorch._fused_adamw_ if group["decoupled_weight_decay"] else mindtorch._fused_adam_
         fused(params, grads, column(states, "exp_avg"), column(states, "exp_avg_sq"),
@@ -92,7 +79,7 @@ class Adam(Algorithm):
               beta2=beta2, weight_decay=group["weight_decay"], eps=group["eps"], amsgrad=group["amsgrad"],
               maximize=group["maximize"], grad_scale=getattr(self, "grad_scale", None), found_inf=found_inf)
         if found_inf is not None:
-            mindtorch._foreach_sub_(steps, [found_inf] * len(steps))
+            uncount(steps, found_inf)
 
 
 def move_average(ops, averages, grads, beta):

@@ -1,5 +1,6 @@
 """torch.optim.adamax: Adam with the infinity norm."""
-from mindtorch.optim._algorithm import Algorithm, advance, check_adaptive, column, corrections, like, scalar_state
+from mindtorch.optim._algorithm import Algorithm, check_adaptive, corrections, like
+from mindtorch.optim._counters import column, scalar_state
 from mindtorch.optim._lists import scaled_addcdiv_
 
 __all__ = ["Adamax"]
@@ -20,9 +21,8 @@ class Adamax(Algorithm):
         state["exp_avg"] = like(param)
         state["exp_inf"] = like(param)
 
-    def _update(self, ops, group, params, grads, states):
+    def _update(self, ops, group, params, grads, states, counts):
         lr, (beta1, beta2) = self._rate(group), group["betas"]
-        counts = advance(states, group["capturable"])
         grads = self._gradients(ops, group, params, grads, lr)
         averages, largest = column(states, "exp_avg"), column(states, "exp_inf")
         ops.lerp_(averages, grads, 1 - beta1)

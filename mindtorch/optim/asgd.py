@@ -1,6 +1,7 @@
 """torch.optim.asgd: averaged stochastic gradient descent."""
 import mindtorch
-from mindtorch.optim._algorithm import Algorithm, advance, check, check_rate, column, like, scalar_dtype, to_scalar
+from mindtorch.optim._algorithm import Algorithm, check, check_rate, like, to_scalar
+from mindtorch.optim._counters import column, scalar_dtype
 
 __all__ = ["ASGD"]
 
@@ -24,10 +25,12 @@ class ASGD(Algorithm):
             state[name] = mindtorch.full((), value, dtype=scalar_dtype(), device=param.device)
         state["ax"] = like(param)
 
-    def _update(self, ops, group, params, grads, states):
+    def _count(self, group, states):
+        return super()._count({"capturable": True}, states)
+
+    def _update(self, ops, group, params, grads, states, counts):
         # The rates are tensors beside the parameters, as in torch: read on the host they would make it wait.
         lr, decay, start = self._rate(group), group["lambd"], group["t0"]
-        counts = advance(states, capturable=True)
         grads = self._gradients(ops, group, params, grads, lr)
         rates, weights, averages = column(states, "eta"), column(states, "mu"), column(states, "ax")
         ops.mul_(params, [1 - decay * rate for rate in rates])

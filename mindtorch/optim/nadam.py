@@ -1,14 +1,6 @@
 """torch.optim.nadam: Adam with Nesterov momentum."""
-from mindtorch.optim._algorithm import (
-    Algorithm,
-    advance,
-    check,
-    check_adaptive,
-    column,
-    corrections,
-    like,
-    scalar_state,
-)
+from mindtorch.optim._algorithm import Algorithm, check, check_adaptive, corrections, like
+from mindtorch.optim._counters import column, scalar_state
 from mindtorch.optim._lists import scaled_addcdiv_
 
 __all__ = ["NAdam"]
@@ -36,9 +28,8 @@ class NAdam(Algorithm):
         state["exp_avg"] = like(param)
         state["exp_avg_sq"] = like(param)
 
-    def _update(self, ops, group, params, grads, states):
+    def _update(self, ops, group, params, grads, states, counts):
         lr, (beta1, beta2) = self._rate(group), group["betas"]
-        counts = advance(states, group["capturable"])
         grads = self._gradients(ops, group, params, grads, lr)
         averages, squares = column(states, "exp_avg"), column(states, "exp_avg_sq")
         ops.lerp_(averages, grads, 1 - beta1)

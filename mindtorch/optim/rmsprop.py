@@ -1,5 +1,6 @@
 """torch.optim.rmsprop: RMSprop."""
-from mindtorch.optim._algorithm import Algorithm, advance, check, check_rate, column, like, scalar_state
+from mindtorch.optim._algorithm import Algorithm, check, check_rate, like
+from mindtorch.optim._counters import column, scalar_state
 from mindtorch.optim._lists import scaled_add_, scaled_addcdiv_
 
 __all__ = ["RMSprop"]
@@ -28,9 +29,8 @@ class RMSprop(Algorithm):
         if group["centered"]:
             state["grad_avg"] = like(param)
 
-    def _update(self, ops, group, params, grads, states):
+    def _update(self, ops, group, params, grads, states, counts):
         lr, alpha = self._rate(group), group["alpha"]
-        advance(states, capturable=True)
         grads = self._gradients(ops, group, params, grads, lr)
         squares = column(states, "square_avg")
         ops.mul_(squares, alpha)

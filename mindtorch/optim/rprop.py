@@ -1,6 +1,7 @@
 """torch.optim.rprop: resilient propagation."""
 import mindtorch
-from mindtorch.optim._algorithm import Algorithm, advance, check, check_rate, column, like, scalar_state
+from mindtorch.optim._algorithm import Algorithm, check, check_rate, like
+from mindtorch.optim._counters import column, scalar_state
 
 __all__ = ["Rprop"]
 
@@ -23,8 +24,7 @@ class Rprop(Algorithm):
         state["step_size"] = mindtorch.full_like(param, complex(lr, lr) if param.is_complex() else lr,
                                                  requires_grad=False)
 
-    def _update(self, ops, group, params, grads, states):
-        advance(states, capturable=True)
+    def _update(self, ops, group, params, grads, states, counts):
         if group["maximize"]:
             grads = ops.neg(grads)
         before, sizes = column(states, "prev"), column(states, "step_size")

@@ -1,6 +1,7 @@
 """torch.optim.sgd: stochastic gradient descent."""
 import mindtorch
-from mindtorch.optim._algorithm import Algorithm, check, check_single, column
+from mindtorch.optim._algorithm import Algorithm, check, check_single
+from mindtorch.optim._counters import column
 from mindtorch.optim._lists import scaled_add_
 
 __all__ = ["SGD"]
@@ -9,6 +10,7 @@ __all__ = ["SGD"]
 class SGD(Algorithm):
     """Stochastic gradient descent, with momentum if asked for."""
 
+    _counters = ()
     _complex_as_real = False        # every operator is linear
 
     def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False,
@@ -28,7 +30,7 @@ class SGD(Algorithm):
         # Without momentum nothing is kept, not even empty states.
         return [self.state[param] for param in params] if group["momentum"] != 0 else [{}] * len(params)
 
-    def _update(self, ops, group, params, grads, states):
+    def _update(self, ops, group, params, grads, states, counts):
         lr, momentum = self._rate(group), group["momentum"]
         grads = self._gradients(ops, group, params, grads, lr)
         if momentum != 0:
@@ -50,7 +52,7 @@ class SGD(Algorithm):
                     state["momentum_buffer"] = grad.detach().clone()
         return column(states, "momentum_buffer")
 
-    def _fused_update(self, group, params, grads, states):
+    def _fused_update(self, group, params, grads, states, counts):
         buffers, first = [], False
         if group["momentum"] != 0:
             first = all(state.get("momentum_buffer") is None for state in states)

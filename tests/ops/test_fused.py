@@ -96,6 +96,31 @@ def test_scale_and_rate_as_tensors(device, name, kind):
         assert_same(results[1], results[0], 1e-5)
 
 
+# How three counters may lie in a tensor of their values, or of more.
+COUNTERS = {
+    "apart": lambda lib, values: [value.clone() for value in values],
+    "together": lambda lib, values: list(values.unbind()),
+    "reversed": lambda lib, values: list(values.flip(0).unbind())[::-1],
+    "with others": lambda lib, values: list(lib.cat([values, values]).unbind())[:3],
+    "every second": lambda lib, values: list(lib.stack([values, values], 1)[:, 1].unbind()),
+    "the same": lambda lib, values: [values[0], values[0], values[0]],
+    "as a view": lambda lib, values: list(lib.cat([values, values])[3:].unbind()),
+    "of one element": lambda lib, values: [value.reshape(1) for value in values],
+}
+
+
+@pytest.mark.parametrize("layout", COUNTERS)
+def test_layouts_of_counters(device, layout):
+    results = []
+    for lib, place in ((torch, "cpu"), (mindtorch, device)):
+        params = [lib.ones(2, device=place) for _ in range(3)]
+        lists = [[lib.full_like(param, value) for param in params] for value in (0.5, 0.25, 0.125)]
+        steps = COUNTERS[layout](lib, lib.tensor([1.0, 2.0, 3.0], device=place))
+        lib._fused_adamw_(params, *lists, [], steps, **ADAM)
+        results.append({"params": params, "steps": steps})
+    assert_same(results[1], results[0], 1e-6)
+
+
 def bad_calls(lib, device):
     def ones(count=1, dtype="float32"):
         return [lib.ones(2, dtype=getattr(lib, dtype), device=device) for _ in range(count)]
@@ -104,6 +129,8 @@ def bad_calls(lib, device):
         return [lib.tensor(1.0, device=device)]
     plain = SGD | {"is_first_step": True}
     return {
+        "rates": lambda: lib._fused_adam_(ones(), ones(), ones(), ones(), [], steps(),
+                                          **ADAM | {"lr": lib.tensor([0.1, 0.2])}),
         "nothing": lambda: lib._fused_adam_([], [], [], [], [], [], **ADAM),
         "grads": lambda: lib._fused_adam_(ones(), [], ones(), ones(), [], steps(), **ADAM),
         "steps": lambda: lib._fused_adamw_(ones(), ones(), ones(), ones(), [], [], **ADAM),

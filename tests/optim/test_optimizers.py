@@ -107,6 +107,27 @@ def test_state_dict_round_trip(both, name, form):
     same(results[1], results[0])
 
 
+@pytest.mark.parametrize("form", ["single", "foreach", "fused"])
+def test_counters_are_one_tensor(device, form):
+    """However a parameter joined: from the start, later, or with a loaded state."""
+    problem = Problem(mindtorch, device)
+    optimizer = mindtorch.optim.AdamW(problem.params, **FORMS[form])
+
+    def counters():
+        return [optimizer.state[param]["step"] for param in problem.params]
+    for skipped, numbers in ((), [1, 1, 1]), ((1,), [2, 1, 2]), ((), [3, 2, 3]):
+        problem.gradients(skipped)
+        optimizer.step()
+        assert [step.item() for step in counters()] == numbers
+    for again in (False, True):
+        if again:
+            optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+            problem.gradients()
+            optimizer.step()
+        assert all(step._base is counters()[0]._base is not None and step.shape == () for step in counters())
+        assert [step.item() for step in counters()] == [3 + again, 2 + again, 3 + again]
+
+
 @pytest.mark.parametrize("name", OPTIONS)
 def test_pickle(device, name):
     problem = Problem(mindtorch, "cpu")

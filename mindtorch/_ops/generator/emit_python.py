@@ -377,11 +377,10 @@ class _Emitter:
         other = next(p.name for p in self.function.parameters if p.by_overload.get(row.key) is beside)
         return f"number_like({number}, <TensorBase>{other})"
 
-
     @staticmethod
     def _as_numbers(wanted, tensor, tensors) -> str:
         """The elements of a tensor where the function called takes numbers: lr of an optimizer, packed scalars."""
-        return f"lists.packed({tensor}, {tensors})" if wanted.type == "Scalar[]" else f"float({tensor})"
+        return f"lists.packed({tensor}, {tensors})" if wanted.type == "Scalar[]" else f"lists.only_number({tensor})"
 
 
 def default_value(target, argument, given) -> str:
