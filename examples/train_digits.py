@@ -1,6 +1,6 @@
 """Trains a convolutional network on scikit-learn's handwritten digits: `python examples/train_digits.py --device npu`.
 
-`pip install "mindtorch[examples]"` brings what it needs. `--checkpoint FILE` saves after each epoch, and `--resume FILE`
+`pip install "mindtorch[examples]"` brings what it needs. `--checkpoint FILE` saves after each epoch; `--resume FILE`
 goes on from there, to the same losses as a run that was never interrupted.
 """
 import argparse

@@ -145,7 +145,7 @@ def arguments(argv=None):
     parser.add_argument("--context", type=int, default=128, help="characters that the network sees")
     parser.add_argument("--lr", type=float, default=1e-3, help="learning rate")
     parser.add_argument("--dropout", type=float, default=0.1, help="share of features that a step leaves out")
-    parser.add_argument("--seed", type=int, default=0, help="for the first weights, the batches, dropout and the sample")
+    parser.add_argument("--seed", type=int, default=0, help="for first weights, batches, dropout and the sample")
     parser.add_argument("--checkpoint", metavar="FILE", help="save to this file after each round of steps")
     parser.add_argument("--save-every", type=int, default=100, help="steps of a round")
     parser.add_argument("--resume", metavar="FILE", help="go on from this file")

@@ -1,8 +1,13 @@
 """What every test shares: the `device` parameter, and the count of live objects that each test must leave as it was."""
 import gc
+import os
 import sys
 
 import pytest
+
+# Tests run in parallel processes; threads of BLAS below each of them only wait for one another.
+for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
 
 PASSED = pytest.StashKey[bool]()
 
