@@ -1,7 +1,24 @@
 """torch.nn: layers, parameters, functions."""
 from mindtorch.nn import functional, init, modules, parameter, utils
 from mindtorch.nn.modules import *  # noqa: F403 - every module has its name in torch.nn too
-from mindtorch.nn.parameter import Buffer, Parameter
+from mindtorch.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-__all__ = ["Buffer", "Parameter", "functional", "init", "modules", "parameter", "utils"]
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "factory_kwargs", "functional",
+           "init", "modules", "parameter", "utils"]
 __all__ += modules.__all__
+
+
+def factory_kwargs(kwargs):
+    """Of `kwargs`, and of a dictionary `factory_kwargs` in it, what makes a tensor: device, dtype, memory_format."""
+    if kwargs is None:
+        return {}
+    known = {"device", "dtype", "memory_format", "factory_kwargs"}
+    if not kwargs.keys() <= known:
+        raise TypeError(f"unexpected kwargs {kwargs.keys() - known}")
+    found = dict(kwargs.get("factory_kwargs", {}))
+    for name in ("device", "dtype", "memory_format"):
+        if name in kwargs:
+            if name in found:
+                raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
+            found[name] = kwargs[name]
+    return found

@@ -1,12 +1,14 @@
 """torch.nn.parameter: tensors that a module registers when they are assigned to it."""
 from collections import OrderedDict
 
+from mindtorch._core.factories import empty
 from mindtorch._core.tensor import TensorBase
 from mindtorch._factories import tensor
 from mindtorch._tensor import Tensor
 from mindtorch._utils import _rebuild_parameter, _rebuild_parameter_with_state
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin",
+           "is_lazy"]
 
 
 def _as_class(cls, data):
@@ -65,6 +67,114 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     def __new__(cls, data=None, *, persistent=True):
         """A tensor over the elements of `data`, marked as a buffer."""
         made = tensor([]) if data is None else data.detach().requires_grad_(data.requires_grad)
+        made.persistent = persistent
+        made._is_buffer = True
+        return made
+
+
+_CONVERSIONS = ("char", "cpu", "double", "float", "half", "int", "long", "npu", "short", "to")
+_QUESTIONS = ("copy_", "get_device", "is_complex", "is_floating_point", "size")
+
+
+def _refusal(name):
+    """The method `name` of a tensor that has no shape yet: an error."""
+    def method(self, *args, **kwargs):
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in <method '{name}' of 'torch._C.TensorBase' objects>. This "
+            "error happens when you are using a `LazyModule` or explicitly manipulating "
+            f"`torch.nn.parameter.{type(self).__name__}` objects. When using LazyModules Call `forward` with a dummy "
+            "batch to initialize the parameters before calling torch functions")
+    method.__name__ = name
+    return method
+
+
+def _conversion(name):
+    """The method `name`, whose result has no shape yet either."""
+    def method(self, *args, **kwargs):
+        made = getattr(Tensor, name)(self, *args, **kwargs)
+        made.__class__ = type(self)
+        made.__dict__.update(self.__dict__)
+        return made
+    method.__name__ = name
+    return method
+
+
+class UninitializedTensorMixin:
+    """A tensor of which device and dtype are known, and the shape is not. `materialize` gives it one."""
+
+    cls_to_become: type
+
+    def materialize(self, shape, device=None, dtype=None):
+        """Become an uninitialised tensor of this shape, and of the class `cls_to_become`."""
+        old = self.data
+        self.data = empty(shape, device=old.device if device is None else device,
+                          dtype=old.dtype if dtype is None else dtype)
+        self.__class__ = self.cls_to_become
+
+    @property
+    def shape(self):
+        raise RuntimeError("Can't access the shape of an uninitialized parameter or buffer. This error usually happens "
+                           "in `load_state_dict` when trying to load an uninitialized parameter into an initialized "
+                           "one. Call `forward` to initialize the parameters before accessing their attributes.")
+
+    def share_memory_(self):
+        raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize "
+                           "the parameters before calling `module.share_memory()`.")
+
+    def __repr__(self, *, tensor_contents=None):
+        return f"<{type(self).__name__}>"
+
+    __str__ = __repr__
+
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
+            memo[id(self)].__dict__.update(self.__dict__)
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol):
+        return type(self), (self.requires_grad,)
+
+
+def _prepare(mixin):
+    """Define every other method of tensors: as a conversion, or as one that refuses."""
+    compared = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
+    kept = set(dir(object)).difference(compared).union(_QUESTIONS, vars(mixin), ("__setstate__",))
+    for name in _CONVERSIONS:
+        setattr(mixin, name, _conversion(name))
+    for name in set(dir(Tensor)).difference(kept, _CONVERSIONS):
+        if callable(getattr(Tensor, name)):
+            setattr(mixin, name, _refusal(name))
+    mixin.__hash__ = Tensor.__hash__
+
+
+_prepare(UninitializedTensorMixin)
+
+
+def is_lazy(param):
+    """Whether the shape of a parameter or buffer is not known yet."""
+    return isinstance(param, UninitializedTensorMixin)
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter whose shape is not known yet: layers that see their input first have it."""
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad=True, device=None, dtype=None):
+        made = Parameter(empty(0, device=device, dtype=dtype), requires_grad)
+        made.__class__ = cls
+        return made
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer whose shape is not known yet."""
+
+    cls_to_become = Tensor
+
+    def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
+        made = _as_class(cls, empty(0, device=device, dtype=dtype))
+        Tensor.requires_grad_(made, requires_grad)
         made.persistent = persistent
         made._is_buffer = True
         return made

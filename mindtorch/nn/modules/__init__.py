@@ -4,6 +4,7 @@ from mindtorch.nn.modules import (
     adaptive,
     batchnorm,
     channelshuffle,
+    container,
     conv,
     distance,
     dropout,
@@ -11,6 +12,7 @@ from mindtorch.nn.modules import (
     fold,
     instancenorm,
     linear,
+    linear_cross_entropy_options,
     loss,
     normalization,
     padding,
@@ -21,12 +23,12 @@ from mindtorch.nn.modules import (
     transformer,
     upsampling,
 )
-from mindtorch.nn.modules.container import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from mindtorch.nn.modules.module import Module
 
-_LAYERS = (activation, adaptive, batchnorm, channelshuffle, conv, distance, dropout, flatten, fold, instancenorm,
-           linear, loss, normalization, padding, pixelshuffle, pooling, rnn, sparse, transformer, upsampling)
+_LAYERS = (activation, adaptive, batchnorm, channelshuffle, container, conv, distance, dropout, flatten, fold,
+           instancenorm, linear, linear_cross_entropy_options, loss, normalization, padding, pixelshuffle, pooling,
+           rnn, sparse, transformer, upsampling)
 globals().update({name: getattr(module, name) for module in _LAYERS for name in module.__all__})
 
-__all__ = ["Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+__all__ = ["Module"]
 __all__ += [name for module in _LAYERS for name in module.__all__]

@@ -2,10 +2,12 @@
 from mindtorch import empty, int64, ones, tensor, zeros
 from mindtorch.nn import functional as F
 from mindtorch.nn import init
+from mindtorch.nn.modules.lazy import LazyModuleMixin
 from mindtorch.nn.modules.module import Module
-from mindtorch.nn.parameter import Parameter
+from mindtorch.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
 
-__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"]
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d",
+           "SyncBatchNorm"]
 
 
 class _NormBase(Module):
@@ -64,6 +66,37 @@ class _NormBase(Module):
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *args)
 
 
+class _LazyNormBase(LazyModuleMixin, _NormBase):
+    """Norms whose num_features are the second dimension of the first input."""
+
+    def __init__(self, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *,
+                 bias=True):
+        super().__init__(0, eps, momentum, False, False)
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            if wanted:
+                setattr(self, name, UninitializedParameter(device=device, dtype=dtype))
+        if track_running_stats:
+            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
+            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
+            self.num_batches_tracked = tensor(0, dtype=int64, device=device)
+
+    def reset_parameters(self):
+        """As other norms, where there is something to reset."""
+        if not self.has_uninitialized_params() and self.num_features:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input):
+        """Parameters and statistics for this input."""
+        if self.has_uninitialized_params():
+            self.num_features = input.shape[1]
+            for each in (self.weight, self.bias, self.running_mean, self.running_var):
+                if each is not None:
+                    each.materialize((self.num_features,))
+            self.reset_parameters()
+
+
 class _BatchNorm(_NormBase):
     def forward(self, input):
         self._check_input_dim(input)
@@ -95,3 +128,58 @@ class BatchNorm3d(_BatchNorm):
     """Mean 0 and variance 1 for each channel of (N, C, D, H, W), then times weight plus bias."""
 
     _input_dims = (5,)
+
+
+class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
+    """A BatchNorm1d whose num_features are the channels of the first input."""
+
+    cls_to_become = BatchNorm1d
+    _input_dims = BatchNorm1d._input_dims
+
+
+class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
+    """A BatchNorm2d whose num_features are the channels of the first input."""
+
+    cls_to_become = BatchNorm2d
+    _input_dims = BatchNorm2d._input_dims
+
+
+class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
+    """A BatchNorm3d whose num_features are the channels of the first input."""
+
+    cls_to_become = BatchNorm3d
+    _input_dims = BatchNorm3d._input_dims
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Mean 0 and variance 1 for each channel of (N, C, ...), over the batches of all processes of a group.
+
+    A process without a group is alone: its batch is the whole.
+    """
+
+    def __init__(self, num_features, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True,
+                 process_group=None, device=None, dtype=None, *, bias=True):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input):
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+        if input.size(1) == 0:
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module, process_group=None):
+        """`module` with a SyncBatchNorm, of the same parameters and statistics, in the place of every batch norm."""
+        made = module
+        if isinstance(module, _BatchNorm):
+            made = SyncBatchNorm(module.num_features, module.eps, module.momentum, module.affine,
+                                 module.track_running_stats, process_group, bias=module.bias is not None)
+            made._parameters.update(module._parameters)
+            made._buffers.update(module._buffers)
+            made.training = module.training
+            if hasattr(module, "qconfig"):
+                made.qconfig = module.qconfig
+        for name, child in module.named_children():
+            made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return made

@@ -2,9 +2,10 @@
 import warnings
 
 from mindtorch.nn import functional as F
-from mindtorch.nn.modules.batchnorm import _NormBase
+from mindtorch.nn.modules.batchnorm import _LazyNormBase, _NormBase
 
-__all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"]
+__all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LazyInstanceNorm1d", "LazyInstanceNorm2d",
+           "LazyInstanceNorm3d"]
 
 
 class _InstanceNorm(_NormBase):
@@ -44,3 +45,24 @@ class InstanceNorm3d(_InstanceNorm):
     """Mean 0 and variance 1 for each channel of each sample of (N, C, D, H, W)."""
 
     _input_dims = 4, 5
+
+
+class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
+    """An InstanceNorm1d whose num_features are the second dimension of the first input."""
+
+    cls_to_become = InstanceNorm1d
+    _input_dims = InstanceNorm1d._input_dims
+
+
+class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
+    """An InstanceNorm2d whose num_features are the second dimension of the first input."""
+
+    cls_to_become = InstanceNorm2d
+    _input_dims = InstanceNorm2d._input_dims
+
+
+class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
+    """An InstanceNorm3d whose num_features are the second dimension of the first input."""
+
+    cls_to_become = InstanceNorm3d
+    _input_dims = InstanceNorm3d._input_dims

@@ -1,14 +1,15 @@
 """Linear maps."""
 import math
 
-from mindtorch import empty
+from mindtorch import empty, no_grad
 from mindtorch.nn import functional as F
 from mindtorch.nn import init
+from mindtorch.nn.modules.lazy import LazyModuleMixin
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.modules.utils import described
-from mindtorch.nn.parameter import Parameter
+from mindtorch.nn.parameter import Parameter, UninitializedParameter
 
-__all__ = ["Bilinear", "Identity", "Linear"]
+__all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
 
 class Identity(Module):
@@ -50,6 +51,40 @@ class Linear(Module):
 
 class NonDynamicallyQuantizableLinear(Linear):
     """A Linear that tools which quantize layers leave alone: the output projection of attention."""
+
+
+class LazyLinear(LazyModuleMixin, Linear):
+    """A Linear whose in_features is the last dimension of the first input."""
+
+    cls_to_become = Linear
+
+    def __init__(self, out_features, bias=True, device=None, dtype=None):
+        super().__init__(0, 0, False)
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        self.out_features = out_features
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self):
+        """As Linear, where there is something to reset."""
+        if not self.has_uninitialized_params() and self.in_features:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input):
+        """Weight and bias for this input."""
+        features = input.shape[-1]
+        if self.has_uninitialized_params():
+            with no_grad():
+                self.in_features = features
+                self.weight.materialize((self.out_features, features))
+                if self.bias is not None:
+                    self.bias.materialize((self.out_features,))
+                self.reset_parameters()
+        elif not self.in_features:           # the weight was loaded
+            if features != self.weight.shape[-1]:
+                raise AssertionError(f"The in_features inferred from input: {features} is not equal to in_features "
+                                     f"from self.weight: {self.weight.shape[-1]}")
+            self.in_features = features
 
 
 class Bilinear(Module):

@@ -1,8 +1,12 @@
 """Losses: the functions of functional with their arguments kept."""
+import math
+
 from mindtorch.nn import functional as F
 from mindtorch.nn._functional_loss import _legacy
 from mindtorch.nn.modules.distance import PairwiseDistance
+from mindtorch.nn.modules.linear import Linear
 from mindtorch.nn.modules.module import Module
+from mindtorch.nn.modules.utils import described
 
 __all__ = [
     "BCELoss",
@@ -15,6 +19,7 @@ __all__ = [
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
+    "LinearCrossEntropyLoss",
     "MSELoss",
     "MarginRankingLoss",
     "MultiLabelMarginLoss",
@@ -287,6 +292,39 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
     def forward(self, input, target):
         return F.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """CrossEntropyLoss of a linear map of the input, (N, in_features) or (in_features), to
+    (num_classes, *out_features).
+    """
+
+    __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
+
+    def __init__(self, in_features, num_classes, *, out_features=(), bias=False, device=None, dtype=None,
+                 reduction="mean", weight=None, ignore_index=None, label_smoothing=0.0, options=None):
+        super().__init__(weight, reduction=reduction)
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
+        self.num_classes = num_classes
+        self.out_features = out_features
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        self.options = options
+        self.linear = Linear(in_features, num_classes * math.prod(out_features), bias, device, dtype)
+
+    def forward(self, input, target):
+        shape = self.num_classes, *self.out_features
+        bias = self.linear.bias
+        return F.linear_cross_entropy(
+            input, self.linear.weight.reshape(*shape, self.linear.in_features), target,
+            linear_bias=None if bias is None else bias.reshape(shape), weight=self.weight, reduction=self.reduction,
+            ignore_index=self.ignore_index, label_smoothing=self.label_smoothing, options=self.options)
+
+    def extra_repr(self):
+        return (f"in_features={self.linear.in_features}, {described(self, 'num_classes', 'out_features')}, "
+                f"bias={self.linear.bias is not None}, "
+                f"{described(self, 'reduction', 'ignore_index', 'label_smoothing', 'options')}")
 
 
 class CTCLoss(_Loss):

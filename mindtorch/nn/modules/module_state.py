@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from mindtorch._core.tensor import TensorBase
 from mindtorch.autograd.grad_mode import no_grad
 from mindtorch.nn.modules.module_hooks import WrappedHook, add_hook
-from mindtorch.nn.parameter import Parameter
+from mindtorch.nn.parameter import Parameter, is_lazy
 
 EXTRA_STATE = "_extra_state"
 
@@ -128,6 +128,8 @@ class ModuleState:
         if not isinstance(loaded, TensorBase):
             return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
                     f"checkpoint but received {type(loaded)}")
+        if is_lazy(own):                # and what is loaded too: LazyModuleMixin gave it a shape otherwise
+            return None
         if own.dim() == 0 and tuple(loaded.shape) == (1,):        # how scalars were saved before there were any
             loaded = loaded[0]
         if loaded.shape != own.shape:

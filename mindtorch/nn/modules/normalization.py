@@ -6,7 +6,7 @@ from mindtorch.nn.modules.module import Module
 from mindtorch.nn.modules.utils import described
 from mindtorch.nn.parameter import Parameter
 
-__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+__all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
 class LocalResponseNorm(Module):
@@ -23,6 +23,34 @@ class LocalResponseNorm(Module):
 
     def forward(self, input):
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self):
+        return f"{self.size}, {described(self, 'alpha', 'beta', 'k')}"
+
+
+class CrossMapLRN2d(Module):
+    """LocalResponseNorm of (N, C, H, W) as torch computes it: the window reaches (size - 1) // 2 channels to each
+    side, and the first channel counts for those behind it too. Gradients are the derivative of just that.
+    """
+
+    def __init__(self, size, alpha=1e-4, beta=0.75, k=1):
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input):
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        reach = (self.size - 1) // 2
+        squares = F.pad(input * input, (0, 0, 0, 0, reach, reach))
+        channels = input.size(1)
+        total = sum(squares.narrow(1, start, channels) for start in range(2 * reach + 1))
+        behind = min(reach + 1, channels)
+        first = squares.narrow(1, reach, 1).expand(-1, channels - behind, -1, -1)
+        total = total + F.pad(first, (0, 0, 0, 0, behind, 0))
+        return input * (self.k + total * (self.alpha / self.size)) ** -self.beta
 
     def extra_repr(self):
         return f"{self.size}, {described(self, 'alpha', 'beta', 'k')}"
