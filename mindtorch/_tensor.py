@@ -5,7 +5,7 @@ from collections import OrderedDict
 import numpy
 
 from mindtorch import _backend, autograd
-from mindtorch._core import attributes, gradient_attributes, moves, tensor, values, view_functions
+from mindtorch._core import attributes, gradient_attributes, moves, shared_memory, tensor, values, view_functions
 from mindtorch._core import dtype as dtype_module
 from mindtorch._core.nested import tensor_from
 from mindtorch._core.tensor import Size, TensorBase
@@ -33,6 +33,7 @@ class Tensor(TensorBase):
     data = property(moves.data, moves.set_data, doc="The tensor without its history; assigning replaces contents.")
 
     item = values.item
+    is_shared = shared_memory.is_shared
     tolist = values.tolist
     numpy = values.numpy
 

@@ -14,6 +14,7 @@ from mindtorch._cpu import _gen
 
 cdef enum:
     ALIGNMENT = 64
+    LONG_COPY = 256 * 1024      # bytes from which other threads may run meanwhile
 
 
 cdef class CpuStorage(Storage):
@@ -36,11 +37,19 @@ cdef int current_index() except -1:
     return 0
 
 
+cdef inline void copy_bytes(char *target, const char *source, size_t nbytes) noexcept:
+    if nbytes < LONG_COPY:
+        memcpy(target, source, nbytes)
+    else:
+        with nogil:
+            memcpy(target, source, nbytes)
+
+
 cdef int copy(TensorBase dst, TensorBase src, bint non_blocking) except -1:
     if dst.numel == 0:
         return 0
     if dst.dtype == src.dtype and dst.contiguous and src.contiguous and dst.numel == src.numel:
-        memcpy(dst.data_ptr(), src.data_ptr(), dst.numel * ITEMSIZE[<int>dst.dtype])
+        copy_bytes(dst.data_ptr(), src.data_ptr(), dst.numel * ITEMSIZE[<int>dst.dtype])
         return 0
     array = as_array(src)
     if KIND[<int>src.dtype] == COMPLEX_KIND and KIND[<int>dst.dtype] != COMPLEX_KIND and dst.dtype != Bool:

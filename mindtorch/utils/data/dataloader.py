@@ -11,7 +11,7 @@ import mindtorch
 from mindtorch import _backend
 from mindtorch.utils.data._utils.collate import default_collate, default_convert
 from mindtorch.utils.data._utils.fetch import IterableDatasetFetcher, MapDatasetFetcher
-from mindtorch.utils.data._utils.pin_memory import pin_memory
+from mindtorch.utils.data._utils.pin_memory import PinningThread, pin_memory
 from mindtorch.utils.data._utils.pool import Pool
 from mindtorch.utils.data._utils.worker import RESUME, Failure, Finished, Job, get_worker_info
 from mindtorch.utils.data.dataset import IterableDataset
@@ -223,8 +223,6 @@ class _BaseDataLoaderIter:
 
     def __next__(self):
         data = self._next_data()
-        if self._pin_memory:
-            data = pin_memory(data)
         self._num_yielded += 1
         if self._promised_length is not None and self._num_yielded > self._promised_length:
             self._warn_of_length()
@@ -255,7 +253,8 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
         self._fetcher = fetcher(loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last)
 
     def _next_data(self):
-        return self._fetcher.fetch(next(self._sampler_iter))
+        data = self._fetcher.fetch(next(self._sampler_iter))
+        return pin_memory(data) if self._pin_memory else data
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
@@ -272,6 +271,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                   loader.drop_last, self._base_seed, loader.num_workers, loader.worker_init_fn)
         self._pool = Pool(loader.multiprocessing_context or multiprocessing, job)
         self._finalizer = weakref.finalize(self, self._pool.close)
+        # After the workers were forked, who could not use the device otherwise.
+        self._answers = PinningThread(self._pool, mindtorch.npu.current_device()) if self._pin_memory else self._pool
         self._task = 0                  # never reset: an answer must not be taken for that of a later pass
         self._schedule()
 
@@ -309,7 +310,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def _receive(self):
         """Waits for one answer, and keeps it if its task still matters."""
         try:
-            task, answer = self._pool.receive(self._timeout or None)
+            task, answer = self._answers.receive(self._timeout or None)
         except TimeoutError:
             raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds") from None
         if task in self._workers:

@@ -11,6 +11,8 @@ from mindtorch.utils.data._utils.containers import (
     rebuild_mapping,
     rebuild_sequence,
 )
+from mindtorch.utils.data._utils.transport import empty_shared
+from mindtorch.utils.data._utils.worker import get_worker_info
 
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
 
@@ -65,7 +67,13 @@ def collate(batch, *, collate_fn_map=None):
 
 
 def collate_tensor_fn(batch, *, collate_fn_map=None):
-    return mindtorch.stack(list(batch), 0)
+    batch = list(batch)
+    first = batch[0]
+    if get_worker_info() is None or not first.is_cpu or any(
+            sample.requires_grad or sample.dtype != first.dtype for sample in batch):
+        return mindtorch.stack(batch, 0)
+    # Made where the parent process will see it: nothing is copied when it is sent.
+    return mindtorch.stack(batch, 0, out=empty_shared((len(batch), *first.shape), first.dtype))
 
 
 def collate_numpy_array_fn(batch, *, collate_fn_map=None):

@@ -4,6 +4,7 @@ Each worker has two pipes of its own, one for tasks and one for answers: one tha
 garbles nobody else's answers.
 """
 import contextlib
+import multiprocessing
 import os
 import time
 from multiprocessing.connection import wait
@@ -18,6 +19,9 @@ class Pool:
         self._owner = os.getpid()
         self._processes, self._tasks, self._answers = [], [], []
         self._ready = []                # workers whose answers wait to be read
+        self.receiver = None            # the thread that calls `receive`, where it is not the owner's
+        self.closing = False
+        self._woken, self._wake = multiprocessing.Pipe(duplex=False)
         try:
             for number in range(job.num_workers):
                 self._start(context, job, number)
@@ -27,8 +31,7 @@ class Pool:
 
     def _start(self, context, job, number):
         tasks_end, tasks = context.Pipe(duplex=False)
-        answers, answers_end = context.Pipe(duplex=False)
-        transport.widen(answers)
+        answers, answers_end = context.Pipe(duplex=True)      # a socket: descriptors go through no other pipe
         # A child that inherited an end would keep others from seeing the end of its file: they are closed at once.
         with tasks_end, answers_end:
             process = context.Process(target=worker.run, args=(job, number, tasks_end, answers_end), daemon=True)
@@ -43,11 +46,14 @@ class Pool:
             self._tasks[number].send(task)
 
     def receive(self, timeout):
-        """The answer that is there first. TimeoutError, or RuntimeError where a worker has died."""
+        """The answer that is first. TimeoutError, RuntimeError where a worker has died, EOFError once closed."""
         if not self._ready:
-            found = set(wait([*self._answers, *(process.sentinel for process in self._processes)], timeout))
+            sentinels = [process.sentinel for process in self._processes]
+            found = set(wait([*self._answers, *sentinels, self._woken], timeout))
             if not found:
                 raise TimeoutError
+            if self._woken in found:
+                raise EOFError
             self._ready = [number for number, end in enumerate(self._answers) if end in found]
             if not self._ready:
                 self._raise_dead()
@@ -66,6 +72,11 @@ class Pool:
         """Has every worker end, and waits for it. Those that take too long are killed."""
         if os.getpid() != self._owner:          # the copy of a pool that a forked child holds is not its own
             return
+        self.closing = True
+        if self.receiver is not None:
+            self._wake.send(None)
+            self.receiver.join()
+            self.receiver = None
         for tasks in self._tasks:
             with contextlib.suppress(OSError):
                 os.set_blocking(tasks.fileno(), False)
@@ -76,7 +87,7 @@ class Pool:
                 process.kill()
             process.join()
             process.close()
-        for end in (*self._tasks, *self._answers):
+        for end in (*self._tasks, *self._answers, self._woken, self._wake):
             end.close()
         self._processes, self._tasks, self._answers, self._ready = [], [], [], []
 

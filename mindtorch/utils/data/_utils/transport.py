@@ -1,28 +1,38 @@
-"""Batches through a pipe: a pickle without the bytes of its arrays, then those bytes, read straight to their place."""
-import contextlib
-import fcntl
+"""Batches from one process to another: a pickle without the bytes of its arrays, then those bytes.
+
+Large arrays go in shared memory of which only the descriptor is sent, the others through the socket. Where a worker has
+made its batch in shared memory right away (`empty_shared`), nothing is copied.
+"""
+import errno
 import io
 import os
 import pickle
+import socket
 
 import numpy as np
 
 import mindtorch
+from mindtorch._core import shared_memory
 
-__all__ = ["receive", "send", "widen"]
+__all__ = ["empty_shared", "receive", "send"]
 
-_PIPE_BYTES = 1 << 20           # each wake-up of the reader brings up to this many
+_SHARED_FROM = 1 << 16          # bytes; below that, mapping memory takes longer than copying
 
 
-def widen(connection):
-    """Give the pipe behind `connection` a large buffer where the system lets us; a small one is only slower."""
-    with contextlib.suppress(OSError):
-        fcntl.fcntl(connection.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+def empty_shared(shape, dtype):
+    """A tensor for a batch that is to be sent: in shared memory if it is large."""
+    nbytes = int(np.prod(shape)) * dtype.itemsize
+    if nbytes < _SHARED_FROM:
+        return mindtorch.empty(shape, dtype=dtype)
+    return shared_memory.allocate(nbytes).view(dtype).view(shape)
 
 
 def _tensor(array, dtype, shape, requires_grad):
     """A tensor on the array's own memory, which nobody else holds."""
-    return mindtorch.from_numpy(array).view(dtype).view(shape).requires_grad_(requires_grad)
+    content = shared_memory.whole_of(array.base)
+    if content is None:
+        content = mindtorch.from_numpy(array).as_strided((array.size,), (1,))     # an empty array may have stride 0
+    return content.view(dtype).view(shape).detach().requires_grad_(requires_grad)
 
 
 class _Pickler(pickle.Pickler):
@@ -40,7 +50,20 @@ class _Pickler(pickle.Pickler):
                 "crossing process boundaries.  If you just want to transfer the data, call detach() on the tensor "
                 "before serializing (e.g., putting it on the queue).")
         array = obj.detach().contiguous().flatten().view(mindtorch.uint8).numpy()
-        return _tensor, (array, obj.dtype, tuple(obj.shape), obj.requires_grad)
+        return _tensor, (pickle.PickleBuffer(array), obj.dtype, tuple(obj.shape), obj.requires_grad)
+
+
+def _share(view):
+    """(descriptor, owner) of shared memory that holds the bytes of `view`: its own where it is such, else a copy."""
+    array = np.frombuffer(view, np.uint8)
+    owner = getattr(view.obj, "base", None)
+    descriptor = shared_memory.lend(owner, array.ctypes.data, array.nbytes)
+    if descriptor < 0:
+        copy = shared_memory.allocate(array.nbytes).numpy()
+        copy[:] = array
+        owner = copy.base
+        descriptor = shared_memory.lend(owner, copy.ctypes.data, copy.nbytes)
+    return descriptor, owner
 
 
 def pack(message):
@@ -50,32 +73,63 @@ def pack(message):
     return file.getvalue(), [buffer.raw() for buffer in buffers]
 
 
+def _socket(connection):
+    """The socket below a connection of a duplex Pipe, to be closed after use; the connection stays open."""
+    opened = socket.fromfd(connection.fileno(), socket.AF_UNIX, socket.SOCK_STREAM)
+    opened.setblocking(True)            # whatever socket.setdefaulttimeout says
+    return opened
+
+
 def send(connection, message):
+    """Sends `message` through a connection of a duplex Pipe. OSError where there is no memory left to share."""
     head, views = pack(message)
-    connection.send([view.nbytes for view in views])
+    shared = {i: _share(view) for i, view in enumerate(views) if view.nbytes >= _SHARED_FROM}
+    connection.send([(view.nbytes, i in shared) for i, view in enumerate(views)])
     connection.send_bytes(head)
-    for view in views:
-        _write(connection.fileno(), view)
+    if not views:
+        return
+    with _socket(connection) as end:
+        for i, view in enumerate(views):
+            if i in shared:
+                socket.send_fds(end, [b"d"], [shared[i][0]])
+            else:
+                end.sendall(view)
 
 
 def receive(connection):
-    """The next message. EOFError where the sender has gone."""
+    """The next message. EOFError where the sender has gone, RuntimeError where this process has too many open files."""
     sizes = connection.recv()
     head = connection.recv_bytes()
-    return pickle.loads(head, buffers=[_read(connection.fileno(), size) for size in sizes])
+    buffers = []
+    if sizes:
+        try:
+            with _socket(connection) as end:
+                buffers = [_attach(end, size) if is_shared else _read(end, size) for size, is_shared in sizes]
+        except OSError as error:
+            if error.errno != errno.EMFILE:
+                raise
+            raise RuntimeError("Too many open files. Communication with the workers is no longer possible. Please "
+                               "increase the limit using `ulimit -n` in the shell") from error
+    return pickle.loads(head, buffers=buffers)
 
 
-def _write(descriptor, view):
-    done = 0
-    while done < view.nbytes:
-        done += os.write(descriptor, view[done:])
+def _attach(end, size):
+    sent, descriptors, _, _ = socket.recv_fds(end, 1, 1, socket.MSG_CMSG_CLOEXEC)
+    if not sent:
+        raise EOFError
+    if not descriptors:                 # the system drops one for which this process has no room
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+    try:
+        return shared_memory.attach(descriptors[0], size).numpy()
+    finally:
+        os.close(descriptors[0])
 
 
-def _read(descriptor, size):
+def _read(end, size):
     memory = np.empty(size, np.uint8)
     view, done = memoryview(memory), 0
     while done < size:
-        count = os.readv(descriptor, [view[done:]])
+        count = end.recv_into(view[done:])
         if count == 0:
             raise EOFError
         done += count
