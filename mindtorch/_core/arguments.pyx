@@ -1,8 +1,8 @@
 """Reading of Python arguments, with torch's TypeErrors; the fast path of each is its first comparison."""
 from cpython.bool cimport PyBool_Check
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from cpython.list cimport PyList_CheckExact
-from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_Check, PyLong_CheckExact
+from cpython.list cimport PyList_Check, PyList_CheckExact, PyList_GET_SIZE, PyList_GetSlice
+from cpython.long cimport PyLong_AsDouble, PyLong_AsLongLongAndOverflow, PyLong_Check, PyLong_CheckExact
 from cpython.tuple cimport PyTuple_Check
 
 from mindtorch._core.device cimport device, resolve
@@ -153,6 +153,8 @@ cdef double require_float(object value, const char *function, const char *argume
     cdef Scalar scalar
     if PyFloat_CheckExact(value):
         return PyFloat_AS_DOUBLE(value)
+    if PyLong_CheckExact(value):
+        return PyLong_AsDouble(value)
     if not is_scalar(value) and not isinstance(value, TensorBase):
         wrong_type(value, function, argument, position, "float")
     require_scalar(value, &scalar, function, argument, position)
@@ -237,7 +239,8 @@ cdef list require_tensors(object value, const char *function, const char *argume
     cdef int i
     if not isinstance(value, (list, tuple)):
         wrong_type(value, function, argument, position, "tuple of Tensors")
-    tensors = list(value)
+    # A copy, since another thread may change the list while a launch gives up the GIL.
+    tensors = PyList_GetSlice(value, 0, PyList_GET_SIZE(value)) if PyList_Check(value) else list(value)
     for i in range(len(tensors)):
         if not isinstance(tensors[i], TensorBase):
             raise TypeError(f"expected Tensor as element {i} in argument {position - 1 if position else 0}, "
