@@ -62,10 +62,11 @@ format: $(VENV)/.lint            ## lets ruff and clang-format mend what they ca
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/clang-format -i $(NATIVE)
 
-bench: $(VENV)/.package $(VENV)/.test $(VENV)/.bench            ## host cost of ops, beside the C floor and torch; kernels beside NumPy
+bench: $(VENV)/.package $(VENV)/.test $(VENV)/.bench $(VENV)/.examples            ## host cost of ops, beside the C floor and torch; kernels beside NumPy
 	$(RUN) -m bench.report
 	$(RUN) -m bench.rows
 	$(RUN) -m bench.training
+	$(RUN) -m bench.gpt
 	$(RUN) -m bench.kernels
 
 build: $(VENV)/.package            ## compile in place

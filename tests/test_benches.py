@@ -36,3 +36,9 @@ def test_training():
     steps = shown[next(at for at, line in enumerate(shown) if line.startswith("MLP")):]
     assert [sum(line.startswith(title) for line in steps) for title in titles] == [1] * len(titles)
     assert shown[-1].endswith("of 4 steps above 0.6 x torch's")
+
+
+def test_gpt():
+    figures = output("bench.gpt", "1").splitlines()[-3:]
+    assert [line.split()[:2] for line in figures] == [["mindtorch", "cpu"], ["mindtorch", "npu"], ["torch", "cpu"]]
+    assert all(line.endswith("x torch") for line in figures)

@@ -5,16 +5,13 @@ import gc
 import re
 import subprocess
 import sys
-from functools import cache
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 import mindtorch
+from bench.gpt import EXAMPLES, example
 from mindtorch import sim
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
 TINY = ["--layers", "1", "--width", "16", "--context", "8", "--batch-size", "4", "--sample", "5"]
 STEPS = 100
 
@@ -25,16 +22,6 @@ LONG = {"train_digits": ["--dropout", "0", "--epochs", "5"],
         "train_gpt": ["--dropout", "0", "--steps", str(STEPS), "--layers", "2", "--width", "64", "--context", "32",
                       "--sample", "5"]}
 examples = pytest.mark.parametrize("name", SHORT)
-
-
-@cache
-def example(name, library="mindtorch"):
-    """The example as a module, of another library where its name takes mindtorch's place in the source."""
-    path = EXAMPLES / f"{name}.py"
-    module = ModuleType(name)
-    source = path.read_text(encoding="utf-8").replace("mindtorch", library)
-    exec(compile(source, str(path), "exec"), module.__dict__)
-    return module
 
 
 def run(name, *arguments):

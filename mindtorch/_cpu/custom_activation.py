@@ -4,14 +4,14 @@ import math
 import numpy as np
 
 from mindtorch._cpu.custom import sigmoid
+from mindtorch._cpu.libm import erfc
 
-_erfc = np.frompyfunc(math.erfc, 1, 1)
 _TANH_SCALE = math.sqrt(2 / math.pi)
 _CUBIC = 0.044715
 
 
 def _normal_cdf(x):
-    return 0.5 * np.asarray(_erfc(np.float64(x) * -math.sqrt(0.5)), dtype=np.float64)
+    return 0.5 * erfc(x * -math.sqrt(0.5))
 
 
 def gelu(x, approximate):

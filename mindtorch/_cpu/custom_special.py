@@ -1,11 +1,14 @@
 """Error functions, gamma functions and their relatives, for float64 accuracy.
 
 Every function takes arrays (or numbers) of any real dtype, computes in float64 and gives float64; the caller rounds.
+The C library's erf and erfc have loops of float32, too.
 Facts are cited from the NIST Digital Library of Mathematical Functions, dlmf.nist.gov.
 """
 import math
 
 import numpy as np
+
+from mindtorch._cpu.libm import erf, erfc
 
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_HALF = math.sqrt(0.5)
@@ -60,21 +63,6 @@ def _gaussian(x):
 def _erfcx_positive(x):
     near = (1 - _erf_near(np.minimum(x, 0.46875))) * np.exp(np.minimum(x, 0.46875) ** 2)
     return np.where(x < 0.46875, near, np.where(x < 4, _erfcx_middle(np.minimum(x, 4)), _erfcx_far(np.maximum(x, 4))))
-
-
-def erf(x):
-    x = _double(x)
-    size = np.absolute(x)
-    far = 1 - _erfcx_positive(size) * _gaussian(np.minimum(size, 30))
-    return np.where(size < 0.46875, _erf_near(np.clip(x, -0.5, 0.5)), np.copysign(far, x))
-
-
-def erfc(x):
-    x = _double(x)
-    size = np.absolute(x)
-    far = _erfcx_positive(size) * _gaussian(np.minimum(size, 30))
-    near = 1 - _erf_near(np.clip(x, -0.5, 0.5))
-    return np.where(size < 0.46875, near, np.where(x < 0, 2 - far, far))
 
 
 def erfcx(x):
