@@ -1,7 +1,6 @@
 """torch.optim.Adafactor: squared gradients kept as a row and a column."""
 import mindtorch
 from mindtorch.optim._algorithm import Algorithm, check, check_single
-from mindtorch.optim._counters import scalar_state
 
 __all__ = ["Adafactor"]
 
@@ -21,6 +20,10 @@ class Adafactor(Algorithm):
         super().__init__(params, {"lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d,
                                   "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize})
 
+    def _gradients(self, ops, group, params, grads, lr):
+        # The weights decay later: how large they were sets the rate.
+        return ops.neg(grads) if group["maximize"] else grads
+
     @staticmethod
     def _takes_foreach(group, kinds):
         # What saves memory here is one parameter at a time; its norms are read on the host in either form.
@@ -29,16 +32,14 @@ class Adafactor(Algorithm):
     def _start(self, state, param, group):
         if param.is_complex():
             raise RuntimeError("Adafactor does not support complex parameters")
-        state["step"] = scalar_state(0, param, group)
+        super()._start(state, param, group)
         if param.dim() > 1:
             state["row_var"] = param.new_zeros([*param.shape[:-1], 1])
             state["col_var"] = param.new_zeros([*param.shape[:-2], 1, param.shape[-1]])
         else:
             state["variance"] = mindtorch.zeros_like(param)
 
-    def _update(self, ops, group, params, grads, states, counts):
-        lr = self._rate(group)
-        grads = ops.neg(grads) if group["maximize"] else grads
+    def _update(self, ops, group, lr, params, grads, states, counts):
         for param, grad, state, count in zip(params, grads, states, counts, strict=True):
             smallest = mindtorch.finfo(param.dtype).eps if group["eps"][0] is None else group["eps"][0]
             size = max(group["eps"][1], param.norm(2).item() / param.numel()**0.5)

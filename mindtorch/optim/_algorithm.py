@@ -92,8 +92,9 @@ class Algorithm(Optimizer):
     """An optimizer that updates each parameter by its own gradient and state."""
 
     _complex_as_real = True
-    _counters = ("step",)       # the states that a capturable step needs on the device, and their names in torch
-    _capturable = "params and state_steps"
+    _counters = {"step": 0}     # states of one number, with their first values
+    _tensors = ()               # states like the parameter, which begin with zeros
+    _capturable = "params and state_steps"      # what a capturable step needs on the device, as torch says it
 
     def __setstate__(self, state):
         super().__setstate__(state)
@@ -146,19 +147,21 @@ class Algorithm(Optimizer):
                 self._fused_update(group, *part)
         elif foreach:
             for part in self._by_kind(columns, kinds):
-                self._update(FOREACH, group, *part)
+                self._follow(FOREACH, group, *part)
         else:
             ops = DIFFERENTIABLE if group.get("differentiable") else PLAIN
             for row in zip(*columns, strict=True):
-                self._update(ops, group, *([item] for item in row))
+                self._follow(ops, group, *([item] for item in row))
 
     @staticmethod
     def _by_kind(columns, kinds):
         """The columns of each device and dtype; with one kind, that is as they are."""
         if len(kinds) == 1:
             return [columns]
-        rows = list(zip(*columns, strict=True))
-        return [zip(*(row for row in rows if (row[0].device, row[0].dtype) == kind), strict=True) for kind in kinds]
+        rows = {kind: [] for kind in kinds}
+        for row in zip(*columns, strict=True):
+            rows[row[0].device, row[0].dtype].append(row)
+        return [map(list, zip(*part, strict=True)) for part in rows.values()]
 
     @staticmethod
     def _takes_foreach(group, kinds):
@@ -196,7 +199,10 @@ class Algorithm(Optimizer):
 
     def _start(self, state, param, group):
         """Fill the state of a parameter that is seen for the first time."""
-        raise NotImplementedError
+        for name, value in self._counters.items():
+            state[name] = scalar_state(value, param, group)
+        for name in self._tensors:
+            state[name] = like(param)
 
     def _count(self, group, states):
         """Count this step, and tell each parameter's number of it; a fused operator reads the counters itself."""
@@ -205,8 +211,13 @@ class Algorithm(Optimizer):
         steps, together = count(states)
         return steps if group.get("fused") else values(steps, together, group.get("capturable"))
 
-    def _update(self, ops, group, params, grads, states, counts):
-        """Change `params` and `states` with the operators of `ops`; all are lists, `counts` of the steps so far."""
+    def _follow(self, ops, group, params, grads, states, counts):
+        """One step in the form that `ops` has; `counts` are the steps so far."""
+        lr = self._rate(group)
+        self._update(ops, group, lr, params, self._gradients(ops, group, params, grads, lr), states, counts)
+
+    def _update(self, ops, group, lr, params, grads, states, counts):
+        """Change `params` and `states`, which are lists, with the operators of `ops`."""
         raise NotImplementedError
 
     def _fused_update(self, group, params, grads, states, steps):
@@ -222,9 +233,9 @@ class Algorithm(Optimizer):
 
     def _gradients(self, ops, group, params, grads, lr):
         """The gradients to follow: of what is to be maximized negated, with the decay of the weights in them."""
-        if group["maximize"]:
+        if group.get("maximize"):
             grads = ops.neg(grads)
-        decay = group["weight_decay"]
+        decay = group.get("weight_decay", 0)
         if isinstance(decay, Tensor) and not decay.requires_grad:
             decay = decay.item()
         if isinstance(decay, Tensor):

@@ -5,6 +5,7 @@ step on the host, so the counters of the parameters that step together are the e
 """
 import mindtorch
 from mindtorch._core.lists import whole
+from mindtorch._tensor import Tensor
 
 
 def scalar_dtype(fused=False):
@@ -25,24 +26,27 @@ def column(states, name):
     return [state[name] for state in states]
 
 
-def gather(states):
-    """Make the counters of `states` elements of one tensor, and return that; None where they are not alike."""
-    steps = column(states, "step")
-    if len(steps) == 1 or any(step.dim() for step in steps) or len({(step.device, step.dtype) for step in steps}) > 1:
-        return None
-    together = mindtorch.stack(steps)
-    for state, step in zip(states, together.unbind(), strict=True):
-        state["step"] = step
-    return together
+def gather(states, name):
+    """The counters called `name` and the tensor whose elements they are, made here where there was none.
+
+    None in its place where they are not alike, or are one.
+    """
+    counters = column(states, name)
+    together = whole(counters)
+    if together is not None or len(counters) == 1:
+        return counters, together
+    if len({(counter.device, counter.dtype, counter.shape) for counter in counters}) > 1 or counters[0].dim():
+        return counters, None
+    together = mindtorch.stack(counters)
+    counters = list(together.unbind())
+    for state, counter in zip(states, counters, strict=True):
+        state[name] = counter
+    return counters, together
 
 
 def count(states):
     """Count a step of the parameters that `states` are of; return their counters, and what has them as its elements."""
-    steps = column(states, "step")
-    together = whole(steps)
-    if together is None:
-        together = gather(states)
-        steps = column(states, "step")
+    steps, together = gather(states, "step")
     if together is None:
         mindtorch._foreach_add_(steps, 1)
     else:
@@ -50,10 +54,22 @@ def count(states):
     return steps, together
 
 
-def values(steps, together, capturable):
+def multiply_(counters, factors):
+    """Multiply each counter by its factor, a number or a tensor."""
+    together = whole(counters)
+    if together is None:
+        for counter, factor in zip(counters, factors, strict=True):
+            counter.mul_(factor)
+    elif isinstance(factors[0], Tensor):
+        together.mul_(mindtorch.stack(factors))
+    else:
+        together.mul_(mindtorch.tensor(factors, dtype=together.dtype))
+
+
+def values(counters, together, capturable):
     """The values of counters: numbers, or tensors where the step must not wait for the device."""
     if together is None:
-        return [step.clone() for step in steps] if capturable else [step.item() for step in steps]
+        return [counter.clone() if capturable else counter.item() for counter in counters]
     return list(together.clone().unbind()) if capturable else together.tolist()
 
 

@@ -59,6 +59,28 @@ DIFFERENTIABLE = _form(recorded=True)
 FOREACH = SimpleNamespace(**{name: getattr(mindtorch, f"_foreach_{name}") for name in _NAMES})
 
 
+def average_(ops, averages, values, beta):
+    """averages = beta * averages + (1 - beta) * values."""
+    if isinstance(beta, Tensor):
+        ops.mul_(averages, beta)
+        ops.add_(averages, ops.mul(values, 1 - beta))
+    elif averages[0].dtype is mindtorch.float64 and averages[0].device.type == "npu":
+        # CANN's lerp stops at float32.
+        ops.mul_(averages, beta)
+        ops.add_(averages, values, alpha=1 - beta)
+    else:
+        ops.lerp_(averages, values, 1 - beta)
+
+
+def average_squares_(ops, averages, values, beta):
+    """averages = beta * averages + (1 - beta) * values * values."""
+    ops.mul_(averages, beta)
+    if isinstance(beta, Tensor):
+        ops.addcmul_(averages, ops.mul(values, 1 - beta), values)
+    else:
+        ops.addcmul_(averages, values, values, 1 - beta)
+
+
 def scaled_add_(ops, tensors, others, alpha):
     """tensors += alpha * others, where `alpha` may be a number, or a tensor that must not be read on the host."""
     if isinstance(alpha, Tensor):

@@ -1,8 +1,9 @@
 """torch.optim.Muon: momentum made orthogonal."""
 import math
 
-from mindtorch.optim._algorithm import Algorithm, check, check_single, like
+from mindtorch.optim._algorithm import Algorithm, check, check_single
 from mindtorch.optim._counters import column
+from mindtorch.optim._lists import average_
 
 __all__ = ["Muon"]
 
@@ -10,7 +11,8 @@ __all__ = ["Muon"]
 class Muon(Algorithm):
     """Matrices that follow their momentum with all its singular values brought near one."""
 
-    _counters = ()
+    _counters = {}
+    _tensors = ("momentum_buffer",)
 
     def __init__(self, params, lr=1e-3, weight_decay=0.1, momentum=0.95, nesterov=True,
                  ns_coefficients=(3.4445, -4.7750, 2.0315), eps=1e-7, ns_steps=5, adjust_lr_fn=None):
@@ -28,6 +30,10 @@ class Muon(Algorithm):
                 check(param.ndim == 2,
                       f"Muon only supports 2D parameters whereas we found a parameter with size: {param.size()}")
 
+    def _gradients(self, ops, group, params, grads, lr):
+        ops.mul_(params, 1 - lr * group["weight_decay"])
+        return grads
+
     @staticmethod
     def _takes_foreach(group, kinds):
         return False
@@ -35,13 +41,12 @@ class Muon(Algorithm):
     def _start(self, state, param, group):
         if param.is_complex():
             raise RuntimeError("Muon does not support complex parameters")
-        state["momentum_buffer"] = like(param)
+        super()._start(state, param, group)
 
-    def _update(self, ops, group, params, grads, states, counts):
-        lr, momentum = self._rate(group), group["momentum"]
+    def _update(self, ops, group, lr, params, grads, states, counts):
+        momentum = group["momentum"]
         buffers = column(states, "momentum_buffer")
-        ops.lerp_(buffers, grads, 1 - momentum)
-        ops.mul_(params, 1 - lr * group["weight_decay"])
+        average_(ops, buffers, grads, momentum)
         for param, update in zip(params, ops.lerp(grads, buffers, momentum) if group["nesterov"] else buffers,
                                  strict=True):
             param.add_(_orthogonal(update, group), alpha=-lr * _ratio(group["adjust_lr_fn"], *param.shape))

@@ -1,13 +1,15 @@
 """torch.optim.adadelta: Adadelta."""
-from mindtorch.optim._algorithm import Algorithm, check, check_rate, like
-from mindtorch.optim._counters import column, scalar_state
-from mindtorch.optim._lists import scaled_add_
+from mindtorch.optim._algorithm import Algorithm, check, check_rate
+from mindtorch.optim._counters import column
+from mindtorch.optim._lists import average_squares_, scaled_add_
 
 __all__ = ["Adadelta"]
 
 
 class Adadelta(Algorithm):
     """Gradients scaled by the average of squared changes over that of squared gradients."""
+
+    _tensors = ("square_avg", "acc_delta")
 
     def __init__(self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, capturable=False,
                  maximize=False, differentiable=False):
@@ -19,20 +21,12 @@ class Adadelta(Algorithm):
             "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
             "capturable": capturable, "foreach": foreach, "differentiable": differentiable})
 
-    def _start(self, state, param, group):
-        state["step"] = scalar_state(0, param, group)
-        state["square_avg"] = like(param)
-        state["acc_delta"] = like(param)
-
-    def _update(self, ops, group, params, grads, states, counts):
-        lr, rho, eps = self._rate(group), group["rho"], group["eps"]
-        grads = self._gradients(ops, group, params, grads, lr)
+    def _update(self, ops, group, lr, params, grads, states, counts):
+        rho, eps = group["rho"], group["eps"]
         squares, changes = column(states, "square_avg"), column(states, "acc_delta")
-        ops.mul_(squares, rho)
-        ops.addcmul_(squares, grads, grads, 1 - rho)
+        average_squares_(ops, squares, grads, rho)
         delta = ops.sqrt(ops.add(changes, eps))
         ops.div_(delta, ops.sqrt(ops.add(squares, eps)))
         ops.mul_(delta, grads)
-        ops.mul_(changes, rho)
-        ops.addcmul_(changes, delta, delta, 1 - rho)
+        average_squares_(ops, changes, delta, rho)
         scaled_add_(ops, params, delta, -lr)

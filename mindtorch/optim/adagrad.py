@@ -1,7 +1,7 @@
 """torch.optim.adagrad: Adagrad."""
 import mindtorch
 from mindtorch.optim._algorithm import Algorithm, check, check_rate
-from mindtorch.optim._counters import column, scalar_state, uncount
+from mindtorch.optim._counters import column, uncount
 from mindtorch.optim._lists import scaled_addcdiv_
 
 __all__ = ["Adagrad"]
@@ -28,14 +28,13 @@ class Adagrad(Algorithm):
 
     def _start(self, state, param, group):
         value = self.defaults["initial_accumulator_value"]
-        state["step"] = scalar_state(0, param, group)
+        super()._start(state, param, group)
         state["sum"] = mindtorch.full_like(param, complex(value, value) if param.is_complex() else value,
                                            requires_grad=False)
 
-    def _update(self, ops, group, params, grads, states, counts):
-        lr, decay = self._rate(group), group["lr_decay"]
+    def _update(self, ops, group, lr, params, grads, states, counts):
+        decay = group["lr_decay"]
         rates = [-lr / (1 + (count - 1) * decay) for count in counts]
-        grads = self._gradients(ops, group, params, grads, lr)
         sums = column(states, "sum")
         ops.addcmul_(sums, grads, grads, 1)
         roots = ops.sqrt(sums)

@@ -2,14 +2,16 @@
 import mindtorch
 from mindtorch._tensor import Tensor
 from mindtorch.optim._algorithm import Algorithm, check, check_adaptive, check_single, corrections, like, to_scalar
-from mindtorch.optim._counters import column, scalar_state, uncount
-from mindtorch.optim._lists import scaled_addcdiv_
+from mindtorch.optim._counters import column, uncount
+from mindtorch.optim._lists import average_, average_squares_, scaled_addcdiv_
 
 __all__ = ["Adam"]
 
 
 class Adam(Algorithm):
     """Gradients averaged, and scaled by the average of their squares."""
+
+    _tensors = ("exp_avg", "exp_avg_sq")
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None,
                  maximize=False, capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
@@ -39,9 +41,7 @@ class Adam(Algorithm):
         return foreach
 
     def _start(self, state, param, group):
-        state["step"] = scalar_state(0, param, group)
-        state["exp_avg"] = like(param)
-        state["exp_avg_sq"] = like(param)
+        super()._start(state, param, group)
         if group["amsgrad"]:
             state["max_exp_avg_sq"] = like(param)
 
@@ -51,16 +51,11 @@ class Adam(Algorithm):
             return group["betas"]
         return [beta if beta.requires_grad or group["capturable"] else beta.item() for beta in group["betas"]]
 
-    def _update(self, ops, group, params, grads, states, counts):
-        lr, (beta1, beta2) = self._rate(group), self._betas(group)
+    def _update(self, ops, group, lr, params, grads, states, counts):
+        beta1, beta2 = self._betas(group)
         averages, squares = column(states, "exp_avg"), column(states, "exp_avg_sq")
-        grads = self._gradients(ops, group, params, grads, lr)
-        move_average(ops, averages, grads, beta1)
-        ops.mul_(squares, beta2)
-        if isinstance(beta2, Tensor):
-            ops.addcmul_(squares, ops.mul(grads, 1 - beta2), grads)
-        else:
-            ops.addcmul_(squares, grads, grads, 1 - beta2)
+        average_(ops, averages, grads, beta1)
+        average_squares_(ops, squares, grads, beta2)
         if group["amsgrad"]:
             largest = column(states, "max_exp_avg_sq")
             ops.maximum_(largest, squares)
@@ -80,12 +75,3 @@ class Adam(Algorithm):
               maximize=group["maximize"], grad_scale=getattr(self, "grad_scale", None), found_inf=found_inf)
         if found_inf is not None:
             uncount(steps, found_inf)
-
-
-def move_average(ops, averages, grads, beta):
-    """averages = beta * averages + (1 - beta) * grads."""
-    if isinstance(beta, Tensor):
-        ops.mul_(averages, beta)
-        ops.add_(averages, ops.mul(grads, 1 - beta))
-    else:
-        ops.lerp_(averages, grads, 1 - beta)

@@ -1,13 +1,15 @@
 """torch.optim.adamax: Adam with the infinity norm."""
-from mindtorch.optim._algorithm import Algorithm, check_adaptive, corrections, like
-from mindtorch.optim._counters import column, scalar_state
-from mindtorch.optim._lists import scaled_addcdiv_
+from mindtorch.optim._algorithm import Algorithm, check_adaptive, corrections
+from mindtorch.optim._counters import column
+from mindtorch.optim._lists import average_, scaled_addcdiv_
 
 __all__ = ["Adamax"]
 
 
 class Adamax(Algorithm):
     """Gradients averaged, and scaled by the largest of the decayed ones."""
+
+    _tensors = ("exp_avg", "exp_inf")
 
     def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *,
                  maximize=False, differentiable=False, capturable=False):
@@ -16,16 +18,10 @@ class Adamax(Algorithm):
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable})
 
-    def _start(self, state, param, group):
-        state["step"] = scalar_state(0, param, group)
-        state["exp_avg"] = like(param)
-        state["exp_inf"] = like(param)
-
-    def _update(self, ops, group, params, grads, states, counts):
-        lr, (beta1, beta2) = self._rate(group), group["betas"]
-        grads = self._gradients(ops, group, params, grads, lr)
+    def _update(self, ops, group, lr, params, grads, states, counts):
+        beta1, beta2 = group["betas"]
         averages, largest = column(states, "exp_avg"), column(states, "exp_inf")
-        ops.lerp_(averages, grads, 1 - beta1)
+        average_(ops, averages, grads, beta1)
         ops.mul_(largest, beta2)
         sizes = ops.abs(grads)
         ops.add_(sizes, group["eps"])

@@ -9,7 +9,7 @@ __all__ = ["ASGD"]
 class ASGD(Algorithm):
     """Gradient descent that also averages the parameters it has passed."""
 
-    _counters = ("step", "mu", "eta")
+    _counters = {"step": 0, "eta": None, "mu": 1}       # eta begins with the rate
     _capturable = "params, mus, etas, and state_steps"
 
     def __init__(self, params, lr=1e-2, lambd=1e-4, alpha=0.75, t0=1e6, weight_decay=0, foreach=None, maximize=False,
@@ -21,17 +21,16 @@ class ASGD(Algorithm):
             "maximize": maximize, "differentiable": differentiable, "capturable": capturable})
 
     def _start(self, state, param, group):
-        for name, value in (("step", 0.0), ("eta", float(to_scalar(group["lr"]))), ("mu", 1.0)):
-            state[name] = mindtorch.full((), value, dtype=scalar_dtype(), device=param.device)
+        for name, value in (self._counters | {"eta": to_scalar(group["lr"])}).items():
+            state[name] = mindtorch.full((), float(value), dtype=scalar_dtype(), device=param.device)
         state["ax"] = like(param)
 
     def _count(self, group, states):
         return super()._count({"capturable": True}, states)
 
-    def _update(self, ops, group, params, grads, states, counts):
+    def _update(self, ops, group, lr, params, grads, states, counts):
         # The rates are tensors beside the parameters, as in torch: read on the host they would make it wait.
-        lr, decay, start = self._rate(group), group["lambd"], group["t0"]
-        grads = self._gradients(ops, group, params, grads, lr)
+        decay, start = group["lambd"], group["t0"]
         rates, weights, averages = column(states, "eta"), column(states, "mu"), column(states, "ax")
         ops.mul_(params, [1 - decay * rate for rate in rates])
         ops.addcmul_(params, grads, rates, -1)

@@ -1,14 +1,16 @@
 """torch.optim.radam: Adam with a rectified adaptive rate."""
 import mindtorch
-from mindtorch.optim._algorithm import Algorithm, check_adaptive, corrections, like
-from mindtorch.optim._counters import column, scalar_state
-from mindtorch.optim._lists import scaled_addcdiv_
+from mindtorch.optim._algorithm import Algorithm, check_adaptive, corrections
+from mindtorch.optim._counters import column
+from mindtorch.optim._lists import average_, average_squares_, scaled_addcdiv_
 
 __all__ = ["RAdam"]
 
 
 class RAdam(Algorithm):
     """Adam that scales by squared gradients only once their variance can be told."""
+
+    _tensors = ("exp_avg", "exp_avg_sq")
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, *,
                  foreach=None, maximize=False, capturable=False, differentiable=False):
@@ -18,18 +20,11 @@ class RAdam(Algorithm):
             "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
             "differentiable": differentiable})
 
-    def _start(self, state, param, group):
-        state["step"] = scalar_state(0, param, group)
-        state["exp_avg"] = like(param)
-        state["exp_avg_sq"] = like(param)
-
-    def _update(self, ops, group, params, grads, states, counts):
-        lr, (beta1, beta2) = self._rate(group), group["betas"]
-        grads = self._gradients(ops, group, params, grads, lr)
+    def _update(self, ops, group, lr, params, grads, states, counts):
+        beta1, beta2 = group["betas"]
         averages, squares = column(states, "exp_avg"), column(states, "exp_avg_sq")
-        ops.lerp_(averages, grads, 1 - beta1)
-        ops.mul_(squares, beta2)
-        ops.addcmul_(squares, grads, grads, 1 - beta2)
+        average_(ops, averages, grads, beta1)
+        average_squares_(ops, squares, grads, beta2)
         rates = [-lr / correction for correction in corrections(beta1, counts)]
         limit = 2 / (1 - beta2) - 1
         lengths = [limit - 2 * count * beta2**count / correction

@@ -1,13 +1,15 @@
 """torch.optim.rmsprop: RMSprop."""
 from mindtorch.optim._algorithm import Algorithm, check, check_rate, like
-from mindtorch.optim._counters import column, scalar_state
-from mindtorch.optim._lists import scaled_add_, scaled_addcdiv_
+from mindtorch.optim._counters import column
+from mindtorch.optim._lists import average_, average_squares_, scaled_add_, scaled_addcdiv_
 
 __all__ = ["RMSprop"]
 
 
 class RMSprop(Algorithm):
     """Gradients scaled by the average of their squares, or by their variance."""
+
+    _tensors = ("square_avg",)
 
     def __init__(self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False,
                  capturable=False, foreach=None, maximize=False, differentiable=False):
@@ -22,22 +24,19 @@ class RMSprop(Algorithm):
             "differentiable": differentiable})
 
     def _start(self, state, param, group):
-        state["step"] = scalar_state(0, param, group)
-        state["square_avg"] = like(param)
+        super()._start(state, param, group)
         if group["momentum"] > 0:
             state["momentum_buffer"] = like(param)
         if group["centered"]:
             state["grad_avg"] = like(param)
 
-    def _update(self, ops, group, params, grads, states, counts):
-        lr, alpha = self._rate(group), group["alpha"]
-        grads = self._gradients(ops, group, params, grads, lr)
+    def _update(self, ops, group, lr, params, grads, states, counts):
+        alpha = group["alpha"]
         squares = column(states, "square_avg")
-        ops.mul_(squares, alpha)
-        ops.addcmul_(squares, grads, grads, 1 - alpha)
+        average_squares_(ops, squares, grads, alpha)
         if group["centered"]:
             averages = column(states, "grad_avg")
-            ops.lerp_(averages, grads, 1 - alpha)
+            average_(ops, averages, grads, alpha)
             squares = ops.addcmul(squares, averages, averages, -1)
         roots = ops.sqrt(squares)
         ops.add_(roots, group["eps"])

@@ -1,13 +1,15 @@
 """torch.optim.rprop: resilient propagation."""
 import mindtorch
-from mindtorch.optim._algorithm import Algorithm, check, check_rate, like
-from mindtorch.optim._counters import column, scalar_state
+from mindtorch.optim._algorithm import Algorithm, check, check_rate
+from mindtorch.optim._counters import column
 
 __all__ = ["Rprop"]
 
 
 class Rprop(Algorithm):
     """Steps that follow the signs of gradients: longer while a sign stays, shorter when it turns."""
+
+    _tensors = ("prev",)
 
     def __init__(self, params, lr=1e-2, etas=(0.5, 1.2), step_sizes=(1e-6, 50), *, capturable=False, foreach=None,
                  maximize=False, differentiable=False):
@@ -19,14 +21,11 @@ class Rprop(Algorithm):
 
     def _start(self, state, param, group):
         lr = float(group["lr"])
-        state["step"] = scalar_state(0, param, group)
-        state["prev"] = like(param)
+        super()._start(state, param, group)
         state["step_size"] = mindtorch.full_like(param, complex(lr, lr) if param.is_complex() else lr,
                                                  requires_grad=False)
 
-    def _update(self, ops, group, params, grads, states, counts):
-        if group["maximize"]:
-            grads = ops.neg(grads)
+    def _update(self, ops, group, lr, params, grads, states, counts):
         before, sizes = column(states, "prev"), column(states, "step_size")
         signs = ops.sign(ops.mul(grads, before))
         ops.mul_(sizes, [_factor(sign, *group["etas"]) for sign in signs])

@@ -10,7 +10,7 @@ __all__ = ["SGD"]
 class SGD(Algorithm):
     """Stochastic gradient descent, with momentum if asked for."""
 
-    _counters = ()
+    _counters = {}
     _complex_as_real = False        # every operator is linear
 
     def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False,
@@ -30,9 +30,8 @@ class SGD(Algorithm):
         # Without momentum nothing is kept, not even empty states.
         return [self.state[param] for param in params] if group["momentum"] != 0 else [{}] * len(params)
 
-    def _update(self, ops, group, params, grads, states, counts):
-        lr, momentum = self._rate(group), group["momentum"]
-        grads = self._gradients(ops, group, params, grads, lr)
+    def _update(self, ops, group, lr, params, grads, states, counts):
+        momentum = group["momentum"]
         if momentum != 0:
             buffers = self._momenta(ops, group, grads, states)
             grads = ops.add(grads, buffers, alpha=momentum) if group["nesterov"] else buffers
