@@ -63,7 +63,7 @@ def multiply_(counters, factors):
     elif isinstance(factors[0], Tensor):
         together.mul_(mindtorch.stack(factors))
     else:
-        together.mul_(mindtorch.tensor(factors, dtype=together.dtype))
+        together.mul_(mindtorch.tensor(factors, dtype=together.dtype, device=together.device))
 
 
 def values(counters, together, capturable):
