@@ -62,7 +62,16 @@ from mindtorch._core.modes import (
     is_inference_mode_enabled,
 )
 from mindtorch._core.tensor import Size
-from mindtorch._factories import as_tensor, asarray, from_numpy, scalar_tensor, tensor
+from mindtorch._factories import (
+    as_tensor,
+    asarray,
+    from_file,
+    from_numpy,
+    frombuffer,
+    is_storage,
+    scalar_tensor,
+    tensor,
+)
 from mindtorch._ops import composites as _composites
 from mindtorch._tensor import Tensor
 from mindtorch._tensor import attach_methods as _attach_methods
@@ -70,6 +79,7 @@ from mindtorch._tensor_str import set_printoptions
 from mindtorch._type_info import finfo, iinfo, typename
 from mindtorch.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from mindtorch.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from mindtorch.storage import UntypedStorage
 from mindtorch.version import __version__
 
 # Other names of dtypes.
@@ -84,8 +94,9 @@ for _module in (_advanced_indexing, _generated, _core_composites, _composites):
     _attach_methods(_module.METHODS)
 
 _LAZY = ("npu", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special", "masked", "testing",
-         "optim", "serialization")
-_LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack", "alias_torch": "_alias"}
+         "optim", "serialization", "compiler", "jit")
+_LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack",
+               "alias_torch": "_alias", "compile": "compiler"}
 
 
 def is_tensor(obj):

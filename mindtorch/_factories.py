@@ -1,13 +1,17 @@
-"""Tensors from Python data and NumPy arrays: torch.tensor, as_tensor, asarray, from_numpy, scalar_tensor."""
+"""Tensors from Python data, arrays, buffers and files: torch.tensor, as_tensor, asarray, from_numpy, frombuffer, ..."""
 import warnings
 
 import numpy
 
+from mindtorch._core.attributes import StorageBase
+from mindtorch._core.dtype import dtype as dtype_class
+from mindtorch._core.dtype import get_default_dtype, int64
 from mindtorch._core.nested import tensor_from
 from mindtorch._core.tensor import TensorBase
 from mindtorch._core.values import from_numpy
+from mindtorch.storage import mapped_bytes
 
-__all__ = ["as_tensor", "asarray", "from_numpy", "scalar_tensor", "tensor"]
+__all__ = ["as_tensor", "asarray", "from_file", "from_numpy", "frombuffer", "is_storage", "scalar_tensor", "tensor"]
 
 
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
@@ -49,13 +53,85 @@ def _shared_or_copied(obj, dtype, device, copy):
         if copy is False and result is not source:
             raise ValueError("can't alias tensor with a different device or dtype.")
         return result.clone() if copy and result is source else result
+    if isinstance(obj, StorageBase):
+        return _shared_or_copied(obj._as_tensor().view(dtype or int64), None, device, copy)
+    if _has_buffer(obj):
+        return _shared_or_copied(frombuffer(obj, dtype=dtype or get_default_dtype()), None, device, copy)
     if copy is False:
         raise ValueError("can't alias arbitrary sequence into a tensor.")
     return tensor_from(obj, dtype, device, False, "asarray")
 
 
+class _Memory:
+    """Memory as NumPy is told of it: writable, whatever its owner says."""
+
+    def __init__(self, view):
+        array = numpy.frombuffer(view, numpy.uint8)
+        self.owner = array
+        self.__array_interface__ = {**array.__array_interface__, "data": (array.ctypes.data, False)}
+
+
+def _has_buffer(obj):
+    if isinstance(obj, numpy.generic):
+        return False
+    try:
+        memoryview(obj).release()
+    except TypeError:
+        return False
+    return True
+
+
+def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
+    """A tensor of one dimension on the memory of `buffer`: `count` elements (negative: all) from byte `offset` on.
+
+    ValueError for what has no buffer, and where the elements do not fit.
+    """
+    if not isinstance(dtype, dtype_class):
+        raise TypeError(f"frombuffer(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    if not _has_buffer(buffer):
+        raise ValueError("object does not implement Python buffer protocol.")
+    view, size = memoryview(buffer), dtype.itemsize
+    if view.nbytes == 0 or count == 0:
+        raise ValueError(f"both buffer length ({view.nbytes}) and count ({count}) must not be 0")
+    if not 0 <= offset < view.nbytes:
+        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length "
+                         f"({view.nbytes} bytes) minus 1")
+    rest = view.nbytes - offset
+    if count < 0 and rest % size:
+        raise ValueError(f"buffer length ({rest} bytes) after offset ({offset} bytes) must be a multiple of element "
+                         f"size ({size})")
+    if count * size > rest:
+        raise ValueError(f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must not be "
+                         f"greater than actual buffer length ({view.nbytes} bytes)")
+    if view.readonly:
+        warnings.warn("The given buffer is not writable, and PyTorch does not support non-writable tensors. Writing to "
+                      "the tensor would write to memory that others take for constant: copy the buffer first.",
+                      UserWarning, stacklevel=2)
+    if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    data = numpy.asarray(_Memory(view))[offset:offset + (rest if count < 0 else count * size)]
+    made = from_numpy(data).view(dtype)
+    return made.requires_grad_() if requires_grad else made
+
+
+def from_file(filename, shared=False, size=0, *, dtype=None, layout=None, device=None, pin_memory=False,
+              requires_grad=False):
+    """A tensor of the first `size` elements of a file, which is mapped; writes go to the file where `shared`."""
+    if device is not None and str(device) != "cpu":
+        raise NotImplementedError(f"from_file maps files into host memory, not to device {device}")
+    dtype = dtype or get_default_dtype()
+    data = mapped_bytes(filename, bool(shared), size * dtype.itemsize)
+    made = from_numpy(data).view(dtype) if size else tensor_from([], dtype, None, False, "from_file")
+    made = made.pin_memory() if pin_memory else made
+    return made.requires_grad_() if requires_grad else made
+
+
+def is_storage(obj, /):
+    """Whether `obj` is a storage."""
+    return isinstance(obj, StorageBase)
+
+
 def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A 0-d tensor of the default dtype (unless another is given)."""
-    from mindtorch import get_default_dtype
     return tensor(s, dtype=dtype or get_default_dtype(), device=device, requires_grad=requires_grad,
                   pin_memory=pin_memory)

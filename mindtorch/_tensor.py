@@ -10,6 +10,7 @@ from mindtorch._core import dtype as dtype_module
 from mindtorch._core.nested import tensor_from
 from mindtorch._core.tensor import Size, TensorBase
 from mindtorch._tensor_str import tensor_str
+from mindtorch.storage import UntypedStorage
 
 
 class Tensor(TensorBase):
@@ -182,6 +183,14 @@ class Tensor(TensorBase):
         """A copy in page-locked host memory, from which copies to an NPU are asynchronous."""
         from mindtorch import npu
         return npu.pin_memory(self)
+
+    def cuda(self, device=None, non_blocking=False, memory_format=None):
+        """AssertionError, as from a torch that was built without CUDA."""
+        return self.to("cuda")
+
+    def untyped_storage(self):
+        """The bytes that this tensor and its views share."""
+        return UntypedStorage.of(self)
 
     def is_pinned(self, device=None):
         """Whether the tensor is in page-locked host memory."""

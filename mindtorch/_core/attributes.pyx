@@ -6,28 +6,28 @@ from mindtorch._core.device cimport CPU, NPU, device_of
 from mindtorch._core.dtype cimport DTYPES, ITEMSIZE, KIND
 from mindtorch._core.infer cimport wrap_dim
 from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, Bool, Byte
-from mindtorch._core.tensor cimport Storage, TensorBase, make_size, version_of
+from mindtorch._core.tensor cimport Storage, TensorBase, make_size, make_tensor, version_of
 
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, strided
 
 
-cdef class UntypedStorage:
-    """The bytes below a tensor, as `torch.UntypedStorage`; views of one tensor have equal storages."""
+cdef class StorageBase:
+    """The bytes below a tensor; those of views of one tensor are equal. mindtorch.storage has what is built on it."""
     cdef Storage storage
     cdef object place
 
-    def __init__(self):
-        raise TypeError("storages are made by the functions that make tensors")
+    def __cinit__(self, TensorBase tensor not None):
+        self.storage = tensor.storage
+        self.place = device_of(tensor)
+
+    def __init__(self, *args, **kwargs):
+        pass                            # all is done by __cinit__, which a subclass calls with a tensor
 
     @property
     def device(self):
         return self.place
 
     def nbytes(self):
-        """Size in bytes."""
-        return self.storage.nbytes
-
-    def size(self):
         """Size in bytes."""
         return self.storage.nbytes
 
@@ -42,16 +42,19 @@ cdef class UntypedStorage:
     def _cdata(self):
         return <size_t><void *>self.storage
 
+    def _as_tensor(self):
+        """The bytes as a tensor of uint8 that shares them."""
+        cdef int64_t size = <int64_t>self.storage.nbytes
+        cdef int64_t step = 1
+        return make_tensor(self.storage, Byte, 1, &size, &step, 0)
+
     def __eq__(self, other):
-        if not isinstance(other, UntypedStorage):
+        if not isinstance(other, StorageBase):
             return NotImplemented
-        return self.storage is (<UntypedStorage>other).storage
+        return self.storage is (<StorageBase>other).storage
 
     def __hash__(self):
         return <Py_hash_t><size_t><void *>self.storage
-
-    def __repr__(self):
-        return f"[torch.storage.UntypedStorage(device={self.place}) of size {self.storage.nbytes}]"
 
 
 # --- geometry --------------------------------------------------------------------------------------------------------
@@ -152,14 +155,6 @@ def data_ptr(TensorBase self):
     return <size_t>self.data_ptr() if self.numel else 0
 
 
-def untyped_storage(TensorBase self):
-    """The bytes that this tensor and its views share."""
-    cdef UntypedStorage shown = UntypedStorage.__new__(UntypedStorage)
-    shown.storage = self.storage
-    shown.place = device_of(self)
-    return shown
-
-
 def version(TensorBase self):
     """How often the storage has been written to in place."""
     return version_of(self)
@@ -231,5 +226,4 @@ FUNCTIONS = {f.__name__: f for f in (numel, is_floating_point, is_complex, is_si
 
 METHODS = dict(
     FUNCTIONS, dim=dim, ndimension=dim, size=size, stride=stride, storage_offset=storage_offset, nelement=numel,
-    is_contiguous=is_contiguous, element_size=element_size, data_ptr=data_ptr, untyped_storage=untyped_storage,
-    is_set_to=is_set_to)
+    is_contiguous=is_contiguous, element_size=element_size, data_ptr=data_ptr, is_set_to=is_set_to)

@@ -4,7 +4,8 @@ import threading
 from mindtorch._core.tensor cimport TensorBase
 
 
-cdef tuple NAMES = ("cpu", "npu")
+# The first DEVICE_TYPES have a backend. The others torch knows: programs ask whether a tensor is there.
+cdef tuple NAMES = ("cpu", "npu", "cuda", "meta", "mps", "xpu")
 cdef enum:
     MAX_INDEX = 2147483647
 
@@ -120,7 +121,8 @@ cdef int parse(str text, int *type_code, int *index) except -1:
     if name not in NAMES:
         if name.startswith(NAMES) or name.strip() in NAMES:
             raise RuntimeError(f"Invalid device string: '{text}'")
-        raise RuntimeError(f"Expected one of {', '.join(NAMES)} device type at start of device string: {name}")
+        known = ", ".join(NAMES[:DEVICE_TYPES])
+        raise RuntimeError(f"Expected one of {known} device type at start of device string: {name}")
     type_code[0] = NAMES.index(name)
     index[0] = -1
     if colon:
@@ -216,6 +218,8 @@ cdef int resolve(object device_or_none, int *type_code, int *index) except -1:
     else:
         raise TypeError(f"argument 'device' must be torch.device, not {type(device_or_none).__name__}")
     type_code[0] = chosen.type_code
+    if chosen.type_code >= DEVICE_TYPES:
+        no_such_device(chosen.type)
     if not BACKENDS[chosen.type_code].ready:
         require_backend(chosen.type_code)
     if chosen.type_code == CPU:
@@ -223,6 +227,13 @@ cdef int resolve(object device_or_none, int *type_code, int *index) except -1:
     else:
         index[0] = chosen.raw_index if chosen.raw_index >= 0 else BACKENDS[chosen.type_code].current_index()
     return 0
+
+
+cdef int no_such_device(str name) except -1:
+    if name in ("cuda", "xpu"):
+        raise AssertionError(f"Torch not compiled with {name.upper()} enabled")
+    known = " and ".join(NAMES[:DEVICE_TYPES])
+    raise NotImplementedError(f"mindtorch has no tensors on device '{name}', only on {known}")
 
 
 cdef int require_backend(int type_code) except -1:

@@ -339,6 +339,15 @@ class Module(ModuleHooks, ModuleState):
                 self._buffers[name] = fn(buffer)
         return self
 
+    def cuda(self, device=None):
+        """AssertionError, as from a torch that was built without CUDA; nothing for a module without tensors."""
+        return self._apply(lambda tensor: tensor.cuda(device))
+
+    def compile(self, *args, **kwargs):
+        """What torch.compile does for this module: nothing."""
+        from mindtorch.compiler import compile
+        compile(self, *args, **kwargs)
+
     def npu(self, device=None):
         """Move all parameters and buffers to an NPU."""
         return self._apply(lambda tensor: tensor.npu(device))

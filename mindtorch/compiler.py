@@ -1,0 +1,89 @@
+"""torch.compiler: there is no compiler. What is handed to one comes back as it is, and runs as it did."""
+import warnings
+
+__all__ = ["allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable",
+           "is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "reset", "set_stance"]
+
+_MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
+_said = False
+
+
+def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, disable=False):
+    """`model`, a function or Module, unchanged; without one a decorator that changes nothing. Says so, once."""
+    global _said
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    if mode is not None and mode not in _MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
+    if model is None:
+        return compile
+    if not callable(model):
+        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
+    if not _said and not disable:
+        _said = True
+        warnings.warn("mindtorch has no compiler: torch.compile returns what it is given, unchanged.", UserWarning,
+                      stacklevel=2)
+    return model
+
+
+def disable(fn=None, recursive=True, *, reason=None):
+    """`fn` unchanged; without one a decorator that changes nothing."""
+    if fn is None:
+        return disable
+    if not callable(fn):
+        raise AssertionError("fn must be callable")
+    return fn
+
+
+def allow_in_graph(fn):
+    """`fn` unchanged."""
+    return fn
+
+
+def assume_constant_result(fn):
+    """`fn` unchanged."""
+    return fn
+
+
+class set_stance:
+    """What a compiler should do, of which there is none; also a decorator and a context manager."""
+
+    def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
+        self.stance = stance
+
+    def __call__(self, fn):
+        return fn
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *exception):
+        return None
+
+
+def is_compiling():
+    """False: nothing is ever compiled."""
+    return False
+
+
+def is_dynamo_compiling():
+    """False: nothing is ever compiled."""
+    return False
+
+
+def is_exporting():
+    """False: nothing is ever exported."""
+    return False
+
+
+def list_backends(exclude_tags=("debug", "experimental")):
+    """The compilers that there are: none."""
+    return []
+
+
+def reset():
+    """Forgets all that was compiled, which is nothing."""
+
+
+def cudagraph_mark_step_begin():
+    """Marks a step for graphs of which there are none."""

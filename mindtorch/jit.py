@@ -1,0 +1,43 @@
+"""torch.jit, as far as models that are never scripted use it: marks, and questions whose answer is no."""
+from typing import Final
+
+__all__ = ["Final", "annotate", "export", "ignore", "is_scripting", "is_tracing", "script_if_tracing", "unused"]
+
+
+def is_scripting():
+    """False: nothing is ever scripted."""
+    return False
+
+
+def is_tracing():
+    """False: nothing is ever traced."""
+    return False
+
+
+def export(fn):
+    """`fn` unchanged."""
+    return fn
+
+
+def unused(fn):
+    """`fn` unchanged."""
+    return fn
+
+
+def ignore(drop=False, **kwargs):
+    """The function given, unchanged; given a bool, a decorator that changes nothing."""
+    if callable(drop):
+        return drop
+    if not isinstance(drop, bool):
+        raise RuntimeError(f"Argument to @torch.jit.ignore must be a bool or a function but got {drop}")
+    return unused
+
+
+def script_if_tracing(fn):
+    """`fn` unchanged, for nothing is ever traced."""
+    return fn
+
+
+def annotate(the_type, the_value):
+    """`the_value`."""
+    return the_value

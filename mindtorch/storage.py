@@ -1,0 +1,157 @@
+"""torch.storage: the bytes below tensors."""
+import os
+
+import numpy
+
+import mindtorch
+from mindtorch._core.attributes import StorageBase
+from mindtorch._core.values import from_numpy
+
+__all__ = ["UntypedStorage"]
+
+
+def mapped_bytes(filename, shared, nbytes):
+    """The first `nbytes` of a file, mapped: an array of bytes.
+
+    Writes go to the file where `shared`, which is made, and grows, as needed; else they stay in memory.
+    """
+    name = os.fspath(filename)
+    mode = "read-write" if shared else "read-only"
+    try:
+        descriptor = os.open(name, os.O_RDWR | os.O_CREAT if shared else os.O_RDONLY, 0o600)
+    except OSError as error:
+        raise RuntimeError(f"unable to open file <{name}> in {mode} mode: {error.strerror} ({error.errno})") from error
+    with os.fdopen(descriptor, "r+b" if shared else "rb") as file:
+        size = os.fstat(descriptor).st_size
+        if size < nbytes and not shared:
+            raise RuntimeError(f"file <{name}> size <{size}> is smaller than the required mapping size <{nbytes}>")
+        if size < nbytes:
+            os.truncate(descriptor, nbytes)
+        if nbytes == 0:                     # nothing can be mapped
+            return numpy.empty(0, numpy.uint8)
+        return numpy.memmap(file, numpy.uint8, "r+" if shared else "c", shape=nbytes)
+
+
+class UntypedStorage(StorageBase):
+    """Bytes on a device: UntypedStorage(size, device=...), or of a sequence of numbers. Tensors share theirs."""
+
+    __slots__ = ()
+    is_cuda = is_sparse = is_hpu = False
+
+    def __new__(cls, data=0, *, device=None):
+        if isinstance(data, int):
+            return StorageBase.__new__(cls, mindtorch.empty(data, dtype=mindtorch.uint8, device=device))
+        try:
+            numbers = list(data)
+        except TypeError:
+            raise RuntimeError(f"torch.UntypedStorage(): Expected a sequence type, but got {type(data).__name__}"
+                               ) from None
+        return StorageBase.__new__(cls, mindtorch.tensor(numbers, dtype=mindtorch.uint8, device=device))
+
+    @classmethod
+    def of(cls, tensor):
+        """The storage of a tensor."""
+        return StorageBase.__new__(cls, tensor)
+
+    @classmethod
+    def from_file(cls, filename, shared=False, nbytes=0):
+        """The first `nbytes` of a file, mapped; writes go to the file where `shared`. RuntimeError if it is too small.
+
+        A file to be shared is made, and grows, as needed.
+        """
+        return cls.of(from_numpy(mapped_bytes(filename, shared, nbytes)))
+
+    def size(self):
+        """Size in bytes."""
+        return self.nbytes()
+
+    def element_size(self):
+        """1: the elements are bytes."""
+        return 1
+
+    def is_pinned(self, device=None):
+        """Whether the bytes are in page-locked host memory."""
+        return self._as_tensor().is_pinned()
+
+    def untyped(self):
+        """The storage itself."""
+        return self
+
+    def tolist(self):
+        """The bytes as numbers."""
+        return self._as_tensor().tolist()
+
+    def __iter__(self):
+        return iter(self.tolist())
+
+    def _window(self, index):
+        start, stop, step = index.indices(self.nbytes())
+        if step != 1:
+            raise RuntimeError(f"Trying to slice with a step of {step}, but only a step of 1 is supported")
+        return slice(start, max(start, stop))
+
+    def _checked(self, index):
+        if not isinstance(index, int):
+            raise TypeError(f"can't index a torch.UntypedStorage with {type(index).__name__}")
+        if not -self.nbytes() <= index < self.nbytes():
+            raise IndexError(f"index {index} out of range for storage of size {self.nbytes()}")
+        return index
+
+    def __getitem__(self, index):
+        """A byte; or a storage of its own on the memory of a slice, in host memory only."""
+        if not isinstance(index, slice):
+            return self._as_tensor()[self._checked(index)].item()
+        if self.device.type != "cpu":
+            raise NotImplementedError(f"slices of storages are for the CPU only, this one is on {self.device}")
+        return self.of(from_numpy(self._as_tensor().numpy()[self._window(index)]))
+
+    def __setitem__(self, index, value):
+        where = self._window(index) if isinstance(index, slice) else self._checked(index)
+        self._as_tensor()[where] = value
+
+    def copy_(self, source, non_blocking=None):
+        """Takes over the bytes of another storage of the same size."""
+        self._as_tensor().copy_(source._as_tensor(), non_blocking=bool(non_blocking))
+        return self
+
+    def fill_(self, value):
+        """Sets every byte."""
+        self._as_tensor().fill_(value)
+        return self
+
+    def clone(self):
+        """A storage with the same bytes."""
+        return self.of(self._as_tensor().clone())
+
+    def __deepcopy__(self, memo):
+        return memo.setdefault(id(self), self.clone())
+
+    def to(self, *, device, non_blocking=False):
+        """The storage itself where it is on `device`, else a copy there."""
+        tensor = self._as_tensor()
+        moved = tensor.to(device, non_blocking=non_blocking)
+        return self if moved is tensor else self.of(moved)
+
+    def cpu(self):
+        """The storage itself where it is on the CPU, else a copy there."""
+        return self.to(device="cpu")
+
+    def npu(self, device=None, non_blocking=False):
+        """The storage itself where it is on that NPU, else a copy there."""
+        return self.to(device="npu" if device is None else device, non_blocking=non_blocking)
+
+    @property
+    def is_cpu(self):
+        return self.device.type == "cpu"
+
+    @property
+    def is_npu(self):
+        return self.device.type == "npu"
+
+    def get_device(self):
+        """The index of the device; -1 for the CPU."""
+        return -1 if self.is_cpu else self.device.index
+
+    def __repr__(self):
+        lines = "\n ".join(str(byte) for byte in self.tolist())
+        return f" {lines}\n[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"

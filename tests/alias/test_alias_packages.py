@@ -1,0 +1,46 @@
+"""Unmodified packages from PyPI through the alias: einops and safetensors print what they print on torch."""
+from pathlib import Path
+
+import pytest
+from running import passes, python
+
+PROGRAMS = Path(__file__).parent
+
+# What is left out of einops's own tests, and why.
+LEFT_OUT = (
+    "test_torch_layer", "test_torch_layers_scripting",      # TorchScript's compiler
+    "test_torch_compile_with_dynamic_shape",                # sets an option of torch._dynamo
+    "test_torch_compile_for_functions",                     # wants a float32 sum of 70000 numbers right to 1e-5
+    "test_pytorch_yolo_fragment",                           # torch.FloatTensor
+    "test_einops_threading",                                # starts another `python`, which need not know einops
+)
+
+
+@pytest.fixture(scope="module")
+def einops_on_torch():
+    return python(PROGRAMS / "program_einops.py", "cpu")
+
+
+def test_einops(einops_on_torch, device):
+    assert einops_on_torch.returncode == 0, einops_on_torch.stderr
+    assert passes(PROGRAMS / "program_einops.py", device) == einops_on_torch.stdout
+
+
+def test_einops_passes_its_own_tests(tmp_path):
+    output = passes("-m", "pytest", "-q", "-p", "no:cacheprovider", "--pyargs", "einops",
+                    "-k", " and ".join(f"not {name}" for name in LEFT_OUT), cwd=tmp_path, EINOPS_TEST_BACKENDS="torch")
+    assert int(output.splitlines()[-1].partition(" passed")[0]) > 40, output
+
+
+def test_safetensors(tmp_path, device):
+    """torch writes, mindtorch reads and writes, torch reads that: what is printed is the same."""
+    program = PROGRAMS / "program_safetensors.py"
+    first = python(program, tmp_path, "cpu", "torch", "-")
+    assert first.returncode == 0, first.stderr
+    own = passes(program, tmp_path, device, "own", "torch")
+    theirs = python(program, tmp_path, "cpu", "again", "own")
+    assert own.splitlines() == theirs.stdout.splitlines(), theirs.stderr
+    assert own.startswith(first.stdout)
+    for kind in ("", "-model"):
+        assert tmp_path.joinpath(f"own{kind}.safetensors").read_bytes() == \
+            tmp_path.joinpath(f"torch{kind}.safetensors").read_bytes()

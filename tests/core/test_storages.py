@@ -1,0 +1,101 @@
+"""Storages, buffers and mapped files, beside torch 2.13; the names of devices that have no tensors here."""
+import pytest
+import torch as oracle
+from oracle import check, expressions
+
+import mindtorch as torch
+
+STORAGES = """
+list(a.untyped_storage()) | a.untyped_storage() | a.untyped_storage()[0] | a.untyped_storage()[-1]
+a.untyped_storage()[99] | a.untyped_storage()['x'] | a.untyped_storage()[2:8:2] | a.untyped_storage()[4:8].tolist()
+a.untyped_storage()[6:2].tolist() | a.untyped_storage()[4:8].data_ptr() - a.data_ptr() | a.untyped_storage().size()
+len(a.untyped_storage()) | a.untyped_storage().element_size() | a.untyped_storage().device | bytes(h.untyped_storage())
+a.untyped_storage().cpu() == a.untyped_storage() | a.untyped_storage().fill_(3) | i.untyped_storage().clone()
+a.untyped_storage().copy_(torch.ones(6).untyped_storage()) | a.untyped_storage().untyped() == a.untyped_storage()
+a[0].untyped_storage() == a.untyped_storage() | a.untyped_storage().is_pinned() | a.untyped_storage().is_cuda
+torch.UntypedStorage(3).size() | torch.UntypedStorage([1, 2]) | torch.UntypedStorage(bytearray(b'ab'))
+torch.UntypedStorage(1.5) | torch.UntypedStorage().nbytes() | torch.UntypedStorage(2, device='cpu').device
+torch.is_storage(a.untyped_storage()) | torch.is_storage(a) | torch.asarray(a.untyped_storage(), dtype=torch.uint8)
+torch.asarray(a.untyped_storage()) | torch.asarray(a.untyped_storage(), dtype=torch.int32)
+torch.asarray(a.untyped_storage(), dtype=torch.uint8).data_ptr() == a.data_ptr()
+copy.deepcopy(a.untyped_storage()).data_ptr() == a.data_ptr() | a.untyped_storage().to(device='cpu').tolist()
+"""
+
+BUFFERS = """
+torch.frombuffer(bytearray(range(16)), dtype=torch.int32) | torch.frombuffer(bytearray(4), dtype=torch.bfloat16)
+torch.frombuffer(bytearray(range(16)), dtype=torch.bfloat16, count=2, offset=2)
+torch.frombuffer(bytearray(range(16)), dtype=torch.int32, offset=3)
+torch.frombuffer(bytearray(range(16)), dtype=torch.int32, count=9)
+torch.frombuffer(bytearray(range(16)), dtype=torch.int32, count=0)
+torch.frombuffer(bytearray(range(16)), dtype=torch.int32, count=-2)
+torch.frombuffer(bytearray(range(16)), dtype=torch.int32, offset=16)
+torch.frombuffer(bytearray(range(16)), dtype=torch.int32, offset=-1)
+torch.frombuffer(bytearray(range(16)), dtype=torch.int32, offset=14) | torch.frombuffer(bytearray(), dtype=torch.int8)
+torch.frombuffer([1], dtype=torch.int32) | torch.frombuffer(bytearray(4), dtype='x')
+torch.frombuffer(np.ones(2), dtype=torch.float64, requires_grad=True).requires_grad
+torch.frombuffer(np.ones(2), dtype=torch.int8, requires_grad=True) | torch.asarray(bytearray(range(8)))
+torch.asarray(memoryview(bytearray(range(8))), dtype=torch.int16) | torch.asarray(np.float32(2)) | torch.asarray('x')
+torch.device('cuda:1') | torch.device('meta') | torch.device('mps', 0) | a.device == torch.device('meta')
+torch.ones(2, device='cuda') | a.cuda() | a.to('xpu') | torch.nn.Linear(1, 1).cuda() | torch.nn.ReLU().cuda()
+"""
+
+
+@pytest.mark.parametrize("expression", expressions(STORAGES) + expressions(BUFFERS))
+def test_storages_and_buffers(expression):
+    check(expression)
+
+
+def test_a_buffer_is_shared_and_kept_alive():
+    data = bytearray(8)
+    tensor = torch.frombuffer(data, dtype=torch.float32)
+    tensor[1] = 1.0
+    assert bytes(data[4:]) == b"\x00\x00\x80?"
+    del data
+    assert tensor.tolist() == [0, 1]
+
+
+def test_a_constant_buffer_is_warned_of():
+    with pytest.warns(UserWarning, match="The given buffer is not writable"):
+        assert torch.frombuffer(b"\x01\x02", dtype=torch.uint8).tolist() == [1, 2]
+
+
+def test_slices_keep_the_memory_alive():
+    part = torch.arange(100000, dtype=torch.uint8).untyped_storage()[256:260]
+    assert part.tolist() == [0, 1, 2, 3]
+    part[1:3] = 9
+    assert part.tolist() == [0, 9, 9, 3]
+
+
+def test_storages_on_a_device(device):
+    tensor = torch.tensor([1, 2], dtype=torch.int16, device=device)
+    storage = tensor.untyped_storage()
+    assert (storage.is_cpu, storage.is_npu, storage.device) == (device == "cpu", device == "npu", tensor.device)
+    storage[0] = 5
+    assert tensor.tolist() == [5, 2]
+    assert storage.clone().tolist() == storage.cpu().tolist() == [5, 0, 2, 0]
+    assert storage.npu().to(device="npu").copy_(storage).tolist() == [5, 0, 2, 0]
+    if device == "npu":
+        with pytest.raises(NotImplementedError, match="slices of storages are for the CPU only"):
+            storage[:1]
+
+
+@pytest.mark.parametrize("lib", [torch, oracle])
+def test_files(lib, tmp_path):
+    """The same story told by both."""
+    path = tmp_path / "bytes"
+    path.write_bytes(bytes(range(8)))
+    tensor = lib.from_file(str(path), size=4, dtype=lib.int16)
+    assert tensor.tolist() == [256, 770, 1284, 1798]
+    tensor[0] = 0                                        # in memory only
+    assert path.read_bytes() == bytes(range(8))
+    shared = lib.UntypedStorage.from_file(str(path), shared=True, nbytes=10)
+    shared[9] = 7
+    del shared
+    assert path.read_bytes() == bytes(range(8)) + b"\0\x07"
+    assert lib.from_file(str(path), True, 1).dtype is lib.float32
+    assert lib.from_file(str(path)).shape == (0,)
+    assert lib.UntypedStorage.from_file(str(path)).tolist() == []
+    with pytest.raises(RuntimeError, match=r"file <.*bytes> size <10> is smaller than the required mapping size <11>"):
+        lib.UntypedStorage.from_file(str(path), nbytes=11)
+    with pytest.raises(RuntimeError, match=r"unable to open file <.*none> in read-only mode: No such file"):
+        lib.UntypedStorage.from_file(str(tmp_path / "none"), nbytes=11)
