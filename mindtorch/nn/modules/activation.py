@@ -1,13 +1,12 @@
 """Activations, and attention with several heads."""
 import warnings
-from typing import Any
 
 from mindtorch import empty
 from mindtorch.nn import functional as F
 from mindtorch.nn import init
+from mindtorch.nn.modules.function_layer import FunctionLayer
 from mindtorch.nn.modules.linear import NonDynamicallyQuantizableLinear
 from mindtorch.nn.modules.module import Module
-from mindtorch.nn.modules.utils import described
 from mindtorch.nn.parameter import Parameter
 
 __all__ = [
@@ -43,60 +42,39 @@ __all__ = [
 ]
 
 
-class _Plain(Module):
-    """A function of functional without arguments."""
-
-    _function: Any = None
-
-    def forward(self, input):
-        return self._function(input)
-
-
-class LogSigmoid(_Plain):
+class LogSigmoid(FunctionLayer):
     """log(1 / (1 + exp(-x)))."""
 
     _function = staticmethod(F.logsigmoid)
 
 
-class Sigmoid(_Plain):
+class Sigmoid(FunctionLayer):
     """1 / (1 + exp(-x))."""
 
     _function = staticmethod(F.sigmoid)
 
 
-class Softsign(_Plain):
+class Softsign(FunctionLayer):
     """x / (1 + |x|)."""
 
     _function = staticmethod(F.softsign)
 
 
-class Tanh(_Plain):
+class Tanh(FunctionLayer):
     """Hyperbolic tangent."""
 
     _function = staticmethod(F.tanh)
 
 
-class Tanhshrink(_Plain):
+class Tanhshrink(FunctionLayer):
     """x - tanh(x)."""
 
     _function = staticmethod(F.tanhshrink)
 
 
-class _MayBeInPlace(Module):
-    """A function of functional whose only argument is `inplace`."""
-
-    __constants__ = ["inplace"]
-    _function: Any = None
-
+class _MayBeInPlace(FunctionLayer):
     def __init__(self, inplace=False):
-        super().__init__()
-        self.inplace = inplace
-
-    def forward(self, input):
-        return self._function(input, inplace=self.inplace)
-
-    def extra_repr(self):
-        return described(self, "inplace")
+        self._keep(locals())
 
 
 class Mish(_MayBeInPlace):
@@ -123,151 +101,101 @@ class SiLU(_MayBeInPlace):
     _function = staticmethod(F.silu)
 
 
-class _QuietlyInPlace(_MayBeInPlace):
-    """torch does not print `inplace` of these."""
-
-    def extra_repr(self):
-        return ""
-
-
-class Hardsigmoid(_QuietlyInPlace):
+class Hardsigmoid(_MayBeInPlace):
     """relu6(x + 3) / 6."""
 
-    _function = staticmethod(F.hardsigmoid)
+    _function, _shown = staticmethod(F.hardsigmoid), ()
 
 
-class Hardswish(_QuietlyInPlace):
+class Hardswish(_MayBeInPlace):
     """x * relu6(x + 3) / 6."""
 
-    _function = staticmethod(F.hardswish)
+    _function, _shown = staticmethod(F.hardswish), ()
 
 
-class CELU(Module):
+class _WithAlpha(FunctionLayer):
+    def __init__(self, alpha=1.0, inplace=False):
+        self._keep(locals())
+
+
+class CELU(_WithAlpha):
     """max(0, x) + min(0, alpha * (exp(x / alpha) - 1))."""
 
-    __constants__ = ["alpha", "inplace"]
-
-    def __init__(self, alpha=1.0, inplace=False):
-        super().__init__()
-        self.alpha = alpha
-        self.inplace = inplace
-
-    def forward(self, input):
-        return F.celu(input, self.alpha, self.inplace)
-
-    def extra_repr(self):
-        return described(self, *self.__constants__)
+    _function = staticmethod(F.celu)
 
 
-class ELU(Module):
+class ELU(_WithAlpha):
     """x where positive, alpha * (exp(x) - 1) elsewhere."""
 
-    __constants__ = ["alpha", "inplace"]
-
-    def __init__(self, alpha=1.0, inplace=False):
-        super().__init__()
-        self.alpha = alpha
-        self.inplace = inplace
-
-    def forward(self, input):
-        return F.elu(input, self.alpha, self.inplace)
-
-    def extra_repr(self):
-        return described(self, *self.__constants__)
+    _function = staticmethod(F.elu)
 
 
-class GELU(Module):
+class GELU(FunctionLayer):
     """x times the normal distribution's Phi(x), exactly or with a "tanh" formula."""
 
-    __constants__ = ["approximate"]
+    _function = staticmethod(F.gelu)
+    _passed = ("approximate",)
 
     def __init__(self, approximate="none"):
-        super().__init__()
-        self.approximate = approximate
-
-    def forward(self, input):
-        return F.gelu(input, approximate=self.approximate)
+        self._keep(locals())
 
     def extra_repr(self):
         return f"approximate={self.approximate!r}"
 
 
-class GLU(Module):
+class GLU(FunctionLayer):
     """The first half along `dim` times the sigmoid of the second."""
 
-    __constants__ = ["dim"]
+    _function = staticmethod(F.glu)
 
     def __init__(self, dim=-1):
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input):
-        return F.glu(input, self.dim)
-
-    def extra_repr(self):
-        return described(self, "dim")
+        self._keep(locals())
 
 
-class Hardtanh(Module):
+class Hardtanh(FunctionLayer):
     """x clamped to [min_val, max_val]."""
 
-    __constants__ = ["min_val", "max_val", "inplace"]
+    _function = staticmethod(F.hardtanh)
+    _passed = ("min_val", "max_val", "inplace")
 
     def __init__(self, min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None):
-        super().__init__()
         for name, value in (("min", min_value), ("max", max_value)):
             if value is not None:
                 warnings.warn(f"keyword argument `{name}_value` is deprecated and rename to `{name}_val`",
                               FutureWarning, stacklevel=2)
-        self.min_val = min_val if min_value is None else min_value
-        self.max_val = max_val if max_value is None else max_value
-        self.inplace = inplace
-        if self.max_val <= self.min_val:
-            raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
-
-    def forward(self, input):
-        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
-
-    def extra_repr(self):
-        return described(self, *self.__constants__)
+        min_val = min_val if min_value is None else min_value
+        max_val = max_val if max_value is None else max_value
+        if max_val <= min_val:
+            raise AssertionError(f"max_val ({max_val}) must be greater than min_val ({min_val})")
+        self._keep({"min_val": min_val, "max_val": max_val, "inplace": inplace})
 
 
 class ReLU6(Hardtanh):
     """x clamped to [0, 6]."""
 
+    _shown = ("inplace",)
+
     def __init__(self, inplace=False):
         super().__init__(0.0, 6.0, inplace)
 
-    def extra_repr(self):
-        return described(self, "inplace")
 
-
-class LeakyReLU(Module):
+class LeakyReLU(FunctionLayer):
     """x where positive, negative_slope * x elsewhere."""
 
-    __constants__ = ["negative_slope", "inplace"]
+    _function = staticmethod(F.leaky_relu)
 
     def __init__(self, negative_slope=0.01, inplace=False):
-        super().__init__()
-        self.negative_slope = negative_slope
-        self.inplace = inplace
-
-    def forward(self, input):
-        return F.leaky_relu(input, self.negative_slope, self.inplace)
-
-    def extra_repr(self):
-        return described(self, *self.__constants__)
+        self._keep(locals())
 
 
-class PReLU(Module):
+class PReLU(FunctionLayer):
     """LeakyReLU whose slope is learned, one for all channels or one for each."""
 
-    __constants__ = ["num_parameters"]
+    _function = staticmethod(F.prelu)
+    _passed, _shown = ("weight",), ("num_parameters",)
 
     def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None):
-        super().__init__()
-        self.num_parameters = num_parameters
-        self.init = init
+        self._keep({"num_parameters": num_parameters, "init": init})
         self.weight = Parameter(empty(num_parameters, device=device, dtype=dtype))
         self.reset_parameters()
 
@@ -275,41 +203,20 @@ class PReLU(Module):
         """All slopes are `init`."""
         init.constant_(self.weight, self.init)
 
-    def forward(self, input):
-        return F.prelu(input, self.weight)
 
-    def extra_repr(self):
-        return described(self, "num_parameters")
-
-
-class RReLU(Module):
+class RReLU(FunctionLayer):
     """LeakyReLU with slopes drawn from [lower, upper] while training, and their mean otherwise."""
 
-    __constants__ = ["lower", "upper", "inplace"]
+    _function = staticmethod(F.rrelu)
+    _passed, _shown = ("lower", "upper", "training", "inplace"), ("lower", "upper", "inplace")
 
     def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False):
-        super().__init__()
-        self.lower = lower
-        self.upper = upper
-        self.inplace = inplace
-
-    def forward(self, input):
-        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
-
-    def extra_repr(self):
-        return described(self, *self.__constants__)
+        self._keep(locals())
 
 
-class _Shrink(Module):
-    __constants__ = ["lambd"]
-    _function: Any = None
-
+class _Shrink(FunctionLayer):
     def __init__(self, lambd=0.5):
-        super().__init__()
-        self.lambd = lambd
-
-    def forward(self, input):
-        return self._function(input, self.lambd)
+        self._keep(locals())
 
     def extra_repr(self):
         return str(self.lambd)
@@ -327,74 +234,50 @@ class Softshrink(_Shrink):
     _function = staticmethod(F.softshrink)
 
 
-class Softplus(Module):
+class Softplus(FunctionLayer):
     """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold."""
 
-    __constants__ = ["beta", "threshold"]
+    _function = staticmethod(F.softplus)
 
     def __init__(self, beta=1.0, threshold=20.0):
-        super().__init__()
-        self.beta = beta
-        self.threshold = threshold
-
-    def forward(self, input):
-        return F.softplus(input, self.beta, self.threshold)
-
-    def extra_repr(self):
-        return described(self, *self.__constants__)
+        self._keep(locals())
 
 
-class Threshold(Module):
+class Threshold(FunctionLayer):
     """x where above `threshold`, `value` elsewhere."""
 
-    __constants__ = ["threshold", "value", "inplace"]
+    _function = staticmethod(F.threshold)
 
     def __init__(self, threshold, value, inplace=False):
-        super().__init__()
-        self.threshold = threshold
-        self.value = value
-        self.inplace = inplace
-
-    def forward(self, input):
-        return F.threshold(input, self.threshold, self.value, self.inplace)
-
-    def extra_repr(self):
-        return described(self, *self.__constants__)
+        self._keep(locals())
 
 
-class _AlongDim(Module):
-    """A softmax; without `dim` functional chooses one and warns."""
+class _AlongDim(FunctionLayer):
+    """A softmax; without `dim` functional chooses one and warns, of the line that called the layer."""
 
-    __constants__ = ["dim"]
-    _function: Any = None
+    _stacklevel = 5
+    _shown = ("dim",)
 
     def __init__(self, dim=None):
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input):
-        return self._function(input, self.dim, _stacklevel=5)
-
-    def extra_repr(self):
-        return described(self, "dim")
+        self._keep(locals())
 
 
 class LogSoftmax(_AlongDim):
     """The logarithm of Softmax."""
 
-    _function = staticmethod(F.log_softmax)
+    _function, _passed = staticmethod(F.log_softmax), ("dim", "_stacklevel")
 
 
 class Softmax(_AlongDim):
     """exp(x) divided by its sum along `dim`."""
 
-    _function = staticmethod(F.softmax)
+    _function, _passed = staticmethod(F.softmax), ("dim", "_stacklevel")
 
 
 class Softmin(_AlongDim):
     """Softmax of -x."""
 
-    _function = staticmethod(F.softmin)
+    _function, _passed = staticmethod(F.softmin), ("dim", "_stacklevel")
 
 
 class Softmax2d(Module):

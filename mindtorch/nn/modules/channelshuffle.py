@@ -1,22 +1,14 @@
 """Channels in another order."""
 from mindtorch.nn import functional as F
-from mindtorch.nn.modules.module import Module
-from mindtorch.nn.modules.utils import described
+from mindtorch.nn.modules.function_layer import FunctionLayer
 
 __all__ = ["ChannelShuffle"]
 
 
-class ChannelShuffle(Module):
+class ChannelShuffle(FunctionLayer):
     """Channels of `groups` groups in turn: the first of each group, then the second of each."""
 
-    __constants__ = ["groups"]
+    _function = staticmethod(F.channel_shuffle)
 
     def __init__(self, groups):
-        super().__init__()
-        self.groups = groups
-
-    def forward(self, input):
-        return F.channel_shuffle(input, self.groups)
-
-    def extra_repr(self):
-        return described(self, "groups")
+        self._keep(locals())

@@ -1,34 +1,28 @@
 """Distances of pairs."""
 from mindtorch.nn import functional as F
-from mindtorch.nn.modules.module import Module
+from mindtorch.nn.modules.function_layer import FunctionLayer
 
 __all__ = ["CosineSimilarity", "PairwiseDistance"]
 
 
-class PairwiseDistance(Module):
+class PairwiseDistance(FunctionLayer):
     """The p-norm of x1 - x2 + eps along the last dimension."""
 
-    __constants__ = ["norm", "eps", "keepdim"]
-
     def __init__(self, p=2.0, eps=1e-06, keepdim=False):
-        super().__init__()
-        self.norm = p
-        self.eps = eps
-        self.keepdim = keepdim
+        self._keep({"norm": p, "eps": eps, "keepdim": keepdim})
 
     def forward(self, x1, x2):
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
-class CosineSimilarity(Module):
+class CosineSimilarity(FunctionLayer):
     """The cosine of the angle between x1 and x2 along `dim`."""
 
-    __constants__ = ["dim", "eps"]
+    _function = staticmethod(F.cosine_similarity)
+    _shown = ()
 
     def __init__(self, dim=1, eps=1e-08):
-        super().__init__()
-        self.dim = dim
-        self.eps = eps
+        self._keep(locals())
 
     def forward(self, x1, x2):
-        return F.cosine_similarity(x1, x2, self.dim, self.eps)
+        return self._apply_to(x1, x2)

@@ -1,45 +1,23 @@
 """Windows as columns, and back."""
 from mindtorch.nn import functional as F
-from mindtorch.nn.modules.module import Module
-from mindtorch.nn.modules.utils import described
+from mindtorch.nn.modules.function_layer import FunctionLayer
 
 __all__ = ["Fold", "Unfold"]
 
 
-class Fold(Module):
+class Fold(FunctionLayer):
     """Columns added up to an image of `output_size`; the adjoint of Unfold."""
 
-    __constants__ = ["output_size", "kernel_size", "dilation", "padding", "stride"]
+    _function = staticmethod(F.fold)
 
     def __init__(self, output_size, kernel_size, dilation=1, padding=0, stride=1):
-        super().__init__()
-        self.output_size = output_size
-        self.kernel_size = kernel_size
-        self.dilation = dilation
-        self.padding = padding
-        self.stride = stride
-
-    def forward(self, input):
-        return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
-
-    def extra_repr(self):
-        return described(self, *self.__constants__)
+        self._keep(locals())
 
 
-class Unfold(Module):
+class Unfold(FunctionLayer):
     """The windows of an image as columns."""
 
-    __constants__ = ["kernel_size", "dilation", "padding", "stride"]
+    _function = staticmethod(F.unfold)
 
     def __init__(self, kernel_size, dilation=1, padding=0, stride=1):
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.dilation = dilation
-        self.padding = padding
-        self.stride = stride
-
-    def forward(self, input):
-        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
-
-    def extra_repr(self):
-        return described(self, *self.__constants__)
+        self._keep(locals())

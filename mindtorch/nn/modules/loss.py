@@ -4,8 +4,8 @@ import math
 from mindtorch.nn import functional as F
 from mindtorch.nn._functional_loss import _legacy
 from mindtorch.nn.modules.distance import PairwiseDistance
+from mindtorch.nn.modules.function_layer import FunctionLayer
 from mindtorch.nn.modules.linear import Linear
-from mindtorch.nn.modules.module import Module
 from mindtorch.nn.modules.utils import described
 
 __all__ = [
@@ -35,176 +35,167 @@ __all__ = [
 ]
 
 
-class _Loss(Module):
-    __constants__ = ["reduction"]
+_LEGACY = ("size_average", "reduce")
+
+
+class _Loss(FunctionLayer):
+    """A loss keeps the arguments of its function of functional, weights as buffers, and shows none of them."""
+
+    _shown = ()
 
     def __init__(self, size_average=None, reduce=None, reduction="mean"):
-        super().__init__()
-        self.reduction = _legacy(size_average, reduce, reduction)
+        self._keep(locals())
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        cls._passed = tuple(name for name in cls._passed if name not in _LEGACY)
+
+    def _keep(self, given):
+        reduction = _legacy(given.pop("size_average", None), given.pop("reduce", None), given["reduction"])
+        weights = {name: given.pop(name) for name in ("weight", "pos_weight") if name in given}
+        super()._keep({**given, "reduction": reduction})
+        for name, weight in weights.items():
+            self.register_buffer(name, weight)
+
+    def forward(self, input, target):
+        return self._apply_to(input, target)
 
 
 class _WeightedLoss(_Loss):
     def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean"):
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
+        self._keep(locals())
 
 
 class L1Loss(_Loss):
     """|input - target|."""
 
-    def forward(self, input, target):
-        return F.l1_loss(input, target, reduction=self.reduction)
+    _function = staticmethod(F.l1_loss)
 
 
 class MSELoss(_Loss):
     """(input - target) squared."""
 
-    def forward(self, input, target):
-        return F.mse_loss(input, target, reduction=self.reduction)
+    _function = staticmethod(F.mse_loss)
 
 
 class SmoothL1Loss(_Loss):
     """Squared below `beta`, absolute above."""
 
-    def __init__(self, size_average=None, reduce=None, reduction="mean", beta=1.0):
-        super().__init__(size_average, reduce, reduction)
-        self.beta = beta
+    _function = staticmethod(F.smooth_l1_loss)
 
-    def forward(self, input, target):
-        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+    def __init__(self, size_average=None, reduce=None, reduction="mean", beta=1.0):
+        self._keep(locals())
 
 
 class HuberLoss(_Loss):
     """Squared below `delta`, delta times the absolute above."""
 
-    __constants__ = ["reduction", "delta"]
+    _function = staticmethod(F.huber_loss)
 
     def __init__(self, reduction="mean", delta=1.0):
-        super().__init__(reduction=reduction)
-        self.delta = delta
-
-    def forward(self, input, target):
-        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
+        self._keep(locals())
 
 
 class SoftMarginLoss(_Loss):
     """log(1 + exp(-target * input)); target is 1 or -1."""
 
-    def forward(self, input, target):
-        return F.soft_margin_loss(input, target, reduction=self.reduction)
+    _function = staticmethod(F.soft_margin_loss)
 
 
 class KLDivLoss(_Loss):
     """target * (log target - input): the input is a logarithm, with `log_target` the target too."""
 
-    def __init__(self, size_average=None, reduce=None, reduction="mean", log_target=False):
-        super().__init__(size_average, reduce, reduction)
-        self.log_target = log_target
+    _function = staticmethod(F.kl_div)
 
-    def forward(self, input, target):
-        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+    def __init__(self, size_average=None, reduce=None, reduction="mean", log_target=False):
+        self._keep(locals())
 
 
 class PoissonNLLLoss(_Loss):
     """Negative log likelihood of counts; the input is their mean, or with `log_input` its logarithm."""
 
-    __constants__ = ["log_input", "full", "eps", "reduction"]
+    _function = staticmethod(F.poisson_nll_loss)
 
     def __init__(self, log_input=True, full=False, size_average=None, eps=1e-08, reduce=None, reduction="mean"):
-        super().__init__(size_average, reduce, reduction)
-        self.log_input = log_input
-        self.full = full
-        self.eps = eps
+        self._keep(locals())
 
     def forward(self, log_input, target):
-        return F.poisson_nll_loss(log_input, target, log_input=self.log_input, full=self.full, eps=self.eps,
-                                  reduction=self.reduction)
+        return self._apply_to(log_input, target)
 
 
 class GaussianNLLLoss(_Loss):
     """Negative log likelihood of normal numbers with mean `input` and variance `var`."""
 
-    __constants__ = ["full", "eps", "reduction"]
+    _function = staticmethod(F.gaussian_nll_loss)
 
     def __init__(self, *, full=False, eps=1e-06, reduction="mean"):
-        super().__init__(reduction=reduction)
-        self.full = full
-        self.eps = eps
+        self._keep(locals())
 
     def forward(self, input, target, var):
-        return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
+        return self._apply_to(input, target, var)
 
 
-class _MarginLoss(_Loss):
-    """A loss with a margin, 0 unless a class says otherwise."""
-
-    __constants__ = ["margin", "reduction"]
+class _PairLoss(_Loss):
+    """Compares two inputs: how far they may be apart is the margin."""
 
     def __init__(self, margin=0.0, size_average=None, reduce=None, reduction="mean"):
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
+        self._keep(locals())
+
+    def forward(self, input1, input2, target):
+        return self._apply_to(input1, input2, target)
 
 
-class MarginRankingLoss(_MarginLoss):
+class MarginRankingLoss(_PairLoss):
     """max(0, -target * (input1 - input2) + margin)."""
 
-    def forward(self, input1, input2, target):
-        return F.margin_ranking_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+    _function = staticmethod(F.margin_ranking_loss)
 
 
-class CosineEmbeddingLoss(_MarginLoss):
+class CosineEmbeddingLoss(_PairLoss):
     """1 - cosine where target is 1, max(0, cosine - margin) where it is -1."""
 
-    def forward(self, input1, input2, target):
-        return F.cosine_embedding_loss(input1, input2, target, margin=self.margin, reduction=self.reduction)
+    _function = staticmethod(F.cosine_embedding_loss)
 
 
-class HingeEmbeddingLoss(_MarginLoss):
+class HingeEmbeddingLoss(_Loss):
     """input where target is 1, max(0, margin - input) where it is -1."""
 
+    _function = staticmethod(F.hinge_embedding_loss)
+
     def __init__(self, margin=1.0, size_average=None, reduce=None, reduction="mean"):
-        super().__init__(margin, size_average, reduce, reduction)
-
-    def forward(self, input, target):
-        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
+        self._keep(locals())
 
 
-class TripletMarginLoss(_Loss):
+class _TripletLoss(_Loss):
+    """Compares the distances of an anchor to a positive and to a negative."""
+
+    def _keep(self, given):
+        margin, name = given["margin"], type(self).__name__
+        if margin <= 0:
+            raise ValueError(f"{name}: expected margin to be greater than 0, got {margin} instead")
+        super()._keep(given)
+
+    def forward(self, anchor, positive, negative):
+        return self._apply_to(anchor, positive, negative)
+
+
+class TripletMarginLoss(_TripletLoss):
     """max(0, distance to the positive - distance to the negative + margin)."""
 
-    __constants__ = ["margin", "p", "eps", "swap", "reduction"]
+    _function = staticmethod(F.triplet_margin_loss)
 
     def __init__(self, margin=1.0, p=2.0, eps=1e-06, swap=False, size_average=None, reduce=None, reduction="mean"):
-        super().__init__(size_average, reduce, reduction)
-        if margin <= 0:
-            raise ValueError(f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead")
-        self.margin = margin
-        self.p = p
-        self.eps = eps
-        self.swap = swap
-
-    def forward(self, anchor, positive, negative):
-        return F.triplet_margin_loss(anchor, positive, negative, margin=self.margin, p=self.p, eps=self.eps,
-                                     swap=self.swap, reduction=self.reduction)
+        self._keep(locals())
 
 
-class TripletMarginWithDistanceLoss(_Loss):
+class TripletMarginWithDistanceLoss(_TripletLoss):
     """TripletMarginLoss with any distance."""
 
-    __constants__ = ["margin", "swap", "reduction"]
+    _function = staticmethod(F.triplet_margin_with_distance_loss)
 
     def __init__(self, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
-        super().__init__(reduction=reduction)
-        if margin <= 0:
-            raise ValueError("TripletMarginWithDistanceLoss: expected margin to be greater than 0, got "
-                             f"{margin} instead")
-        self.distance_function = PairwiseDistance() if distance_function is None else distance_function
-        self.margin = margin
-        self.swap = swap
-
-    def forward(self, anchor, positive, negative):
-        return F.triplet_margin_with_distance_loss(anchor, positive, negative, distance_function=self.distance_function,
-                                                   margin=self.margin, swap=self.swap, reduction=self.reduction)
+        distance_function = PairwiseDistance() if distance_function is None else distance_function
+        self._keep(locals())
 
 
 # --- classes ---------------------------------------------------------------------------------------------------------
@@ -212,33 +203,25 @@ class TripletMarginWithDistanceLoss(_Loss):
 class BCELoss(_WeightedLoss):
     """-log of the probability given to the truth, for each element."""
 
-    def forward(self, input, target):
-        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
+    _function = staticmethod(F.binary_cross_entropy)
 
 
 class BCEWithLogitsLoss(_WeightedLoss):
     """BCELoss of sigmoid(input)."""
 
-    def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
-        super().__init__(weight, size_average, reduce, reduction)
-        self.register_buffer("pos_weight", pos_weight)
+    _function = staticmethod(F.binary_cross_entropy_with_logits)
 
-    def forward(self, input, target):
-        return F.binary_cross_entropy_with_logits(input, target, self.weight, pos_weight=self.pos_weight,
-                                                  reduction=self.reduction)
+    def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
+        self._keep(locals())
 
 
 class NLLLoss(_WeightedLoss):
     """-input at the target's class."""
 
-    __constants__ = ["ignore_index", "reduction"]
+    _function = staticmethod(F.nll_loss)
 
     def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
-        super().__init__(weight, size_average, reduce, reduction)
-        self.ignore_index = ignore_index
-
-    def forward(self, input, target):
-        return F.nll_loss(input, target, weight=self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
+        self._keep(locals())
 
 
 class NLLLoss2d(NLLLoss):
@@ -248,50 +231,36 @@ class NLLLoss2d(NLLLoss):
 class CrossEntropyLoss(_WeightedLoss):
     """NLLLoss of log_softmax(input); targets are classes or probabilities."""
 
-    __constants__ = ["ignore_index", "reduction", "label_smoothing"]
+    _function = staticmethod(F.cross_entropy)
 
     def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
                  label_smoothing=0.0):
-        super().__init__(weight, size_average, reduce, reduction)
-        self.ignore_index = ignore_index
-        self.label_smoothing = label_smoothing
-
-    def forward(self, input, target):
-        return F.cross_entropy(input, target, weight=self.weight, ignore_index=self.ignore_index,
-                               reduction=self.reduction, label_smoothing=self.label_smoothing)
+        self._keep(locals())
 
 
 class MultiMarginLoss(_WeightedLoss):
     """max(0, margin - input at the target + input) to the power `p`, over the other classes."""
 
-    __constants__ = ["p", "margin", "reduction"]
+    _function = staticmethod(F.multi_margin_loss)
 
     def __init__(self, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
-        super().__init__(weight, size_average, reduce, reduction)
         if p not in (1, 2):
             raise ValueError("only p == 1 and p == 2 supported")
         if weight is not None and weight.dim() != 1:
             raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead")
-        self.p = p
-        self.margin = margin
-
-    def forward(self, input, target):
-        return F.multi_margin_loss(input, target, p=self.p, margin=self.margin, weight=self.weight,
-                                   reduction=self.reduction)
+        self._keep(locals())
 
 
 class MultiLabelMarginLoss(_Loss):
     """max(0, 1 - input at a target + input elsewhere), over all targets of a sample."""
 
-    def forward(self, input, target):
-        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
+    _function = staticmethod(F.multilabel_margin_loss)
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """The mean over the classes of BCEWithLogitsLoss."""
 
-    def forward(self, input, target):
-        return F.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)
+    _function = staticmethod(F.multilabel_soft_margin_loss)
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
@@ -299,11 +268,9 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     (num_classes, *out_features).
     """
 
-    __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
-
     def __init__(self, in_features, num_classes, *, out_features=(), bias=False, device=None, dtype=None,
                  reduction="mean", weight=None, ignore_index=None, label_smoothing=0.0, options=None):
-        super().__init__(weight, reduction=reduction)
+        self._keep({"reduction": reduction, "weight": weight})
         if not 0 <= label_smoothing <= 1:
             raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
         self.num_classes = num_classes
@@ -330,13 +297,10 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 class CTCLoss(_Loss):
     """-log of the probability of a sequence of labels over all its alignments."""
 
-    __constants__ = ["blank", "reduction"]
+    _function = staticmethod(F.ctc_loss)
 
     def __init__(self, blank=0, reduction="mean", zero_infinity=False):
-        super().__init__(reduction=reduction)
-        self.blank = blank
-        self.zero_infinity = zero_infinity
+        self._keep(locals())
 
     def forward(self, log_probs, targets, input_lengths, target_lengths):
-        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction,
-                          self.zero_infinity)
+        return self._apply_to(log_probs, targets, input_lengths, target_lengths)

@@ -2,6 +2,7 @@
 from mindtorch import empty
 from mindtorch.nn import functional as F
 from mindtorch.nn import init
+from mindtorch.nn.modules.function_layer import FunctionLayer
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.modules.utils import described
 from mindtorch.nn.parameter import Parameter
@@ -9,36 +10,27 @@ from mindtorch.nn.parameter import Parameter
 __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
-class LocalResponseNorm(Module):
-    """Each element divided by what `size` neighbouring channels have."""
-
-    __constants__ = ["size", "alpha", "beta", "k"]
-
-    def __init__(self, size, alpha=1e-4, beta=0.75, k=1.0):
-        super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
-
-    def forward(self, input):
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
-
+class _AcrossChannels(FunctionLayer):
     def extra_repr(self):
         return f"{self.size}, {described(self, 'alpha', 'beta', 'k')}"
 
 
-class CrossMapLRN2d(Module):
+class LocalResponseNorm(_AcrossChannels):
+    """Each element divided by what `size` neighbouring channels have."""
+
+    _function = staticmethod(F.local_response_norm)
+
+    def __init__(self, size, alpha=1e-4, beta=0.75, k=1.0):
+        self._keep(locals())
+
+
+class CrossMapLRN2d(_AcrossChannels):
     """LocalResponseNorm of (N, C, H, W) as torch computes it: the window reaches (size - 1) // 2 channels to each
     side, and the first channel counts for those behind it too. Gradients are the derivative of just that.
     """
 
     def __init__(self, size, alpha=1e-4, beta=0.75, k=1):
-        super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
+        self._keep(locals())
 
     def forward(self, input):
         if input.dim() != 4:
@@ -51,9 +43,6 @@ class CrossMapLRN2d(Module):
         first = squares.narrow(1, reach, 1).expand(-1, channels - behind, -1, -1)
         total = total + F.pad(first, (0, 0, 0, 0, behind, 0))
         return input * (self.k + total * (self.alpha / self.size)) ** -self.beta
-
-    def extra_repr(self):
-        return f"{self.size}, {described(self, 'alpha', 'beta', 'k')}"
 
 
 class _Affine(Module):

@@ -2,6 +2,7 @@
 from typing import Any
 
 from mindtorch.nn import functional as F
+from mindtorch.nn.modules.function_layer import FunctionLayer
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.modules.utils import _ntuple, _single, described
 
@@ -29,40 +30,27 @@ __all__ = [
 ]
 
 
-class _MaxPoolNd(Module):
-    __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
-    _function: Any = None
+class _MaxPool(FunctionLayer):
+    _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
     def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
-        self.padding = padding
-        self.dilation = dilation
-        self.return_indices = return_indices
-        self.ceil_mode = ceil_mode
-
-    def forward(self, input):
-        return self._function(input, self.kernel_size, self.stride, self.padding, self.dilation,
-                              ceil_mode=self.ceil_mode, return_indices=self.return_indices)
-
-    def extra_repr(self):
-        return described(self, "kernel_size", "stride", "padding", "dilation", "ceil_mode")
+        stride = kernel_size if stride is None else stride
+        self._keep(locals())
 
 
-class MaxPool1d(_MaxPoolNd):
+class MaxPool1d(_MaxPool):
     """The largest element of each window of (N, C, L)."""
 
     _function = staticmethod(F.max_pool1d)
 
 
-class MaxPool2d(_MaxPoolNd):
+class MaxPool2d(_MaxPool):
     """The largest element of each window of (N, C, H, W)."""
 
     _function = staticmethod(F.max_pool2d)
 
 
-class MaxPool3d(_MaxPoolNd):
+class MaxPool3d(_MaxPool):
     """The largest element of each window of (N, C, D, H, W)."""
 
     _function = staticmethod(F.max_pool3d)
@@ -104,198 +92,137 @@ class MaxUnpool3d(_MaxUnpoolNd):
     _dims, _function = 3, staticmethod(F.max_unpool3d)
 
 
-class AvgPool1d(Module):
+class AvgPool1d(FunctionLayer):
     """The mean of each window of (N, C, L)."""
 
-    __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad"]
+    _function = staticmethod(F.avg_pool1d)
+    _shown = ("kernel_size", "stride", "padding")
 
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
-        super().__init__()
-        self.kernel_size = _single(kernel_size)
-        self.stride = self.kernel_size if stride is None else _single(stride)
-        self.padding = _single(padding)
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
-
-    def forward(self, input):
-        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
-
-    def extra_repr(self):
-        return described(self, "kernel_size", "stride", "padding")
+        kernel_size, padding = _single(kernel_size), _single(padding)
+        stride = kernel_size if stride is None else _single(stride)
+        self._keep(locals())
 
 
-class _AvgPoolNd(Module):
-    __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
-    _function: Any = None
+class _AvgPool(FunctionLayer):
+    _shown = ("kernel_size", "stride", "padding")
 
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True,
                  divisor_override=None):
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
-        self.padding = padding
-        self.ceil_mode = ceil_mode
-        self.count_include_pad = count_include_pad
-        self.divisor_override = divisor_override
-
-    def forward(self, input):
-        return self._function(input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
-                              self.count_include_pad, self.divisor_override)
-
-    def extra_repr(self):
-        return described(self, "kernel_size", "stride", "padding")
+        stride = kernel_size if stride is None else stride
+        self._keep(locals())
 
 
-class AvgPool2d(_AvgPoolNd):
+class AvgPool2d(_AvgPool):
     """The mean of each window of (N, C, H, W)."""
 
     _function = staticmethod(F.avg_pool2d)
 
 
-class AvgPool3d(_AvgPoolNd):
+class AvgPool3d(_AvgPool):
     """The mean of each window of (N, C, D, H, W)."""
 
     _function = staticmethod(F.avg_pool3d)
 
 
-class _FractionalMaxPoolNd(Module):
+class _FractionalMaxPool(FunctionLayer):
     """Windows placed at random, so that the result has `output_size`, or `output_ratio` of the input's size."""
 
-    __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
     _dims: Any = None
-    _function: Any = None
+    _shown = ()
 
     def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
-        super().__init__()
-        sizes = _ntuple(self._dims)
-        self.kernel_size = sizes(kernel_size)
-        self.return_indices = return_indices
-        self.register_buffer("_random_samples", _random_samples)
-        self.output_size = None if output_size is None else sizes(output_size)
-        self.output_ratio = None if output_ratio is None else sizes(output_ratio)
-        name = type(self).__name__
         if output_size is None and output_ratio is None:
-            raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
+            raise ValueError(f"{type(self).__name__} requires specifying either an output size, or a pooling ratio")
         if output_size is not None and output_ratio is not None:
             raise ValueError("only one of output_size and output_ratio may be specified")
-        if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
+        sizes = _ntuple(self._dims)
+        ratios = None if output_ratio is None else sizes(output_ratio)
+        if ratios is not None and not all(0 < ratio < 1 for ratio in ratios):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+        self._keep({"kernel_size": sizes(kernel_size), "return_indices": return_indices, "output_ratio": ratios,
+                    "output_size": None if output_size is None else sizes(output_size)})
+        self.register_buffer("_random_samples", _random_samples)
 
-    def forward(self, input):
-        return self._function(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
-                              _random_samples=self._random_samples)
 
-
-class FractionalMaxPool2d(_FractionalMaxPoolNd):
+class FractionalMaxPool2d(_FractionalMaxPool):
     """The largest element of each randomly placed window of (N, C, H, W)."""
 
     _dims, _function = 2, staticmethod(F.fractional_max_pool2d)
 
 
-class FractionalMaxPool3d(_FractionalMaxPoolNd):
+class FractionalMaxPool3d(_FractionalMaxPool):
     """The largest element of each randomly placed window of (N, C, D, H, W)."""
 
     _dims, _function = 3, staticmethod(F.fractional_max_pool3d)
 
 
-class _LPPoolNd(Module):
-    __constants__ = ["norm_type", "kernel_size", "stride", "ceil_mode"]
-    _function: Any = None
-
+class _LPPool(FunctionLayer):
     def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
-        super().__init__()
-        self.norm_type = norm_type
-        self.kernel_size = kernel_size
-        self.stride = stride
-        self.ceil_mode = ceil_mode
-
-    def forward(self, input):
-        return self._function(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
-
-    def extra_repr(self):
-        return described(self, *self.__constants__)
+        self._keep(locals())
 
 
-class LPPool1d(_LPPoolNd):
+class LPPool1d(_LPPool):
     """The p-norm of each window of (N, C, L)."""
 
     _function = staticmethod(F.lp_pool1d)
 
 
-class LPPool2d(_LPPoolNd):
+class LPPool2d(_LPPool):
     """The p-norm of each window of (N, C, H, W)."""
 
     _function = staticmethod(F.lp_pool2d)
 
 
-class LPPool3d(_LPPoolNd):
+class LPPool3d(_LPPool):
     """The p-norm of each window of (N, C, D, H, W)."""
 
     _function = staticmethod(F.lp_pool3d)
 
 
-class _AdaptiveAvgPoolNd(Module):
-    __constants__ = ["output_size"]
-    _function: Any = None
-
+class _AdaptiveAvgPool(FunctionLayer):
     def __init__(self, output_size):
-        super().__init__()
-        self.output_size = output_size
-
-    def forward(self, input):
-        return self._function(input, self.output_size)
-
-    def extra_repr(self):
-        return described(self, "output_size")
+        self._keep(locals())
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
+class AdaptiveAvgPool1d(_AdaptiveAvgPool):
     """The means of `output_size` windows that cover (N, C, L)."""
 
     _function = staticmethod(F.adaptive_avg_pool1d)
 
 
-class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
+class AdaptiveAvgPool2d(_AdaptiveAvgPool):
     """The means of `output_size` windows that cover (N, C, H, W); None keeps a size."""
 
     _function = staticmethod(F.adaptive_avg_pool2d)
 
 
-class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
+class AdaptiveAvgPool3d(_AdaptiveAvgPool):
     """The means of `output_size` windows that cover (N, C, D, H, W); None keeps a size."""
 
     _function = staticmethod(F.adaptive_avg_pool3d)
 
 
-class _AdaptiveMaxPoolNd(Module):
-    __constants__ = ["output_size", "return_indices"]
-    _function: Any = None
+class _AdaptiveMaxPool(FunctionLayer):
+    _shown = ("output_size",)
 
     def __init__(self, output_size, return_indices=False):
-        super().__init__()
-        self.output_size = output_size
-        self.return_indices = return_indices
-
-    def forward(self, input):
-        return self._function(input, self.output_size, self.return_indices)
-
-    def extra_repr(self):
-        return described(self, "output_size")
+        self._keep(locals())
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
     """The largest elements of `output_size` windows that cover (N, C, L)."""
 
     _function = staticmethod(F.adaptive_max_pool1d)
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
     """The largest elements of `output_size` windows that cover (N, C, H, W); None keeps a size."""
 
     _function = staticmethod(F.adaptive_max_pool2d)
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
     """The largest elements of `output_size` windows that cover (N, C, D, H, W); None keeps a size."""
 
     _function = staticmethod(F.adaptive_max_pool3d)

@@ -1,30 +1,22 @@
 """Images made larger."""
 from mindtorch.nn import functional as F
-from mindtorch.nn.modules.module import Module
+from mindtorch.nn.modules.function_layer import FunctionLayer
 
 __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
-class Upsample(Module):
+class Upsample(FunctionLayer):
     """functional.interpolate with these arguments."""
 
-    __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
+    _function = staticmethod(F.interpolate)
 
     def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
-        super().__init__()
-        self.name = type(self).__name__
-        self.size = size
         if isinstance(scale_factor, tuple):
-            self.scale_factor = tuple(float(factor) for factor in scale_factor)
+            scale_factor = tuple(map(float, scale_factor))
         else:
-            self.scale_factor = float(scale_factor) if scale_factor else None
-        self.mode = mode
-        self.align_corners = align_corners
-        self.recompute_scale_factor = recompute_scale_factor
-
-    def forward(self, input):
-        return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners,
-                             self.recompute_scale_factor)
+            scale_factor = float(scale_factor) if scale_factor else None
+        self._keep(locals())
+        self.name = type(self).__name__
 
     def extra_repr(self):
         name = "size" if self.scale_factor is None else "scale_factor"

@@ -1,0 +1,38 @@
+"""Layers that are a function with its arguments kept: most activations, losses and poolings."""
+from typing import Any
+
+from mindtorch.nn.modules.module import Module
+from mindtorch.nn.modules.utils import described
+
+
+class FunctionLayer(Module):
+    """Calls `_function` with the input and, by name, the attributes `_passed`; the repr shows `_shown`.
+
+    A class that sets `_function` passes on all that its `__init__` takes, unless `_passed` is given. `__init__` itself
+    is there for the signature: what it has to do is `self._keep(locals())`.
+    """
+
+    _function: Any = None
+    _passed: tuple[str, ...] = ()
+    _shown: tuple[str, ...] | None = None       # None: all of _passed
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        if "_function" in vars(cls) and not cls._passed:
+            code = cls.__init__.__code__
+            cls._passed = code.co_varnames[1:code.co_argcount + code.co_kwonlyargcount]
+
+    def _keep(self, given):
+        Module.__init__(self)
+        for name, value in given.items():
+            if name not in ("self", "__class__"):
+                setattr(self, name, value)
+
+    def _apply_to(self, *inputs):
+        return self._function(*inputs, **{name: getattr(self, name) for name in self._passed})
+
+    def forward(self, input):
+        return self._function(input, **{name: getattr(self, name) for name in self._passed})
+
+    def extra_repr(self):
+        return described(self, *(self._passed if self._shown is None else self._shown))
