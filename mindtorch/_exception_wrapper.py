@@ -26,15 +26,14 @@ class ExceptionWrapper:
     def reraise(self):
         """Raises the exception's type with its traceback as the message; RuntimeError where that type wants more."""
         message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
-        if self.exc_type is KeyError:
-            message = KeyErrorMessage(message)
-        elif getattr(self.exc_type, "message", None):
-            raise self.exc_type(message=message)
-        try:
-            exception = self.exc_type(message)
-        except Exception:  # noqa: BLE001 - the type's own constructor may raise anything
-            raise RuntimeError(message) from None
-        try:
-            raise exception
-        finally:
-            del exception       # its traceback leads to this frame: a cycle would keep alive all that it passes
+        # Without a name: its traceback leads to this frame, and a cycle would keep alive all that it passes.
+        raise _made(self.exc_type, message) from None
+
+
+def _made(kind, message):
+    if getattr(kind, "message", None):
+        return kind(message=message)
+    try:
+        return kind(KeyErrorMessage(message) if kind is KeyError else message)
+    except Exception:  # noqa: BLE001 - a constructor may raise anything
+        return RuntimeError(message)

@@ -460,22 +460,21 @@ class SequentialLR(_Composed):
     def recursive_undo(self, sched=None):
         """Take back the first step of `sched`, of those in it too."""
         sched = self if sched is None else sched
-        if hasattr(sched, "_schedulers"):
-            for inner in sched._schedulers:
-                self.recursive_undo(inner)
-        elif hasattr(sched, "last_epoch"):
+        members = getattr(sched, "_schedulers", None)
+        if members is None:
             sched.last_epoch -= 1
+        for member in members or ():
+            self.recursive_undo(member)
 
     def step(self):
         """Go on to the next epoch, of the schedule whose turn it is."""
         self.last_epoch += 1
-        index = bisect_right(self._milestones, self.last_epoch)
-        scheduler = self._schedulers[index]
-        if index > 0 and self._milestones[index - 1] == self.last_epoch:
-            scheduler._update_lr(0)
+        now = self._schedulers[bisect_right(self._milestones, self.last_epoch)]
+        if self.last_epoch in self._milestones:
+            now._update_lr(0)           # its turn has come
         else:
-            scheduler.step()
-        self._last_lr = scheduler.get_last_lr()
+            now.step()
+        self._last_lr = now.get_last_lr()
 
 
 class ChainedScheduler(_Composed):

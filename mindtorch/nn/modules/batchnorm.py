@@ -1,16 +1,19 @@
 """Normalisation of channels over the batch."""
-from mindtorch import empty, int64, ones, tensor, zeros
+from mindtorch import full, get_default_dtype, int64, tensor
 from mindtorch.nn import functional as F
-from mindtorch.nn import init
+from mindtorch.nn.modules.affine import Affine
 from mindtorch.nn.modules.lazy import LazyModuleMixin
-from mindtorch.nn.modules.module import Module
-from mindtorch.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from mindtorch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d",
            "SyncBatchNorm"]
 
 
-class _NormBase(Module):
+# Running statistics: (value before the first batch, whether it is one count instead of a number for each channel).
+_BEFORE_THE_FIRST_BATCH = {"running_mean": (0, False), "running_var": (1, False), "num_batches_tracked": (0, True)}
+
+
+class _NormBase(Affine):
     """Weight, bias and running statistics of the channels; `_input_dims` are the dimensions that an input may have."""
 
     _version = 2
@@ -25,29 +28,23 @@ class _NormBase(Module):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            parameter = Parameter(empty(num_features, device=device, dtype=dtype)) if wanted else None
-            self.register_parameter(name, parameter)
-        track = track_running_stats
-        self.register_buffer("running_mean", zeros(num_features, device=device, dtype=dtype) if track else None)
-        self.register_buffer("running_var", ones(num_features, device=device, dtype=dtype) if track else None)
-        self.register_buffer("num_batches_tracked", tensor(0, dtype=int64, device=device) if track else None)
+        self._set_affine(num_features, {"weight": affine, "bias": affine and bias}, device, dtype)
+        for name, (value, is_count) in _BEFORE_THE_FIRST_BATCH.items():
+            shape, kind = ((), int64) if is_count else ((num_features,), dtype)
+            self.register_buffer(name, full(shape, value, device=device, dtype=kind or get_default_dtype())
+                                 if track_running_stats else None)
         self.reset_parameters()
 
     def reset_running_stats(self):
         """Mean 0, variance 1, no batches."""
         if self.track_running_stats:
-            self.running_mean.zero_()
-            self.running_var.fill_(1)
-            self.num_batches_tracked.zero_()
+            for name, (value, _) in _BEFORE_THE_FIRST_BATCH.items():
+                getattr(self, name).fill_(value)
 
     def reset_parameters(self):
         """Weight 1, bias 0, and statistics as of no batches."""
         self.reset_running_stats()
-        if self.affine:
-            init.ones_(self.weight)
-            if self.bias is not None:
-                init.zeros_(self.bias)
+        super().reset_parameters()
 
     def _check_input_dim(self, input):
         if input.dim() not in self._input_dims:

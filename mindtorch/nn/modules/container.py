@@ -4,6 +4,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from itertools import chain, groupby
+from typing import Any
 
 from mindtorch._core.tensor import TensorBase
 from mindtorch._type_info import typename
@@ -202,43 +203,53 @@ def _pairs(what, caller, given, sort=False):
         yield pair[0], pair[1]
 
 
-class ModuleDict(Module):
+class _Keyed(Module):
+    """A container with keys. Subclasses say in `_entries` which dictionary has these, and read and write one entry."""
+
+    _entries: Any = None
+
+    def __len__(self):
+        return len(self._entries)
+
+    def __iter__(self):
+        return iter(self._entries)
+
+    def __contains__(self, key):
+        return key in self._entries
+
+    def keys(self):
+        """The keys, in the order in which they came."""
+        return self._entries.keys()
+
+    def clear(self):
+        """Take out everything."""
+        for key in tuple(self):
+            del self[key]
+
+    def pop(self, key):
+        """Take out what a key stands for."""
+        taken = self[key]
+        del self[key]
+        return taken
+
+
+class ModuleDict(_Keyed):
     """A dictionary of modules; it keeps the order of insertion."""
+
+    _entries = property(operator.attrgetter("_modules"))
 
     def __init__(self, modules=None):
         super().__init__()
-        if modules is not None:
-            self.update(modules)
+        self.update({} if modules is None else modules)
 
     def __getitem__(self, key):
-        return self._modules[key]
+        return self._entries[key]
 
     def __setitem__(self, key, module):
         self.add_module(key, module)
 
     def __delitem__(self, key):
-        del self._modules[key]
-
-    def __len__(self):
-        return len(self._modules)
-
-    def __iter__(self):
-        return iter(self._modules)
-
-    def __contains__(self, key):
-        return key in self._modules
-
-    def clear(self):
-        """Take out all modules."""
-        self._modules.clear()
-
-    def pop(self, key):
-        """Take out the module of a key."""
-        return self._modules.pop(key)
-
-    def keys(self):
-        """The keys."""
-        return self._modules.keys()
+        del self._entries[key]
 
     def items(self):
         """The pairs (key, module)."""
@@ -321,14 +332,15 @@ class ParameterList(_NumberedNames):
         raise RuntimeError("ParameterList should not be called.")
 
 
-class ParameterDict(Module):
+class ParameterDict(_Keyed):
     """A dictionary of parameters; it may hold other objects too."""
+
+    _entries = property(operator.attrgetter("_keys"))
 
     def __init__(self, parameters=None):
         super().__init__()
         self._keys = {}
-        if parameters is not None:
-            self.update(parameters)
+        self.update({} if parameters is None else parameters)
 
     @staticmethod
     def _key_to_attr(key):
@@ -348,17 +360,8 @@ class ParameterDict(Module):
         del self._keys[key]
         delattr(self, self._key_to_attr(key))
 
-    def __len__(self):
-        return len(self._keys)
-
-    def __iter__(self):
-        return iter(self._keys)
-
     def __reversed__(self):
         return reversed(list(self._keys))
-
-    def __contains__(self, key):
-        return key in self._keys
 
     def copy(self):
         """A new dictionary with the same entries."""
@@ -369,17 +372,6 @@ class ParameterDict(Module):
         if key not in self:
             self[key] = default
         return self[key]
-
-    def clear(self):
-        """Take out all entries."""
-        for key in list(self._keys):
-            del self[key]
-
-    def pop(self, key):
-        """Take out the entry of a key."""
-        taken = self[key]
-        del self[key]
-        return taken
 
     def popitem(self):
         """Take out the entry that came last, with its key."""
@@ -395,10 +387,6 @@ class ParameterDict(Module):
     def fromkeys(self, keys, default=None):
         """A new dictionary with `default` for every key."""
         return ParameterDict([(key, default) for key in keys])
-
-    def keys(self):
-        """The keys."""
-        return self._keys.keys()
 
     def items(self):
         """The pairs (key, entry)."""

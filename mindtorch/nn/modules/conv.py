@@ -7,7 +7,7 @@ from mindtorch.nn import functional as F
 from mindtorch.nn import init
 from mindtorch.nn.modules.lazy import LazyModuleMixin
 from mindtorch.nn.modules.module import Module
-from mindtorch.nn.modules.utils import _ntuple, _reverse_repeat_tuple
+from mindtorch.nn.modules.utils import _ntuple, _reverse_repeat_tuple, uniform_within
 from mindtorch.nn.parameter import Parameter, UninitializedParameter
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LazyConv1d",
@@ -75,7 +75,7 @@ class _ConvNd(Module):
         if self.bias is not None:
             added = init._calculate_fan_in_and_fan_out(self.weight)[0]
             if added:
-                init.uniform_(self.bias, -1 / math.sqrt(added), 1 / math.sqrt(added))
+                uniform_within(1 / math.sqrt(added), [self.bias])
 
     def _conv_forward(self, input, weight, bias):
         padding = self.padding

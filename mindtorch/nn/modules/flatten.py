@@ -1,25 +1,19 @@
 """Dimensions joined and split."""
+from mindtorch import flatten
+from mindtorch.nn.modules.function_layer import FunctionLayer
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.modules.utils import described
 
 __all__ = ["Flatten", "Unflatten"]
 
 
-class Flatten(Module):
+class Flatten(FunctionLayer):
     """Dimensions `start_dim` to `end_dim` become one."""
 
-    __constants__ = ["start_dim", "end_dim"]
+    _function = staticmethod(flatten)
 
     def __init__(self, start_dim=1, end_dim=-1):
-        super().__init__()
-        self.start_dim = start_dim
-        self.end_dim = end_dim
-
-    def forward(self, input):
-        return input.flatten(self.start_dim, self.end_dim)
-
-    def extra_repr(self):
-        return described(self, "start_dim", "end_dim")
+        self._keep(locals())
 
 
 class Unflatten(Module):

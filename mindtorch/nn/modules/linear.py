@@ -6,7 +6,7 @@ from mindtorch.nn import functional as F
 from mindtorch.nn import init
 from mindtorch.nn.modules.lazy import LazyModuleMixin
 from mindtorch.nn.modules.module import Module
-from mindtorch.nn.modules.utils import described
+from mindtorch.nn.modules.utils import described, uniform_within
 from mindtorch.nn.parameter import Parameter, UninitializedParameter
 
 __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
@@ -39,8 +39,7 @@ class Linear(Module):
         """Uniform within 1 / sqrt(in_features), weight and bias."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
-            bound = 1 / math.sqrt(self.in_features) if self.in_features else 0
-            init.uniform_(self.bias, -bound, bound)
+            uniform_within(1 / math.sqrt(self.in_features) if self.in_features else 0, [self.bias])
 
     def forward(self, input):
         return F.linear(input, self.weight, self.bias)
@@ -105,10 +104,7 @@ class Bilinear(Module):
 
     def reset_parameters(self):
         """Uniform within 1 / sqrt(in1_features), weight and bias."""
-        bound = 1 / math.sqrt(self.weight.size(1))
-        init.uniform_(self.weight, -bound, bound)
-        if self.bias is not None:
-            init.uniform_(self.bias, -bound, bound)
+        uniform_within(1 / math.sqrt(self.weight.size(1)), self.parameters())
 
     def forward(self, input1, input2):
         return F.bilinear(input1, input2, self.weight, self.bias)

@@ -282,21 +282,19 @@ class Module(ModuleHooks, ModuleState):
 
     def children(self):
         """The modules directly below."""
-        for _, module in self.named_children():
-            yield module
+        return (module for _, module in self.named_children())
 
     def named_children(self):
         """(name, module) for each module directly below."""
-        seen = set()
+        names = {}
         for name, module in self._modules.items():
-            if module is not None and module not in seen:
-                seen.add(module)
-                yield name, module
+            names.setdefault(module, name)
+        names.pop(None, None)
+        return ((name, module) for module, name in names.items())
 
     def modules(self, remove_duplicate=True):
         """This module and all below."""
-        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
-            yield module
+        return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_modules(self, memo=None, prefix="", remove_duplicate=True):
         """(name, module) for this module and all below."""

@@ -1,11 +1,8 @@
 """Normalisation within each sample."""
-from mindtorch import empty
 from mindtorch.nn import functional as F
-from mindtorch.nn import init
+from mindtorch.nn.modules.affine import Affine
 from mindtorch.nn.modules.function_layer import FunctionLayer
-from mindtorch.nn.modules.module import Module
 from mindtorch.nn.modules.utils import described
-from mindtorch.nn.parameter import Parameter
 
 __all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
@@ -45,23 +42,7 @@ class CrossMapLRN2d(_AcrossChannels):
         return input * (self.k + total * (self.alpha / self.size)) ** -self.beta
 
 
-class _Affine(Module):
-    """A weight that begins with 1 and a bias that begins with 0."""
-
-    def _set_affine(self, shape, weight, bias, device, dtype):
-        for name, wanted in (("weight", weight), ("bias", bias)):
-            self.register_parameter(name, Parameter(empty(shape, device=device, dtype=dtype)) if wanted else None)
-        self.reset_parameters()
-
-    def reset_parameters(self):
-        """Weight 1, bias 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
-
-
-class LayerNorm(_Affine):
+class LayerNorm(Affine):
     """Mean 0 and variance 1 over the last dimensions, `normalized_shape`, then times weight plus bias."""
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
@@ -71,7 +52,9 @@ class LayerNorm(_Affine):
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        self._set_affine(self.normalized_shape, elementwise_affine, elementwise_affine and bias, device, dtype)
+        self._set_affine(self.normalized_shape, {"weight": elementwise_affine, "bias": elementwise_affine and bias},
+                         device, dtype)
+        self.reset_parameters()
 
     def forward(self, input):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -80,7 +63,7 @@ class LayerNorm(_Affine):
         return f"{self.normalized_shape}, {described(self, 'eps', 'elementwise_affine')}, bias={self.bias is not None}"
 
 
-class GroupNorm(_Affine):
+class GroupNorm(Affine):
     """Mean 0 and variance 1 for each group of channels of each sample, then times weight plus bias."""
 
     __constants__ = ["num_groups", "num_channels", "eps", "affine"]
@@ -93,7 +76,8 @@ class GroupNorm(_Affine):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        self._set_affine(num_channels, affine, affine and bias, device, dtype)
+        self._set_affine(num_channels, {"weight": affine, "bias": affine and bias}, device, dtype)
+        self.reset_parameters()
 
     def forward(self, input):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
@@ -103,7 +87,7 @@ class GroupNorm(_Affine):
                 f"bias={self.bias is not None}")
 
 
-class RMSNorm(Module):
+class RMSNorm(Affine):
     """Divided by the root of the mean square over the last dimensions, `normalized_shape`, then times weight."""
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
@@ -113,14 +97,8 @@ class RMSNorm(Module):
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        weight = Parameter(empty(self.normalized_shape, device=device, dtype=dtype)) if elementwise_affine else None
-        self.register_parameter("weight", weight)
+        self._set_affine(self.normalized_shape, {"weight": elementwise_affine}, device, dtype)
         self.reset_parameters()
-
-    def reset_parameters(self):
-        """Weight 1."""
-        if self.weight is not None:
-            init.ones_(self.weight)
 
     def forward(self, x):
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)

@@ -4,8 +4,8 @@ import numbers
 import warnings
 
 from mindtorch import empty, gru, gru_cell, lstm, lstm_cell, rnn_relu, rnn_relu_cell, rnn_tanh, rnn_tanh_cell, zeros
-from mindtorch.nn import init
 from mindtorch.nn.modules.module import Module
+from mindtorch.nn.modules.utils import uniform_within
 from mindtorch.nn.parameter import Parameter
 from mindtorch.nn.utils.rnn import PackedSequence
 
@@ -59,9 +59,7 @@ class RNNBase(Module):
 
     def reset_parameters(self):
         """Uniform within 1 / sqrt(hidden_size)."""
-        bound = 1 / math.sqrt(self.hidden_size)
-        for parameter in self.parameters():
-            init.uniform_(parameter, -bound, bound)
+        uniform_within(1 / math.sqrt(self.hidden_size), self.parameters())
 
     @property
     def _flat_weights(self):
@@ -236,9 +234,7 @@ class RNNCellBase(Module):
 
     def reset_parameters(self):
         """Uniform within 1 / sqrt(hidden_size)."""
-        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
+        uniform_within(1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0, self.parameters())
 
     def _step(self, function, input, states, names):
         """The next states, of (N, C) or of (C); states that are not given are zeros."""

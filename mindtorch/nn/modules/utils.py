@@ -1,12 +1,20 @@
 """What the layers share: sizes given as one number or one for each dimension, and their description."""
 from collections.abc import Iterable
 
+from mindtorch.nn import init
+
 
 def _ntuple(n):
     """A function that repeats a number `n` times and makes a tuple of anything else."""
     def as_tuple(value):
         return tuple(value) if isinstance(value, Iterable) else (value,) * n
     return as_tuple
+
+
+def uniform_within(bound, parameters):
+    """Draws all of them anew from [-bound, bound)."""
+    for parameter in parameters:
+        init.uniform_(parameter, -bound, bound)
 
 
 _single, _pair, _triple, _quadruple = _ntuple(1), _ntuple(2), _ntuple(3), _ntuple(4)

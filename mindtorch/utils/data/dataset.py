@@ -39,7 +39,7 @@ class TensorDataset(Dataset):
     """Sample `i` is the tuple of row `i` of each tensor."""
 
     def __init__(self, *tensors):
-        if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
+        if len({tensor.size(0) for tensor in tensors}) > 1:
             raise AssertionError("Size mismatch between tensors")
         self.tensors = tensors
 

@@ -32,9 +32,18 @@ class SequentialSampler(Sampler[int]):
         return len(self.data_source)
 
 
-def _require_count(num_samples):
-    if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
-        raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
+def _require_count(name, count):
+    if not isinstance(count, int) or isinstance(count, bool) or count <= 0:
+        raise ValueError(f"{name} should be a positive integer value, but got {name}={count}")
+
+
+def _require_flag(name, flag, error=ValueError):
+    if not isinstance(flag, bool):
+        raise error(f"{name} should be a boolean value, but got {name}={flag}")
+
+
+def _permutation(n, generator):
+    return mindtorch.randperm(n, generator=generator).tolist()
 
 
 class RandomSampler(Sampler[int]):
@@ -45,9 +54,8 @@ class RandomSampler(Sampler[int]):
         self.replacement = replacement
         self._num_samples = num_samples
         self.generator = generator
-        if not isinstance(replacement, bool):
-            raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
-        _require_count(self.num_samples)
+        _require_flag("replacement", replacement, TypeError)
+        _require_count("num_samples", self.num_samples)
 
     @property
     def num_samples(self):
@@ -66,8 +74,8 @@ class RandomSampler(Sampler[int]):
             yield from self._draws(n, wanted % _DRAWN_AT_ONCE, generator)
         else:
             for _ in range(wanted // n):
-                yield from mindtorch.randperm(n, generator=generator).tolist()
-            yield from mindtorch.randperm(n, generator=generator).tolist()[:wanted % n]
+                yield from _permutation(n, generator)
+            yield from _permutation(n, generator)[:wanted % n]
 
     @staticmethod
     def _draws(n, count, generator):
@@ -85,8 +93,7 @@ class SubsetRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self):
-        for i in mindtorch.randperm(len(self.indices), generator=self.generator).tolist():
-            yield self.indices[i]
+        return map(self.indices.__getitem__, _permutation(len(self.indices), self.generator))
 
     def __len__(self):
         return len(self.indices)
@@ -96,9 +103,8 @@ class WeightedRandomSampler(Sampler[int]):
     """Keys 0 to len(weights) - 1, each as likely as its weight."""
 
     def __init__(self, weights, num_samples, replacement=True, generator=None):
-        _require_count(num_samples)
-        if not isinstance(replacement, bool):
-            raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
+        _require_count("num_samples", num_samples)
+        _require_flag("replacement", replacement)
         weights = mindtorch.as_tensor(weights, dtype=mindtorch.double)
         if weights.dim() != 1:
             raise ValueError("weights should be a 1d sequence but given "
@@ -120,10 +126,8 @@ class BatchSampler(Sampler[list]):
     """Lists of `batch_size` keys of another sampler; with `drop_last` no shorter one at the end."""
 
     def __init__(self, sampler, batch_size, drop_last):
-        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
-            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
-        if not isinstance(drop_last, bool):
-            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
+        _require_count("batch_size", batch_size)
+        _require_flag("drop_last", drop_last)
         self.sampler = sampler
         self.batch_size = batch_size
         self.drop_last = drop_last

@@ -1,0 +1,19 @@
+"""What all norms end with: times a weight, plus a bias."""
+from mindtorch import empty
+from mindtorch.nn import init
+from mindtorch.nn.modules.module import Module
+from mindtorch.nn.parameter import Parameter
+
+
+class Affine(Module):
+    """A weight that begins with 1 and a bias that begins with 0."""
+
+    def _set_affine(self, shape, wanted, device, dtype):
+        """Parameters of this shape by the names in `wanted`, or None where it says so."""
+        for name, is_wanted in wanted.items():
+            self.register_parameter(name, Parameter(empty(shape, device=device, dtype=dtype)) if is_wanted else None)
+
+    def reset_parameters(self):
+        """Weight 1, bias 0."""
+        for name, parameter in self.named_parameters(recurse=False):
+            init.constant_(parameter, float(name == "weight"))
