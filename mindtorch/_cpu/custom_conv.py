@@ -1,4 +1,4 @@
-"""Convolution over NumPy: windows of the image as columns of a matrix, one sample at a time.
+"""Convolution over NumPy: windows of images as columns of matrices, some samples at a time.
 
 Three products cover everything. In all of them windows of an *image* stand at *places*: the input and the output of a
 convolution, or the output and the input of a transposed one. weight is (place channels, image channels / groups, ...).
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+
+_COLUMNS = 2 ** 18        # elements of the columns that are made at once: they stay in a cache
 
 
 @dataclass(frozen=True)
@@ -19,67 +21,72 @@ class _Windows:
     groups: int
     places: tuple         # how many along each dimension
 
-    def padded(self, image):
-        width = [(0, 0)] * (image.ndim - len(self.padding)) + [(p, p) for p in self.padding]
-        return np.pad(image, width) if any(self.padding) else image
+    def padded(self, images):
+        width = [(0, 0)] * (images.ndim - len(self.padding)) + [(p, p) for p in self.padding]
+        return np.pad(images, width) if any(self.padding) else images
 
     def columns(self, padded):
-        """(channels, ...) padded -> (channels * kernel elements, places); a copy."""
+        """(samples, channels, ...) padded -> (samples, channels * kernel elements, places); a copy."""
         dims = len(self.kernel)
         reach = [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilation, strict=True)]
-        seen = sliding_window_view(padded, reach, axis=tuple(range(1, dims + 1)))
+        seen = sliding_window_view(padded, reach, axis=tuple(range(2, dims + 2)))
         steps = [slice(None, n * s, s) for n, s in zip(self.places, self.stride, strict=True)]
-        seen = seen[(slice(None), *steps, *(slice(None, None, d) for d in self.dilation))]
-        order = (0, *range(dims + 1, 2 * dims + 1), *range(1, dims + 1))
-        return np.ascontiguousarray(seen.transpose(order)).reshape(-1, int(np.prod(self.places)))
+        seen = seen[(slice(None), slice(None), *steps, *(slice(None, None, d) for d in self.dilation))]
+        order = (0, 1, *range(dims + 2, 2 * dims + 2), *range(2, dims + 2))
+        rows = padded.shape[1] * int(np.prod(self.kernel))
+        return np.ascontiguousarray(seen.transpose(order)).reshape(len(padded), rows, int(np.prod(self.places)))
 
     def spread(self, columns, padded):
         """Adds columns to where `columns` would have taken them from."""
-        columns = columns.reshape(padded.shape[0], *self.kernel, *self.places)
+        columns = columns.reshape(*padded.shape[:2], *self.kernel, *self.places)
         for element in itertools.product(*map(range, self.kernel)):
             part = tuple(slice(e * d, e * d + (n - 1) * s + 1, s) for e, d, n, s in
                          zip(element, self.dilation, self.places, self.stride, strict=True))
-            padded[(slice(None), *part)] += columns[(slice(None), *element)]
+            padded[(..., *part)] += columns[(slice(None), slice(None), *element)]
 
     def inner(self, padded):
         """What the padding surrounds."""
-        return padded[(..., *(slice(p, n - p) for p, n in zip(self.padding, padded.shape[1:], strict=True)))]
+        return padded[(..., *(slice(p, n - p) for p, n in zip(self.padding, padded.shape[2:], strict=True)))]
+
+    def parts(self, images, places, weight):
+        """Some samples of a group at a time: (images, places, the group's rows of the weight).
+
+        The places are flattened. Both are views, to be written to where the arrays are contiguous.
+        """
+        channels = weight.shape[0] // self.groups
+        step = max(1, _COLUMNS // max(1, int(np.prod(weight.shape[1:]) * np.prod(self.places))))
+        images = images.reshape(len(images), self.groups, images.shape[1] // self.groups, *images.shape[2:])
+        places = places.reshape(len(places), self.groups, channels, int(np.prod(self.places)))
+        for start, g in itertools.product(range(0, len(images), step), range(self.groups)):
+            block = slice(start, start + step)
+            yield images[block, g], places[block, g], slice(g * channels, (g + 1) * channels)
 
 
-def _correlate(image, weight, windows):
-    """The places that each weight gives to the image's windows."""
-    groups, channels = windows.groups, weight.shape[0] // windows.groups
-    out = np.zeros((image.shape[0], weight.shape[0], int(np.prod(windows.places))), image.dtype)
-    for n, g in itertools.product(range(len(image)), range(groups)):
-        part = image[n].reshape(groups, -1, *image.shape[2:])[g]
-        rows = slice(g * channels, (g + 1) * channels)
-        np.matmul(weight[rows].reshape(channels, -1), windows.columns(windows.padded(part)), out=out[n, rows])
-    return out.reshape(*out.shape[:2], *windows.places)
+def _correlate(images, weight, windows):
+    """The places that each weight gives to the images' windows."""
+    out = np.zeros((len(images), weight.shape[0], *windows.places), images.dtype)
+    for part, places, rows in windows.parts(images, out, weight):
+        lines = weight[rows].reshape(places.shape[1], -1)
+        np.matmul(lines, windows.columns(windows.padded(part)), out=places)
+    return out
 
 
 def _spread(places, weight, windows, image_shape):
-    """The adjoint of _correlate in the image."""
-    groups, channels = windows.groups, weight.shape[0] // windows.groups
+    """The adjoint of _correlate in the images."""
     out = np.zeros(image_shape, places.dtype)
-    for n, g in itertools.product(range(len(places)), range(groups)):
-        rows = slice(g * channels, (g + 1) * channels)
-        columns = np.matmul(weight[rows].reshape(channels, -1).T, places[n, rows].reshape(channels, -1))
-        part = out[n].reshape(groups, -1, *image_shape[2:])[g]
-        padded = windows.padded(np.zeros_like(part))
-        windows.spread(columns, padded)
+    for part, given, rows in windows.parts(out, places, weight):
+        padded = windows.padded(part)
+        windows.spread(np.matmul(weight[rows].reshape(given.shape[1], -1).T, given), padded)
         part[...] = windows.inner(padded)
     return out
 
 
-def _weigh(image, places, windows, weight_shape):
+def _weigh(images, places, windows, weight_shape):
     """The adjoint of _correlate in the weight."""
-    groups, channels = windows.groups, weight_shape[0] // windows.groups
-    out = np.zeros(weight_shape, image.dtype)
-    for n, g in itertools.product(range(len(image)), range(groups)):
-        part = image[n].reshape(groups, -1, *image.shape[2:])[g]
-        rows = slice(g * channels, (g + 1) * channels)
-        product = np.matmul(places[n, rows].reshape(channels, -1), windows.columns(windows.padded(part)).T)
-        out[rows] += product.reshape(channels, *weight_shape[1:])
+    out = np.zeros(weight_shape, images.dtype)
+    for part, given, rows in windows.parts(images, places, out):
+        columns = windows.columns(windows.padded(part))
+        out[rows] += np.tensordot(given, columns, axes=((0, 2), (0, 2))).reshape(out[rows].shape)
     return out
 
 
@@ -114,18 +121,14 @@ def _sliding(image, kernel, dilation, padding, stride):
 
 def im2col(x, kernel, dilation, padding, stride):
     windows = _sliding(x.shape[-2:], kernel, dilation, padding, stride)
-    if x.ndim == 3:
-        return windows.columns(windows.padded(x))
-    return np.stack([windows.columns(windows.padded(sample)) for sample in x])
+    columns = windows.columns(windows.padded(x if x.ndim == 4 else x[None]))
+    return columns if x.ndim == 4 else columns[0]
 
 
 def col2im(columns, size, kernel, dilation, padding, stride):
     windows = _sliding(size, kernel, dilation, padding, stride)
     batch = columns if columns.ndim == 3 else columns[None]
-    made = []
-    for sample in batch:
-        image = np.zeros((sample.shape[0] // int(np.prod(kernel)), *size), columns.dtype)
-        padded = windows.padded(image)
-        windows.spread(sample, padded)
-        made.append(windows.inner(padded))
-    return np.stack(made) if columns.ndim == 3 else made[0]
+    padded = windows.padded(np.zeros((len(batch), batch.shape[1] // int(np.prod(kernel)), *size), columns.dtype))
+    windows.spread(batch, padded)
+    images = windows.inner(padded)
+    return images if columns.ndim == 3 else images[0]
