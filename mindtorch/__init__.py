@@ -1,9 +1,10 @@
 """mindtorch: the torch namespace on Huawei Ascend NPUs. `import mindtorch as torch`."""
 # ruff: noqa: F401 - what is imported here is what the namespace consists of
+import math as _math
 from importlib import import_module as _import_module
 from sys import modules as _modules
 
-from mindtorch import return_types
+from mindtorch import _tensor_methods, return_types
 from mindtorch._core import advanced_indexing as _advanced_indexing
 from mindtorch._core import attributes as _attributes
 from mindtorch._core import composites as _core_composites
@@ -60,6 +61,7 @@ from mindtorch._core.modes import (
     is_anomaly_enabled,
     is_grad_enabled,
     is_inference_mode_enabled,
+    set_anomaly_enabled,
 )
 from mindtorch._core.tensor import Size
 from mindtorch._factories import (
@@ -82,13 +84,16 @@ from mindtorch.random import get_rng_state, initial_seed, manual_seed, seed, set
 from mindtorch.storage import UntypedStorage
 from mindtorch.version import __version__
 
+is_inference = Tensor.is_inference
+e, inf, nan, newaxis, pi = _math.e, _math.inf, _math.nan, None, _math.pi
+
 # Other names of dtypes.
 half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
 
 for _module in (_attributes, _view_functions, _advanced_indexing, _moves, _random_factories, _generated,
-                _core_composites, _composites):
+                _core_composites, _composites, _tensor_methods):
     globals().update(_module.FUNCTIONS)
 for _module in (_advanced_indexing, _generated, _core_composites, _composites):
     _attach_methods(_module.METHODS)
@@ -97,6 +102,18 @@ _LAZY = ("npu", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal
          "optim", "serialization", "compiler", "jit")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack",
                "alias_torch": "_alias", "compile": "compiler"}
+_LAZY_NAMES |= dict.fromkeys((
+    "alpha_dropout", "alpha_dropout_", "batch_norm", "binary_cross_entropy_with_logits", "conv_tbc",
+    "cosine_embedding_loss", "cosine_similarity", "dropout", "dropout_", "embedding_renorm_", "feature_alpha_dropout",
+    "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "group_norm", "hinge_embedding_loss",
+    "instance_norm", "kl_div", "layer_norm", "margin_ranking_loss", "pairwise_distance", "poisson_nll_loss", "rms_norm",
+    "triplet_margin_loss"), "_native_functions")
+_LAZY_NAMES |= dict.fromkeys((
+    "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor",
+    "IntTensor", "LongTensor", "ShortTensor", "set_default_tensor_type"), "_legacy_types")
+_LAZY_NAMES |= dict.fromkeys((
+    "SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt",
+    "sym_sum"), "_symbols")
 
 
 def is_tensor(obj):

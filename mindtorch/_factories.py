@@ -91,6 +91,8 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     if not _has_buffer(buffer):
         raise ValueError("object does not implement Python buffer protocol.")
     view, size = memoryview(buffer), dtype.itemsize
+    if not view.c_contiguous:
+        raise RuntimeError("could not retrieve buffer from object")
     if view.nbytes == 0 or count == 0:
         raise ValueError(f"both buffer length ({view.nbytes}) and count ({count}) must not be 0")
     if not 0 <= offset < view.nbytes:

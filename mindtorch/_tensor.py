@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 import numpy
 
-from mindtorch import _backend, autograd
+from mindtorch import _backend, _tensor_methods, autograd
 from mindtorch._core import attributes, gradient_attributes, moves, shared_memory, tensor, values, view_functions
 from mindtorch._core import dtype as dtype_module
 from mindtorch._core.nested import tensor_from
@@ -24,6 +24,7 @@ class Tensor(TensorBase):
 
     # No tensor of this package is any of these; code written for torch asks.
     is_cuda = is_meta = is_sparse = is_quantized = is_nested = is_mps = is_xpu = is_mkldnn = False
+    is_sparse_csr = is_ipu = is_maia = is_mtia = is_vulkan = is_xla = False
 
     T = property(view_functions.transposed)
     mT = property(view_functions.matrix_transposed)
@@ -226,7 +227,7 @@ def attach_methods(methods):
         setattr(Tensor, name, function)
 
 
-for _name, _getter in attributes.PROPERTIES.items():
+for _name, _getter in (attributes.PROPERTIES | _tensor_methods.PROPERTIES).items():
     setattr(Tensor, _name, property(_getter, doc=_getter.__doc__))
 for _name, (_getter, _setter) in gradient_attributes.PROPERTIES.items():
     setattr(Tensor, _name, property(_getter, _setter, doc=_getter.__doc__))
@@ -234,5 +235,6 @@ attach_methods(attributes.METHODS)
 attach_methods(gradient_attributes.METHODS)
 attach_methods(view_functions.METHODS)
 attach_methods(moves.METHODS)
+attach_methods(_tensor_methods.METHODS)
 tensor.register_tensor_class(Tensor)
 

@@ -1,11 +1,11 @@
 """What a tensor tells about itself. mindtorch._tensor publishes these as properties and methods."""
 from libc.stdint cimport int64_t
 
-from mindtorch._core.arguments cimport require_int, require_tensor
+from mindtorch._core.arguments cimport require_int, require_scalar, require_tensor
 from mindtorch._core.device cimport CPU, NPU, device_of
-from mindtorch._core.dtype cimport DTYPES, ITEMSIZE, KIND
-from mindtorch._core.infer cimport wrap_dim
-from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, Bool, Byte
+from mindtorch._core.dtype cimport DTYPES, ITEMSIZE, KIND, promote_types
+from mindtorch._core.infer cimport promote, promote_scalar, scalar_dtype, wrap_dim
+from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, Bool, Byte, Scalar
 from mindtorch._core.tensor cimport Storage, TensorBase, make_size, make_tensor, version_of
 
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, strided
@@ -183,6 +183,21 @@ def is_same_size(input, other):
     return make_size(self.ndim, self.sizes) == make_size(like.ndim, like.sizes)
 
 
+def result_type(tensor, other, /):
+    """The dtype in which an operator on the two computes; each is a tensor or a number."""
+    cdef Scalar number, second
+    if isinstance(tensor, TensorBase) and isinstance(other, TensorBase):
+        return DTYPES[<int>promote(<TensorBase>tensor, <TensorBase>other)]
+    if isinstance(other, TensorBase):
+        tensor, other = other, tensor
+    if not isinstance(tensor, TensorBase):
+        require_scalar(tensor, &number, b"result_type", b"scalar1", 1)
+        require_scalar(other, &second, b"result_type", b"scalar2", 2)
+        return DTYPES[<int>promote_types(scalar_dtype(&number), scalar_dtype(&second))]
+    require_scalar(other, &number, b"result_type", b"other", 2)
+    return DTYPES[<int>promote_scalar(<TensorBase>tensor, &number)]
+
+
 def is_set_to(TensorBase self, tensor):
     """Whether two tensors are the same view of the same storage."""
     cdef TensorBase other = require_tensor(tensor, b"is_set_to", b"tensor", 1)
@@ -227,3 +242,5 @@ FUNCTIONS = {f.__name__: f for f in (numel, is_floating_point, is_complex, is_si
 METHODS = dict(
     FUNCTIONS, dim=dim, ndimension=dim, size=size, stride=stride, storage_offset=storage_offset, nelement=numel,
     is_contiguous=is_contiguous, element_size=element_size, data_ptr=data_ptr, is_set_to=is_set_to)
+
+FUNCTIONS["result_type"] = result_type

@@ -18,6 +18,7 @@ cdef int common_device_list(list tensors, int *index) except -1       # both, fo
 # dtypes
 cdef ScalarType promote(TensorBase a, TensorBase b) noexcept nogil                  # result_type of two tensors
 cdef ScalarType promote_scalar(TensorBase a, const Scalar *b) noexcept nogil        # tensor and wrapped number
+cdef ScalarType scalar_dtype(const Scalar *number) noexcept nogil                            # of a number alone
 cdef ScalarType promote_list(list tensors) except *
 cdef ScalarType to_float(ScalarType dtype) noexcept nogil  # integers and bool: the default dtype
 cdef ScalarType to_sum(ScalarType dtype) noexcept nogil                             # integers and bool: int64

@@ -323,6 +323,8 @@ def type_(TensorBase self, dtype=None, non_blocking=False):
     cdef ScalarType code
     if dtype is None:
         return type_string(self)
+    if isinstance(dtype, type):                  # torch.LongTensor
+        dtype = f"torch.{dtype.__name__}"
     if isinstance(dtype, str):
         name = dtype.removeprefix("torch.").removesuffix("Tensor")
         on_npu = name.startswith("npu.")

@@ -385,8 +385,22 @@ def transpose_(TensorBase self, dim0, dim1):
     return adopt(self, transpose(self, dim0, dim1))
 
 
+def swapaxes_(TensorBase self, axis0, axis1):
+    return adopt(self, transpose(self, axis0, axis1))
+
+
+def swapdims_(TensorBase self, dim0, dim1):
+    return adopt(self, transpose(self, dim0, dim1))
+
+
 def t_(TensorBase self):
     return adopt(self, t(self))
+
+
+def as_strided_(input, size, stride, storage_offset=None):
+    """as_strided, in place: the tensor itself gets that geometry."""
+    cdef TensorBase self = require_tensor(input, b"as_strided_", b"input", 1)
+    return adopt(self, as_strided(self, size, stride, storage_offset))
 
 
 # --- parts of complex numbers ----------------------------------------------------------------------------------------
@@ -462,6 +476,7 @@ FUNCTIONS["moveaxis"] = movedim
 METHODS = dict(
     FUNCTIONS, view=view_method, reshape=reshape_method, permute=permute_method, expand=expand_method,
     split=split_method, view_as=view_as, reshape_as=reshape_as, expand_as=expand_as, squeeze_=squeeze_,
-    unsqueeze_=unsqueeze_, transpose_=transpose_, t_=t_)
+    unsqueeze_=unsqueeze_, transpose_=transpose_, swapaxes_=swapaxes_, swapdims_=swapdims_, t_=t_,
+    as_strided_=as_strided_)
 
-FUNCTIONS |= {f.__name__: f for f in (view_as_real, view_as_complex, real, imag)}
+FUNCTIONS |= {f.__name__: f for f in (view_as_real, view_as_complex, real, imag, as_strided_)}

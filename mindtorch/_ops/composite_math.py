@@ -33,7 +33,10 @@ def _written(function, result, out):
 
 
 def _published(takes_out=False, inplace=False, method=True):
-    """A decorator: the function, the method, the form with out= and the in-place form, as far as torch has them."""
+    """A decorator: the function, the method, the form with out= and the in-place form, as far as torch has them.
+
+    inplace="function": the in-place form is a function of the namespace, too.
+    """
     def publish(function):
         name = function.__name__
 
@@ -58,6 +61,8 @@ def _published(takes_out=False, inplace=False, method=True):
             METHODS[name] = function
         if inplace:
             METHODS[name + "_"] = in_place
+        if inplace == "function":
+            FUNCTIONS[name + "_"] = in_place
         return FUNCTIONS[name]
     return publish
 
@@ -69,13 +74,13 @@ def _scaled(name, input, factor):
     return (input if input.is_floating_point() else input.to(get_default_dtype())) * factor
 
 
-@_published(takes_out=True, inplace=True)
+@_published(takes_out=True, inplace="function")
 def deg2rad(input):
     """Degrees as radians."""
     return _scaled("deg2rad", input, math.pi / 180)
 
 
-@_published(takes_out=True, inplace=True)
+@_published(takes_out=True, inplace="function")
 def rad2deg(input):
     """Radians as degrees."""
     return _scaled("rad2deg", input, 180 / math.pi)
@@ -123,7 +128,7 @@ def is_neg(input):
     return False
 
 
-@_published(takes_out=True, inplace=True)
+@_published(takes_out=True, inplace="function")
 def ldexp(input, other):
     """input * 2 ** other."""
     _require_tensor("ldexp", input)

@@ -82,5 +82,27 @@ def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     return _vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)
 
 
-FUNCTIONS = {"norm": norm}
+@with_out
+def frobenius_norm(input, dim, keepdim=False):
+    """The 2-norm over one or two dimensions, or over all where `dim` is empty."""
+    return _vector_norm(input, 2, dim if isinstance(dim, int) or len(dim) else None, keepdim)
+
+
+@with_out
+def nuclear_norm(input, dim=None, keepdim=False):
+    """The sum of the singular values."""
+    return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
+
+
+def norm_except_dim(v, pow=2, dim=0):
+    """The norm of each slice of `dim`, the other dimensions being 1; of the whole tensor for dim=-1."""
+    if dim == -1:
+        return _vector_norm(v, pow)
+    if dim not in (0, v.dim() - 1):
+        return norm_except_dim(v.transpose(0, dim), pow, 0).transpose(0, dim)
+    return _vector_norm(v, pow, [d for d in range(v.dim()) if d != dim], True)
+
+
+FUNCTIONS = {"norm": norm, "frobenius_norm": frobenius_norm, "nuclear_norm": nuclear_norm,
+             "norm_except_dim": norm_except_dim}
 METHODS = {"norm": norm}

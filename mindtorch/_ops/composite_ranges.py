@@ -1,9 +1,11 @@
 """torch.logspace, and histograms, over the edges that linspace makes. Device-neutral."""
-from math import isfinite, prod
+import warnings
+from math import floor, isfinite, prod
 
 from mindtorch import return_types
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.dtype import float64
+from mindtorch._core.dtype import float64, get_default_dtype
+from mindtorch._core.factories import arange as _arange
 from mindtorch._core.factories import linspace as _linspace
 from mindtorch._core.tensor import TensorBase
 from mindtorch._ops.composite import _require_tensors, scalar_type, to_out
@@ -19,6 +21,28 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None,
     device = out.device if out is not None and device is None else device
     exponents = _linspace(start, end, steps, dtype=dtype if real else float64, device=device, pin_memory=pin_memory)
     result = to_out(_OPS["pow"](float(base), exponents).to(dtype), out)
+    return result.requires_grad_() if requires_grad else result
+
+
+def range_(start, end, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False,
+           pin_memory=False):
+    """Deprecated: start + i * step up to `end`, which belongs to it."""
+    warnings.warn("torch.range is deprecated and will be removed in a future release because its behavior is "
+                  "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values in "
+                  "[start, end).", UserWarning, stacklevel=2)
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (isfinite(start) and isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    dtype = dtype or (out.dtype if out is not None else get_default_dtype())
+    device = out.device if out is not None and device is None else device
+    if not (dtype.is_floating_point or dtype.is_complex):
+        start, end, step = int(start), int(end), int(step)
+    steps = floor((end - start) / step)
+    beyond = start + steps * step + (step / 2 if dtype.is_floating_point else (step > 0) - (step < 0))
+    result = to_out(_arange(start, beyond, step, dtype=dtype, device=device, pin_memory=pin_memory), out)
     return result.requires_grad_() if requires_grad else result
 
 
@@ -116,5 +140,5 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
     return return_types.histogramdd((counts, tuple(edges)))
 
 
-FUNCTIONS = {"logspace": logspace, "histogram": histogram, "histogramdd": histogramdd}
+FUNCTIONS = {"logspace": logspace, "range": range_, "histogram": histogram, "histogramdd": histogramdd}
 METHODS = {"histogram": histogram}

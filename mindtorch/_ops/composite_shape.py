@@ -1,6 +1,7 @@
 """Repeating, turning, splitting and joining tensors, written with views, index and cat. Device-neutral."""
 import builtins
 
+from mindtorch._core import moves as _moves
 from mindtorch._core import view_functions as _view_functions
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.tensor import TensorBase
@@ -424,7 +425,8 @@ _OF_VIEWS = {"alias": alias, "slice": slice, "view": lambda input, *size: input.
              "unfold": lambda input, *args, **options: input.unfold(*args, **options),
              **{name: _VIEWS[name] for name in (
                  "diagonal", "permute", "t", "transpose", "squeeze", "unsqueeze", "unbind", "split", "split_with_sizes",
-                 "narrow", "select", "as_strided")}}
+                 "narrow", "select", "as_strided", "view_as_real", "view_as_complex")},
+             "detach": _moves.FUNCTIONS["detach"]}
 _COPIES = {f"{name}_copy": _copy_of(f"{name}_copy", view) for name, view in _OF_VIEWS.items()}
 
 
@@ -505,15 +507,34 @@ def fill(input, value):
     return input.clone().fill_(value)
 
 
+def fill_diagonal_(self, fill_value, wrap=False):
+    """The main diagonal filled, in place; with `wrap`, that of a tall matrix begins anew below each square."""
+    if self.dim() < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    shape = self.shape
+    if self.dim() > 2 and any(size != shape[0] for size in shape):
+        raise RuntimeError("all dimensions of input must be of equal length")
+    if self.numel() == 0:
+        return self
+    step = sum(self.stride())
+    starts = range(0, shape[0], shape[1] + 1) if wrap and self.dim() == 2 else (0,)
+    for start in starts:
+        offset = self.storage_offset() + start * self.stride(0)
+        self.as_strided((min(shape[0] - start, *shape[1:]),), (step,), offset).fill_(fill_value)
+    return self
+
+
 FUNCTIONS = {f.__name__: f for f in (
     tile, repeat_interleave, flip, fliplr, flipud, roll, rot90, tril, triu, tril_indices, triu_indices, diag_embed,
     diag, diagflat, block_diag, meshgrid, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack,
     tensor_split, hsplit, vsplit, dsplit, _chunk_cat, fill,
     empty_strided, empty_permuted, eye, resize_as_)}
-FUNCTIONS.update(_COPIES, row_stack=vstack, unsafe_chunk=_VIEWS["chunk"], unsafe_split=_VIEWS["split"])
+FUNCTIONS.update(_COPIES, row_stack=vstack, unsafe_chunk=_VIEWS["chunk"], unsafe_split=_VIEWS["split"],
+                 unsafe_split_with_sizes=_VIEWS["split_with_sizes"])
 METHODS = {f.__name__: f for f in (
     repeat, tile, repeat_interleave, flip, fliplr, flipud, roll, rot90, tril, triu, tril_, triu_, diag_embed, diag,
     diagflat, tensor_split, unfold,
-    new_empty_strided, resize_as_)}
+    new_empty_strided, resize_as_, fill_diagonal_)}
 METHODS.update(hsplit=_hsplit_method, vsplit=_vsplit_method, dsplit=_dsplit_method, unsafe_chunk=_VIEWS["chunk"],
-               unsafe_split=_VIEWS["split"])
+               unsafe_split=_VIEWS["split"], unsafe_split_with_sizes=_VIEWS["split_with_sizes"],
+               narrow_copy=_COPIES["narrow_copy"])

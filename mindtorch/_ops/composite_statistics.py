@@ -266,6 +266,11 @@ def renorm(input, p, dim, maxnorm, *, out=None):
     return written(where(above, long * (maxnorm / (norm(long, p, others, True) + 1e-7)), input), out)
 
 
+def renorm_(self, p, dim, maxnorm):
+    """renorm, in place."""
+    return self.copy_(renorm(self, p, dim, maxnorm))
+
+
 # --- differences and integrals ---------------------------------------------------------------------------------------
 
 def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
@@ -390,4 +395,4 @@ _FUNCTIONS_AND_METHODS = (var, std, nansum, nanmean, aminmax, count_nonzero, qua
                           trace, dist, renorm)
 FUNCTIONS = {f.__name__: f for f in (*_FUNCTIONS_AND_METHODS, var_mean, std_mean, trapezoid, trapz,
                                      cumulative_trapezoid, gradient, cdist)}
-METHODS = {f.__name__: f for f in _FUNCTIONS_AND_METHODS}
+METHODS = {f.__name__: f for f in (*_FUNCTIONS_AND_METHODS, renorm_)}

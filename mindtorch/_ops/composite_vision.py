@@ -163,4 +163,5 @@ def channel_shuffle(input, groups):
 FUNCTIONS = {function.__name__: function for function in (
     max_pool1d, max_pool1d_with_indices, max_pool2d, max_pool3d, avg_pool1d, adaptive_avg_pool1d, adaptive_max_pool1d,
     pixel_shuffle, pixel_unshuffle, channel_shuffle)}
+FUNCTIONS["native_channel_shuffle"] = channel_shuffle
 METHODS = {}

@@ -11,7 +11,25 @@ from mindtorch._ops.composite_conv import (
 )
 from mindtorch._ops.composite_vision import pool_sizes as _sizes
 
-__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold", "unfold"]
+__all__ = ["conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold",
+           "unfold"]
+
+
+def conv_tbc(input, weight, bias, pad=0):
+    """conv1d of (time, batch, channels) with a weight of (width, channels, outputs); `pad` zeros at both ends."""
+    _require_tensors("conv_tbc", input=input, weight=weight, bias=bias)
+    if input.dim() != 3:
+        raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
+    if weight.dim() != 3:
+        raise RuntimeError("Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")
+    if bias.dim() != 1:
+        raise RuntimeError("Bias must be 1-D")
+    if input.size(2) != weight.size(1):
+        raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
+    if weight.size(2) != bias.size(0):
+        raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
+    result = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
+    return result.permute(2, 0, 1).contiguous()
 
 
 def _windows(function, kernel_size, dilation, padding, stride):

@@ -25,8 +25,14 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     return _embedding(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
 
 
+def embedding_renorm_(input, indices, max_norm, norm_type):
+    """Rows of `input` that `indices` names and that are longer than `max_norm` are shortened to it, in place."""
+    _renorm_rows(input, indices, max_norm, norm_type)
+    return input
+
+
 def _renorm_rows(weight, input, max_norm, norm_type):
-    """Rows that are named and longer than `max_norm` are shortened to it, in place."""
+    """embedding_renorm_, with the arguments of the functions here."""
     rows = weight.detach()
     named = _ops.embedding_dense_backward(_ops.ones((*input.shape, 1), dtype=weight.dtype, device=weight.device),
                                           input, weight.size(0), -1, False) > 0

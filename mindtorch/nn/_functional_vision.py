@@ -7,13 +7,16 @@ from mindtorch._ops.composite import _require_tensors
 from mindtorch._ops.composite_grid import affine_grid_generator as _affine_grid_generator
 from mindtorch._ops.composite_grid import grid_sampler as _grid_sampler
 from mindtorch._ops.composite_vision import channel_shuffle, pixel_shuffle, pixel_unshuffle
+from mindtorch._ops.composite_vision import channel_shuffle as native_channel_shuffle
 from mindtorch.nn._functional_pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 __all__ = [
     "affine_grid",
+    "assert_int_or_pair",
     "channel_shuffle",
     "grid_sample",
     "interpolate",
+    "native_channel_shuffle",
     "pad",
     "pixel_shuffle",
     "pixel_unshuffle",
@@ -86,6 +89,11 @@ _UPSAMPLE = {
 }
 _AREA = {1: adaptive_avg_pool1d, 2: adaptive_avg_pool2d, 3: adaptive_avg_pool3d}
 _MODES = "nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact"
+
+
+def assert_int_or_pair(arg, arg_name, message):
+    """AssertionError with `message`, which may name the argument by {}, unless `arg` is an int or a pair."""
+    assert isinstance(arg, int) or len(arg) == 2, message.format(arg_name)
 
 
 def _by_dimension(input, values, what):

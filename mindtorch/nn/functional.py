@@ -43,6 +43,7 @@ from mindtorch.nn._functional_attention import *  # noqa: F403
 from mindtorch.nn._functional_conv import *  # noqa: F403
 from mindtorch.nn._functional_embedding import *  # noqa: F403
 from mindtorch.nn._functional_fractional import *  # noqa: F403
+from mindtorch.nn._functional_grouped import *  # noqa: F403
 from mindtorch.nn._functional_loss import (  # noqa: F401
     binary_cross_entropy,
     binary_cross_entropy_with_logits,

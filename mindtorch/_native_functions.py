@@ -1,0 +1,120 @@
+"""Functions of networks as the torch namespace has them.
+
+They compute what torch.nn.functional's of the same names do, but take every argument in its place and the reduction as
+a number: 0 none, 1 mean, 2 sum.
+"""
+from mindtorch._ops import composite_native as _native
+from mindtorch.nn import _functional_loss as _loss
+from mindtorch.nn import _functional_norm as _norm
+from mindtorch.nn._functional_conv import conv_tbc
+from mindtorch.nn._functional_embedding import embedding_renorm_
+from mindtorch.nn._functional_norm import cosine_similarity, pairwise_distance
+
+__all__ = [
+    "alpha_dropout", "alpha_dropout_", "batch_norm", "binary_cross_entropy_with_logits", "conv_tbc",
+    "cosine_embedding_loss", "cosine_similarity", "dropout", "dropout_", "embedding_renorm_", "feature_alpha_dropout",
+    "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "group_norm", "hinge_embedding_loss",
+    "instance_norm", "kl_div", "layer_norm", "margin_ranking_loss", "pairwise_distance", "poisson_nll_loss", "rms_norm",
+    "triplet_margin_loss"]
+
+_REDUCTIONS = ("none", "mean", "sum")
+
+
+def _reduction(number):
+    """The name of a reduction; numbers without a meaning leave the loss as it is."""
+    return _REDUCTIONS[number] if number in (1, 2) else "none"
+
+
+# --- normalisation ---------------------------------------------------------------------------------------------------
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True):
+    """Mean 0 and variance 1 over the last dimensions."""
+    return _norm.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """A mean square of 1 over the last dimensions."""
+    return _norm.rms_norm(input, normalized_shape, weight, eps)
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True):
+    """Mean 0 and variance 1 over each group of channels of a sample."""
+    return _norm.group_norm(input, num_groups, weight, bias, eps)
+
+
+def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
+    """Mean 0 and variance 1 for each channel: over the batch in training, by the running statistics otherwise."""
+    if not training and (running_mean is None or running_var is None):
+        missing = "running_mean" if running_mean is None else "running_var"
+        raise RuntimeError(f"{missing} must be defined in evaluation mode")
+    return _native.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+def instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
+    """Mean 0 and variance 1 for each channel of each sample."""
+    return _norm.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+
+
+# --- dropout ---------------------------------------------------------------------------------------------------------
+
+def _published(function, whole_channels):
+    """dropout(input, p, train) and dropout_(input, p, train) from nn.functional's function."""
+    def checked(input, p, train, inplace):
+        if not 0 <= p <= 1:
+            raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
+        if whole_channels and train and p and input.dim() < 2:
+            raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+        return function(input, p, train, inplace)
+
+    def plain(input, p, train):
+        return checked(input, p, train, False)
+
+    def in_place(input, p, train):
+        return checked(input, p, train, True)
+    plain.__doc__, in_place.__doc__ = function.__doc__, f"In place: {function.__doc__}"
+    return plain, in_place
+
+
+dropout, dropout_ = _published(_norm.dropout, False)
+feature_dropout, feature_dropout_ = _published(_norm.dropout2d, True)
+alpha_dropout, alpha_dropout_ = _published(_norm.alpha_dropout, False)
+feature_alpha_dropout, feature_alpha_dropout_ = _published(_norm.feature_alpha_dropout, True)
+
+
+# --- losses ----------------------------------------------------------------------------------------------------------
+
+def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=0):
+    """The cross entropy of sigmoid(input)."""
+    return _loss.binary_cross_entropy_with_logits(input, target, weight, None, None, _reduction(reduction), pos_weight)
+
+
+def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=0):
+    """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
+    return _loss.cosine_embedding_loss(input1, input2, target, margin, None, None, _reduction(reduction))
+
+
+def hinge_embedding_loss(input, target, margin=1.0, reduction=0):
+    """`input` where the target is 1, max(0, margin - input) where it is -1."""
+    return _loss.hinge_embedding_loss(input, target, margin, None, None, _reduction(reduction))
+
+
+def kl_div(input, target, reduction=0, *, log_target=False):
+    """target * (log(target) - input)."""
+    loss = _loss.kl_div(input, target, None, None, "none", log_target)
+    return loss.mean() if reduction == 1 else loss.sum() if reduction == 2 else loss
+
+
+def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=0):
+    """max(0, -target * (input1 - input2) + margin)."""
+    return _loss.margin_ranking_loss(input1, input2, target, margin, None, None, _reduction(reduction))
+
+
+def poisson_nll_loss(input, target, log_input, full, eps, reduction):
+    """exp(input) - target * input, or input - target * log(input + eps)."""
+    return _loss.poisson_nll_loss(input, target, log_input, full, None, eps, None, _reduction(reduction))
+
+
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=0):
+    """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
+    return _loss.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, None, None,
+                                     _reduction(reduction))

@@ -1,0 +1,67 @@
+"""torch.sym_int and the like: arithmetic on what may be a traced number. Here every number is a Python number."""
+import math
+
+__all__ = ["SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not",
+           "sym_sqrt", "sym_sum"]
+
+
+class SymInt:
+    """The type of traced integers. Nothing is traced, so nothing is an instance of it."""
+
+
+class SymFloat:
+    """The type of traced floats. Nothing is traced, so nothing is an instance of it."""
+
+
+class SymBool:
+    """The type of traced truth values. Nothing is traced, so nothing is an instance of it."""
+
+
+for _class in (SymInt, SymFloat, SymBool):
+    _class.__module__ = "mindtorch"
+
+
+def sym_int(a):
+    """`a` as an int, without its fraction."""
+    return math.trunc(a)
+
+
+def sym_float(a):
+    """`a` as a float."""
+    return float(a)
+
+
+def sym_not(a):
+    """The opposite of a truth value."""
+    return not a
+
+
+def _common(a, b, chosen):
+    return float(chosen) if isinstance(a, float) or isinstance(b, float) else chosen
+
+
+def sym_max(a, b):
+    """The larger of two numbers; a float where one of them is a float."""
+    return _common(a, b, max(a, b))
+
+
+def sym_min(a, b):
+    """The smaller of two numbers; a float where one of them is a float."""
+    return _common(a, b, min(a, b))
+
+
+def sym_ite(b, t, f):
+    """`t` where `b` is true, else `f`."""
+    if type(t) is not type(f):
+        raise AssertionError(f"type mismatch: {type(t)} vs {type(f)}")
+    return t if b else f
+
+
+def sym_sum(args):
+    """The sum of numbers."""
+    return sum(args)
+
+
+def sym_sqrt(a):
+    """The square root, as a float."""
+    return math.sqrt(a)

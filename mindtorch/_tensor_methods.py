@@ -1,0 +1,251 @@
+"""Rare methods of Tensor: elements through Python functions, questions about other layouts and devices, old forms.
+
+Every tensor of mindtorch is strided and not quantised. What torch has for other kinds of tensors answers here as it
+answers for a strided one there.
+"""
+import math
+import warnings
+
+from mindtorch._core import moves
+from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, memory_format
+from mindtorch._core.nested import tensor_from
+from mindtorch._core.tensor import Size, TensorBase
+
+METHODS = {}
+
+
+def _method(function):
+    METHODS[function.__name__] = function
+    return function
+
+
+# --- element by element, by Python functions -------------------------------------------------------------------------
+
+def _computed(self, name, function, others):
+    """The tensor's elements replaced by function(element, elements of the others...)."""
+    for tensor in (self, *others.values()):
+        if tensor.requires_grad:
+            raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() "
+                               "instead.")
+    if not self.is_cpu:
+        raise TypeError(f"{name} is only implemented on CPU tensors")
+    for argument, tensor in others.items():
+        if tensor.type() != self.type():
+            raise TypeError(f"{name}: expected {self.type()} for {argument} (got {tensor.type()})")
+    columns = [tensor.expand(self.shape).flatten().tolist() for tensor in (self, *others.values())]
+    found = [_number(function(*elements), self) for elements in zip(*columns, strict=True)]
+    return self.copy_(tensor_from(found, self.dtype, None, False, "tensor").reshape(self.shape))
+
+
+def _number(value, like):
+    """What the tensor can hold: integers lose the fraction."""
+    if isinstance(value, TensorBase):
+        value = value.item()
+    if not isinstance(value, (bool, int, float, complex)):
+        raise TypeError(f"must be real number, not {type(value).__name__}")
+    fraction = isinstance(value, float) and not like.is_floating_point() and not like.is_complex()
+    return int(value) if fraction else value
+
+
+def _require(function, argument, value, position):
+    if not isinstance(value, TensorBase):
+        raise TypeError(f"{function}(): argument '{argument}' (position {position}) must be Tensor, "
+                        f"not {type(value).__name__}")
+
+
+@_method
+def apply_(self, callable):
+    """Every element replaced by callable(element). On the CPU only, and slow."""
+    return _computed(self, "apply_", callable, {})
+
+
+@_method
+def map_(self, other, callable):
+    """Every element replaced by callable(element, the other's element); `other` is broadcast. On the CPU only."""
+    _require("map_", "other", other, 1)
+    return _computed(self, "map_", callable, {"'other'": other})
+
+
+@_method
+def map2_(self, x, y, callable):
+    """Every element replaced by callable(element, x's element, y's element). On the CPU only."""
+    _require("map2_", "x", x, 1)
+    _require("map2_", "y", y, 2)
+    return _computed(self, "map2_", callable, {"argument 'x'": x, "argument 'y'": y})
+
+
+# --- what the tensor is ----------------------------------------------------------------------------------------------
+
+@_method
+def is_nonzero(self):
+    """Whether the only element is not 0; RuntimeError where there are more or none."""
+    return bool(self)
+
+
+@_method
+def is_distributed(self):
+    """Whether the elements are spread over processes: never."""
+    return False
+
+
+@_method
+def sparse_dim(self):
+    """The number of sparse dimensions: none."""
+    return 0
+
+
+@_method
+def dense_dim(self):
+    """The number of dense dimensions: all."""
+    return self.dim()
+
+
+@_method
+def const_data_ptr(self):
+    """Address of the first element, for reading."""
+    return self.data_ptr()
+
+
+@_method
+def dim_order(self, *, ambiguity_check=False):
+    """The dimensions from the one with the largest stride to the one with the smallest.
+
+    ambiguity_check=True: RuntimeError where another order would describe the memory as well. A list of memory formats:
+    only where it is not exactly one of these that tells which.
+    """
+    order = []
+    for dim in range(self.dim()):
+        place = len(order)
+        while place and 0 < self.stride(order[place - 1]) < self.stride(dim):
+            place -= 1
+        order.insert(place, dim)
+    if ambiguity_check is not False:
+        _check_order(self, ambiguity_check)
+    return tuple(order)
+
+
+def _check_order(self, ambiguity_check):
+    formats = () if ambiguity_check is True else ambiguity_check
+    if not isinstance(formats, (list, tuple)) or not all(isinstance(f, memory_format) for f in formats):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    if 0 in self.stride() and (formats or ambiguity_check is True):
+        raise RuntimeError("The tensor does not have unique dim order.")
+    if 1 in self.shape:
+        if sum(_runs_in(self, f) for f in formats) != 1:
+            raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given "
+                               "memory formats.")
+        if sum(_runs_in(self, f) for f in (contiguous_format, channels_last, channels_last_3d)) > 1:
+            raise RuntimeError("The tensor does not have unique dim order.")
+
+
+def _runs_in(tensor, format):
+    return tensor.is_contiguous(memory_format=format)
+
+
+# --- tensors of other kinds ------------------------------------------------------------------------------------------
+
+_LAYOUTS = {
+    "is_coalesced": "sparse coordinate tensor", "coalesce": "sparse coordinate tensor",
+    "indices": "sparse coordinate tensor", "values": "sparse tensor", "crow_indices": "sparse row compressed tensor",
+    "col_indices": "sparse row compressed tensor", "ccol_indices": "sparse column compressed tensor",
+    "row_indices": "sparse column compressed tensor"}
+
+
+def _of_sparse_tensors(name, wanted):
+    def refuse(self):
+        raise RuntimeError(f"{name} expected {wanted} layout but got Strided")
+    refuse.__name__, refuse.__doc__ = name, f"Of a {wanted} in torch; the tensor is strided: RuntimeError."
+    return refuse
+
+
+METHODS.update({name: _of_sparse_tensors(name, wanted) for name, wanted in _LAYOUTS.items()})
+
+
+@_method
+def to_dense(self, dtype=None, *, masked_grad=None):
+    """The tensor itself, or cast to `dtype`."""
+    return self if dtype is None else self.to(dtype)
+
+
+@_method
+def dequantize(self):
+    """The tensor in float32."""
+    return self.float()
+
+
+@_method
+def xpu(self, device=None, non_blocking=False, memory_format=None):
+    """Not here: there are no Intel GPUs, as in torch's build for the CPU."""
+    raise AssertionError("Torch not compiled with XPU enabled")
+
+
+# --- old and rare forms ----------------------------------------------------------------------------------------------
+
+@_method
+def new(self, *args, device=None):
+    """torch's legacy constructor, of this dtype and device: new(2, 3) is uninitialised, new([2, 3]) has two numbers."""
+    from mindtorch import empty
+    if len(args) == 1 and isinstance(args[0], TensorBase):
+        if args[0].dtype is not self.dtype:
+            raise TypeError(f"expected a tensor of {self.dtype} (got one of {args[0].dtype})")
+        return moves.FUNCTIONS["detach"](args[0])
+    if len(args) == 1 and not isinstance(args[0], (int, Size)):
+        if not hasattr(args[0], "__len__"):
+            raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
+        return tensor_from(args[0], self.dtype, device or self.device, False, "new")
+    return empty(*(args or (0,)), dtype=self.dtype, device=device or self.device)
+
+
+def _resized(self, name, shape):
+    warnings.warn(f"non-inplace {name} is deprecated", UserWarning, stacklevel=3)
+    if math.prod(shape) != self.numel():
+        raise RuntimeError(
+            f"requested resize to {'x'.join(map(str, shape))} ({math.prod(shape)} elements in total), but the given "
+            f"tensor has a size of {'x'.join(map(str, self.shape))} ({self.numel()} elements). autograd's resize can "
+            "only change the shape of a given tensor, while preserving the number of elements. ")
+    return self.contiguous().view(tuple(shape))
+
+
+@_method
+def resize(self, *sizes):
+    """Deprecated: the elements in another shape that has room for just as many."""
+    return _resized(self, "resize", sizes[0] if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes)
+
+
+@_method
+def resize_as(self, tensor):
+    """Deprecated: the elements in the shape of another tensor."""
+    return _resized(self, "resize_as", tensor.shape)
+
+
+@_method
+def as_subclass(self, cls):
+    """The tensor under a class derived from Tensor, with its history."""
+    if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
+        raise TypeError("Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. "
+                        "Make sure your class inherits from Tensor.")
+    made = self.view_as(self)
+    made.__class__ = cls
+    return made
+
+
+@_method
+def module_load(self, other, assign=False):
+    """What load_state_dict puts in the place of a parameter or buffer when modules swap their tensors."""
+    if assign:
+        return other.detach()
+    return self.copy_(other).detach()
+
+
+def volatile(self):
+    """Always False: gradients are switched off by no_grad."""
+    warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
+    return False
+
+
+def name(self):
+    """None: tensors have no names."""
+
+
+PROPERTIES = {"volatile": volatile, "name": name}
+FUNCTIONS = {name: METHODS[name] for name in ("is_nonzero", "is_distributed", "dequantize")}
