@@ -112,6 +112,10 @@ _LAZY_NAMES |= dict.fromkeys((
     "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor",
     "IntTensor", "LongTensor", "ShortTensor", "set_default_tensor_type"), "_legacy_types")
 _LAZY_NAMES |= dict.fromkeys((
+    "BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage", "ComplexFloatStorage",
+    "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage", "LongStorage", "ShortStorage", "TypedStorage"),
+    "_typed_storage")
+_LAZY_NAMES |= dict.fromkeys((
     "SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt",
     "sym_sum"), "_symbols")
 

@@ -130,7 +130,8 @@ def from_file(filename, shared=False, size=0, *, dtype=None, layout=None, device
 
 def is_storage(obj, /):
     """Whether `obj` is a storage."""
-    return isinstance(obj, StorageBase)
+    from mindtorch.storage import TypedStorage
+    return isinstance(obj, (StorageBase, TypedStorage))
 
 
 def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False, pin_memory=False):

@@ -8,8 +8,10 @@ import warnings
 
 from mindtorch._core import moves
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, memory_format
+from mindtorch._core.modes import is_grad_enabled as grad_enabled
 from mindtorch._core.nested import tensor_from
 from mindtorch._core.tensor import Size, TensorBase
+from mindtorch._ops.composite import c_type, scalar_type
 
 METHODS = {}
 
@@ -173,10 +175,16 @@ def dequantize(self):
     return self.float()
 
 
-@_method
-def xpu(self, device=None, non_blocking=False, memory_format=None):
-    """Not here: there are no Intel GPUs, as in torch's build for the CPU."""
-    raise AssertionError("Torch not compiled with XPU enabled")
+def _to_accelerator(name, error):
+    def move(self, device=None, non_blocking=False, memory_format=None):
+        raise error
+    move.__name__, move.__doc__ = name, f"Not here: there are no devices of type {name}, as in torch's CPU build."
+    return move
+
+
+METHODS |= {
+    "xpu": _to_accelerator("xpu", AssertionError("Torch not compiled with XPU enabled")),
+    "ipu": _to_accelerator("ipu", RuntimeError("PyTorch is not linked with support for ipu devices"))}
 
 
 # --- old and rare forms ----------------------------------------------------------------------------------------------
@@ -194,6 +202,65 @@ def new(self, *args, device=None):
             raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
         return tensor_from(args[0], self.dtype, device or self.device, False, "new")
     return empty(*(args or (0,)), dtype=self.dtype, device=device or self.device)
+
+
+@_method
+def set_(self, source=None, storage_offset=0, size=None, stride=None):
+    """The tensor becomes a view of another's storage: with that tensor's geometry, or with the one given.
+
+    `source` is a tensor of the same dtype or a storage, on the same device; without it the tensor has no elements.
+    RuntimeError for a geometry beyond the end of the storage, and where gradients would have to flow.
+    """
+    elements = _elements(self, source)
+    if grad_enabled() and (self.requires_grad or elements.requires_grad):
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation."
+                           if self.is_leaf else "the derivative for 'set_' is not implemented")
+    if elements.device != self.device:
+        raise RuntimeError(f'Attempted to set the storage of a tensor on device "{self.device}" to a storage on '
+                           f'different device "{elements.device}".  This is no longer allowed; the devices must match.')
+    if size is not None:
+        size, offset = Size(size), storage_offset
+        stride = stride or [math.prod(size[i + 1:]) for i in range(len(size))]
+        if len(stride) != len(size):
+            raise RuntimeError(f"unequal size length ({len(size)}) and stride length ({len(stride)})")
+        elements = elements.as_strided(size, stride, offset)
+    moves.set_to(self, elements)
+    return self
+
+
+def _elements(self, source):
+    """What set_ takes over, as a tensor of this dtype."""
+    from mindtorch._typed_storage import TypedStorage, UntypedStorage
+    if source is None:
+        return self.new_empty(0)
+    if isinstance(source, TensorBase):
+        if source.dtype is not self.dtype:
+            raise RuntimeError(f"Could not set tensor of type {c_type(source.dtype)} to a tensor of type "
+                               f"{c_type(self.dtype)}")
+        return source
+    if isinstance(source, TypedStorage):
+        if source.dtype is not self.dtype:
+            raise RuntimeError(f"Expected a Storage of type {c_type(self.dtype)} or an UntypedStorage, but got type "
+                               f"{scalar_type(source.dtype)} for argument 1 'storage'")
+        source = source.untyped()
+    if not isinstance(source, UntypedStorage):
+        raise TypeError("set_() received an invalid combination of arguments - got "
+                        f"({type(source).__name__}), but expected a torch.Storage or Tensor source")
+    return source.elements(self.dtype)
+
+
+@_method
+def storage(self):
+    """The elements of the tensor and its views, as a TypedStorage. Deprecated: untyped_storage() has the bytes."""
+    from mindtorch._typed_storage import TypedStorage
+    return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
+
+
+@_method
+def storage_type(self):
+    """The class of storages of this dtype, as torch.FloatStorage."""
+    from mindtorch._typed_storage import storage_class
+    return storage_class(self.dtype)
 
 
 def _resized(self, name, shape):

@@ -7,7 +7,7 @@ import mindtorch
 from mindtorch._core.attributes import StorageBase
 from mindtorch._core.values import from_numpy
 
-__all__ = ["UntypedStorage"]
+__all__ = ["TypedStorage", "UntypedStorage"]      # noqa: F822 - the first comes when it is asked for
 
 
 def mapped_bytes(filename, shared, nbytes):
@@ -60,6 +60,10 @@ class UntypedStorage(StorageBase):
         A file to be shared is made, and grows, as needed.
         """
         return cls.of(from_numpy(mapped_bytes(filename, shared, nbytes)))
+
+    def elements(self, dtype):
+        """The bytes as a tensor of `dtype`, without those at the end that make no whole element."""
+        return self._as_tensor()[:self.nbytes() // dtype.itemsize * dtype.itemsize].view(dtype)
 
     def size(self):
         """Size in bytes."""
@@ -155,3 +159,10 @@ class UntypedStorage(StorageBase):
     def __repr__(self):
         lines = "\n ".join(str(byte) for byte in self.tolist())
         return f" {lines}\n[torch.storage.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+
+
+def __getattr__(name):
+    if name == "TypedStorage":
+        from mindtorch._typed_storage import TypedStorage
+        return TypedStorage
+    raise AttributeError(f"module 'mindtorch.storage' has no attribute '{name}'")

@@ -366,6 +366,13 @@ def set_data(TensorBase self, new_data):
         (<AutogradMeta>self.autograd).accumulator = NULL        # it describes what the tensor was
 
 
+def set_to(TensorBase self, TensorBase view not None):
+    """The tensor takes over storage and geometry of another of the same dtype and device: a write, for its version."""
+    set_storage(self, view.storage, view.dtype)
+    set_geometry(self, view.ndim, view.sizes, view.strides, view.offset)
+    count_version(self)
+
+
 def resize_(TensorBase self, *sizes, memory_format=None):
     """Another shape in place. The storage grows when it must, and keeps its elements; new ones are uninitialised."""
     cdef Shape shape

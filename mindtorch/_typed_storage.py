@@ -1,0 +1,193 @@
+"""Storages with a dtype, which torch has deprecated: TypedStorage, FloatStorage and its like."""
+import warnings
+
+import mindtorch
+from mindtorch.storage import UntypedStorage
+
+__all__ = ["TypedStorage", "storage_class"]
+
+_DTYPES = {"Bool": mindtorch.bool, "Byte": mindtorch.uint8, "Char": mindtorch.int8, "Short": mindtorch.int16,
+           "Int": mindtorch.int32, "Long": mindtorch.int64, "Half": mindtorch.float16, "BFloat16": mindtorch.bfloat16,
+           "Float": mindtorch.float32, "Double": mindtorch.float64, "ComplexFloat": mindtorch.complex64,
+           "ComplexDouble": mindtorch.complex128}
+_warned = []
+
+
+def _warn_once():
+    if not _warned:
+        _warned.append(True)
+        warnings.warn("TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the "
+                      "only storage class. This should only matter to you if you are using storages directly.  To access "
+                      "UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()", UserWarning,
+                      stacklevel=4)
+
+
+class TypedStorage:
+    """Elements of one dtype on a device; deprecated as in torch, where old code and old files have it.
+
+    TypedStorage(size), TypedStorage(sequence) or TypedStorage(wrap_storage=an UntypedStorage), with `dtype` and
+    `device`. What the methods are called as are methods of a tensor of one dimension.
+    """
+
+    is_sparse = is_cuda = is_hpu = False
+
+    def __init__(self, data=0, *, device=None, dtype=None, wrap_storage=None):
+        _warn_once()
+        self.dtype = dtype or mindtorch.get_default_dtype()
+        if wrap_storage is not None:
+            if not isinstance(wrap_storage, UntypedStorage):
+                raise TypeError(f"Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage)}")
+            if dtype is None:
+                raise RuntimeError("TypedStorage(wrap_storage=...) needs a dtype")
+            self._bytes = wrap_storage
+        elif isinstance(data, int):
+            self._bytes = UntypedStorage(data * self.dtype.itemsize, device=device)
+        elif isinstance(data, str) or not hasattr(data, "__len__"):
+            raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+        else:
+            self._bytes = mindtorch.tensor(list(data), dtype=self.dtype, device=device).untyped_storage()
+
+    @property
+    def device(self):
+        return self._bytes.device
+
+    def _elements(self):
+        return self._bytes.elements(self.dtype)
+
+    def _like(self, tensor):
+        return TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype)
+
+    def untyped(self):
+        """The bytes."""
+        return self._bytes
+
+    def size(self):
+        """The number of elements."""
+        return self._bytes.nbytes() // self.dtype.itemsize
+
+    __len__ = size
+
+    def nbytes(self):
+        """Size in bytes."""
+        return self._bytes.nbytes()
+
+    def element_size(self):
+        """Bytes of an element."""
+        return self.dtype.itemsize
+
+    def data_ptr(self):
+        """Address of the first element, on its device."""
+        return self._bytes.data_ptr()
+
+    def is_pinned(self, device="npu"):
+        """Whether the elements are in page-locked host memory."""
+        return self._bytes.is_pinned()
+
+    def is_shared(self):
+        """Whether other processes can see the elements."""
+        return self._elements().is_shared()
+
+    def get_device(self):
+        """The index of the device; -1 for the CPU."""
+        return self._bytes.get_device()
+
+    def type(self):
+        """The name of the class, as 'torch.FloatStorage'."""
+        return f"torch.{storage_class(self.dtype).__name__}"
+
+    def pickle_storage_type(self):
+        """The name under which files hold the dtype, as 'FloatStorage'."""
+        return storage_class(self.dtype).__name__
+
+    def tolist(self):
+        """The elements as numbers."""
+        return self._elements().tolist()
+
+    def __iter__(self):
+        return iter(self.tolist())
+
+    def _checked(self, index):
+        if not isinstance(index, int):
+            raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
+        if not -self.size() <= index < self.size():
+            raise IndexError(f"index {index} out of range for storage of size {self.size()}")
+        return index
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        return self._elements()[self._checked(index)].item()
+
+    def __setitem__(self, index, value):
+        self._elements()[index if isinstance(index, slice) else self._checked(index)] = value
+
+    def fill_(self, value):
+        """Sets every element."""
+        self._elements().fill_(value)
+        return self
+
+    def copy_(self, source, non_blocking=None):
+        """Takes over the bytes of another storage of as many bytes."""
+        if source.nbytes() != self.nbytes():
+            raise RuntimeError(f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} "
+                               "bytes")
+        self._bytes.copy_(source.untyped(), non_blocking)
+        return self
+
+    def clone(self):
+        """A storage with the same elements."""
+        return self._like(self._elements().clone())
+
+    def __deepcopy__(self, memo):
+        return memo.setdefault(id(self), self.clone())
+
+    def cpu(self):
+        """The elements on the CPU."""
+        return self._like(self._elements().cpu())
+
+    def npu(self, device=None, non_blocking=False):
+        """The elements on an NPU."""
+        return self._like(self._elements().npu(device, non_blocking))
+
+    def __repr__(self):
+        lines = "\n ".join(map(str, self.tolist()))
+        return f" {lines}\n[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {self.size()}]"
+
+
+TypedStorage.__module__ = "mindtorch.storage"
+
+
+def _casting(name, dtype):
+    def cast(self):
+        return self._like(self._elements().to(dtype))
+    cast.__name__, cast.__doc__ = name, f"The elements in {dtype}."
+    return cast
+
+
+for _name, _dtype in (("bool", mindtorch.bool), ("byte", mindtorch.uint8), ("char", mindtorch.int8),
+                      ("short", mindtorch.int16), ("int", mindtorch.int32), ("long", mindtorch.int64),
+                      ("half", mindtorch.float16), ("bfloat16", mindtorch.bfloat16), ("float", mindtorch.float32),
+                      ("double", mindtorch.float64), ("complex_float", mindtorch.complex64),
+                      ("complex_double", mindtorch.complex128)):
+    setattr(TypedStorage, _name, _casting(_name, _dtype))
+
+
+class _StorageType(type):
+    """The class of torch.FloatStorage and the like: their instances are the storages of one dtype."""
+
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
+
+    def __call__(cls, data=0, *, wrap_storage=None):
+        return TypedStorage(data, dtype=cls.dtype, wrap_storage=wrap_storage)
+
+
+def storage_class(dtype):
+    """torch.FloatStorage and its like, for a dtype."""
+    return _CLASSES[dtype]
+
+
+_CLASSES = {dtype: _StorageType(f"{name}Storage", (), {
+    "__module__": "mindtorch", "__doc__": f"Storages of {dtype}.", "dtype": dtype}) for name, dtype in _DTYPES.items()}
+globals().update({made.__name__: made for made in _CLASSES.values()})
+__all__ += [made.__name__ for made in _CLASSES.values()]
