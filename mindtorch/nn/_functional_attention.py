@@ -82,9 +82,10 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     scale = query.shape[-1] ** -0.5 if scale is None else scale
     scores = _matmul(query * scale, key.transpose(-2, -1))
     allowed = _causal(query, key) if is_causal else attn_mask
-    blind = None
     if allowed is not None:
         scores = _where(allowed, scores, float("-inf")) if "bool" in str(allowed.dtype) else scores + allowed
+    blind = None
+    if attn_mask is not None:
         # Rows without any key would be 0 / 0.
         blind = (scores == float("-inf")).all(-1, keepdim=True)
         scores = _where(blind, 0.0, scores)
