@@ -4,9 +4,11 @@
  * of a tensor change nothing. */
 #ifndef MINDTORCH_SIM_OPAPI_RANDOM_H_
 #define MINDTORCH_SIM_OPAPI_RANDOM_H_
+#include <algorithm>
 #include <cstdint>
 
 #include "opapi/op.h"
+#include "opapi/vector.h"
 
 namespace sim {
 
@@ -14,23 +16,35 @@ struct Philox {
   uint64_t seed;
   uint64_t offset;
 
-  /* The four words of one value of the counter. */
-  void block(uint64_t index, uint32_t words[4]) const {
-    uint32_t a = static_cast<uint32_t>(index), b = static_cast<uint32_t>(index >> 32);
-    uint32_t c = static_cast<uint32_t>(offset), d = static_cast<uint32_t>(offset >> 32);
+  /* The four words of each of `Lanes` values of the counter. */
+  template <int Lanes>
+  SIM_INLINE void blocks(uint64_t first, uint32_t *words) const {
+    uint32_t a[Lanes], b[Lanes], c[Lanes], d[Lanes];
+    for (int i = 0; i < Lanes; ++i) {
+      a[i] = static_cast<uint32_t>(first + static_cast<uint64_t>(i));
+      b[i] = static_cast<uint32_t>((first + static_cast<uint64_t>(i)) >> 32);
+      c[i] = static_cast<uint32_t>(offset);
+      d[i] = static_cast<uint32_t>(offset >> 32);
+    }
     uint32_t key0 = static_cast<uint32_t>(seed), key1 = static_cast<uint32_t>(seed >> 32);
     for (int round = 0; round < 10; ++round, key0 += 0x9E3779B9u, key1 += 0xBB67AE85u) {
-      const uint64_t left = uint64_t{0xD2511F53u} * a, right = uint64_t{0xCD9E8D57u} * c;
-      a = static_cast<uint32_t>(right >> 32) ^ b ^ key0;
-      c = static_cast<uint32_t>(left >> 32) ^ d ^ key1;
-      b = static_cast<uint32_t>(right);
-      d = static_cast<uint32_t>(left);
+      for (int i = 0; i < Lanes; ++i) {
+        const uint64_t left = uint64_t{0xD2511F53u} * a[i], right = uint64_t{0xCD9E8D57u} * c[i];
+        a[i] = static_cast<uint32_t>(right >> 32) ^ b[i] ^ key0;
+        c[i] = static_cast<uint32_t>(left >> 32) ^ d[i] ^ key1;
+        b[i] = static_cast<uint32_t>(right);
+        d[i] = static_cast<uint32_t>(left);
+      }
     }
-    words[0] = a;
-    words[1] = b;
-    words[2] = c;
-    words[3] = d;
+    for (int i = 0; i < Lanes; ++i) {
+      words[4 * i] = a[i];
+      words[4 * i + 1] = b[i];
+      words[4 * i + 2] = c[i];
+      words[4 * i + 3] = d[i];
+    }
   }
+
+  void block(uint64_t index, uint32_t words[4]) const { blocks<1>(index, words); }
 };
 
 /* Fills operands[0] by a loop that reads its two parameters from numbers[0] and numbers[1] (real), and the seed and the
@@ -39,15 +53,26 @@ aclnnStatus prepareRandom(aclOpExecutor &executor, const Loop *loops, double fir
                           uint64_t offset);
 
 template <class F, class C>
-void randomLoop(const LoopArguments &arguments) {
+SIM_CLONES void randomLoop(const LoopArguments &arguments) {
+  constexpr int kBlocks = 32; /* of two elements each */
   const Number *numbers = arguments.numbers;
   const Philox philox{static_cast<uint64_t>(numbers[0].integer), static_cast<uint64_t>(numbers[1].integer)};
   C *out = static_cast<C *>(arguments.out);
-  uint32_t words[4];
-  for (int64_t i = 0; i < arguments.count; ++i) {
-    const uint64_t element = static_cast<uint64_t>(arguments.first + i); /* two words for each */
-    if (i == 0 || element % 2 == 0) philox.block(element / 2, words);
-    out[i] = static_cast<C>(F::apply(words + element % 2 * 2, numbers[0].real, numbers[1].real));
+  uint32_t words[4 * kBlocks];
+  for (int64_t i = 0; i < arguments.count;) {
+    const uint64_t element = static_cast<uint64_t>(arguments.first + i);
+    const int64_t skipped = static_cast<int64_t>(element % 2);
+    const int64_t count = std::min<int64_t>(arguments.count - i, 2 * kBlocks - skipped);
+    if (skipped + count <= 2) { /* single numbers are what most programs draw most often */
+      philox.block(element / 2, words);
+    } else {
+      philox.blocks<kBlocks>(element / 2, words);
+    }
+    const uint32_t *mine = words + 2 * skipped;
+    for (int64_t j = 0; j < count; ++j) {
+      out[i + j] = static_cast<C>(F::apply(mine + 2 * j, numbers[0].real, numbers[1].real));
+    }
+    i += count;
   }
 }
 
