@@ -99,7 +99,7 @@ for _module in (_advanced_indexing, _generated, _core_composites, _composites):
     _attach_methods(_module.METHODS)
 
 _LAZY = ("npu", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special", "masked", "testing",
-         "optim", "serialization", "compiler", "jit")
+         "optim", "serialization", "compiler", "jit", "func")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack",
                "alias_torch": "_alias", "compile": "compiler"}
 _LAZY_NAMES |= dict.fromkeys((

@@ -100,7 +100,8 @@ def norm_except_dim(v, pow=2, dim=0):
         return _vector_norm(v, pow)
     if dim not in (0, v.dim() - 1):
         return norm_except_dim(v.transpose(0, dim), pow, 0).transpose(0, dim)
-    return _vector_norm(v, pow, [d for d in range(v.dim()) if d != dim], True)
+    rest = [d for d in range(v.dim()) if d != dim]
+    return _vector_norm(v, pow, rest, True) if rest else v.abs()       # no dimension at all would mean every one
 
 
 FUNCTIONS = {"norm": norm, "frobenius_norm": frobenius_norm, "nuclear_norm": nuclear_norm,

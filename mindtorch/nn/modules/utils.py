@@ -25,6 +25,19 @@ def _reverse_repeat_tuple(sizes, n):
     return tuple(size for size in reversed(sizes) for _ in range(n))
 
 
+def consume_prefix_in_state_dict_if_present(state_dict, prefix):
+    """Take `prefix` from the beginning of the keys of a state_dict that have it, and of those of its metadata."""
+    for key in list(state_dict):
+        if key.startswith(prefix):
+            state_dict[key[len(prefix):]] = state_dict.pop(key)
+    metadata = getattr(state_dict, "_metadata", None)
+    if metadata is not None:
+        # The metadata's keys are those of modules: that of the prefix alone has no dot behind it.
+        for key in list(metadata):
+            if key and (key == prefix.rstrip(".") or key.startswith(prefix)):
+                metadata[key[len(prefix):]] = metadata.pop(key)
+
+
 def described(module, *names):
     """"a=1, b=2" of the attributes `names`; `inplace` is told only where it is set."""
     values = ((name, getattr(module, name)) for name in names)

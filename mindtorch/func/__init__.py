@@ -1,0 +1,48 @@
+"""torch.func: modules as functions of their parameters and buffers."""
+from mindtorch import stack
+from mindtorch.nn.utils.stateless import _functional_call
+
+__all__ = ["functional_call", "stack_module_state"]
+
+
+def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
+    """Call `module` with the tensors of a dictionary, or of several, in the place of its own.
+
+    Names are those of named_parameters and named_buffers; a tensor given for one name is taken for all that are tied
+    to it, unless `tie_weights` is false. With `strict` all names must be given, and no others.
+    """
+    given = parameter_and_buffer_dicts
+    if isinstance(given, (list, tuple)):
+        if not all(isinstance(each, dict) for each in given):
+            raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
+        names = [name for each in given for name in each]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
+        given = {name: tensor for each in given for name, tensor in each.items()}
+    elif not isinstance(given, dict):
+        raise ValueError("Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
+                         f"{type(given)}")
+    return _functional_call(module, given, args, kwargs, tie_weights=tie_weights, strict=strict)
+
+
+def stack_module_state(models):
+    """(parameters, buffers) of modules of one class: by name, the tensors of all, stacked; parameters are leaves."""
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if len({model.training for model in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if len({type(model) for model in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    parameters = {name: _stacked(name, [dict(model.named_parameters())[name] for model in models])
+                  for name, _ in models[0].named_parameters()}
+    buffers = {name: _stacked(name, [dict(model.named_buffers())[name] for model in models])
+               for name, _ in models[0].named_buffers()}
+    return parameters, buffers
+
+
+def _stacked(name, tensors):
+    wanted = tensors[0].requires_grad
+    if any(tensor.requires_grad is not wanted for tensor in tensors):
+        raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
+    return stack(tensors).detach().requires_grad_(wanted)

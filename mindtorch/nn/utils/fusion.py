@@ -1,0 +1,57 @@
+"""Batch norms that are evaluated, as part of the layer before them."""
+import copy
+
+import mindtorch
+from mindtorch.nn.parameter import Parameter
+
+__all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
+
+
+def _fused(weight, bias, mean, variance, eps, scale, shift, shape):
+    """Weight and bias of the layer and the norm together; `shape` is how the channels lie in the weight."""
+    bias = mindtorch.zeros_like(mean) if bias is None else bias
+    scale = mindtorch.ones_like(mean) if scale is None else scale
+    shift = mindtorch.zeros_like(mean) if shift is None else shift
+    factor = scale * mindtorch.rsqrt(variance + eps)
+    new_weight = (weight * factor.reshape(shape)).to(dtype=weight.dtype)
+    new_bias = ((bias - mean) * factor + shift).to(dtype=bias.dtype)
+    return Parameter(new_weight, weight.requires_grad), Parameter(new_bias, bias.requires_grad)
+
+
+def fuse_conv_bn_weights(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, transpose=False):
+    """Weight and bias of a convolution that computes convolution and norm; None stands for no bias, 1 and 0."""
+    rest = [1] * (conv_w.dim() - 2)
+    return _fused(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [1, -1, *rest] if transpose else [-1, 1, *rest])
+
+
+def fuse_linear_bn_weights(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b):
+    """Weight and bias of a Linear that computes Linear and norm."""
+    return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, [-1, 1])
+
+
+def _check(layer, bn):
+    if layer.training or bn.training:
+        raise AssertionError("Fusion only for eval!")
+    if bn.running_mean is None or bn.running_var is None:
+        raise AssertionError("bn.running_mean and bn.running_var must not be None")
+
+
+def fuse_conv_bn_eval(conv, bn, transpose=False):
+    """A copy of a convolution that computes what the batch norm behind it makes of it; both must be in eval mode."""
+    _check(conv, bn)
+    made = copy.deepcopy(conv)
+    made.weight, made.bias = fuse_conv_bn_weights(made.weight, made.bias, bn.running_mean, bn.running_var, bn.eps,
+                                                  bn.weight, bn.bias, transpose)
+    return made
+
+
+def fuse_linear_bn_eval(linear, bn):
+    """A copy of a Linear that computes what the batch norm behind it makes of it; both must be in eval mode."""
+    _check(linear, bn)
+    if bn.num_features not in (linear.out_features, 1):
+        raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got "
+                             f"linear.out_features={linear.out_features} and bn.num_features={bn.num_features}")
+    made = copy.deepcopy(linear)
+    made.weight, made.bias = fuse_linear_bn_weights(made.weight, made.bias, bn.running_mean, bn.running_var, bn.eps,
+                                                    bn.weight, bn.bias)
+    return made

@@ -1,0 +1,22 @@
+"""Modules without the cost of knowing what their parameters begin with."""
+import inspect
+
+import mindtorch
+from mindtorch.nn.modules.module import Module
+
+__all__ = ["skip_init"]
+
+
+def skip_init(module_cls, *args, **kwargs):
+    """A module whose parameters hold anything; the random numbers are those that would come without it."""
+    if not issubclass(module_cls, Module):
+        raise RuntimeError(f"Expected a Module; got {module_cls}")
+    if "device" not in inspect.signature(module_cls).parameters:
+        raise RuntimeError("Module must support a 'device' arg to skip initialization")
+    device = kwargs.pop("device", "cpu")
+    state = mindtorch.get_rng_state()
+    try:
+        made = module_cls(*args, device="cpu", **kwargs)
+    finally:
+        mindtorch.set_rng_state(state)
+    return made.to_empty(device=device)

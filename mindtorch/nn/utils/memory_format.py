@@ -1,0 +1,21 @@
+"""How the elements of the weights of convolutions lie in memory."""
+from mindtorch.nn.modules.conv import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
+
+__all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]
+
+
+def _convert(module, memory_format, layers):
+    for each in module.modules():
+        if isinstance(each, layers):
+            each.weight.data = each.weight.detach().clone(memory_format=memory_format)
+    return module
+
+
+def convert_conv2d_weight_memory_format(module, memory_format):
+    """Lay out the weights of all Conv2d and ConvTranspose2d in `module` so; gives the module."""
+    return _convert(module, memory_format, (Conv2d, ConvTranspose2d))
+
+
+def convert_conv3d_weight_memory_format(module, memory_format):
+    """Lay out the weights of all Conv3d and ConvTranspose3d in `module` so; gives the module."""
+    return _convert(module, memory_format, (Conv3d, ConvTranspose3d))

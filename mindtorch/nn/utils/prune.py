@@ -1,0 +1,363 @@
+"""Parameters of which some elements are held at zero: `<name>` is `<name>_orig` times the buffer `<name>_mask`."""
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+
+import mindtorch
+
+__all__ = ["BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer",
+           "RandomStructured", "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity",
+           "is_pruned", "l1_unstructured", "ln_structured", "random_structured", "random_unstructured", "remove"]
+
+
+class BasePruningMethod(ABC):
+    """A way to choose the elements that are zero, and the hook that makes them so before each forward.
+
+    A subclass defines `compute_mask(t, default_mask)`, a mask of 0 and 1, and PRUNING_TYPE: "unstructured",
+    "structured" or "global".
+    """
+
+    _tensor_name: str
+
+    def __call__(self, module, inputs):
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    @abstractmethod
+    def compute_mask(self, t, default_mask):
+        """The mask for elements of importance `t`; where `default_mask` is 0 it is 0 too."""
+
+    def apply_mask(self, module):
+        """The parameter with its zeros."""
+        mask = getattr(module, self._tensor_name + "_mask")
+        original = getattr(module, self._tensor_name + "_orig")
+        return mask.to(dtype=original.dtype) * original
+
+    @classmethod
+    def apply(cls, module, name, *args, importance_scores=None, **kwargs):
+        """Prune a parameter; what was pruned before stays so. The importance is the parameter's value by default."""
+        hooks = module._forward_pre_hooks
+        before = next((number for number, hook in hooks.items()
+                       if isinstance(hook, BasePruningMethod) and hook._tensor_name == name), None)
+        method = cls(*args, **kwargs)
+        method._tensor_name = name
+        if before is not None:
+            container = PruningContainer()
+            container._tensor_name = name
+            old = hooks[before]
+            for each in (*(old if isinstance(old, PruningContainer) else (old,)), method):
+                container.add_pruning_method(each)
+            method = container
+        value = getattr(module, name)
+        if importance_scores is not None and importance_scores.shape != value.shape:
+            raise AssertionError(f"importance_scores should have the same shape as parameter {name} of {module}, got "
+                                 f"{importance_scores.shape} vs {value.shape}")
+        default = mindtorch.ones_like(value) if before is None else getattr(module, name + "_mask").detach().clone()
+        mask = method.compute_mask(value if importance_scores is None else importance_scores, default)
+        if before is None:
+            original = module._parameters.pop(name)
+            module.register_parameter(name + "_orig", original)
+        else:
+            del hooks[before]
+        module.register_buffer(name + "_mask", mask)
+        setattr(module, name, method.apply_mask(module))
+        module.register_forward_pre_hook(method)
+        return method
+
+    def prune(self, t, default_mask=None, importance_scores=None):
+        """`t` with its zeros; nothing is registered."""
+        if importance_scores is not None and importance_scores.shape != t.shape:
+            raise AssertionError("importance_scores should have the same shape as tensor t, got "
+                                 f"{importance_scores.shape} vs {t.shape}")
+        scores = t if importance_scores is None else importance_scores
+        default_mask = mindtorch.ones_like(t) if default_mask is None else default_mask
+        return t * self.compute_mask(scores, default_mask)
+
+    def remove(self, module):
+        """Make the parameter one again, with its zeros as values; the hook stays."""
+        name = self._tensor_name
+        value = self.apply_mask(module)
+        if hasattr(module, name):
+            delattr(module, name)
+        original = module._parameters.pop(name + "_orig")
+        original.data = value.data
+        del module._buffers[name + "_mask"]
+        setattr(module, name, original)
+
+
+class PruningContainer(BasePruningMethod):
+    """The methods that were applied to one parameter, one after the other."""
+
+    def __init__(self, *args):
+        self._pruning_methods = ()
+        if len(args) == 1:
+            self._tensor_name = args[0]._tensor_name
+        for method in args:
+            self.add_pruning_method(method)
+
+    def add_pruning_method(self, method):
+        """Add one that is applied to what the others leave."""
+        if method is not None and not isinstance(method, BasePruningMethod):
+            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+        if method is not None and self._tensor_name != method._tensor_name:
+            raise ValueError(f"Can only add pruning methods acting on the parameter named '{self._tensor_name}' to "
+                             f"PruningContainer {self}. Found '{method._tensor_name}'")
+        self._pruning_methods += (method,)
+
+    def __len__(self):
+        return len(self._pruning_methods)
+
+    def __iter__(self):
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, idx):
+        return self._pruning_methods[idx]
+
+    def compute_mask(self, t, default_mask):
+        """The mask of the last method, which sees only what is not pruned: elements, or slices along its `dim`."""
+        method = self._pruning_methods[-1]
+        if method.PRUNING_TYPE == "unstructured":
+            left = default_mask == 1
+        elif method.PRUNING_TYPE == "structured":
+            dim = method.dim % t.dim()
+            kept = default_mask.sum([d for d in range(t.dim()) if d != dim]) != 0
+            left = (slice(None),) * dim + (kept,)
+        elif method.PRUNING_TYPE == "global":
+            left = (slice(None),) * t.dim()
+        else:
+            raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
+        mask = default_mask.clone()
+        mask[left] = method.compute_mask(t[left], default_mask=default_mask[left]).to(dtype=mask.dtype)
+        return mask
+
+
+class Identity(BasePruningMethod):
+    """Prunes nothing."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t, default_mask):
+        return default_mask
+
+    @classmethod
+    def apply(cls, module, name):
+        """Have the parameter's mask in place."""
+        return super().apply(module, name)
+
+
+# --- methods that prune an amount: a fraction of the elements or slices that there are, or a number -----------------
+
+def _check_amount(amount):
+    if not isinstance(amount, numbers.Real):
+        raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+    if amount < 0 or (amount > 1 and not isinstance(amount, numbers.Integral)):
+        raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
+
+
+def _number(amount, count):
+    """How many of `count` shall be pruned."""
+    if not isinstance(amount, numbers.Integral):
+        return round(amount * count)
+    if amount > count:
+        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={count}")
+    return amount
+
+
+class _Unstructured(BasePruningMethod):
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount):
+        _check_amount(amount)
+        self.amount = amount
+
+    def _importance(self, t):
+        """The lowest are pruned."""
+        raise NotImplementedError
+
+    def compute_mask(self, t, default_mask):
+        count = _number(self.amount, t.nelement())
+        mask = default_mask.clone(memory_format=mindtorch.contiguous_format)
+        if count:
+            pruned = mindtorch.topk(self._importance(t).reshape(-1), k=count, largest=False).indices
+            mask.view(-1)[pruned] = 0
+        return mask
+
+
+class RandomUnstructured(_Unstructured):
+    """Prunes elements that are drawn."""
+
+    def _importance(self, t):
+        return -mindtorch.rand_like(t)
+
+    @classmethod
+    def apply(cls, module, name, amount):
+        """Prune `amount` elements."""
+        return super().apply(module, name, amount=amount)
+
+
+class L1Unstructured(_Unstructured):
+    """Prunes the elements of the least magnitude."""
+
+    def _importance(self, t):
+        return t.abs()
+
+    @classmethod
+    def apply(cls, module, name, amount, importance_scores=None):
+        """Prune `amount` elements."""
+        return super().apply(module, name, amount=amount, importance_scores=importance_scores)
+
+
+class _Structured(BasePruningMethod):
+    """Prunes slices along `dim`."""
+
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount, dim=-1):
+        _check_amount(amount)
+        self.amount = amount
+        self.dim = dim
+
+    def _kept(self, t, count):
+        """Indices of all slices but `count`."""
+        raise NotImplementedError
+
+    def compute_mask(self, t, default_mask):
+        if t.dim() <= 1:
+            raise ValueError("Structured pruning can only be applied to multidimensional tensors. Found tensor of "
+                             f"shape {t.shape} with {t.dim()} dims")
+        if self.dim >= t.dim():
+            raise IndexError(f"Invalid index {self.dim} for tensor of size {t.shape}")
+        count = _number(self.amount, t.shape[self.dim])
+        if not count:
+            return default_mask
+        mask = mindtorch.zeros_like(t)
+        mask.index_fill_(self.dim, self._kept(t, count), 1)
+        return mask * default_mask.to(dtype=mask.dtype)
+
+
+class RandomStructured(_Structured):
+    """Prunes slices that are drawn."""
+
+    def _kept(self, t, count):
+        drawn = mindtorch.rand(t.shape[self.dim])
+        return (drawn > drawn.kthvalue(count).values).nonzero().squeeze(1).to(t.device)
+
+    @classmethod
+    def apply(cls, module, name, amount, dim=-1):
+        """Prune `amount` slices along `dim`."""
+        return super().apply(module, name, amount=amount, dim=dim)
+
+
+class LnStructured(_Structured):
+    """Prunes the slices of the least norm of order `n`."""
+
+    def __init__(self, amount, n, dim=-1):
+        super().__init__(amount, dim)
+        self.n = n
+
+    def _kept(self, t, count):
+        rest = [d for d in range(t.dim()) if d != self.dim % t.dim()]
+        norms = mindtorch.norm(t, p=self.n, dim=rest)
+        return mindtorch.topk(norms, k=norms.numel() - count).indices
+
+    @classmethod
+    def apply(cls, module, name, amount, n, dim, importance_scores=None):
+        """Prune `amount` slices along `dim`."""
+        return super().apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
+
+
+class CustomFromMask(BasePruningMethod):
+    """Prunes where a mask is 0."""
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask):
+        self.mask = mask
+
+    def compute_mask(self, t, default_mask):
+        if default_mask.shape != self.mask.shape:
+            raise AssertionError(f"default_mask shape {default_mask.shape} must match self.mask shape "
+                                 f"{self.mask.shape}")
+        return default_mask * self.mask.to(dtype=default_mask.dtype)
+
+    @classmethod
+    def apply(cls, module, name, mask):
+        """Prune by `mask`."""
+        return super().apply(module, name, mask=mask)
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+def identity(module, name):
+    """Give a parameter a mask that prunes nothing; gives the module, as the functions below do."""
+    Identity.apply(module, name)
+    return module
+
+
+def random_unstructured(module, name, amount):
+    """Prune elements of a parameter that are drawn."""
+    RandomUnstructured.apply(module, name, amount)
+    return module
+
+
+def l1_unstructured(module, name, amount, importance_scores=None):
+    """Prune the elements of a parameter that have the least magnitude."""
+    L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
+    return module
+
+
+def random_structured(module, name, amount, dim):
+    """Prune slices of a parameter along `dim` that are drawn."""
+    RandomStructured.apply(module, name, amount, dim)
+    return module
+
+
+def ln_structured(module, name, amount, n, dim, importance_scores=None):
+    """Prune the slices of a parameter along `dim` that have the least norm of order `n`."""
+    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
+    return module
+
+
+def custom_from_mask(module, name, mask):
+    """Prune a parameter where `mask` is 0."""
+    CustomFromMask.apply(module, name, mask)
+    return module
+
+
+def global_unstructured(parameters, pruning_method, importance_scores=None, **kwargs):
+    """Prune several parameters, pairs of a module and a name, as if they were one; kwargs are the method's."""
+    if not isinstance(parameters, Iterable):
+        raise TypeError("global_unstructured(): parameters is not an Iterable")
+    parameters = list(parameters)
+    importance_scores = {} if importance_scores is None else importance_scores
+    if not isinstance(importance_scores, dict):
+        raise TypeError("global_unstructured(): importance_scores must be of type dict")
+    values = [getattr(module, name) for module, name in parameters]
+    scores = mindtorch.cat([importance_scores.get(pair, value).reshape(-1)
+                            for pair, value in zip(parameters, values, strict=True)])
+    masks = mindtorch.cat([getattr(module, name + "_mask", mindtorch.ones_like(value)).reshape(-1)
+                           for (module, name), value in zip(parameters, values, strict=True)])
+    method = pruning_method(**kwargs)
+    method._tensor_name = "temp"
+    if method.PRUNING_TYPE != "unstructured":
+        raise TypeError('Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method '
+                        f"{pruning_method} of type {method.PRUNING_TYPE}")
+    mask = PruningContainer(method).compute_mask(scores, masks)
+    parts = mask.split([value.numel() for value in values])
+    for (module, name), value, part in zip(parameters, values, parts, strict=True):
+        custom_from_mask(module, name, part.view_as(value))
+
+
+def remove(module, name):
+    """Make a pruned parameter one again, with its zeros as values."""
+    for number, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
+            hook.remove(module)
+            del module._forward_pre_hooks[number]
+            return module
+    raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
+
+
+def is_pruned(module):
+    """Whether a parameter of the module or of one below is pruned."""
+    return any(isinstance(hook, BasePruningMethod)
+               for each in module.modules() for hook in each._forward_pre_hooks.values())

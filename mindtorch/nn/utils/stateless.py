@@ -1,0 +1,101 @@
+"""Calls of a module with other parameters and buffers than its own."""
+import warnings
+from contextlib import contextmanager
+
+from mindtorch._core.tensor import TensorBase
+from mindtorch.nn.modules.module import Module
+
+__all__ = ["functional_call"]
+
+
+def _tied(module):
+    """name -> all names of the same parameter or buffer."""
+    groups = {}
+    for members in (module.named_parameters(remove_duplicate=False), module.named_buffers(remove_duplicate=False)):
+        for name, tensor in members:
+            groups.setdefault(id(tensor), set()).add(name)
+    return {name: group for group in groups.values() for name in group}
+
+
+def _with_ties(module, tensors):
+    """What is given for one name of a tensor is given for all."""
+    found = dict(tensors)
+    for name, group in _tied(module).items():
+        given = sorted(group & tensors.keys())
+        if len({id(tensors[each]) for each in given}) > 1:
+            raise ValueError(f"functional_call got multiple values for keys {given}, which are tied. Consider using "
+                             "tie_weights=False")
+        if given:
+            found[name] = tensors[given[0]]
+    return found
+
+
+def _check_names(module, tensors):
+    """With strict=True every name must be given, and none else."""
+    known = _tied(module).keys()
+    problems = []
+    for words, names in (("Unexpected", sorted(tensors.keys() - known)), ("Missing", sorted(known - tensors.keys()))):
+        if names:
+            problems.append(f"{words} key(s): " + ", ".join(f"'{name}'" for name in names) + ".")
+    if problems:
+        raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(problems))
+
+
+class _Place:
+    """Where a module keeps a tensor."""
+
+    def __init__(self, module, path):
+        *above, self.name = path.split(".")
+        for each in above:
+            child = getattr(module, each, None)
+            if child is not None and not isinstance(child, Module):
+                raise TypeError(f"submodule `{each}`: {child} is not an instance of torch.nn.Module")
+            module = module.get_submodule(each)
+        if not self.name:
+            raise KeyError('tensor name can\'t be empty string ""')
+        self.dict = next((tensors for tensors in (module._parameters, module._buffers) if self.name in tensors),
+                         module.__dict__)
+
+    def swap(self, value):
+        """Put a tensor there, or nothing for None; gives what was there."""
+        old = self.dict.pop(self.name, None)
+        if value is not None:
+            self.dict[self.name] = value
+        return old
+
+
+@contextmanager
+def _reparametrized(module, tensors, tie_weights, strict):
+    """Within this context the module has these tensors; `tensors` gets what the module has made of them."""
+    given = _with_ties(module, tensors) if tie_weights else dict(tensors)
+    if strict:
+        _check_names(module, given)
+    for value in given.values():
+        if not isinstance(value, TensorBase):
+            raise TypeError(f"{value} is not an instance of torch.Tensor")
+    places = {name: _Place(module, name) for name in given}
+    orders = [(place.dict, list(place.dict)) for place in places.values()]
+    own = {name: place.swap(given[name]) for name, place in places.items()}
+    try:
+        yield
+    finally:
+        for name, place in places.items():
+            found = place.swap(own[name])
+            if name in tensors:
+                tensors[name] = found
+        for tensors_of, names in orders:
+            tensors_of.update({name: tensors_of.pop(name) for name in names if name in tensors_of})
+
+
+def _functional_call(module, tensors, args=None, kwargs=None, *, tie_weights=True, strict=False):
+    args = () if args is None else args if isinstance(args, tuple) else (args,)
+    with _reparametrized(module, tensors, tie_weights, strict):
+        return module(*args, **(kwargs or {}))
+
+
+def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
+    """torch.func.functional_call under its old name."""
+    warnings.warn("`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a "
+                  "future version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in "
+                  "replacement.", FutureWarning, stacklevel=2)
+    return _functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
