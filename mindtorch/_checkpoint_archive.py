@@ -6,6 +6,7 @@ import zipfile
 
 import numpy
 
+BEGINNING = b"PK\x03\x04"
 ALIGNMENT = 64
 CHUNK = 1 << 20
 LOCAL_HEADER = 30               # bytes of a record's header before its name and extra field
@@ -73,11 +74,15 @@ class Reader:
             raise RuntimeError(FAILED.format(f"record {record}: {error}")) from error
         return data
 
+    def size_of(self, record):
+        """How many bytes a record has."""
+        return self._info(record).file_size
+
     def map(self, record):
         """The bytes of a record within the mapped file."""
         info = self._info(record)
         header = self.mapped[info.header_offset:info.header_offset + LOCAL_HEADER].tobytes()
-        if len(header) != LOCAL_HEADER or header[:4] != b"PK\x03\x04":
+        if len(header) != LOCAL_HEADER or header[:4] != BEGINNING:
             raise RuntimeError(FAILED.format(f"record {record} has no header"))
         name_length, extra_length = struct.unpack("<HH", header[26:30])
         start = info.header_offset + LOCAL_HEADER + name_length + extra_length
@@ -95,6 +100,8 @@ class Reader:
             raise RuntimeError(FAILED.format(f"record {record} is compressed or encrypted"))
         if not info.file_size == info.compress_size <= self.size:
             raise RuntimeError(FAILED.format(f"record {record} claims {info.file_size} bytes in a file of {self.size}"))
+        if getattr(info, "CRC", None) == 0:
+            del info.CRC                # nobody computed it: torch.serialization.set_crc32_options(False), skip_data
         return info
 
     @staticmethod

@@ -17,6 +17,15 @@ BLOCKED_MODULES = {"os", "posix", "nt", "sys", "subprocess", "importlib", "runpy
 MALFORMED = (ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RecursionError, TypeError, ValueError,
              struct.error)
 
+# What files of torch hold beside dense tensors.
+_OTHER_KINDS = {
+    "torch._utils._rebuild_sparse_tensor": "sparse tensors", "torch._utils._rebuild_qtensor": "quantized tensors",
+    "torch._utils._rebuild_nested_tensor": "nested tensors",
+    "torch._utils._rebuild_meta_tensor_no_storage": "tensors without data"}
+_OTHER_DTYPES = {f"torch.{name}" for name in (
+    "uint16", "uint32", "uint64", "complex32", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
+    "float8_e8m0fnu", "float4_e2m1fn_x2")}
+
 user_globals = []
 
 
@@ -66,6 +75,13 @@ def listed_globals():
         else:
             names[full_name(entry.__module__, entry.__qualname__)] = entry
     return names
+
+
+def refuse_kind(full):
+    """NotImplementedError for a global that stands for a kind of tensor which mindtorch does not have."""
+    kind = f"tensors of {full}" if full in _OTHER_DTYPES else _OTHER_KINDS.get(full)
+    if kind is not None:
+        raise NotImplementedError(f"The file holds {kind}, which mindtorch does not have ({full}).")
 
 
 def plain_name(module, name):
@@ -147,6 +163,7 @@ class Unpickler:
             raise UnpicklingError(f"Trying to load unsupported GLOBAL {full} whose module {module} is blocked.")
         if full in self.allowed:
             return self.allowed[full]
+        refuse_kind(full)
         raise UnpicklingError(
             f"Unsupported global: GLOBAL {full} was not an allowed global by default. Please use "
             f"`torch.serialization.add_safe_globals([{full}])` or the `torch.serialization.safe_globals([{full}])` "

@@ -1,4 +1,4 @@
-"""torch.save and torch.load: torch's zip files, written and read.
+"""torch.save and torch.load: torch's zip files, written and read, and those from before release 1.6.
 
 1. A file is a zip archive of stored (never compressed) records: `data.pkl`, and the bytes of each storage as
    `data/<key>`. Record contents begin at multiples of 64 bytes, so that a mapped file can be used as it is.
@@ -7,19 +7,25 @@
    only listed globals are called.
 """
 import io
+import mmap as mmap_module
 import os
 import pickle
 import pickletools
 import sys
+import threading
 import types
 from collections import OrderedDict
+from enum import Enum
 from importlib import import_module
 
 import numpy
 
 import mindtorch
 from mindtorch import _checkpoint_archive as archive
+from mindtorch import _checkpoint_legacy as legacy
+from mindtorch import _checkpoint_places as places
 from mindtorch import _weights_only_unpickler as restricted
+from mindtorch._checkpoint_places import default_restore_location, location_tag, register_package
 from mindtorch._utils import (
     STORAGE_TYPES,
     StorageType,
@@ -31,14 +37,92 @@ from mindtorch._utils import (
 )
 from mindtorch.nn.parameter import Parameter
 
-__all__ = ["add_safe_globals", "clear_safe_globals", "default_restore_location", "get_safe_globals",
-           "get_unsafe_globals_in_checkpoint", "load", "location_tag", "safe_globals", "save"]
+__all__ = [
+    "LoadEndianness", "SourceChangeWarning", "add_safe_globals", "clear_safe_globals", "default_restore_location",
+    "get_default_load_endianness", "get_default_mmap_options", "get_safe_globals", "get_unsafe_globals_in_checkpoint",
+    "load", "location_tag", "register_package", "safe_globals", "save", "set_default_load_endianness",
+    "set_default_mmap_options", "skip_data",
+]
 
 DEFAULT_PROTOCOL = 2
 HELP = "Check the documentation of torch.load to learn more about types accepted by default with weights_only."
 UNSAFE = ("Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in "
           "arbitrary code execution. Do it only if you got the file from a trusted source.")
 _STORAGE_TYPE_OF = {kind.dtype: kind for kind in STORAGE_TYPES.values()}
+
+
+# --- options ----------------------------------------------------------------------------------------------------------
+
+class _Mode(threading.local):
+    """How this thread saves and loads beyond what its calls say."""
+
+    skips_data = False
+    mmap_flags = mmap_module.MAP_PRIVATE
+    endianness = None
+
+
+_mode = _Mode()
+
+
+class SourceChangeWarning(Warning):
+    """torch's warning of classes that are not what they were when a file was written, for filters that name it."""
+
+
+class LoadEndianness(Enum):
+    """The byte order of files that do not tell theirs."""
+
+    NATIVE = 1
+    LITTLE = 2
+    BIG = 3
+
+
+def get_default_load_endianness():
+    """The byte order that torch.load takes for that of files without a mark; None: little-endian."""
+    return _mode.endianness
+
+
+def set_default_load_endianness(endianness):
+    """Sets that byte order, a LoadEndianness or None."""
+    if endianness is not None and not isinstance(endianness, LoadEndianness):
+        raise TypeError("Invalid argument type in function set_default_load_endianness")
+    _mode.endianness = endianness
+
+
+def get_default_mmap_options():
+    """What mmap=True maps with: mmap.MAP_PRIVATE, or MAP_SHARED, with which changes of tensors go to the file.
+
+    The checksums of a file that was changed so hold no longer: torch.load refuses it but with mmap=True.
+    """
+    return _mode.mmap_flags
+
+
+class set_default_mmap_options:
+    """Sets what mmap=True maps with; as a context manager, for its block."""
+
+    def __init__(self, flags):
+        if flags not in (mmap_module.MAP_PRIVATE, mmap_module.MAP_SHARED):
+            raise ValueError("Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or "
+                             f"mmap.MAP_SHARED, but got {flags}")
+        self.before, _mode.mmap_flags = _mode.mmap_flags, flags
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *_):
+        _mode.mmap_flags = self.before
+
+
+class skip_data:
+    """Context manager: torch.save leaves the bytes of storages zero, torch.load leaves tensors uninitialised."""
+
+    def __init__(self, materialize_fake_tensors=False):
+        self.materialize_fake_tensors = materialize_fake_tensors        # there are none of these here
+
+    def __enter__(self):
+        self.before, _mode.skips_data = _mode.skips_data, True
+
+    def __exit__(self, *_):
+        _mode.skips_data = self.before
 
 
 # --- what weights_only may name ---------------------------------------------------------------------------------------
@@ -75,6 +159,8 @@ class safe_globals:
 def get_unsafe_globals_in_checkpoint(f):
     """Full names of the globals in a file that weights_only=True would refuse."""
     with _opened(f, "rb") as file:
+        if file.read(4) != archive.BEGINNING:
+            raise ValueError("Expected input to be a checkpoint returned by torch.save")
         data = archive.Reader(file).read("data.pkl").tobytes()
     found, strings = [], []
     try:
@@ -106,9 +192,10 @@ class _TorchNames:
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
         self.storages = {}          # identity -> (the storage's reference, its bytes, dtype of its tensors)
+        self.end_of_id = ()         # what the format adds to a reference
 
     def persistent_id(self, obj):
-        return obj.id if type(obj) is _StorageReference else None
+        return obj.id + self.end_of_id if type(obj) is _StorageReference else None
 
     def reducer_override(self, obj):
         if isinstance(obj, mindtorch.Tensor):
@@ -159,11 +246,6 @@ def _is_parameter(tensor):
     return type(tensor) is not mindtorch.Tensor and isinstance(tensor, Parameter)
 
 
-def location_tag(storage):
-    """How a file names the device of a storage or tensor: "cpu" or "npu:0"."""
-    return str(storage.device)
-
-
 def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_new_zipfile_serialization=True,
          _disable_byteorder_record=False):
     """Writes `obj` with its tensors to a path or file object, so that torch.load of either package reads it.
@@ -171,14 +253,20 @@ def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_ne
     Tensors that share a storage still share it when they are loaded. RuntimeError for tensors that see one storage as
     different dtypes.
     """
-    if not _use_new_zipfile_serialization:
-        raise ValueError("torch.save writes the zip format only: the older one is not written by mindtorch")
+    if _mode.skips_data and not _use_new_zipfile_serialization:
+        raise RuntimeError("Cannot use skip_data=True with _use_new_zipfile_serialization=False")
     buffer = io.BytesIO()
     # The C Pickler looks globals up in their modules: it cannot write the names of a package that is not there.
     base = getattr(pickle_module, "_Pickler", pickle_module.Pickler)
     pickler = type("TorchPickler", (_TorchNames, base), {})(buffer, protocol=pickle_protocol)
+    pickler.end_of_id = () if _use_new_zipfile_serialization else (None,)
     pickler.dump(obj)
+    contents = [(reference.id[2], dtype, content) for reference, content, dtype in pickler.storages.values()]
     with _opened(f, "wb") as file:
+        if not _use_new_zipfile_serialization:
+            legacy.write(file, buffer.getbuffer(), [(key, dtype, content.cpu().numpy()) for key, dtype, content
+                                                    in contents], pickle_protocol)
+            return
         name = os.path.splitext(os.path.basename(os.fspath(f)))[0] if _is_path(f) else ""
         writer = archive.Writer(file, name or "archive")
         writer.write("data.pkl", buffer.getbuffer())
@@ -186,8 +274,9 @@ def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_ne
         writer.write(".storage_alignment", str(archive.ALIGNMENT).encode())
         if not _disable_byteorder_record:
             writer.write("byteorder", sys.byteorder.encode())
-        for reference, content, _ in pickler.storages.values():
-            writer.write(f"data/{reference.id[2]}", content.cpu().numpy())
+        for key, _, content in contents:
+            writer.write(f"data/{key}", numpy.zeros(content.numel(), numpy.uint8) if _mode.skips_data
+                         else content.cpu().numpy())
         writer.close()
 
 
@@ -228,52 +317,18 @@ def _opened(f, mode):
 
 # --- loading ----------------------------------------------------------------------------------------------------------
 
-def default_restore_location(storage, location):
-    """The tensor of a storage's bytes on the device that `location` names."""
-    kind, _, index = location.partition(":")
-    if kind == "cpu":
-        return storage
-    if kind == "npu" and (index.isdecimal() or not index):
-        count = mindtorch.npu.device_count()
-        if int(index or 0) >= count:
-            raise RuntimeError(f"Attempting to deserialize object on NPU device {index or 0} but "
-                               f"torch.npu.device_count() is {count}. Please use torch.load with map_location to map "
-                               "your storages to an existing device.")
-        return storage.to(location)
-    raise RuntimeError(f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with "
-                       f"{location}). Please use torch.load with map_location, such as torch.device('cpu'), to map "
-                       "your storages to a device of this machine.")
-
-
-def _restorer(map_location):
-    """The function (bytes on the CPU, location in the file) -> bytes where the caller wants them."""
-    if map_location is None:
-        return default_restore_location
-    if isinstance(map_location, dict):
-        return lambda storage, location: default_restore_location(storage, map_location.get(location, location))
-    if isinstance(map_location, (str, mindtorch.device)):
-        return lambda storage, location: default_restore_location(storage, str(map_location))
-    if not callable(map_location):
-        raise TypeError(f"map_location is a device, a string, a dict or a function, not {type(map_location)}")
-
-    def restore(storage, location):
-        moved = map_location(storage, location)
-        return default_restore_location(storage, location) if moved is None else moved
-    return restore
-
-
 class _Storages:
     """The storages of one file: `load` answers the persistent ids of its pickle."""
 
     def __init__(self, reader, map_location):
         self.reader = reader
-        self.restore = _restorer(map_location)
+        self.restore = places.restorer(map_location)
         self.loaded = {}            # key -> tensor of bytes
         self.swapped = self._is_other_byteorder()
 
     def _is_other_byteorder(self):
         if "byteorder" not in self.reader:
-            return False
+            return _mode.endianness not in (None, LoadEndianness.NATIVE, LoadEndianness[sys.byteorder.upper()])
         order = self.reader.read("byteorder").tobytes()
         if order not in (b"little", b"big"):
             raise ValueError(f"Unknown endianness type: {order!r}")
@@ -297,6 +352,8 @@ class _Storages:
 
     def _read(self, key, kind, location):
         record = f"data/{key}"
+        if _mode.skips_data:
+            return self.restore(mindtorch.empty(self.reader.size_of(record), dtype=mindtorch.uint8), location)
         data = self.reader.read(record) if self.reader.mapped is None else self.reader.map(record)
         unit = kind.dtype.itemsize // 2 if kind.dtype.is_complex else kind.dtype.itemsize
         if self.swapped and unit > 1:
@@ -320,6 +377,7 @@ class _TrustingUnpickler(pickle.Unpickler):
             return known
         if module.partition(".")[0] != "torch":
             return super().find_class(module, name)
+        restricted.refuse_kind(f"{module}.{name}")
         found = import_module("mindtorch" + module[len("torch"):])
         for part in name.split("."):
             found = getattr(found, part)
@@ -338,33 +396,40 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
     if mmap and not _is_path(f):
         raise ValueError("f must be a file path in order to use the mmap argument")
+    unpickle = _load_weights if weights_only else _trusting(pickle_module, pickle_load_args)
     with _opened(f, "rb") as file:
-        _require_zip(file)
-        reader = archive.Reader(file, numpy.memmap(f, numpy.uint8, "c") if mmap else None)
-        storages = _Storages(reader, map_location)
-        data = reader.read("data.pkl").tobytes()
-        if weights_only:
-            return _load_weights(data, storages)
-        unpickler_class = _TrustingUnpickler
-        if pickle_module is not None:
-            unpickler_class = type("TorchUnpickler", (_TrustingUnpickler, pickle_module.Unpickler), {})
-        return unpickler_class(io.BytesIO(data), storages.load, **pickle_load_args).load()
+        if not _is_zip(file):
+            if mmap:
+                path = f"{f}, " if isinstance(f, str) else ""
+                raise RuntimeError(f"mmap can only be used with files saved with `torch.save({path}"
+                                   "_use_new_zipfile_serialization=True), please torch.save your checkpoint with this "
+                                   "option in order to use mmap.")
+            return legacy.read(file, places.restorer(map_location), unpickle)
+        mode = "r+" if _mode.mmap_flags == mmap_module.MAP_SHARED else "c"
+        reader = archive.Reader(file, numpy.memmap(f, numpy.uint8, mode) if mmap else None)
+        return unpickle(reader.read("data.pkl").tobytes(), _Storages(reader, map_location).load)
 
 
-def _require_zip(file):
+def _is_zip(file):
     start = file.tell()
     head = file.read(4)
     file.seek(start)
     if not head:
         raise EOFError("Ran out of input")
-    if head != b"PK\x03\x04":
-        raise RuntimeError("The file is no zip archive of torch.save. mindtorch does not read the formats that torch "
-                           "wrote before release 1.6; torch converts such a file: torch.save(torch.load(path), path).")
+    return head == archive.BEGINNING
 
 
-def _load_weights(data, storages):
+def _trusting(pickle_module, options):
+    """The function (pickle, persistent_load) -> object for files that the caller trusts."""
+    kind = _TrustingUnpickler
+    if pickle_module is not None:
+        kind = type("TorchUnpickler", (_TrustingUnpickler, pickle_module.Unpickler), {})
+    return lambda data, persistent_load: kind(io.BytesIO(data), persistent_load, **options).load()
+
+
+def _load_weights(data, persistent_load):
     try:
-        return restricted.Unpickler(data, storages.load).load()
+        return restricted.Unpickler(data, persistent_load).load()
     except pickle.UnpicklingError as error:
         raise pickle.UnpicklingError(f"Weights only load failed. {UNSAFE}\n\nWeightsUnpickler error: {error}\n\n"
                                      f"{HELP}") from error

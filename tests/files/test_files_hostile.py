@@ -160,9 +160,9 @@ def with_sizes(size):
 # what it is -> (the file's bytes, exception, part of its message)
 FILES = {
     "nothing": (b"", EOFError, "Ran out of input"),
-    "text": (b"hello world", RuntimeError, "no zip archive"),
-    "plain pickle": (pickle.dumps({"a": 1}), RuntimeError, "no zip archive"),
-    "plain pickle that calls": (pickle.dumps(Evil()), RuntimeError, "no zip archive"),
+    "text": (b"hello world", pickle.UnpicklingError, "neither a zip archive"),
+    "plain pickle": (pickle.dumps({"a": 1}), RuntimeError, "Invalid magic number"),
+    "plain pickle that calls": (pickle.dumps(Evil()), pickle.UnpicklingError, "Unsupported global"),
     "half": (GOOD[:len(GOOD) // 2], RuntimeError, "failed reading zip archive"),
     "without its end": (GOOD[:-30], RuntimeError, "failed reading zip archive"),
     "only the first bytes": (b"PK\x03\x04", RuntimeError, "failed reading zip archive"),

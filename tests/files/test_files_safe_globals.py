@@ -127,13 +127,3 @@ def test_what_cannot_be_pickled_leaves_the_file_alone(tmp_path):
     with pytest.raises((pickle.PicklingError, AttributeError)):
         mindtorch.save(lambda: 1, path)
     assert mindtorch.load(path) == 1
-
-
-def test_older_formats_are_refused_clearly():
-    file = io.BytesIO()
-    torch.save(torch.ones(2), file, _use_new_zipfile_serialization=False)
-    file.seek(0)
-    with pytest.raises(RuntimeError, match=r"before release 1\.6"):
-        mindtorch.load(file)
-    with pytest.raises(ValueError, match="zip format only"):
-        mindtorch.save(1, io.BytesIO(), _use_new_zipfile_serialization=False)

@@ -1,0 +1,71 @@
+"""Which device a storage in a file belongs to: a tag such as "npu:0", and functions that know some of the tags."""
+import mindtorch
+
+_packages = []          # (priority, tagger, deserializer), the lowest priority first
+
+
+def register_package(priority, tagger, deserializer):
+    """Has torch.save ask `tagger(storage)` for a tag, and torch.load `deserializer(storage, tag)` for the storage.
+
+    Functions of lower priority are asked first (the CPU's has 10, the NPU's 20); None hands on to the next one. A
+    storage is given and taken as a tensor of bytes.
+    """
+    _packages.append((priority, tagger, deserializer))
+    _packages.sort(key=lambda package: package[0])
+
+
+def location_tag(storage):
+    """How a file names the device of a storage or tensor."""
+    for _, tagger, _ in _packages:
+        tag = tagger(storage)
+        if tag:
+            return tag
+    raise RuntimeError(f"don't know how to determine data location of {mindtorch.typename(storage)}")
+
+
+def default_restore_location(storage, location):
+    """The bytes of a storage, a tensor on the CPU, where `location` says. RuntimeError for a place nobody knows."""
+    for _, _, deserializer in _packages:
+        restored = deserializer(storage, location)
+        if restored is not None:
+            return restored
+    raise RuntimeError(f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with "
+                       f"{location}). Please use torch.load with map_location, such as torch.device('cpu'), to map "
+                       "your storages to a device of this machine.")
+
+
+def restorer(map_location):
+    """The function (bytes on the CPU, location in the file) -> bytes where the caller wants them."""
+    if map_location is None:
+        return default_restore_location
+    if isinstance(map_location, dict):
+        return lambda storage, location: default_restore_location(storage, map_location.get(location, location))
+    if isinstance(map_location, (str, mindtorch.device)):
+        return lambda storage, location: default_restore_location(storage, str(map_location))
+    if not callable(map_location):
+        raise TypeError(f"map_location is a device, a string, a dict or a function, not {type(map_location)}")
+
+    def restore(storage, location):
+        moved = map_location(storage, location)
+        return default_restore_location(storage, location) if moved is None else moved
+    return restore
+
+
+def _to_npu(storage, location):
+    kind, _, index = location.partition(":")
+    if kind != "npu" or not (index.isdecimal() or not index):
+        return None
+    count = mindtorch.npu.device_count()
+    if int(index or 0) >= count:
+        raise RuntimeError(f"Attempting to deserialize object on NPU device {index or 0} but "
+                           f"torch.npu.device_count() is {count}. Please use torch.load with map_location to map "
+                           "your storages to an existing device.")
+    return storage.to(location)
+
+
+def _tag_of(kind):
+    return lambda storage: str(storage.device) if storage.device.type == kind else None
+
+
+register_package(10, _tag_of("cpu"), lambda storage, location: storage if location.partition(":")[0] == "cpu" else None)
+register_package(20, _tag_of("npu"), _to_npu)
