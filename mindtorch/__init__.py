@@ -13,6 +13,17 @@ from mindtorch._core import moves as _moves
 from mindtorch._core import random_factories as _random_factories
 from mindtorch._core import view_functions as _view_functions
 from mindtorch._core._gen import namespace as _generated
+from mindtorch._core.autocast import (
+    autocast_decrement_nesting,
+    autocast_increment_nesting,
+    clear_autocast_cache,
+    get_autocast_dtype,
+    is_autocast_cache_enabled,
+    is_autocast_enabled,
+    set_autocast_cache_enabled,
+    set_autocast_dtype,
+    set_autocast_enabled,
+)
 from mindtorch._core.device import device, get_default_device, set_default_device
 from mindtorch._core.dtype import _can_cast as can_cast
 from mindtorch._core.dtype import _promote_types as promote_types
@@ -98,10 +109,10 @@ for _module in (_attributes, _view_functions, _advanced_indexing, _moves, _rando
 for _module in (_advanced_indexing, _generated, _core_composites, _composites):
     _attach_methods(_module.METHODS)
 
-_LAZY = ("npu", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special", "masked", "testing",
-         "optim", "serialization", "compiler", "jit", "func")
+_LAZY = ("npu", "amp", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special", "masked",
+         "testing", "optim", "serialization", "compiler", "jit", "func")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack",
-               "alias_torch": "_alias", "compile": "compiler"}
+               "alias_torch": "_alias", "compile": "compiler", "autocast": "amp"}
 _LAZY_NAMES |= dict.fromkeys((
     "alpha_dropout", "alpha_dropout_", "batch_norm", "binary_cross_entropy_with_logits", "conv_tbc",
     "cosine_embedding_loss", "cosine_similarity", "dropout", "dropout_", "embedding_renorm_", "feature_alpha_dropout",

@@ -1,6 +1,7 @@
 """Ops written with other ops, in Cython because training steps call them; the others: _ops/composite*.py."""
 from libc.stdint cimport int64_t
 
+from mindtorch._core cimport autocast
 from mindtorch._core._gen.arithmetic cimport op_complex_kernel
 from mindtorch._core._gen.matmul cimport op_addmm, op_matmul
 from mindtorch._core._gen.pointwise cimport op_add__Tensor, op_neg
@@ -53,6 +54,8 @@ def linear(input, weight, bias=None):
     cdef TensorBase w = require_tensor(weight, b"linear", b"weight", 2)
     cdef TensorBase b = optional_tensor(bias, b"linear", b"bias", 3)
     cdef TensorBase product
+    if autocast.threads:
+        x, w, b = autocast.cast_listed("linear", (x, w, b))
     if x.ndim == 0 or w.ndim == 0:
         raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {w.ndim}D")
     w = transpose_matrix(w)

@@ -20,6 +20,8 @@ from mindtorch._core.views cimport (
     split_by_sizes, split_evenly, squeeze_dims, transpose_dims, transpose_matrix, unbind_dim, unflatten_dim,
     unsqueeze_dim, view_dtype, view_shape, whole_of)
 
+from mindtorch._core.autocast import casting
+
 
 cdef TensorBase shape_like(TensorBase self, TensorBase other, TensorBase (*f)(TensorBase, Shape *)):
     cdef Shape shape
@@ -410,6 +412,7 @@ def view_as_real(input):
     return parts_of(require_tensor(input, b"view_as_real", b"input", 1))
 
 
+@casting("view_as_complex")
 def view_as_complex(input):
     """A real tensor whose last dimension has two elements as a complex one."""
     return whole_of(require_tensor(input, b"view_as_complex", b"input", 1))

@@ -1,5 +1,6 @@
 """Convolutions of the torch namespace: arguments put in order for the one operator that serves them all."""
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.autocast import casting
 from mindtorch._ops.composite import _require_tensors
 
 _convolution, _pad = _OPS["convolution"], _OPS["constant_pad_nd"]
@@ -73,31 +74,37 @@ def _transposed(function, dims, input, weight, bias, stride, padding, output_pad
     return result if batch.dim() == input.dim() else result.squeeze(0)
 
 
+@casting("conv1d")
 def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """Windows of (N, C, L) or (C, L) weighed by (out, C / groups, k). padding may be "same" or "valid"."""
     return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
+@casting("conv2d")
 def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """As conv1d over images, (N, C, H, W) or (C, H, W)."""
     return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
+@casting("conv3d")
 def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
     """As conv1d over volumes, (N, C, D, H, W) or (C, D, H, W)."""
     return _convolve("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
+@casting("conv_transpose1d")
 def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The adjoint of conv1d: every input element adds its weights, (C, out / groups, k), around its place."""
     return _transposed("conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
+@casting("conv_transpose2d.input")
 def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The adjoint of conv2d."""
     return _transposed("conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
+@casting("conv_transpose3d.input")
 def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The adjoint of conv3d."""
     return _transposed("conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation)

@@ -1,6 +1,7 @@
 """The connectionist temporal classification loss, with torch's arguments and errors."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.autocast import casting
 from mindtorch._core.tensor import TensorBase
 from mindtorch._factories import tensor as _tensor
 from mindtorch._ops.composite import _require_tensors
@@ -10,6 +11,7 @@ _MANY = 64            # samples of a call: as many lengths as an argument holds
 _WHERE = "(while checking arguments for ctc_loss_allocate_outputs)"
 
 
+@casting("ctc_loss")
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=0, zero_infinity=False):
     """-log of the probability that (T, N, C) or (T, C) give `targets`, over all ways to put blanks between labels.
 

@@ -1,12 +1,14 @@
 """Products and distances of rows that networks compare things by."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.autocast import casting
 from mindtorch._core.factories import arange as _arange
 from mindtorch._ops.composite import _require_tensors
 
 _vector_norm, _matmul, _where = _ATEN["linalg_vector_norm"], _OPS["matmul"], _OPS["where"]
 
 
+@casting("bilinear")
 def bilinear(input1, input2, weight, bias=None):
     """input1 @ weight[k] @ input2 + bias[k] for each k: (..., n), (..., m) and (o, n, m) give (..., o)."""
     _require_tensors("bilinear", input1=input1, input2=input2, weight=weight)
@@ -29,6 +31,7 @@ def bilinear(input1, input2, weight, bias=None):
     return result if bias is None else result + bias
 
 
+@casting("pdist")
 def pdist(input, p=2.0):
     """The p-norm distances between the rows of a matrix, each pair once: 0-1, 0-2, ..., 1-2, ..."""
     _require_tensors("pdist", input=input)

@@ -2,6 +2,7 @@
 import itertools
 
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.autocast import casting
 from mindtorch._core.factories import arange as _arange
 from mindtorch._core.factories import ones as _ones
 from mindtorch._ops.composite import _require_tensors
@@ -85,6 +86,7 @@ def _bicubic(image, at, bound):
     return total
 
 
+@casting("grid_sampler")
 def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     """The image (N, C, H, W) or (N, C, D, H, W) at the positions (x, y[, z]) from -1 to 1 of grid (N, ..., 2 or 3)."""
     _check_grid(input, grid, interpolation_mode)
@@ -119,11 +121,13 @@ def _check_grid(input, grid, mode):
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
 
 
+@casting("grid_sampler_2d")
 def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners):
     """grid_sampler of images."""
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
+@casting("grid_sampler_3d")
 def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners):
     """grid_sampler of volumes."""
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)

@@ -1,6 +1,7 @@
 """Reaching and rearranging elements, written with index, views, cat and other operators. Device-neutral."""
 from mindtorch._core import advanced_indexing as _indexing
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.autocast import casting
 from mindtorch._core.tensor import TensorBase
 from mindtorch._ops.composite import scalar_type as _name
 from mindtorch._ops.composite import to_out as _to_out
@@ -23,6 +24,7 @@ def _along(dim, index):
     return (_WHOLE,) * dim + (index,)
 
 
+@casting("index_copy")
 def index_copy(input, dim, index, source, *, out=None):
     """The slices at `index` of `dim` replaced by those of `source`."""
     return _to_out(_index_copy(input.clone(), dim, index, source), out)

@@ -5,6 +5,7 @@ from math import inf
 from mindtorch import return_types
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.autocast import casting, without_autocast
 from mindtorch._core.composites import conj as _conj
 from mindtorch._core.dtype import float64, int64
 from mindtorch._core.factories import FUNCTIONS as _FACTORIES
@@ -93,12 +94,14 @@ def solve_ex(A, B, *, left=True, check_errors=False):
 
 
 @with_out
+@casting("linalg_solve")
 def solve(A, B, *, left=True):
     """X of A X = B, or of X A = B where not `left`. LinAlgError where a matrix is singular."""
     return solve_ex(A, B, left=left, check_errors=True)[0]
 
 
 @with_out
+@without_autocast
 def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
     """X of A X = B for the A whose LU decomposition is given; `adjoint`: for its conjugate transpose."""
     require_matrices(LU, "torch.linalg.lu_solve", square=True)
@@ -112,17 +115,20 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
     return solve_triangular(upper, inner, upper=True)
 
 
+@casting("lu_solve")
 def lu_solve_method(b, LU_data, LU_pivots):
     """`lu_solve` under its older name, which takes the right-hand side first."""
     return lu_solve(LU_data, LU_pivots, b)
 
 
+@casting("cholesky_solve")
 def cholesky_solve(B, L, upper=False):
     """X of A X = B for the A whose Cholesky factor is given."""
     inner, outer = (turned(L), L) if upper else (L, turned(L))
     return solve_triangular(outer, solve_triangular(inner, B, upper=False), upper=True)
 
 
+@casting("cholesky_inverse")
 def cholesky_inverse(L, upper=False):
     """The inverse of the matrix whose Cholesky factor is given."""
     require_matrices(L, "cholesky_inverse", square=True)
@@ -176,18 +182,21 @@ def lu_compact(A, pivot=True, get_infos=False):
     return (factors, pivots, info) if get_infos else (factors, pivots)
 
 
+@casting("qr")
 def qr(input, some=True):
     """torch.qr, the older form of linalg.qr."""
     return return_types.qr(_ATEN["linalg_qr"](input, "reduced" if some else "complete"))
 
 
 @with_out
+@casting("linalg_svd")
 def linalg_svd(A, full_matrices=True, *, driver=None):
     """U, S and V^H with A = U diag(S) V^H."""
     return return_types.linalg_svd(_svd(A, full_matrices, True))
 
 
 @with_out
+@casting("svd")
 def svd(input, some=True, compute_uv=True):
     """torch.svd: the singular vectors come as V, not as V^H."""
     if not compute_uv:
@@ -199,18 +208,21 @@ def svd(input, some=True, compute_uv=True):
 
 
 @with_out
+@casting("linalg_svdvals")
 def svdvals(A, *, driver=None):
     """The singular values, from the largest to the smallest."""
     return _svd(A, False, A.requires_grad and is_grad_enabled())[1]
 
 
 @with_out
+@casting("linalg_eigvals")
 def eigvals(A):
     """The eigenvalues, always complex."""
     return _ATEN["linalg_eig"](A)[0]
 
 
 @with_out
+@casting("linalg_householder_product")
 def householder_product(A, tau):
     """The first columns of the product of the reflections I - tau v v^H; each column of A holds a v below a 1."""
     require_matrices(A, "torch.linalg.householder_product")
@@ -235,6 +247,7 @@ def _reflect(reflectors, tau, matrix, order, adjoint):
     return matrix
 
 
+@casting("ormqr")
 def ormqr(input, tau, other, left=True, transpose=False):
     """The product of the unitary matrix that geqrf has found and `other`."""
     require_matrices(input, "torch.ormqr")
@@ -267,6 +280,7 @@ def _sizes_of_values(A, hermitian):
 
 
 @with_out
+@casting("linalg_matrix_rank")
 def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None):
     """How many singular values are larger than max(atol, rtol * the largest); `tol` is the older name of atol."""
     require_matrices(A, "linalg.matrix_rank")
@@ -322,11 +336,14 @@ def _pinv_function():
     return Pinv
 
 
+@casting("pinverse")
 def pinverse(input, rcond=1e-15):
     """torch.pinverse, the older form of linalg.pinv."""
     return pinv(input, rcond)
 
 
+@casting("linalg_lstsq")
+@without_autocast
 def lstsq(A, B, rcond=None, *, driver=None):
     """The X of least |A X - B|, with residuals, rank and singular values as far as the driver finds them."""
     require_matrices(A, "torch.linalg.lstsq")
@@ -354,6 +371,7 @@ def lstsq(A, B, rcond=None, *, driver=None):
 
 
 @with_out
+@casting("linalg_cond")
 def cond(A, p=None):
     """The condition number: |A| |A^-1| in the matrix norm `p`."""
     require_matrices(A, "linalg.cond")
@@ -393,6 +411,7 @@ _TAYLOR_BOUND = 1.0
 _TAYLOR_TERMS = 18
 
 
+@without_autocast
 def matrix_exp(A):
     """The exponential: a Taylor polynomial of A / 2^k, squared k times."""
     require_matrices(A, "linalg.matrix_exp", square=True)
@@ -413,6 +432,7 @@ def matrix_exp(A):
 
 
 @with_out
+@casting("linalg_multi_dot")
 def multi_dot(tensors):
     """The product of matrices, in the order of fewest multiplications; the first and the last may be vectors."""
     tensors = list(tensors)
@@ -459,6 +479,8 @@ def old_vander(x, N=None, increasing=False):
 
 
 @with_out
+@casting("linalg_vecdot")
+@without_autocast
 def vecdot(x, y, *, dim=-1):
     """Dot products along a dimension, with the conjugate of x."""
     _composite._require_tensors("linalg_vecdot", x=x, y=y)
@@ -466,6 +488,7 @@ def vecdot(x, y, *, dim=-1):
 
 
 @with_out
+@casting("linalg_tensorinv")
 def tensorinv(A, ind=2):
     """The inverse of A as a map from its last dimensions to its first `ind`."""
     if ind <= 0:
@@ -478,6 +501,7 @@ def tensorinv(A, ind=2):
 
 
 @with_out
+@casting("linalg_tensorsolve")
 def tensorsolve(A, B, dims=None):
     """X of tensordot(A, X) = B."""
     if dims is not None:
@@ -497,6 +521,7 @@ def _count(sizes):
     return count
 
 
+@casting("cross")
 def cross(input, other, dim=None):
     """torch.cross: without `dim`, along the first dimension of size 3."""
     _composite._require_tensors("cross", input=input, other=other)

@@ -3,7 +3,7 @@ from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.random_factories import randn as _randn
 from mindtorch._ops.composite import _require_tensors
-from mindtorch._ops.composite_linalg import turned
+from mindtorch._ops.composite_linalg import linalg_svd, turned
 
 _matmul = _OPS["matmul"]
 
@@ -23,7 +23,7 @@ def svd_lowrank(A, q=6, niter=2, M=None):
     basis = _orthonormal(_matmul(tall, _randn(tall.shape[-1], q, dtype=A.dtype, device=A.device)))
     for _ in range(niter):
         basis = _orthonormal(_matmul(tall, _orthonormal(_matmul(turned(tall), basis))))
-    U, S, Vh = _OPS["_linalg_svd"](_matmul(turned(basis), tall))
+    U, S, Vh = linalg_svd(_matmul(turned(basis), tall), False)
     U, V = _matmul(basis, U), turned(Vh)
     return (V, S, U) if wide else (U, S, V)
 

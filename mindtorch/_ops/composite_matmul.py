@@ -3,6 +3,7 @@ import string
 from math import prod
 
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.autocast import casting
 from mindtorch._core.composites import conj as _conj
 from mindtorch._core.tensor import TensorBase
 from mindtorch._ops import composite as _composite
@@ -38,6 +39,7 @@ def kron(input, other):
     return (left * right).reshape([a * b for a, b in zip(outer, block, strict=True)])
 
 
+@casting("tensordot")
 def tensordot(a, b, dims=2, out=None):
     """Sums over the last `dims` dimensions of `a` and the first of `b`, or over the pairs that two lists name."""
     _composite._require_tensors("tensordot", a=a, b=b)
@@ -57,7 +59,9 @@ def tensordot(a, b, dims=2, out=None):
     shape = [a.shape[d] for d in free_a] + [b.shape[d] for d in free_b]
     left = a.permute(free_a + of_a).reshape(prod(a.shape[d] for d in free_a), inner_size)
     right = b.permute(of_b + free_b).reshape(inner_size, prod(b.shape[d] for d in free_b))
-    result = _OPS["mm"](left, right).reshape(shape)
+    # As in torch, a single sum of products is no matrix product, which autocast would give another dtype.
+    product = _OPS["mm"](left, right) if shape else _dot(left.reshape(-1), right.reshape(-1))
+    result = product.reshape(shape)
     return result if out is None else out.resize_(result.shape).copy_(result)
 
 
@@ -84,6 +88,7 @@ def _wrapped(dim, count):
     return dim % limit
 
 
+@casting("chain_matmul")
 def chain_matmul(*matrices, out=None):
     """The product of 2-D matrices, in the order of fewest multiplications."""
     if any(m.dim() != 2 for m in matrices):
@@ -119,6 +124,7 @@ def multiply_chain(matrices):
 # Every dimension of an operand has a label; those that an ellipsis stands for are labelled by numbers below 0, counted
 # from the last, so that they broadcast.
 
+@casting("einsum")
 def einsum(*args):
     """Sums of products, in Einstein's notation: `einsum("ij,jk->ik", a, b)`, or `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
     """

@@ -1,4 +1,5 @@
 """Normalisation and dropout in torch's native form: the result together with what it was computed from."""
+from mindtorch._core.autocast import casting
 from mindtorch._core.dtype import bool as _bool
 from mindtorch._core.dtype import uint8 as _uint8
 from mindtorch._core.factories import empty as _empty
@@ -52,6 +53,7 @@ def check_normalized(input, normalized_shape, **parameters):
     return shape
 
 
+@casting("native_layer_norm")
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
     """Mean 0 and variance 1 over the last dimensions; the means and reciprocal deviations, without history."""
     shape = check_normalized(input, normalized_shape, weight=weight, bias=bias)

@@ -1,6 +1,7 @@
 """Device-neutral operators of neural networks that torch has in its own namespace."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.autocast import casting
 
 _where, _threshold, _elu, _elu_in_place = _OPS["where"], _OPS["threshold"], _ATEN["elu"], _ATEN["elu_"]
 _leaky_relu, _leaky_relu_in_place = _ATEN["leaky_relu"], _ATEN["leaky_relu_"]
@@ -39,6 +40,7 @@ def threshold_(input, threshold, value):
     return input.copy_(_threshold(before, threshold, value))
 
 
+@casting("prelu")
 def prelu(input, weight):
     """`input` where it is positive, `weight` times it elsewhere: one weight for all, or one a channel (dimension 1)."""
     if weight.numel() != 1:

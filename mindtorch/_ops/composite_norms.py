@@ -2,6 +2,7 @@
 from math import inf
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
+from mindtorch._core.autocast import casting
 from mindtorch._core.tensor import TensorBase
 from mindtorch._ops.composite_linalg import require_matrices, svdvals, with_out
 
@@ -29,6 +30,7 @@ def _wrapped(dim, count):
 
 
 @with_out
+@casting("linalg_matrix_norm")
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """"fro", "nuc", or a number: 2 the largest singular value, 1 and inf the largest sum of a column or a row."""
     require_matrices(A, "linalg.matrix_norm")
@@ -71,6 +73,7 @@ def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
 
 
 @with_out
+@casting("norm")
 def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """torch.norm: of vectors unless p is "nuc"; two dims together are one vector."""
     if not isinstance(input, TensorBase):

@@ -1,5 +1,6 @@
 """Recurrent cells, and whole sequences of them, as torch.nn.LSTM, GRU and RNN call them."""
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.autocast import casting
 from mindtorch._ops.composite import _require_tensors
 
 _matmul, _cat, _stack = _OPS["matmul"], _OPS["cat"], _OPS["stack"]
@@ -39,6 +40,7 @@ def _rnn_relu_step(gates, state, weight, bias):
 
 # --- cells -----------------------------------------------------------------------------------------------------------
 
+@casting("lstm_cell")
 def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """The next (hidden, cell) of an LSTM. Gates lie in the order input, forget, cell, output."""
     _require_tensors("lstm_cell", input=input)
@@ -47,18 +49,21 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     return _lstm_step(_gates(input, w_ih, b_ih), hx, w_hh, b_hh)
 
 
+@casting("gru_cell")
 def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """The next hidden state of a GRU. Gates lie in the order reset, update, new."""
     _require_tensors("gru_cell", input=input, hx=hx)
     return _gru_step(_gates(input, w_ih, b_ih), (hx,), w_hh, b_hh)[0]
 
 
+@casting("rnn_tanh_cell")
 def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """tanh of the sum of both products."""
     _require_tensors("rnn_tanh_cell", input=input, hx=hx)
     return _rnn_tanh_step(_gates(input, w_ih, b_ih), (hx,), w_hh, b_hh)[0]
 
 
+@casting("rnn_relu_cell")
 def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """relu of the sum of both products."""
     _require_tensors("rnn_relu_cell", input=input, hx=hx)

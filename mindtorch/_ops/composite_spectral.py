@@ -1,6 +1,7 @@
 """Short-time Fourier transforms, over torch.fft. Device-neutral."""
 from mindtorch._core import view_functions as _views
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.autocast import casting
 from mindtorch._core.factories import arange as _arange
 from mindtorch._core.factories import ones as _ones
 from mindtorch._ops.composite import _require_tensors
@@ -27,6 +28,7 @@ def _lengths(name, described, n_fft, hop_length, win_length):
     return hop_length, win_length
 
 
+@casting("stft")
 def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False,
          onesided=None, return_complex=None, align_to_window=None):
     """The spectra of windows of (B, T) or (T): (B, frequencies, windows). `center` pads both ends by n_fft // 2."""

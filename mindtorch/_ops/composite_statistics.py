@@ -4,6 +4,7 @@ from math import inf, prod
 from mindtorch import return_types
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.autocast import casting, without_autocast
 from mindtorch._core.tensor import TensorBase
 from mindtorch._ops.composite import _require_tensors
 from mindtorch._ops.composite import scalar_type as _name
@@ -52,6 +53,7 @@ def _moment(name):
 var, std, var_mean, std_mean = (_moment(name) for name in ("var", "std", "var_mean", "std_mean"))
 
 
+@without_autocast
 def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     """The sum of the elements that are not NaN."""
     _require_tensors("nansum", input=input)
@@ -62,6 +64,7 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     return _OPS["sum"](input, dim, keepdim, dtype=dtype, out=out)
 
 
+@without_autocast
 def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
     """The mean of the elements that are not NaN."""
     _require_tensors("nanmean", input=input)
@@ -147,12 +150,14 @@ def _interpolated(lines, ranks, interpolation):
     return values.lerp(lines.gather(-1, ranks.ceil().long()), weights.to(values.dtype))
 
 
+@casting("quantile")
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
     """Elements at the shares `q` of the sorted lines; those in between are interpolated."""
     _require_tensors("quantile", input=input)
     return written(_quantile("quantile", input, q, dim, keepdim, interpolation, False), out)
 
 
+@casting("nanquantile")
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
     """quantile of the elements that are not NaN."""
     _require_tensors("nanquantile", input=input)
@@ -225,12 +230,14 @@ def corrcoef(input):
 
 # --- distances -------------------------------------------------------------------------------------------------------
 
+@casting("dist")
 def dist(input, other, p=2):
     """The p-norm of the difference."""
     _require_tensors("dist", input=input, other=other)
     return _ATEN["linalg_vector_norm"](input - other, p)
 
 
+@casting("cdist")
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """The p-norm distances between the rows of two batches of matrices."""
     _require_tensors("cdist", x1=x1, x2=x2)
@@ -249,6 +256,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     return _ATEN["linalg_vector_norm"](difference, p, (-1,))
 
 
+@casting("renorm")
 def renorm(input, p, dim, maxnorm, *, out=None):
     """The slices of `dim` whose p-norm is above `maxnorm` scaled down to it."""
     _require_tensors("renorm", input=input)
@@ -383,6 +391,8 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     return [_slopes(input, d, step, edge_order) for d, step in zip(dims, spacings, strict=True)]
 
 
+@casting("trace")
+@without_autocast
 def trace(input):
     """The sum of a matrix's diagonal."""
     _require_tensors("trace", input=input)

@@ -1,5 +1,6 @@
 """Pooling and rearranging functions of the torch namespace."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
+from mindtorch._core.autocast import casting
 from mindtorch._ops.composite import _require_tensors
 
 
@@ -57,6 +58,7 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     return max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
+@casting("max_pool3d")
 def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
     """The maximum of each window of the last three dimensions."""
     return max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode)[0]

@@ -1,6 +1,8 @@
 """torch.masked: reductions that leave out the elements whose mask is False. Without a mask, all take part."""
 from math import inf, nan
 
+from mindtorch._core.autocast import without_autocast
+
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median",
     "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var",
@@ -41,11 +43,13 @@ def _limits(input):
     return -(1 << bits - 1), (1 << bits - 1) - 1
 
 
+@without_autocast
 def sum(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The sum; 0 where nothing takes part."""
     return _filled(input, mask, 0, dtype).sum(_dims(input, dim), keepdim=bool(keepdim), dtype=dtype)
 
 
+@without_autocast
 def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The product; 1 where nothing takes part."""
     result = _filled(input, mask, 1, dtype)
@@ -54,11 +58,13 @@ def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     return result if input.dim() else result.prod()
 
 
+@without_autocast
 def cumsum(input, dim, *, dtype=None, mask=None):
     """Sums so far along `dim`."""
     return _filled(input, mask, 0, dtype).cumsum(dim)
 
 
+@without_autocast
 def cumprod(input, dim, *, dtype=None, mask=None):
     """Products so far along `dim`."""
     return _filled(input, mask, 1, dtype).cumprod(dim)
@@ -90,6 +96,7 @@ def _count(input, dim, keepdim, mask):
     return present.sum(_dims(input, dim), keepdim=keepdim)
 
 
+@without_autocast
 def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The mean; NaN where nothing takes part."""
     if not (dtype or input.dtype).is_floating_point and not (dtype or input.dtype).is_complex:
@@ -105,6 +112,7 @@ def median(input, dim=-1, *, keepdim=False, dtype=None, mask=None):
     return _filled(input, mask, nan, dtype).nanmedian(dim, bool(keepdim))[0]
 
 
+@without_autocast
 def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
     """The variance; NaN where too little takes part."""
     if unbiased is not None and correction is not None:
@@ -117,23 +125,27 @@ def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype
     return total / (_count(input, dim, bool(keepdim), mask) - correction).clamp(min=0)
 
 
+@without_autocast
 def std(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
     """The standard deviation; NaN where too little takes part."""
     return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()
 
 
+@without_autocast
 def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The vector norm; that of zeros where nothing takes part."""
     from mindtorch.linalg import vector_norm
     return vector_norm(_filled(input, mask, inf if ord == -inf else 0, dtype), ord, _dims(input, dim), bool(keepdim))
 
 
+@without_autocast
 def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
     """The elements that take part, divided by their norm or by `eps`."""
     size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _filled(input, mask, 0, dtype) / size.clamp(min=eps)
 
 
+@without_autocast
 def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """The logarithm of the sum of exponentials; -inf where nothing takes part."""
     return _filled(input, mask, -inf, dtype).logsumexp(_dims(input, dim), bool(keepdim))
@@ -144,16 +156,19 @@ def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
     return _filled(input, input_mask, -inf, dtype).logaddexp(_filled(other, other_mask, -inf, dtype))
 
 
+@without_autocast
 def softmax(input, dim, *, dtype=None, mask=None):
     """The shares of those that take part."""
     return _filled(input, mask, -inf, dtype).softmax(dim)
 
 
+@without_autocast
 def log_softmax(input, dim, *, dtype=None, mask=None):
     """The logarithms of the shares of those that take part."""
     return _filled(input, mask, -inf, dtype).log_softmax(dim)
 
 
+@without_autocast
 def softmin(input, dim, *, dtype=None, mask=None):
     """The shares of the negated elements that take part."""
     return (-_filled(input, mask, inf, dtype)).softmax(dim)

@@ -1,6 +1,7 @@
 """Attention."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.autocast import casting
 from mindtorch._core.factories import arange as _arange
 from mindtorch._ops.composite import _require_tensors, c_type
 
@@ -67,6 +68,7 @@ def _fused_attention(query, key, value, mask, is_causal, scale):
     return _where(mask.any(-1, keepdim=True), result, 0.0)
 
 
+@casting("scaled_dot_product_attention")
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
                                  enable_gqa=False):
     """softmax(query @ key.T * scale + mask) @ value, the scale being 1 / sqrt(E) where none is given.

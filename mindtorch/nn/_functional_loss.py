@@ -3,6 +3,7 @@ import math
 import warnings
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
+from mindtorch._core.autocast import casting
 from mindtorch._ops.composite import scalar_type
 from mindtorch._ops.derivatives import ops as _ops
 from mindtorch.nn._functional_norm import pairwise_distance
@@ -34,12 +35,14 @@ def _warn_sizes(name, input, target):
                       "size.", stacklevel=3)
 
 
+@casting("mse_loss")
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The squared difference."""
     _warn_sizes("mse_loss", input, target)
     return _weighted((input - target) ** 2, weight, _legacy(size_average, reduce, reduction))
 
 
+@casting("l1_loss")
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The absolute difference."""
     _warn_sizes("l1_loss", input, target)
@@ -55,6 +58,7 @@ def _weighted(loss, weight, reduction):
     return _reduced(loss * weight, reduction)
 
 
+@casting("smooth_l1_loss")
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """Half the squared difference over `beta` below `beta`, the absolute difference less beta / 2 above."""
     _warn_sizes("smooth_l1_loss", input, target)
@@ -67,6 +71,7 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     return _reduced(_ops.where(distance < beta, 0.5 * distance * distance / beta, distance - 0.5 * beta), reduction)
 
 
+@casting("huber_loss")
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Half the squared difference below `delta`, delta * (difference - delta / 2) above."""
     _warn_sizes("huber_loss", input, target)
@@ -77,6 +82,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     return _weighted(loss, weight, reduction)
 
 
+@casting("kl_div")
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
     """target * (log(target) - input); with log_target, `target` is a logarithm already."""
     reduction = _legacy(size_average, reduce, reduction)
@@ -97,6 +103,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     return _reduced(loss, reduction)
 
 
+@casting("poisson_nll_loss")
 def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None,
                      reduction="mean"):
     """exp(input) - target * input, or input - target * log(input + eps); `full` adds Stirling's term."""
@@ -134,6 +141,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     return _reduced(loss, reduction)
 
 
+@casting("hinge_embedding_loss")
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """`input` where the target is 1, max(0, margin - input) where it is -1."""
     zeros = _ops.zeros_like(input)
@@ -142,12 +150,14 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     return _reduced(similar + different, _legacy(size_average, reduce, reduction))
 
 
+@casting("soft_margin_loss")
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """log(1 + exp(-target * input))."""
     loss = _ATEN["softplus"](-target * input, 1, math.inf) if input.numel() else input * target
     return _reduced(loss, _legacy(size_average, reduce, reduction))
 
 
+@casting("margin_ranking_loss")
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """max(0, -target * (input1 - input2) + margin)."""
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
@@ -157,6 +167,7 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
     return _reduced(loss, _legacy(size_average, reduce, reduction))
 
 
+@casting("cosine_embedding_loss")
 def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
     if target.dim() > 1:
@@ -176,6 +187,7 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
     return _reduced(loss, _legacy(size_average, reduce, reduction))
 
 
+@casting("binary_cross_entropy")
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """-(target * log(input) + (1 - target) * log(1 - input)), whose logarithms are at least -100."""
     reduction = _legacy(size_average, reduce, reduction)
@@ -186,6 +198,7 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     return _reduced(loss if weight is None else loss * weight, reduction)
 
 
+@casting("binary_cross_entropy_with_logits")
 def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean",
                                      pos_weight=None):
     """binary_cross_entropy of sigmoid(input), exact where the sigmoid itself would be 0 or 1."""
@@ -209,6 +222,7 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     return _reduced(loss.sum(input.dim() - 1) / input.size(input.dim() - 1), _legacy(size_average, reduce, reduction))
 
 
+@casting("triplet_margin_loss")
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None,
                         reduce=None, reduction="mean"):
     """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
@@ -249,6 +263,7 @@ def _triplet(anchor, positive, negative, distance, margin, swap, reduction):
 
 # --- classes ---------------------------------------------------------------------------------------------------------
 
+@casting("nll_loss")
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """-weight[target] * input[target] of logarithms of probabilities (N, C, ...) and classes (N, ...)."""
     reduction = _legacy(size_average, reduce, reduction)
@@ -264,6 +279,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     return loss.reshape(target.shape) if reduction == "none" else loss
 
 
+@casting("cross_entropy_loss")
 def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean",
                   label_smoothing=0.0):
     """nll_loss of log_softmax(input); `target` are classes, or probabilities in the shape of `input`."""
@@ -331,6 +347,7 @@ def _check_margins(input, target, p, weight, reduction):
         raise RuntimeError(f"expected scalar type Long but found {scalar_type(target.dtype)}")
 
 
+@casting("multi_margin_loss")
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
     """max(0, margin - input[target] + input)^p over the other classes, divided by the number of classes."""
     reduction = _legacy(size_average, reduce, reduction)

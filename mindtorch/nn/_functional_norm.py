@@ -1,11 +1,13 @@
 """Normalisation, distances and dropout of torch.nn.functional, with torch's shapes and errors."""
 import math
 
+from mindtorch._core.autocast import casting
 from mindtorch._ops import composite_native as _native
 from mindtorch._ops.derivatives import ops as _ops
 
 # --- normalisation ---------------------------------------------------------------------------------------------------
 
+@casting("layer_norm")
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     """Mean 0 and variance 1 over the last dimensions, which are `normalized_shape`."""
     return _native.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
@@ -23,6 +25,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 _EPSILON = {4: 1.1920928955078125e-07, 8: 2.220446049250313e-16}      # of float32 and float64
 
 
+@casting("group_norm")
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
     """Mean 0 and variance 1 over each group of channels of a sample."""
     if input.dim() < 2:
@@ -86,6 +89,7 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     return vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
+@casting("norm")
 def vector_norm(input, p, dim, keepdim):
     """The p-norm along one dimension."""
     sizes = input.abs()
@@ -108,6 +112,7 @@ def _root(squares):
     return _ops.where(zero, _ops.zeros_like(squares), _ops.where(zero, _ops.ones_like(squares), squares).sqrt())
 
 
+@casting("cosine_similarity")
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """x1 . x2 / (|x1| |x2|) along `dim`, the lengths at least `eps`."""
     if x1.shape != x2.shape:

@@ -1,4 +1,5 @@
 """Losses over labels of a sequence, over many classes of a sample, and of products with a weight."""
+from mindtorch._core.autocast import casting
 from mindtorch._core.composites import linear
 from mindtorch._ops.composite import scalar_type
 from mindtorch._ops.composite_ctc import ctc_loss as _ctc_loss
@@ -15,6 +16,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     return _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _REDUCTIONS[reduction], zero_infinity)
 
 
+@casting("multilabel_margin_loss")
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """max(0, 1 - input[target] + input) over all pairs of a target and another class, divided by the number of classes.
 

@@ -2,6 +2,7 @@
 from math import prod
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
+from mindtorch._core.autocast import casting
 from mindtorch._ops import composite_vision as _vision
 from mindtorch._ops.composite_vision import adaptive_avg_pool1d, adaptive_sizes, avg_pool1d
 
@@ -33,8 +34,10 @@ __all__ = [
 def _max_pool(dims):
     def pooled(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
         """The maximum of each window of the last dimensions; with `return_indices` also where each stands."""
-        results = _vision.max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode)
-        return results if return_indices else results[0]
+        if return_indices:
+            return _vision.max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode)
+        return largest(input, kernel_size, stride, padding, dilation, ceil_mode)
+    largest = getattr(_vision, f"max_pool{dims}d")
     pooled.__name__ = pooled.__qualname__ = f"max_pool{dims}d"
     return pooled
 
@@ -68,6 +71,7 @@ def adaptive_avg_pool2d(input, output_size):
     return _ATEN["_adaptive_avg_pool2d"](input, adaptive_sizes("adaptive_avg_pool2d", 2, input, output_size))
 
 
+@casting("adaptive_avg_pool3d")
 def adaptive_avg_pool3d(input, output_size):
     """Averages over windows of nearly equal sizes that cover the volume; None keeps a size."""
     return _ATEN["_adaptive_avg_pool3d"](input, adaptive_sizes("adaptive_avg_pool3d", 3, input, output_size))

@@ -1,5 +1,6 @@
 """The reverse of maximum pooling."""
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.autocast import casting
 from mindtorch._core.factories import zeros as _zeros
 from mindtorch._ops.composite import _require_tensors
 from mindtorch._ops.composite_vision import pool_sizes
@@ -45,16 +46,19 @@ def _max_unpool(dims, input, indices, kernel_size, stride, padding, output_size)
     return _scatter(flat, -1, indices.flatten(-dims), input.flatten(-dims)).reshape(*lead, *sizes)
 
 
+@casting("max_unpool2d")
 def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Zeros, with each element where max_pool1d found it."""
     return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
+@casting("max_unpool2d")
 def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Zeros, with each element where max_pool2d found it."""
     return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
+@casting("max_unpool3d")
 def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Zeros, with each element where max_pool3d found it."""
     return _max_unpool(3, input, indices, kernel_size, stride, padding, output_size)

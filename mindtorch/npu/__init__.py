@@ -1,4 +1,11 @@
 """torch.npu: devices, streams, events, memory and random numbers of Ascend NPUs. Importing it loads no CANN."""
+from mindtorch.npu.autocast_utils import (
+    get_amp_supported_dtype,
+    get_autocast_dtype,
+    is_autocast_enabled,
+    set_autocast_dtype,
+    set_autocast_enabled,
+)
 from mindtorch.npu.device import (
     _get_device_capability as _get_device_capability,
 )
@@ -77,13 +84,14 @@ from mindtorch.npu.streams import (
 
 __all__ = [
     "Event", "Stream", "StreamContext", "can_device_access_peer", "current_device", "current_stream",
-    "default_stream", "device", "device_count", "device_of", "disable_peer_access", "empty_cache",
-    "enable_peer_access", "get_device_capability", "get_device_name", "get_device_properties",
-    "get_per_process_memory_fraction", "get_rng_state", "get_rng_state_all", "host_empty_cache", "init",
-    "initial_seed", "is_available", "is_bf16_supported", "is_initialized", "is_pinned", "manual_seed",
-    "manual_seed_all", "max_memory_allocated", "max_memory_reserved", "mem_get_info", "memory_allocated",
-    "memory_reserved", "memory_snapshot", "memory_stats", "memory_stats_as_nested_dict", "memory_summary",
-    "pin_memory", "reset_accumulated_memory_stats", "reset_peak_memory_stats", "seed", "seed_all", "set_device",
+    "default_stream", "device", "device_count", "device_of", "disable_peer_access", "empty_cache", "enable_peer_access",
+    "get_amp_supported_dtype", "get_autocast_dtype", "get_device_capability", "get_device_name",
+    "get_device_properties", "get_per_process_memory_fraction", "get_rng_state", "get_rng_state_all",
+    "host_empty_cache", "init", "initial_seed", "is_autocast_enabled", "is_available", "is_bf16_supported",
+    "is_initialized", "is_pinned", "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_reserved",
+    "mem_get_info", "memory_allocated", "memory_reserved", "memory_snapshot", "memory_stats",
+    "memory_stats_as_nested_dict", "memory_summary", "pin_memory", "reset_accumulated_memory_stats",
+    "reset_peak_memory_stats", "seed", "seed_all", "set_autocast_dtype", "set_autocast_enabled", "set_device",
     "set_per_process_memory_fraction", "set_rng_state", "set_rng_state_all", "set_stream", "stream",
     "stream_priority_range", "synchronize", "toolkit",
 ]

@@ -1,7 +1,7 @@
 """mindtorch/_core/_gen: the kernel slots, and per family the device-neutral functions with their Python functions."""
 from dataclasses import replace
 
-from . import emit_grad, emit_lists, emit_python
+from . import emit_autocast, emit_grad, emit_lists, emit_python
 from .emit_grad import NOTE
 from .rows import RowError, inplace_name
 from .rules import RULE_MODULES, RuleError, Scope
@@ -79,6 +79,7 @@ def family_pyx(table, family) -> str:
     return (NOTE.format(source=f"{family}.toml") + "from libc.stdint cimport int64_t\n\n"
             "from mindtorch import return_types\n"
             f"from mindtorch._core cimport {RULE_MODULES}\n"
+            f"{_autocast_import(table, family)}"
             "from mindtorch._core._gen.kernels cimport KERNELS\n"
             f"{_record_imports(table, family)}{needs}{emit_lists.imports(table, of_lists)}"
             "from mindtorch._core.autograd cimport (\n"
@@ -101,6 +102,11 @@ def _record_imports(table, family) -> str:
     names = [f"record_{row.slot}" for row in _neutral_rows(table, family) if emit_grad.recorded(row)]
     lines = "".join(f"    {name},\n" for name in names)
     return f"from mindtorch._core._gen.{family}_grad cimport (\n{lines})\n" if names else ""
+
+
+def _autocast_import(table, family) -> str:
+    listed = any(row.autocast for row in _neutral_rows(table, family))
+    return "from mindtorch._core cimport autocast\n" if listed else ""
 
 
 def inplace_parameters(row) -> str:
@@ -207,7 +213,7 @@ def _function(row) -> str:
         return _written_self(row)
     scope = _scope(row)
     names = row.result_names
-    lines = [*_opening(row, scope), *_recording(row, False)]
+    lines = [*emit_autocast.prologue(row), *_opening(row, scope), *_recording(row, False)]
     if row.out_check:
         lines += [f"if {names[0]} is not None:", *(f"    {scope.check(text)}" for text in row.out_check)]
     lines.append("cdef Shape shape")

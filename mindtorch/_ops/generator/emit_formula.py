@@ -32,7 +32,9 @@ def _in_cython(row) -> str:
 
 
 def kernel(row) -> str:
-    """The function in the slot. What it calls records no history: the row's own node stands for all of it."""
+    """The function in the slot. What it calls records no history, and casts nothing: the row's own node stands for all
+    of it, and autocast has seen the row's arguments.
+    """
     results = row.result_names
     goal = compute_dtype(row, Scope(row), (results or ["self"])[0])
     expression, lines = _in_cython(row), []
@@ -47,10 +49,12 @@ def kernel(row) -> str:
             lines.append(f"cdef object given_{name} = {_CONVERTED[argument.type].format(name)}")
             expression = _renamed(expression, name)
     lines += ["cdef bint recorded = set_grad_enabled(False)",
+              "cdef unsigned int casting = suspend()",
               "try:",
               f"    results = {expression}",
               "finally:",
               "    set_grad_enabled(recorded)",
+              "    resume(casting)",
               f"return store([{', '.join(results)}], {'results' if len(results) > 1 else '[results]'})"]
     return f"cdef int {row.slot}({kernel_parameters(row)}) except -1:\n" + "".join(f"    {line}\n" for line in lines)
 

@@ -60,6 +60,7 @@ def family_pyx(table, family) -> str:
     return (NOTE.format(source=f"{family}.toml") + "from libc.stdint cimport int64_t\n\n"
             f"from mindtorch._core cimport {RULE_MODULES}\n"
             "from mindtorch._core._gen.kernels cimport KERNELS\n"
+            "from mindtorch._core.autocast cimport resume, suspend\n"
             "from mindtorch._core.autograd cimport formulas\n"
             "from mindtorch._core.device cimport BACKENDS, NPU\n"
             "from mindtorch._core.generator cimport Generator\n"

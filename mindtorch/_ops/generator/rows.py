@@ -1,7 +1,7 @@
 """The op rows: mindtorch/_ops/*.toml read and checked. docs/design.md, "An op row", says what the columns mean."""
 import ast
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from . import derivatives
@@ -63,6 +63,7 @@ class Row:
     each_values: tuple = ()       # (names given in order, names given by keyword -> value)
     together: tuple = ()          # calls of may_* functions, which allow the kernel for lists
     uniform: str = ""             # of an op with a number for each tensor: the row for all numbers equal
+    autocast: dict = field(default_factory=dict)  # device -> policy, from autocast.toml
     python: str = ""              # "custom": the Python function is written by hand in mindtorch/_core/factories.pyx
 
     @property
@@ -124,6 +125,7 @@ class Table:
 
     def __init__(self, folder=FOLDER):
         self.rows, self.aliases, self.inplace_functions = [], {}, set()
+        self.autocast = read_autocast(folder / "autocast.toml")
         for family in FAMILIES:
             path = folder / f"{family}.toml"
             if path.exists():
@@ -163,9 +165,22 @@ class Table:
             if row.key in seen:
                 raise RowError(f"{path.name}: {row.key}: a row of that name exists already")
             seen.add(row.key)
+            row = replace(row, autocast=self.autocast.get(row.key, {}))
             self.rows.append(row)
             if row.of_lists:
                 self.inplace_functions.add(f"{row.schema.name.rstrip('_')}_")
+
+
+def read_autocast(path) -> dict:
+    """The lists of autocast.toml turned round: op -> {device: policy}."""
+    listed = {}
+    content = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for device, policies in content.items():
+        for policy, ops in policies.items():
+            for op in ops:
+                if listed.setdefault(op, {}).setdefault(device, policy) != policy:
+                    raise RowError(f"{path.name}: {op} is in two lists of {device!r}")
+    return listed
 
 
 def read_row(family, entry) -> Row:

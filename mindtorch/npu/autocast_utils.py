@@ -1,0 +1,32 @@
+"""Autocast on the NPU: what torch.autocast asks of it, and torch_npu's short forms of torch's functions."""
+from mindtorch._core import autocast as _autocast
+from mindtorch._core.dtype import bfloat16, float16, float32
+from mindtorch.npu.device import is_bf16_supported
+
+__all__ = ["get_amp_supported_dtype", "get_autocast_dtype", "is_autocast_enabled", "set_autocast_dtype",
+           "set_autocast_enabled"]
+
+
+def get_amp_supported_dtype():
+    """The dtypes that autocast may compute in."""
+    return [float16, bfloat16, float32] if is_bf16_supported() else [float16, float32]
+
+
+def is_autocast_enabled():
+    """torch.is_autocast_enabled("npu")."""
+    return _autocast.is_autocast_enabled("npu")
+
+
+def set_autocast_enabled(enable):
+    """torch.set_autocast_enabled("npu", enable)."""
+    _autocast.set_autocast_enabled("npu", enable)
+
+
+def get_autocast_dtype():
+    """torch.get_autocast_dtype("npu")."""
+    return _autocast.get_autocast_dtype("npu")
+
+
+def set_autocast_dtype(dtype):
+    """torch.set_autocast_dtype("npu", dtype)."""
+    _autocast.set_autocast_dtype("npu", dtype)
