@@ -35,8 +35,8 @@ SET = """
 a.set_().shape | a.set_(c.float()) | a.set_(c.float().permute(2, 0, 1)) | a.set_(a, 1, (2,), (2,)) | a.set_(a, 1, (2,))
 a.set_(a.storage()) | a.set_(a.untyped_storage()) | a.set_(a.untyped_storage(), 1, (2, 2))
 i.set_(i.storage(), 2, (1,)) | a.set_(i) | a.set_(i.storage()) | a.set_(a, -1, (2,), (1,)) | a.set_(a, 0, (2,), (1, 1))
-a.set_(source=a[1]) | a.set_(source=a.untyped_storage(), storage_offset=1, size=(2,)) | w.set_(a.untyped_storage()) | a.set_(h)
-a.clone().requires_grad_().set_(a) | a[1:].set_(a[0])._version
+a.set_(source=a[1]) | a.set_(source=a.untyped_storage(), storage_offset=1, size=(2,)) | w.set_(a.untyped_storage())
+a.set_(h) | a.clone().requires_grad_().set_(a) | a[1:].set_(a[0])._version
 """
 
 
