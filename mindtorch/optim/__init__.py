@@ -1,19 +1,23 @@
 """torch.optim: optimizers and schedules of learning rates."""
-from mindtorch.optim import lr_scheduler
+from mindtorch.optim import lr_scheduler, swa_utils
 from mindtorch.optim._adafactor import Adafactor
 from mindtorch.optim._muon import Muon
+from mindtorch.optim._stateless import swap_in_optimizer_params_and_state
 from mindtorch.optim.adadelta import Adadelta
 from mindtorch.optim.adagrad import Adagrad
 from mindtorch.optim.adam import Adam
 from mindtorch.optim.adamax import Adamax
 from mindtorch.optim.adamw import AdamW
 from mindtorch.optim.asgd import ASGD
+from mindtorch.optim.lbfgs import LBFGS
 from mindtorch.optim.nadam import NAdam
 from mindtorch.optim.optimizer import Optimizer
 from mindtorch.optim.radam import RAdam
 from mindtorch.optim.rmsprop import RMSprop
 from mindtorch.optim.rprop import Rprop
 from mindtorch.optim.sgd import SGD
+from mindtorch.optim.sparse_adam import SparseAdam
 
-__all__ = ["ASGD", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optimizer",
-           "RAdam", "RMSprop", "Rprop", "lr_scheduler"]
+__all__ = ["ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam",
+           "Optimizer", "RAdam", "RMSprop", "Rprop", "SparseAdam", "lr_scheduler", "swa_utils",
+           "swap_in_optimizer_params_and_state"]

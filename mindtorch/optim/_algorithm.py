@@ -93,6 +93,7 @@ class Algorithm(Optimizer):
 
     _complex_as_real = True
     _counters = {"step": 0}     # states of one number, with their first values
+    _gathers = True             # counters may be replaced by elements of one tensor
     _tensors = ()               # states like the parameter, which begin with zeros
     _capturable = "params and state_steps"      # what a capturable step needs on the device, as torch says it
 
@@ -208,7 +209,7 @@ class Algorithm(Optimizer):
         """Count this step, and tell each parameter's number of it; a fused operator reads the counters itself."""
         if not self._counters:
             return [None] * len(states)
-        steps, together = count(states)
+        steps, together = count(states, self._gathers)
         return steps if group.get("fused") else values(steps, together, group.get("capturable"))
 
     def _follow(self, ops, group, params, grads, states, counts):

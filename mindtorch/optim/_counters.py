@@ -44,9 +44,15 @@ def gather(states, name):
     return counters, together
 
 
-def count(states):
-    """Count a step of the parameters that `states` are of; return their counters, and what has them as its elements."""
-    steps, together = gather(states, "step")
+def count(states, gathers):
+    """Count a step of the parameters that `states` are of; return their counters, and what has them as its elements.
+
+    Counters that lie apart are gathered if `gathers` allows for new ones.
+    """
+    steps = column(states, "step")
+    together = whole(steps)
+    if together is None and gathers:
+        steps, together = gather(states, "step")
     if together is None:
         mindtorch._foreach_add_(steps, 1)
     else:

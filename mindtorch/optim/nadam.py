@@ -24,7 +24,8 @@ class NAdam(Algorithm):
             "capturable": capturable, "differentiable": differentiable})
 
     def _count(self, group, states):
-        gather(states, "mu_product")
+        if self._gathers:
+            gather(states, "mu_product")
         return super()._count(group, states)
 
     def _update(self, ops, group, lr, params, grads, states, counts):

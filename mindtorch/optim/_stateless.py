@@ -1,0 +1,67 @@
+"""An optimizer that works on other parameters and on another state for a while."""
+from collections import defaultdict
+from contextlib import contextmanager
+
+__all__ = ["swap_in_optimizer_params_and_state"]
+
+_NAME = "swap_in_optimizer_params_and_state"
+
+
+def _check(allowed, message):
+    if not allowed:
+        raise RuntimeError(message)
+
+
+def _check_groups(optimizer, state_dict):
+    state, groups = state_dict.get("state"), state_dict.get("param_groups")
+    _check(isinstance(state, dict), f"{_NAME} requires swapin_optim_state['state'] to be a dict mapping packed "
+                                    f"parameter ids to per-param state dicts, got {type(state).__name__}.")
+    _check(isinstance(groups, list), f"{_NAME} requires swapin_optim_state['param_groups'] to be a list of "
+                                     f"param-group dicts, got {type(groups).__name__}.")
+    _check(len(groups) == len(optimizer.param_groups),
+           "swapin_optim_state has a different number of parameter groups than the live optimizer.")
+    for index, (group, live) in enumerate(zip(groups, optimizer.param_groups, strict=True)):
+        _check(len(group["params"]) == len(live["params"]),
+               f"swapin_optim_state param group {index} has a different number of params than the live optimizer "
+               "param group.")
+    return groups
+
+
+def _swapped(optimizer, parameters, state_dict):
+    """The groups and the state that the given parameters and state dict make up."""
+    groups = _check_groups(optimizer, state_dict)
+    ids = [number for group in groups for number in group["params"]]
+    extra = [number for number in state_dict["state"] if number not in ids]
+    _check(not extra, f"{_NAME} requires swapin_optim_state['state'] to be keyed only by packed parameter ids from "
+                      f"param_groups[*]['params']; got extra keys {extra}.")
+    _check(len(parameters) >= len(ids),
+           f"{_NAME} requires the explicit parameter state to match optimizer.param_groups ordering.")
+    places = dict(zip(ids, parameters, strict=False))
+    state = defaultdict(dict)
+    for number, param in places.items():
+        state[param] = dict(state_dict["state"].get(number, {}))
+    return [{**group, "params": [places[number] for number in group["params"]]} for group in groups], state
+
+
+@contextmanager
+def swap_in_optimizer_params_and_state(optimizer, swapin_parameters, swapin_optim_state):
+    """Within it, the optimizer has the tensors of the first dict, in its groups' order, as parameters, and the state
+    and options of a state dict. What is written to those tensors stays; the optimizer is afterwards as it was before.
+    """
+    _check(bool(optimizer.state), f"{_NAME} requires initialized optimizer state.")
+    groups, state = _swapped(optimizer, list(swapin_parameters.values()), swapin_optim_state)
+    live, live_state, live_groups = optimizer.param_groups, optimizer.state, list(optimizer.param_groups)
+    options = [dict(group) for group in live]
+    try:
+        for group, swapped in zip(live, groups, strict=True):
+            group.clear()
+            group.update(swapped)
+        optimizer.state, optimizer._gathers = state, False      # its counters are to be those given
+        yield
+    finally:
+        for group, before in zip(live_groups, options, strict=True):
+            group.clear()
+            group.update(before)
+        live[:] = live_groups
+        optimizer.param_groups, optimizer.state = live, live_state
+        del optimizer._gathers
