@@ -37,6 +37,10 @@ cdef class dtype:
     def __reduce__(self):
         return self.name
 
+    @property
+    def __module__(self):
+        return "mindtorch"          # pickle would look for it in all modules that there are
+
     def __copy__(self):
         return self
 
