@@ -2,7 +2,7 @@
 import mindtorch
 from mindtorch.optim._algorithm import Algorithm, check, check_single
 
-__all__ = ["Adafactor"]
+__all__ = ["Adafactor", "adafactor"]
 
 
 class Adafactor(Algorithm):
@@ -60,3 +60,12 @@ def _variance(grad, state, weight, smallest):
         state[name].lerp_(grad.norm(dim=dim, keepdim=True).square_().div_(grad.size(dim)), weight)
     rows = state["row_var"]
     return (rows @ state["col_var"]).div_(rows.mean(dim=-2, keepdim=True).clamp_(min=smallest))
+
+
+def adafactor(params, grads, row_vars, col_vars, variances, state_steps, foreach=None, grad_scale=None, found_inf=None,
+              has_complex=False, *, d, lr, beta2_decay, weight_decay, eps1, eps2, maximize):
+    """One step of Adafactor for all parameters of a list, in place; the counters in `state_steps` go on."""
+    columns = {"step": state_steps, "row_var": row_vars, "col_var": col_vars, "variance": variances}
+    group = {"lr": lr, "beta2_decay": beta2_decay, "eps": (eps1, eps2), "d": d, "weight_decay": weight_decay,
+             "foreach": foreach, "maximize": maximize}
+    Adafactor._call(params, grads, columns, group, grad_scale, found_inf)

@@ -128,12 +128,31 @@ class Algorithm(Optimizer):
         return loss
 
     def _step_group(self, group, params):
-        grads = [param.grad for param in params]
+        if group.get("fused"):
+            self._check_fused({(param.device, param.dtype) for param in params})
+        self._run(group, params, [param.grad for param in params], self._states(group, params))
+
+    @classmethod
+    def _call(cls, params, grads, columns, group, grad_scale=None, found_inf=None):
+        """A step without an optimizer: `columns` are lists of the parameters' states, empty where there are none."""
+        if not all(isinstance(step, Tensor) for step in columns.get("step", ())):
+            raise RuntimeError("API has changed, `state_steps` argument must contain a list of singleton tensors")
+        if not group.get("fused") and not (grad_scale is None and found_inf is None):
+            raise AssertionError("Expected grad_scale and found_inf to be None")
+        columns = {name: tensors for name, tensors in columns.items() if len(tensors)}
+        states = [{name: tensors[index] for name, tensors in columns.items()} for index in range(len(params))]
+        self = cls.__new__(cls)
+        self._gathers, self.grad_scale, self.found_inf = False, grad_scale, found_inf
+        if params:
+            self._run(group, params, grads, states)
+        for name, tensors in columns.items():
+            if any(tensor is None for tensor in tensors):       # SGD's first momenta
+                tensors[:] = [state[name] for state in states]
+
+    def _run(self, group, params, grads, states):
+        """One step of parameters whose states are there, in the form that the group asks for."""
         kinds = {(param.device, param.dtype) for param in params}
         fused = group.get("fused")
-        if fused:
-            self._check_fused(kinds)
-        states = self._states(group, params)
         if group.get("capturable"):
             self._check_capturable(params, states)
         foreach = False if fused else self._takes_foreach(group, kinds)

@@ -3,7 +3,7 @@ from mindtorch.optim._algorithm import Algorithm, check, check_rate
 from mindtorch.optim._counters import column
 from mindtorch.optim._lists import average_squares_, scaled_add_
 
-__all__ = ["Adadelta"]
+__all__ = ["Adadelta", "adadelta"]
 
 
 class Adadelta(Algorithm):
@@ -30,3 +30,12 @@ class Adadelta(Algorithm):
         ops.mul_(delta, grads)
         average_squares_(ops, changes, delta, rho)
         scaled_add_(ops, params, delta, -lr)
+
+
+def adadelta(params, grads, square_avgs, acc_deltas, state_steps, capturable=False, foreach=None, differentiable=False,
+             has_complex=False, *, lr, rho, eps, weight_decay, maximize):
+    """One step of Adadelta for all parameters of a list, in place; the counters in `state_steps` go on."""
+    columns = {"step": state_steps, "square_avg": square_avgs, "acc_delta": acc_deltas}
+    group = {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+             "capturable": capturable, "foreach": foreach, "differentiable": differentiable}
+    Adadelta._call(params, grads, columns, group)

@@ -4,7 +4,7 @@ from mindtorch.optim._algorithm import Algorithm, check, check_rate
 from mindtorch.optim._counters import column, uncount
 from mindtorch.optim._lists import scaled_addcdiv_
 
-__all__ = ["Adagrad"]
+__all__ = ["Adagrad", "adagrad"]
 
 
 class Adagrad(Algorithm):
@@ -49,3 +49,12 @@ class Adagrad(Algorithm):
             grad_scale=getattr(self, "grad_scale", None), found_inf=found_inf)
         if found_inf is not None:
             uncount(steps, found_inf)
+
+
+def adagrad(params, grads, state_sums, state_steps, fused=None, grad_scale=None, found_inf=None, has_sparse_grad=False,
+            foreach=None, differentiable=False, has_complex=False, *, lr, weight_decay, lr_decay, eps, maximize):
+    """One step of Adagrad for all parameters of a list, in place; the counters in `state_steps` go on."""
+    columns = {"step": state_steps, "sum": state_sums}
+    group = {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
+             "maximize": maximize, "differentiable": differentiable, "fused": fused}
+    Adagrad._call(params, grads, columns, group, grad_scale, found_inf)

@@ -5,7 +5,7 @@ from mindtorch.optim._algorithm import Algorithm, check, check_adaptive, check_s
 from mindtorch.optim._counters import column, uncount
 from mindtorch.optim._lists import average_, average_squares_, scaled_addcdiv_
 
-__all__ = ["Adam"]
+__all__ = ["Adam", "adam"]
 
 
 class Adam(Algorithm):
@@ -75,3 +75,14 @@ class Adam(Algorithm):
               maximize=group["maximize"], grad_scale=getattr(self, "grad_scale", None), found_inf=found_inf)
         if found_inf is not None:
             uncount(steps, found_inf)
+
+
+def adam(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, foreach=None, capturable=False,
+         differentiable=False, fused=None, grad_scale=None, found_inf=None, has_complex=False,
+         decoupled_weight_decay=False, *, amsgrad, beta1, beta2, lr, weight_decay, eps, maximize):
+    """One step of Adam for all parameters of a list, in place; the counters in `state_steps` go on."""
+    columns = {"step": state_steps, "exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "max_exp_avg_sq": max_exp_avg_sqs}
+    group = {"lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
+             "maximize": maximize, "foreach": foreach, "capturable": capturable, "differentiable": differentiable,
+             "fused": fused, "decoupled_weight_decay": decoupled_weight_decay}
+    Adam._call(params, grads, columns, group, grad_scale, found_inf)

@@ -3,7 +3,7 @@ from mindtorch.optim._algorithm import Algorithm, check_adaptive, corrections
 from mindtorch.optim._counters import column
 from mindtorch.optim._lists import average_, scaled_addcdiv_
 
-__all__ = ["Adamax"]
+__all__ = ["Adamax", "adamax"]
 
 
 class Adamax(Algorithm):
@@ -28,3 +28,12 @@ class Adamax(Algorithm):
         ops.maximum_(largest, sizes)
         rates = [-lr / correction for correction in corrections(beta1, counts)]
         scaled_addcdiv_(ops, params, averages, largest, rates)
+
+
+def adamax(params, grads, exp_avgs, exp_infs, state_steps, foreach=None, maximize=False, differentiable=False,
+           capturable=False, has_complex=False, *, eps, beta1, beta2, lr, weight_decay):
+    """One step of Adamax for all parameters of a list, in place; the counters in `state_steps` go on."""
+    columns = {"step": state_steps, "exp_avg": exp_avgs, "exp_inf": exp_infs}
+    group = {"lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
+             "maximize": maximize, "differentiable": differentiable, "capturable": capturable}
+    Adamax._call(params, grads, columns, group)

@@ -3,7 +3,7 @@ import mindtorch
 from mindtorch.optim._algorithm import Algorithm, check, check_rate, like, to_scalar
 from mindtorch.optim._counters import column, scalar_dtype
 
-__all__ = ["ASGD"]
+__all__ = ["ASGD", "asgd"]
 
 
 class ASGD(Algorithm):
@@ -38,3 +38,12 @@ class ASGD(Algorithm):
         for rate, weight, count in zip(rates, weights, counts, strict=True):
             rate.copy_(lr / (1 + decay * lr * count)**group["alpha"])
             weight.copy_(1 / (count - start).clamp(min=1))
+
+
+def asgd(params, grads, axs, mus, etas, state_steps, foreach=None, maximize=False, differentiable=False,
+         capturable=False, has_complex=False, *, lambd, lr, t0, alpha, weight_decay):
+    """One step of ASGD for all parameters of a list, in place; the counters in `state_steps` go on."""
+    columns = {"step": state_steps, "eta": etas, "mu": mus, "ax": axs}
+    group = {"lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay, "foreach": foreach,
+             "maximize": maximize, "differentiable": differentiable, "capturable": capturable}
+    ASGD._call(params, grads, columns, group)

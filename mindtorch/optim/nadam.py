@@ -3,7 +3,7 @@ from mindtorch.optim._algorithm import Algorithm, check, check_adaptive, correct
 from mindtorch.optim._counters import column, gather, multiply_, values, whole
 from mindtorch.optim._lists import average_, average_squares_, scaled_addcdiv_
 
-__all__ = ["NAdam"]
+__all__ = ["NAdam", "nadam"]
 
 
 class NAdam(Algorithm):
@@ -53,3 +53,14 @@ class NAdam(Algorithm):
             now.append(-lr * (1.0 - momentum) / (1.0 - product))
             ahead.append(-lr * following / (1.0 - product * following))
         return now, ahead
+
+
+def nadam(params, grads, exp_avgs, exp_avg_sqs, mu_products, state_steps, decoupled_weight_decay=False, foreach=None,
+          capturable=False, differentiable=False, has_complex=False, maximize=False, *, beta1, beta2, lr, weight_decay,
+          momentum_decay, eps):
+    """One step of NAdam for all parameters of a list, in place; the counters in `state_steps` go on."""
+    columns = {"step": state_steps, "mu_product": mu_products, "exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs}
+    group = {"lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay,
+             "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize,
+             "foreach": foreach, "capturable": capturable, "differentiable": differentiable}
+    NAdam._call(params, grads, columns, group)

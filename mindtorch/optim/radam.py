@@ -4,7 +4,7 @@ from mindtorch.optim._algorithm import Algorithm, check_adaptive, corrections
 from mindtorch.optim._counters import column
 from mindtorch.optim._lists import average_, average_squares_, scaled_addcdiv_
 
-__all__ = ["RAdam"]
+__all__ = ["RAdam", "radam"]
 
 
 class RAdam(Algorithm):
@@ -58,3 +58,14 @@ class RAdam(Algorithm):
 def _rectified(length, limit):
     """How much of the adaptive rate the length of the moving average, out of at most `limit`, allows for."""
     return ((length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length))**0.5
+
+
+def radam(params, grads, exp_avgs, exp_avg_sqs, state_steps, decoupled_weight_decay=False, foreach=None,
+          differentiable=False, capturable=False, has_complex=False, maximize=False, *, beta1, beta2, lr, weight_decay,
+          eps):
+    """One step of RAdam for all parameters of a list, in place; the counters in `state_steps` go on."""
+    columns = {"step": state_steps, "exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs}
+    group = {"lr": lr, "betas": (beta1, beta2), "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+             "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
+             "differentiable": differentiable}
+    RAdam._call(params, grads, columns, group)

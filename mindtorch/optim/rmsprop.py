@@ -3,7 +3,7 @@ from mindtorch.optim._algorithm import Algorithm, check, check_rate, like
 from mindtorch.optim._counters import column
 from mindtorch.optim._lists import average_, average_squares_, scaled_add_, scaled_addcdiv_
 
-__all__ = ["RMSprop"]
+__all__ = ["RMSprop", "rmsprop"]
 
 
 class RMSprop(Algorithm):
@@ -47,3 +47,15 @@ class RMSprop(Algorithm):
             scaled_add_(ops, params, buffers, -lr)
         else:
             scaled_addcdiv_(ops, params, grads, roots, [-lr] * len(params))
+
+
+def rmsprop(params, grads, square_avgs, grad_avgs, momentum_buffer_list, state_steps, foreach=None, maximize=False,
+            differentiable=False, capturable=False, has_complex=False, *, lr, alpha, eps, weight_decay, momentum,
+            centered):
+    """One step of RMSprop for all parameters of a list, in place; the counters in `state_steps` go on."""
+    columns = {"step": state_steps, "square_avg": square_avgs, "momentum_buffer": momentum_buffer_list,
+               "grad_avg": grad_avgs}
+    group = {"lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
+             "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach, "maximize": maximize,
+             "differentiable": differentiable}
+    RMSprop._call(params, grads, columns, group)

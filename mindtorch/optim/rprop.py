@@ -3,7 +3,7 @@ import mindtorch
 from mindtorch.optim._algorithm import Algorithm, check, check_rate
 from mindtorch.optim._counters import column
 
-__all__ = ["Rprop"]
+__all__ = ["Rprop", "rprop"]
 
 
 class Rprop(Algorithm):
@@ -42,3 +42,12 @@ def _factor(sign, shorter, longer):
     factor = mindtorch.where(sign > 0, longer, sign)
     factor = mindtorch.where(sign < 0, shorter, factor)
     return mindtorch.where(sign == 0, 1.0, factor)
+
+
+def rprop(params, grads, prevs, step_sizes, state_steps, foreach=None, capturable=False, maximize=False,
+          differentiable=False, has_complex=False, *, step_size_min, step_size_max, etaminus, etaplus):
+    """One step of Rprop for all parameters of a list, in place; the counters in `state_steps` go on."""
+    columns = {"step": state_steps, "prev": prevs, "step_size": step_sizes}
+    group = {"lr": 0.0, "etas": (etaminus, etaplus), "step_sizes": (step_size_min, step_size_max), "foreach": foreach,
+             "maximize": maximize, "differentiable": differentiable, "capturable": capturable}
+    Rprop._call(params, grads, columns, group)

@@ -4,7 +4,7 @@ from mindtorch.optim._algorithm import Algorithm, check, check_single
 from mindtorch.optim._counters import column
 from mindtorch.optim._lists import scaled_add_
 
-__all__ = ["SGD"]
+__all__ = ["SGD", "sgd"]
 
 
 class SGD(Algorithm):
@@ -63,3 +63,12 @@ class SGD(Algorithm):
             params, grads, buffers, weight_decay=group["weight_decay"], momentum=group["momentum"], lr=group["lr"],
             dampening=group["dampening"], nesterov=group["nesterov"], maximize=group["maximize"], is_first_step=first,
             grad_scale=getattr(self, "grad_scale", None), found_inf=getattr(self, "found_inf", None))
+
+
+def sgd(params, d_p_list, momentum_buffer_list, has_sparse_grad=False, foreach=None, fused=None, grad_scale=None,
+        found_inf=None, *, weight_decay, momentum, lr, dampening, nesterov, maximize):
+    """One step of SGD for all parameters of a list, in place; missing momenta are filled in."""
+    columns = {"momentum_buffer": momentum_buffer_list}
+    group = {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
+             "maximize": maximize, "foreach": foreach, "differentiable": False, "fused": fused}
+    SGD._call(params, d_p_list, columns, group, grad_scale, found_inf)
