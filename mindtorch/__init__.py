@@ -110,7 +110,8 @@ for _module in (_advanced_indexing, _generated, _core_composites, _composites):
     _attach_methods(_module.METHODS)
 
 _LAZY = ("npu", "amp", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special", "masked",
-         "testing", "optim", "serialization", "compiler", "jit", "func")
+         "testing", "optim", "serialization", "compiler", "jit", "func", "accelerator", "backends", "cpu", "cuda",
+         "distributed", "multiprocessing", "overrides", "types")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack",
                "alias_torch": "_alias", "compile": "compiler", "autocast": "amp"}
 _LAZY_NAMES |= dict.fromkeys((
@@ -129,6 +130,12 @@ _LAZY_NAMES |= dict.fromkeys((
 _LAZY_NAMES |= dict.fromkeys((
     "SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt",
     "sym_sum"), "_symbols")
+_LAZY_NAMES |= dict.fromkeys((
+    "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_device_module",
+    "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
+    "is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled", "set_deterministic_debug_mode",
+    "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_num_threads",
+    "set_warn_always", "use_deterministic_algorithms"), "_settings")
 
 
 def is_tensor(obj):

@@ -30,6 +30,18 @@ def _is_ours(name):
         return False
 
 
+def _share_loaded(name):
+    """Enters what is loaded below `name` under torch's names.
+
+    The import system would otherwise bind each submodule in its package again, as it does after a load, in place of a
+    function of the same name: torch.autograd.gradcheck is both.
+    """
+    prefix = _own_name(name) + "."
+    for own, module in list(sys.modules.items()):
+        if own.startswith(prefix):
+            sys.modules.setdefault("torch" + own[len("mindtorch"):], module)
+
+
 class _Loader:
     """Hands out the module of mindtorch, as it is."""
 
@@ -40,7 +52,8 @@ class _Loader:
 
     def exec_module(self, module):
         """The module has been executed under its own name; the import system has given it the alias's spec."""
-        module.__spec__ = module.__spec__.loader_state
+        name, module.__spec__ = module.__spec__.name, module.__spec__.loader_state
+        _share_loaded(name)
 
     def get_code(self, name):
         """The code that `python -m` runs."""
@@ -94,6 +107,7 @@ def alias_torch():
         raise RuntimeError(f"alias_torch() comes too late: torch has been imported already, from "
                            f"{getattr(known, '__file__', 'an unknown file')}. Call it before anything imports torch.")
     sys.modules["torch"] = mindtorch
+    _share_loaded("torch")
     sys.meta_path.insert(0, _Finder())
     ForkingPickler.register(AuthenticationString, _reduce_key)
 

@@ -44,3 +44,9 @@ def missing_operators():
     from mindtorch._npu import acl_loader
     acl_loader.ensure_acl()
     return acl_loader.missing_operators()
+
+
+def cpu_threads():
+    """The module that speaks with the BLAS library of the CPU."""
+    from mindtorch._cpu import threads
+    return threads

@@ -1,7 +1,7 @@
 """torch.utils."""
 from importlib import import_module as _import_module
 
-_LAZY = ("data",)
+_LAZY = ("_pytree", "checkpoint", "data", "deterministic", "dlpack", "hooks")
 
 
 def __getattr__(name):

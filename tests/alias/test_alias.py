@@ -17,6 +17,10 @@ for name, module in list(sys.modules.items()):
     if name == "torch" or name.startswith("torch."):
         assert module is sys.modules["mindtorch" + name[5:]], name
         assert module.__spec__.name == module.__name__ == "mindtorch" + name[5:], (name, module.__spec__)
+from torch.autograd.gradcheck import gradgradcheck
+from torch.multiprocessing.spawn import ProcessContext
+assert callable(torch.autograd.gradcheck) and callable(torch.multiprocessing.spawn)
+assert ProcessContext is mindtorch.multiprocessing.ProcessContext
 assert importlib.reload(torch.utils) is torch.utils
 
 model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())

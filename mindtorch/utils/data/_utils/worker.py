@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import mindtorch
+from mindtorch import _backend
 from mindtorch._exception_wrapper import ExceptionWrapper
 from mindtorch.utils.data._utils import MP_STATUS_CHECK_INTERVAL, transport
 from mindtorch.utils.data._utils.fetch import IterableDatasetFetcher
@@ -145,6 +146,7 @@ class _Worker:
 
 def run(job, worker_id, tasks, results):
     """Answers tasks, (index, keys), with (index, batch); once None has come, no more."""
+    _backend.cpu_threads().set_blas_threads(1)      # there may be as many workers as cores
     waiting, closing = queue.SimpleQueue(), threading.Event()
     threading.Thread(target=_listen, args=(tasks, waiting, closing), daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):       # the parent is told of Ctrl-C as well

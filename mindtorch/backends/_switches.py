@@ -1,0 +1,42 @@
+"""Modules that hold switches: variables that take values of their own type only."""
+import sys
+from contextlib import contextmanager
+from types import ModuleType
+
+
+class _SwitchModule(ModuleType):
+    def __setattr__(self, name, value):
+        kind = self._switches.get(name, object)
+        if not isinstance(value, kind):
+            raise RuntimeError(f"set_{name}_{self.__name__.rpartition('.')[2]} expects a {kind.__name__}, but got "
+                               f"{type(value).__name__}")
+        super().__setattr__(name, value)
+
+
+def install(module_name, **switches):
+    """Gives a module its switches. A switch that begins as None takes anything, the others the type of their value.
+
+    Returns (set_flags, flags): a function that sets switches by keyword, where they are not None, and answers with the
+    values before, and a context manager that does so for the length of a block.
+    """
+    module = sys.modules[module_name]
+    vars(module)["_switches"] = {name: object if value is None else type(value) for name, value in switches.items()}
+    vars(module).update(switches)
+    module.__class__ = _SwitchModule
+
+    def set_flags(**values):
+        before = tuple(getattr(module, name) for name in switches)
+        for name, value in values.items():
+            if value is not None:
+                setattr(module, name, value)
+        return before
+
+    @contextmanager
+    def flags(**values):
+        before = set_flags(**values)
+        try:
+            yield
+        finally:
+            vars(module).update(zip(switches, before, strict=True))
+
+    return set_flags, flags

@@ -1,0 +1,16 @@
+"""torch.backends.mha: the switch of a path through attention layers that does not differ here."""
+
+__all__ = ["get_fastpath_enabled", "set_fastpath_enabled"]
+
+_is_fastpath_enabled = True
+
+
+def get_fastpath_enabled():
+    """What set_fastpath_enabled was given; True at first."""
+    return _is_fastpath_enabled
+
+
+def set_fastpath_enabled(value):
+    """Kept for who asks."""
+    global _is_fastpath_enabled
+    _is_fastpath_enabled = value

@@ -1,0 +1,37 @@
+"""torch.multiprocessing: Python's multiprocessing, and `spawn`, which runs a function in several processes at once."""
+import multiprocessing as _multiprocessing
+from multiprocessing import *  # noqa: F403
+
+from mindtorch.multiprocessing.spawn import (
+    ProcessContext,
+    ProcessExitedException,
+    ProcessRaisedException,
+    SpawnContext,
+    spawn,
+    start_processes,
+)
+
+__all__ = [*_multiprocessing.__all__, "ProcessContext", "ProcessExitedException", "ProcessRaisedException",  # noqa: PLE0604
+           "SpawnContext", "get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn",
+           "start_processes"]
+
+_STRATEGIES = {"file_descriptor", "file_system"}
+_strategy = "file_descriptor"
+
+
+def get_all_sharing_strategies():
+    """The names that set_sharing_strategy takes."""
+    return set(_STRATEGIES)
+
+
+def get_sharing_strategy():
+    """What set_sharing_strategy was given; "file_descriptor" at first."""
+    return _strategy
+
+
+def set_sharing_strategy(new_strategy):
+    """Kept for who asks: how tensors reach another process does not depend on it."""
+    global _strategy
+    if new_strategy not in _STRATEGIES:
+        raise AssertionError(f"invalid sharing strategy '{new_strategy}', expected one of {_STRATEGIES}")
+    _strategy = new_strategy

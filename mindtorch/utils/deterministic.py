@@ -1,0 +1,3 @@
+"""torch.utils.deterministic."""
+
+fill_uninitialized_memory = True        # kept for who asks: uninitialised memory is never filled
