@@ -42,3 +42,9 @@ def test_gpt():
     figures = output("bench.gpt", "1").splitlines()[-3:]
     assert [line.split()[:2] for line in figures] == [["mindtorch", "cpu"], ["mindtorch", "npu"], ["torch", "cpu"]]
     assert all(line.endswith("x torch") for line in figures)
+
+
+def test_loading():
+    figures = output("bench.loading", "1").splitlines()[-3:]
+    assert [line.split()[:2] for line in figures] == [["4", "KB"], ["256", "KB"], ["16", "MB"]]
+    assert all(line.endswith("x torch") for line in figures)
