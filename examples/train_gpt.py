@@ -94,16 +94,19 @@ class Training:
         self.corpus = encode(standard_library())
         self.model = GPT(args.layers, args.width, args.heads, args.context, args.dropout).to(args.device)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=args.lr, weight_decay=0.1)
+        kind = torch.device(args.device).type
+        dtype = getattr(torch, args.autocast) if args.autocast else None
+        self.autocast = partial(torch.autocast, kind, dtype, enabled=dtype is not None)
         self.losses = []
 
     def save(self, path):
-        state = {"model": self.model.state_dict(), "optimizer": self.optimizer.state_dict(), "losses": self.losses}
-        torch.save(state, path)
+        state = {name: getattr(self, name).state_dict() for name in ("model", "optimizer")}
+        torch.save(state | {"losses": self.losses}, path)
 
     def load(self, path):
         state = torch.load(path, map_location=self.args.device)
-        self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        for name in ("model", "optimizer"):
+            getattr(self, name).load_state_dict(state[name])
         self.losses = state["losses"]
 
     def batch(self):
@@ -115,7 +118,8 @@ class Training:
     def step(self):
         """Learns from one batch; its loss, in nats a character."""
         tokens, following = self.batch()
-        loss = F.cross_entropy(self.model(tokens).flatten(0, 1), following.flatten())
+        with self.autocast():
+            loss = F.cross_entropy(self.model(tokens).flatten(0, 1), following.flatten())
         self.optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
@@ -145,6 +149,7 @@ def arguments(argv=None):
     parser.add_argument("--context", type=int, default=128, help="characters that the network sees")
     parser.add_argument("--lr", type=float, default=1e-3, help="learning rate")
     parser.add_argument("--dropout", type=float, default=0.1, help="share of features that a step leaves out")
+    parser.add_argument("--autocast", choices=["bfloat16", "float16"], help="compute in 16 bits where that is enough")
     parser.add_argument("--seed", type=int, default=0, help="for first weights, batches, dropout and the sample")
     parser.add_argument("--checkpoint", metavar="FILE", help="save to this file after each round of steps")
     parser.add_argument("--save-every", type=int, default=100, help="steps of a round")

@@ -93,6 +93,20 @@ def test_losses_are_those_of_torch(in_torch, device):
     assert min(losses) < losses[0] / 1.3     # something was learnt
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_autocast_learns_as_in_torch(dtype, device, tmp_path):
+    """As far as 16 bits say the same; the losses tell that autocast was on."""
+    options = ["--steps", "30", "--layers", "1", "--width", "64", "--context", "32", "--dropout", "0", "--sample", "5"]
+    start, under_torch = str(tmp_path / "start.pt"), example("train_gpt", "torch")
+    given = under_torch.arguments(["--device", "cpu", *options, "--autocast", dtype])
+    under_torch.Training(given).save(start)
+    expected = under_torch.main(["--device", "cpu", *options, "--autocast", dtype, "--resume", start]).losses
+    options = ["--device", device, *options, "--resume", start]
+    losses = example("train_gpt").main([*options, "--autocast", dtype]).losses
+    assert losses == pytest.approx(expected, rel=1e-3)
+    assert losses != example("train_gpt").main(options).losses
+
+
 def held(device):
     """What the process holds: on the NPU tensors and segments in bytes, and objects by kind; else blocks of Python."""
     gc.collect()        # empties Python's lists of freed objects too
