@@ -121,6 +121,9 @@ _LAZY_NAMES |= dict.fromkeys((
     "instance_norm", "kl_div", "layer_norm", "margin_ranking_loss", "pairwise_distance", "poisson_nll_loss", "rms_norm",
     "triplet_margin_loss"), "_native_functions")
 _LAZY_NAMES |= dict.fromkeys((
+    "get_autocast_cpu_dtype", "get_autocast_gpu_dtype", "is_autocast_cpu_enabled", "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled", "set_autocast_gpu_dtype"), "amp._old_names")
+_LAZY_NAMES |= dict.fromkeys((
     "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor",
     "IntTensor", "LongTensor", "ShortTensor", "set_default_tensor_type"), "_legacy_types")
 _LAZY_NAMES |= dict.fromkeys((

@@ -281,3 +281,18 @@ def autocast_decrement_nesting():
     global mindtorch_autocast_nesting
     mindtorch_autocast_nesting -= 1
     return mindtorch_autocast_nesting
+
+
+def get_state():
+    """All of it, for all types of devices, in this thread, but how many regions are open: for set_state."""
+    return mindtorch_autocast_devices, tuple([mindtorch_autocast_dtypes[i] for i in range(3)]), \
+        mindtorch_autocast_uncached
+
+
+def set_state(tuple state):
+    """Make the state what get_state gave, in any thread."""
+    global mindtorch_autocast_uncached
+    devices, dtypes, mindtorch_autocast_uncached = state
+    resume(devices)
+    for i in range(3):
+        mindtorch_autocast_dtypes[i] = dtypes[i]

@@ -32,6 +32,11 @@ cdef int check_momentum(double momentum, list tensors, list others, str name) ex
 cdef int check_as_many(list tensors, list others, str name) except -1
 cdef int check_all_float(list tensors, str op) except -1
 
+# Of gradients that are scaled: RuntimeError unless the tensor has one element of that dtype; or lies where they all do.
+cdef int check_one_float(TensorBase tensor, str name) except -1
+cdef int check_one_int(TensorBase tensor, str name) except -1
+cdef int check_on_device(list tensors, TensorBase other) except -1
+
 cdef int check_scalar_tensor(TensorBase other) except -1
 cdef int check_all_filled(list tensors) except -1
 cdef bint may_norm(const Scalar *ord) noexcept               # aclnnForeachNorm knows the first and the second norm

@@ -4,7 +4,7 @@ from mindtorch._core.dispatch cimport check_floats
 from mindtorch._core.dtype cimport code_name
 from mindtorch._core.infer cimport common_device, common_index, inplace_output, same
 from mindtorch._core.modes cimport grad_enabled
-from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, scalar_from
+from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, Float, Int, ScalarType, scalar_from
 from mindtorch._core.tensor cimport Shape, count_version, empty_tensor, shape_text
 from mindtorch._core.values cimport read_scalar
 
@@ -204,6 +204,32 @@ cdef int check_all_float(list tensors, str op) except -1:
     cdef Py_ssize_t i
     for i in range(len(tensors)):
         check_floats((<TensorBase>tensors[i]).dtype, op)
+    return 0
+
+
+cdef int check_one(TensorBase tensor, ScalarType dtype, str name, str kind) except -1:
+    if tensor.numel != 1:
+        raise RuntimeError(f"{name} must be a 1-element tensor.")
+    if tensor.dtype != dtype:
+        raise RuntimeError(f"{name} must be {kind} tensor.")
+    return 0
+
+
+cdef int check_one_float(TensorBase tensor, str name) except -1:
+    return check_one(tensor, Float, name, "a float")
+
+
+cdef int check_one_int(TensorBase tensor, str name) except -1:
+    return check_one(tensor, Int, name, "an int")
+
+
+cdef int check_on_device(list tensors, TensorBase other) except -1:
+    cdef TensorBase tensor
+    for one in tensors:
+        tensor = <TensorBase>one
+        if tensor.device_type != other.device_type or tensor.device_index != other.device_index:
+            raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
+                               f"{device_of(tensor)} and {device_of(other)}!")
     return 0
 
 

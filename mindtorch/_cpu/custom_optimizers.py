@@ -51,3 +51,23 @@ def sgd(parameters, gradients, momenta, weight_decay, momentum, lr, dampening, n
             buffer[...] = gradient if is_first_step else momentum * _wide(buffer) + (1 - dampening) * gradient
             change = gradient + momentum * _wide(buffer) if nesterov else _wide(buffer)
         parameter[...] = _wide(parameter) - lr * change
+
+
+def unscaled(gradient, found_inf, inv_scale):
+    """The gradient times inv_scale; found_inf becomes 1 where something in it is no finite number."""
+    if not np.isfinite(gradient).all():
+        found_inf[...] = 1
+    return _wide(gradient) * inv_scale
+
+
+def updated_scale(scale, growth_tracker, found_inf, growth_factor, backoff_factor, growth_interval):
+    """The scale after a step; growth_tracker counts those in a row that were finite."""
+    if found_inf:
+        growth_tracker[...] = 0
+        return scale * np.float32(backoff_factor)
+    growth_tracker += 1
+    if growth_tracker != growth_interval:
+        return scale
+    growth_tracker[...] = 0
+    grown = scale * np.float32(growth_factor)
+    return grown if np.isfinite(grown) else scale

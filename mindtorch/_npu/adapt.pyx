@@ -124,6 +124,10 @@ cdef TensorBase flat(TensorBase tensor, const Shape *dim):
     return make_view(tensor, 1, &tensor.numel, NULL, tensor.offset)
 
 
+cdef TensorBase as_row(TensorBase tensor):
+    return make_view(tensor, 1, &tensor.numel, NULL, tensor.offset)
+
+
 cdef int64_t first(const Shape *dim) noexcept:
     return dim.sizes[0] if dim.ndim else 0
 

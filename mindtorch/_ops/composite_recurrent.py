@@ -1,22 +1,18 @@
 """Recurrent cells, and whole sequences of them, as torch.nn.LSTM, GRU and RNN call them."""
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.autocast import casting
+from mindtorch._core.composites import linear as _linear
 from mindtorch._ops.composite import _require_tensors
 
-_matmul, _cat, _stack = _OPS["matmul"], _OPS["cat"], _OPS["stack"]
+_cat, _stack = _OPS["cat"], _OPS["stack"]
 _sigmoid, _tanh, _relu = _OPS["sigmoid"], _OPS["tanh"], _OPS["relu"]
-
-
-def _gates(input, weight, bias):
-    product = _matmul(input, weight.t())
-    return product if bias is None else product + bias
 
 
 # One step: the input's gates, computed for all steps at once, the state, and the weights of the state.
 
 def _lstm_step(gates, state, weight, bias):
     hidden, cell = state
-    i, f, g, o = (gates + _gates(hidden, weight, bias)).chunk(4, -1)
+    i, f, g, o = (gates + _linear(hidden, weight, bias)).chunk(4, -1)
     cell = _sigmoid(f) * cell + _sigmoid(i) * _tanh(g)
     return _sigmoid(o) * _tanh(cell), cell
 
@@ -24,18 +20,18 @@ def _lstm_step(gates, state, weight, bias):
 def _gru_step(gates, state, weight, bias):
     hidden, = state
     input_r, input_z, input_n = gates.chunk(3, -1)
-    hidden_r, hidden_z, hidden_n = _gates(hidden, weight, bias).chunk(3, -1)
+    hidden_r, hidden_z, hidden_n = _linear(hidden, weight, bias).chunk(3, -1)
     reset, update = _sigmoid(input_r + hidden_r), _sigmoid(input_z + hidden_z)
     new = _tanh(input_n + reset * hidden_n)
     return (new + update * (hidden - new),)
 
 
 def _rnn_tanh_step(gates, state, weight, bias):
-    return (_tanh(gates + _gates(state[0], weight, bias)),)
+    return (_tanh(gates + _linear(state[0], weight, bias)),)
 
 
 def _rnn_relu_step(gates, state, weight, bias):
-    return (_relu(gates + _gates(state[0], weight, bias)),)
+    return (_relu(gates + _linear(state[0], weight, bias)),)
 
 
 # --- cells -----------------------------------------------------------------------------------------------------------
@@ -46,28 +42,28 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     _require_tensors("lstm_cell", input=input)
     if len(hx) != 2:
         raise RuntimeError("lstm_cell expects two hidden states")
-    return _lstm_step(_gates(input, w_ih, b_ih), hx, w_hh, b_hh)
+    return _lstm_step(_linear(input, w_ih, b_ih), hx, w_hh, b_hh)
 
 
 @casting("gru_cell")
 def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """The next hidden state of a GRU. Gates lie in the order reset, update, new."""
     _require_tensors("gru_cell", input=input, hx=hx)
-    return _gru_step(_gates(input, w_ih, b_ih), (hx,), w_hh, b_hh)[0]
+    return _gru_step(_linear(input, w_ih, b_ih), (hx,), w_hh, b_hh)[0]
 
 
 @casting("rnn_tanh_cell")
 def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """tanh of the sum of both products."""
     _require_tensors("rnn_tanh_cell", input=input, hx=hx)
-    return _rnn_tanh_step(_gates(input, w_ih, b_ih), (hx,), w_hh, b_hh)[0]
+    return _rnn_tanh_step(_linear(input, w_ih, b_ih), (hx,), w_hh, b_hh)[0]
 
 
 @casting("rnn_relu_cell")
 def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """relu of the sum of both products."""
     _require_tensors("rnn_relu_cell", input=input, hx=hx)
-    return _rnn_relu_step(_gates(input, w_ih, b_ih), (hx,), w_hh, b_hh)[0]
+    return _rnn_relu_step(_linear(input, w_ih, b_ih), (hx,), w_hh, b_hh)[0]
 
 
 # --- sequences -------------------------------------------------------------------------------------------------------
@@ -75,7 +71,7 @@ def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 def _full_steps(step, input, state, weights, reverse):
     """One direction of one layer over (T, B, ...)."""
     w_ih, w_hh, b_ih, b_hh = weights
-    gates = _gates(input, w_ih, b_ih)
+    gates = _linear(input, w_ih, b_ih)
     outputs = []
     for t in reversed(range(len(gates))) if reverse else range(len(gates)):
         state = step(gates[t], state, w_hh, b_hh)
@@ -86,7 +82,7 @@ def _full_steps(step, input, state, weights, reverse):
 def _packed_steps(step, input, batch_sizes, state, weights, reverse):
     """The same over packed sequences, of which fewer are left at each step."""
     w_ih, w_hh, b_ih, b_hh = weights
-    parts = _gates(input, w_ih, b_ih).split(batch_sizes)
+    parts = _linear(input, w_ih, b_ih).split(batch_sizes)
     whole, outputs = state, []
     for t in reversed(range(len(parts))) if reverse else range(len(parts)):
         count = batch_sizes[t]
@@ -101,7 +97,7 @@ def _projected(step, weight):
     """The step of an LSTM whose hidden state goes through `weight`."""
     def projected(*args):
         hidden, cell = step(*args)
-        return _gates(hidden, weight, None), cell
+        return _linear(hidden, weight, None), cell
     return projected
 
 
@@ -151,7 +147,17 @@ def _sequence(step, name, several):
     return run_all
 
 
-lstm = _sequence(_lstm_step, "lstm", several=True)
+_lstm = _sequence(_lstm_step, "lstm", several=True)
+_lstm_of_padded = casting("mkldnn_rnn_layer")(_lstm)
+
+
+def lstm(first, second, third, *rest):
+    """lstm: outputs of the last layer, then the last states of all layers and directions."""
+    # On the CPU torch has a kernel for sequences that are not packed, without projections: autocast casts for it.
+    plain = isinstance(rest[0], (list, tuple)) or second[0].shape != second[1].shape
+    return (_lstm if plain else _lstm_of_padded)(first, second, third, *rest)
+
+
 gru = _sequence(_gru_step, "gru", several=False)
 rnn_tanh = _sequence(_rnn_tanh_step, "rnn_tanh", several=False)
 rnn_relu = _sequence(_rnn_relu_step, "rnn_relu", several=False)

@@ -17,6 +17,12 @@ def conjugate(self):
     return ops.complex(ops.real(self), -ops.imag(self)) if self.is_complex() else self
 
 
+def unscaled(gradient, found_inf, inv_scale):
+    """The gradient times inv_scale; found_inf becomes 1 where something in it is no finite number."""
+    found_inf.copy_(ops.where(ops.isfinite(gradient).all(), found_inf, ops.ones_like(found_inf)))
+    return gradient * inv_scale
+
+
 # --- two operands ----------------------------------------------------------------------------------------------------
 
 def least_multiple(self, other):

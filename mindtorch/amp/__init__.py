@@ -1,6 +1,7 @@
-"""torch.amp: autocast, operators in the dtype that suits them."""
+"""torch.amp: autocast, operators in the dtype that suits them; GradScaler, losses scaled for float16 gradients."""
 # ruff: noqa: F401 - what is imported here is what the namespace consists of
-from mindtorch.amp import autocast_mode
+from mindtorch.amp import autocast_mode, grad_scaler
 from mindtorch.amp.autocast_mode import autocast, custom_bwd, custom_fwd, is_autocast_available
+from mindtorch.amp.grad_scaler import GradScaler
 
-__all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]

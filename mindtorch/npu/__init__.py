@@ -83,7 +83,7 @@ from mindtorch.npu.streams import (
 )
 
 __all__ = [
-    "Event", "Stream", "StreamContext", "can_device_access_peer", "current_device", "current_stream",
+    "Event", "Stream", "StreamContext", "amp", "can_device_access_peer", "current_device", "current_stream",
     "default_stream", "device", "device_count", "device_of", "disable_peer_access", "empty_cache", "enable_peer_access",
     "get_amp_supported_dtype", "get_autocast_dtype", "get_device_capability", "get_device_name",
     "get_device_properties", "get_per_process_memory_fraction", "get_rng_state", "get_rng_state_all",
@@ -98,7 +98,9 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name == "Stream":
+    if name == "amp":
+        import mindtorch.npu.amp as found
+    elif name == "Stream":
         from mindtorch._npu.stream import Stream as found
     elif name == "Event":
         from mindtorch._npu.event import Event as found

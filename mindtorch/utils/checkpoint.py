@@ -2,6 +2,7 @@
 import contextlib
 import warnings
 
+from mindtorch._core import autocast as _autocast
 from mindtorch._core.engine import runs_whole_graph
 from mindtorch._core.tensor import TensorBase
 from mindtorch.autograd import Function, backward
@@ -89,6 +90,20 @@ class _RandomState:
 
 
 @contextlib.contextmanager
+def _same_autocast(state):
+    """Inside, autocast is in that state, as in a region of its own."""
+    now = _autocast.get_state()
+    _autocast.set_state(state)
+    _autocast.autocast_increment_nesting()
+    try:
+        yield
+    finally:
+        if _autocast.autocast_decrement_nesting() == 0:
+            _autocast.clear_autocast_cache()
+        _autocast.set_state(now)
+
+
+@contextlib.contextmanager
 def _as_it_was(state, arguments):
     """Inside, random numbers are those that came after `state`; afterwards, as if nothing had happened."""
     if state is None:
@@ -111,6 +126,7 @@ class _Reentrant(Function):
     def forward(ctx, function, preserve, *args):
         ctx.function = function
         ctx.state = _RandomState(args) if preserve else None
+        ctx.autocast = _autocast.get_state()
         ctx.others = [None if isinstance(a, TensorBase) else a for a in args]
         ctx.places = [i for i, a in enumerate(args) if isinstance(a, TensorBase)]
         ctx.save_for_backward(*(args[i] for i in ctx.places))
@@ -126,7 +142,7 @@ class _Reentrant(Function):
         args = list(ctx.others)
         for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[place] = tensor.detach().requires_grad_(tensor.requires_grad)
-        with _as_it_was(ctx.state, args), enable_grad():
+        with _as_it_was(ctx.state, args), _same_autocast(ctx.autocast), enable_grad():
             results = ctx.function(*args)
         results = results if isinstance(results, tuple) else (results,)
         pairs = [(out, grad) for out, grad in zip(results, grads, strict=True)
@@ -187,10 +203,10 @@ def _look(tensor):
 def _recomputed(function, args, kwargs, context_fn, determinism_check, preserve):
     first, second = context_fn()
     arguments = (*args, *kwargs.values())
-    state = _RandomState(arguments) if preserve else None
+    state, autocast = _RandomState(arguments) if preserve else None, _autocast.get_state()
 
     def run():
-        with _as_it_was(state, arguments), enable_grad(), second:
+        with _as_it_was(state, arguments), _same_autocast(autocast), enable_grad(), second:
             function(*args, **kwargs)
 
     frame = _Frame(run, determinism_check)

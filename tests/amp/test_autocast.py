@@ -6,7 +6,9 @@ import pytest
 import torch
 
 import mindtorch
+import mindtorch.utils.checkpoint
 
+torch.set_warn_always(True)         # so that no outcome depends on what ran before
 LIBRARIES = (torch, mindtorch)
 # Both have the names; where a device is meant it is "cpu", which torch has without a driver.
 EXPRESSIONS = """
@@ -19,6 +21,9 @@ lib.amp.is_autocast_available("cpu") | lib.amp.is_autocast_available(1) | lib.au
 vars(lib.autocast("cpu"))["fast_dtype"] | vars(lib.autocast("cpu", lib.float16))["fast_dtype"]
 lib.autocast("cpu", lib.float64)._enabled | lib.autocast("cpu", lib.float32)._enabled | lib.autocast("cuda")._enabled
 lib.autocast("cpu", lib.int8, enabled=False)._enabled | lib.autocast("cpu:0").device
+lib.is_autocast_cpu_enabled() | lib.set_autocast_cpu_enabled(False) | lib.set_autocast_cpu_enabled(1)
+lib.get_autocast_cpu_dtype() | lib.set_autocast_cpu_dtype(lib.bfloat16) | lib.set_autocast_cpu_dtype(1)
+lib.get_autocast_gpu_dtype() | lib.set_autocast_gpu_dtype(lib.float16)
 lib.amp.custom_fwd(lambda c: c, device_type=1) | lib.amp.custom_bwd(lambda c: c, device_type=1) | lib.amp.custom_fwd()
 lib.autocast("cpu", enabled=1).device | lib.autocast("cuda", enabled=False)._enabled
 """
@@ -32,7 +37,7 @@ def result(lib, expression):
             value = eval(expression, {"lib": lib})
         except Exception as error:      # noqa: BLE001 - the error is what is compared
             return type(error).__name__, str(error)
-    return str(value), [(w.category, str(w.message)) for w in warned]
+    return str(value), [(w.category, str(w.message).partition(" (Triggered")[0]) for w in warned]
 
 
 @pytest.mark.quick
@@ -287,6 +292,38 @@ def test_custom_functions(device, options, inside):
         function.last = None
     assert str(seen[0][1][:4]) == str(seen[1][1][:4])
     assert (seen[0][0], *seen[0][2:]) == (seen[1][0], *seen[1][2:])
+
+
+@pytest.mark.parametrize("use_reentrant", [True, False])
+def test_checkpoints_run_again_in_the_same_state(device, use_reentrant):
+    seen, x = [], mindtorch.ones(2, 2, device=device, requires_grad=True)
+
+    def function(a):
+        seen.append(state(mindtorch, device)[:3])
+        return a @ a
+    with mindtorch.autocast(device, dtype=mindtorch.bfloat16, cache_enabled=False):
+        y = mindtorch.utils.checkpoint.checkpoint(function, x, use_reentrant=use_reentrant)
+    y.sum().backward()
+    assert seen == [(True, "torch.bfloat16", False)] * 2
+    assert y.dtype is mindtorch.bfloat16
+    assert x.grad.tolist() == [[4, 4], [4, 4]]
+    assert not mindtorch.is_autocast_enabled(device)
+
+
+def test_backward_inside_a_region(device):
+    a = mindtorch.tensor([[0.5, 1.0], [0.25, 0.75]], device=device, requires_grad=True)
+    grads = []
+    for inside in (False, True):
+        a.grad = None
+        with mindtorch.autocast(device):
+            loss = (a @ a).softmax(-1).log().sum() + a.exp().mul(a).cumsum(0).pow(2).norm() + a.prod()
+            if inside:
+                loss.backward()
+        if not inside:
+            loss.backward()
+        grads.append(a.grad.reshape(-1).tolist())
+        assert a.grad.dtype is mindtorch.float32
+    assert grads[0] == pytest.approx(grads[1], rel=2e-2)
 
 
 MODELS = {

@@ -211,3 +211,17 @@ def ctc_loss_backward(make):
         loss, scores = (Description(tuple(r.shape), tuple(r.flatten().tolist()), make.dtype, expandable=False)
                         for r in results)
         yield (make(loss.shape[0]), log_probs, targets, input_lengths, target_lengths, loss, scores, 0), {}
+
+
+@sample
+def unscale(make):
+    for shape in ((2, 3), (), (0, 3)):
+        yield (make(*shape), make(1, dtype="float32"), make(dtype="float32")), {}
+
+
+@sample
+def amp_update_scale(make):
+    """A step with infinities; steps without; the last before the scale grows; a scale that cannot grow."""
+    for found, steps, scale in ((1.0, 3, 4.0), (0.0, 0, 4.0), (0.0, 3, 4.0), (0.0, 3, 3e38), (2.0, 0, 0.5)):
+        yield (Description((), (scale,), make.dtype), Description((), (steps,), "int32"),
+               Description((1,), (found,), "float32"), 2.0, 0.5, 4), {}

@@ -10,7 +10,7 @@ from .schema import Schema, SchemaError, parse
 FOLDER = Path(__file__).parent.parent
 FAMILIES = ("creation", "pointwise", "compare", "reduce", "matmul", "view", "index", "indexing", "nn", "activation",
             "norm", "loss", "random", "linalg", "fft", "math", "arithmetic", "special", "polynomials", "statistics",
-            "order", "conv", "pool", "pad", "upsample", "attention", "foreach", "fused")
+            "order", "conv", "pool", "pad", "upsample", "attention", "foreach", "fused", "amp")
 # Rows of these kinds have no kernel: a function written by hand computes them for all devices.
 BY_HAND = ("view", "composite")
 

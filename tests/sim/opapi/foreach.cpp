@@ -1,9 +1,13 @@
 /* Operators on lists of tensors, and those of optimizers, against formulas of their own. */
+#include <cmath>
+
+#include "aclnnop/aclnn_amp_update_scale.h"
 #include "aclnnop/aclnn_apply_adam_wv2.h"
 #include "aclnnop/aclnn_foreach_add_list_v2.h"
 #include "aclnnop/aclnn_foreach_copy.h"
 #include "aclnnop/aclnn_foreach_exp.h"
 #include "aclnnop/aclnn_foreach_mul_scalar_list.h"
+#include "aclnnop/aclnn_foreach_non_finite_check_and_unscale.h"
 #include "aclnnop/aclnn_foreach_norm.h"
 #include "aclnnop/aclnn_foreach_round_off_number_v2.h"
 #include "aclnnop/aclnn_foreach_zero_inplace.h"
@@ -162,6 +166,44 @@ void testSgd() {
   EXPECT_VALUES(var.read(0), (Values{1.25, 2.25, 3.25, 4.25}), 0);
 }
 
+void testUnscale() {
+  currentCase() = "unscale";
+  Tensor half(ACL_FLOAT, {}, {0.5});
+  for (aclDataType type : {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}) {
+    Tensor found(ACL_FLOAT, {1}, {0});
+    Group finite(type, kShapes, 2, 2), infinite(type, kShapes, INFINITY, 0);
+    EXPECT(RUN(aclnnForeachNonFiniteCheckAndUnscale, finite, found, half) == ACLNN_SUCCESS);
+    EXPECT_VALUES(finite.read(0), (Values{1, 2, 3, 4}), 0);
+    EXPECT_VALUES(finite.read(2), (Values{6, 7, 8}), 0);
+    EXPECT_VALUES(found.read(), Values{0}, 0);
+    EXPECT(RUN(aclnnForeachNonFiniteCheckAndUnscale, infinite, found, half) == ACLNN_SUCCESS);
+    EXPECT_VALUES(found.read(), Values{1}, 0);
+    EXPECT(RUN(aclnnForeachNonFiniteCheckAndUnscale, finite, found, half) == ACLNN_SUCCESS);
+    EXPECT_VALUES(found.read(), Values{1}, 0); /* it stays */
+  }
+  Group x(ACL_FLOAT, kShapes, 1);
+  Tensor two(ACL_FLOAT, {2}, {0, 0}), one(ACL_FLOAT, {1}, {0});
+  EXPECT(RUN(aclnnForeachNonFiniteCheckAndUnscale, x, two, half) != ACLNN_SUCCESS);
+  EXPECT(RUN(aclnnForeachNonFiniteCheckAndUnscale, x, one, two) != ACLNN_SUCCESS);
+}
+
+void testUpdateScale() {
+  currentCase() = "update scale";
+  struct Step {
+    double scale, steps, found, new_scale, new_steps;
+  };
+  for (const Step &step : {Step{4, 0, 0, 4, 1}, Step{4, 2, 0, 8, 0}, Step{4, 2, 1, 2, 0}, Step{3e38, 2, 0, 3e38, 0}}) {
+    Tensor scale(ACL_FLOAT, {1}, {step.scale}), steps(ACL_INT32, {1}, {step.steps}),
+        found(ACL_FLOAT, {1}, {step.found});
+    EXPECT(RUN(aclnnAmpUpdateScale, scale, steps, found, 2.0, 0.5, 3, scale, steps) == ACLNN_SUCCESS);
+    EXPECT_VALUES(scale.read(), Values{step.new_scale}, 1e-6);
+    EXPECT_VALUES(steps.read(), Values{step.new_steps}, 0);
+  }
+  Tensor scale(ACL_FLOAT, {1}, {1}), steps(ACL_INT32, {1}, {0}), two(ACL_FLOAT, {2}, {0, 0}), none(ACL_FLOAT, {}, {1});
+  EXPECT(RUN(aclnnAmpUpdateScale, scale, steps, two, 2.0, 0.5, 3, scale, steps) != ACLNN_SUCCESS);
+  EXPECT(RUN(aclnnAmpUpdateScale, none, steps, scale, 2.0, 0.5, 3, scale, steps) != ACLNN_SUCCESS);
+}
+
 }  // namespace
 
 int main() {
@@ -174,4 +216,6 @@ int main() {
   testRefusals();
   testAdam();
   testSgd();
+  testUnscale();
+  testUpdateScale();
 }

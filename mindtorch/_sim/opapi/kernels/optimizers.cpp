@@ -1,5 +1,6 @@
 /* One step of an optimizer, written to the parameters and to their state. */
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "opapi/loops.h"
@@ -160,9 +161,85 @@ aclnnStatus prepareSgd(aclOpExecutor &executor, const Argument *arguments, const
   return ACLNN_SUCCESS;
 }
 
+/* --- aclnnForeachNonFiniteCheckAndUnscale, aclnnAmpUpdateScale -----------------------------------------------------*/
+
+double readOne(Operand operand) {
+  double room[kBlock];
+  operand.compute = kF64;
+  return *static_cast<const double *>(Cursor(operand).read(room, 1));
+}
+
+void writeOne(Operand operand, double value) {
+  operand.compute = kF64;
+  Cursor(operand).write(&value, 1);
+}
+
+aclError runUnscale(const aclOpExecutor &executor) {
+  const uint32_t tensors = executor.operands.size() - 2;
+  const Operand &found = executor.operands[tensors];
+  const double inverse = readOne(executor.operands[tensors + 1]);
+  bool finite = true;
+  for (uint32_t i = 0; i < tensors; ++i) {
+    const Operand *gradient = &executor.operands[i];
+    Together(&gradient, 1).update([&](double **x, int64_t at) {
+      finite = finite && std::isfinite(x[0][at]);
+      x[0][at] *= inverse;
+    });
+  }
+  if (!finite) writeOne(found, 1);
+  return ACL_SUCCESS;
+}
+
+/* scaledGrads, foundInf, invScale */
+aclnnStatus prepareUnscale(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  const uint32_t tensors = executor.operands.size() - 2;
+  for (uint32_t k = 0; k < tensors; ++k) {
+    if (executor.operands[k].type != executor.operands[0].type) {
+      return refuse(executor, "tensor %u of scaledGrads is a %s, the first tensor a %s", k,
+                    typeName(executor.operands[k].type), typeName(executor.operands[0].type));
+    }
+  }
+  if (executor.operands[tensors].count != 1 || executor.operands[tensors + 1].count != 1) {
+    return refuse(executor, "foundInf and invScale have one element each");
+  }
+  executor.run = runUnscale;
+  return ACLNN_SUCCESS;
+}
+
+/* operands: currentScale, growthTracker, foundInf, updatedScale, updatedGrowthTracker
+ * attributes: growthFactor, backoffFactor, growthInterval */
+aclError runUpdateScale(const aclOpExecutor &executor) {
+  const double scale = readOne(executor.operands[0]);
+  double steps = readOne(executor.operands[1]) + 1, updated = scale;
+  if (readOne(executor.operands[2]) != 0) {
+    updated = scale * realOf(executor, 1);
+    steps = 0;
+  } else if (steps == static_cast<double>(executor.attributes[2])) {
+    const double grown = scale * realOf(executor, 0);
+    if (std::isfinite(static_cast<float>(grown))) updated = grown;
+    steps = 0;
+  }
+  writeOne(executor.operands[3], updated);
+  writeOne(executor.operands[4], steps);
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareUpdateScale(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  for (const Operand &operand : executor.operands) {
+    if (operand.count != 1) return refuse(executor, "the tensors have one element each");
+  }
+  setReal(executor, 0, arguments[3].real);
+  setReal(executor, 1, arguments[4].real);
+  executor.attributes[2] = arguments[5].integer;
+  executor.run = runUpdateScale;
+  return ACLNN_SUCCESS;
+}
+
 }  // namespace
 
 SIM_OP(aclnnApplyAdamWV2, prepareAdam, nullptr, 0)
 SIM_OP(aclnnFusedSgd, prepareSgd, nullptr, 0)
+SIM_OP(aclnnForeachNonFiniteCheckAndUnscale, prepareUnscale, nullptr, 0)
+SIM_OP(aclnnAmpUpdateScale, prepareUpdateScale, nullptr, 0)
 
 }  // namespace sim

@@ -1,0 +1,38 @@
+"""The names that functions of autocast had when each type of device had its own."""
+import warnings
+
+from mindtorch._core import autocast as _autocast
+from mindtorch._core.dtype import dtype as _dtype
+
+_KINDS = {"enabled": (bool, "a bool"), "dtype": (_dtype, "a torch.dtype")}
+
+
+def _old(name, current, device, argument=""):
+    """`current` for a device, with the warning of the old name; `argument`: what is set, if something is."""
+    function = getattr(_autocast, current)
+    arguments = f"'{device}', {argument}" if argument else f"'{device}'"
+    text = f"torch.{name}({argument}) is deprecated. Please use torch.{current}({arguments}) instead."
+
+    def get():
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        return function(device)
+
+    def set(value, /):
+        kind, shown = _KINDS[argument]
+        if not isinstance(value, kind):
+            raise TypeError(f"{argument} must be {shown} (got {type(value).__name__})")
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        function(device, value)
+
+    chosen = set if argument else get
+    chosen.__name__ = chosen.__qualname__ = name
+    chosen.__doc__ = f"{current}({arguments}) under an old name."
+    return chosen
+
+
+is_autocast_cpu_enabled = _old("is_autocast_cpu_enabled", "is_autocast_enabled", "cpu")
+set_autocast_cpu_enabled = _old("set_autocast_cpu_enabled", "set_autocast_enabled", "cpu", "enabled")
+get_autocast_cpu_dtype = _old("get_autocast_cpu_dtype", "get_autocast_dtype", "cpu")
+set_autocast_cpu_dtype = _old("set_autocast_cpu_dtype", "set_autocast_dtype", "cpu", "dtype")
+get_autocast_gpu_dtype = _old("get_autocast_gpu_dtype", "get_autocast_dtype", "cuda")
+set_autocast_gpu_dtype = _old("set_autocast_gpu_dtype", "set_autocast_dtype", "cuda", "dtype")

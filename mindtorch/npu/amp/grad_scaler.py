@@ -1,0 +1,17 @@
+"""torch.npu.amp.grad_scaler."""
+from mindtorch import amp as _amp
+
+__all__ = ["GradScaler"]
+
+
+class GradScaler(_amp.GradScaler):
+    """torch.amp.GradScaler("npu"); with `dynamic=False` the scale stays as it is, and infinities leave out steps."""
+
+    def __init__(self, init_scale=2.0 ** 16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, dynamic=True,
+                 enabled=True):
+        self._dynamic = dynamic
+        super().__init__("npu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+    def _adapt(self, scale, growth_tracker, found_inf):
+        if self._dynamic:
+            super()._adapt(scale, growth_tracker, found_inf)
