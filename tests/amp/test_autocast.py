@@ -24,6 +24,11 @@ lib.autocast("cpu", lib.int8, enabled=False)._enabled | lib.autocast("cpu:0").de
 lib.is_autocast_cpu_enabled() | lib.set_autocast_cpu_enabled(False) | lib.set_autocast_cpu_enabled(1)
 lib.get_autocast_cpu_dtype() | lib.set_autocast_cpu_dtype(lib.bfloat16) | lib.set_autocast_cpu_dtype(1)
 lib.get_autocast_gpu_dtype() | lib.set_autocast_gpu_dtype(lib.float16)
+lib.cpu.amp.autocast(False)._enabled | lib.cuda.amp.autocast()._enabled | lib.cuda.amp.autocast(False).fast_dtype
+lib.cpu.amp.GradScaler(8.0).get_scale() | lib.cuda.amp.GradScaler().is_enabled() | lib.cuda.amp.common.__name__[-6:]
+lib.cuda.amp.custom_fwd(lambda c: c).__name__ | lib.cuda.amp.custom_bwd(lambda c: c).__name__
+lib.cuda.amp.custom_fwd(cast_inputs=lib.float32).keywords | lib.cpu.amp.autocast_mode.autocast().fast_dtype
+lib.cuda.amp.common.amp_definitely_not_available()
 lib.amp.custom_fwd(lambda c: c, device_type=1) | lib.amp.custom_bwd(lambda c: c, device_type=1) | lib.amp.custom_fwd()
 lib.autocast("cpu", enabled=1).device | lib.autocast("cuda", enabled=False)._enabled
 """

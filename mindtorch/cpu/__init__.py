@@ -1,5 +1,6 @@
 """torch.cpu: the CPU as a device, for code that asks any device's module the same questions."""
 from contextlib import nullcontext
+from importlib import import_module
 
 __all__ = ["Stream", "current_device", "current_stream", "device_count", "is_available", "is_initialized",
            "set_device", "stream", "synchronize"]
@@ -60,3 +61,9 @@ def current_stream(device=None):
 def stream(stream):
     """A context in which nothing is different."""
     return nullcontext()
+
+
+def __getattr__(name):
+    if name == "amp":
+        return import_module("mindtorch.cpu.amp")
+    raise AttributeError(f"module 'mindtorch.cpu' has no attribute '{name}'")

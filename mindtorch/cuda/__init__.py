@@ -1,5 +1,6 @@
 """torch.cuda as in a torch that was built without CUDA: there is no such device."""
 from collections import OrderedDict
+from importlib import import_module
 
 from mindtorch._core.errors import OutOfMemoryError  # noqa: F401 - torch has it here too
 
@@ -96,3 +97,9 @@ class device:
 
     def __exit__(self, *exception):
         return False
+
+
+def __getattr__(name):
+    if name == "amp":
+        return import_module("mindtorch.cuda.amp")
+    raise AttributeError(f"module 'mindtorch.cuda' has no attribute '{name}'")

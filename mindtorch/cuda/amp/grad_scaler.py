@@ -1,0 +1,13 @@
+"""torch.cuda.amp.grad_scaler."""
+from mindtorch import amp as _amp
+from mindtorch.amp._per_device import deprecated as _deprecated
+
+__all__ = ["GradScaler"]
+
+
+class GradScaler(_amp.GradScaler):
+    """torch.amp.GradScaler("cuda")."""
+
+    def __init__(self, init_scale=2.0 ** 16, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True):
+        _deprecated("cuda", "GradScaler")
+        super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
