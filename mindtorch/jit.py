@@ -41,3 +41,9 @@ def script_if_tracing(fn):
 def annotate(the_type, the_value):
     """`the_value`."""
     return the_value
+
+
+def _assert(condition, message):
+    """An assertion as a call, for models that might be traced: torch._assert."""
+    if not condition:
+        raise AssertionError(message)

@@ -4,17 +4,17 @@ import re
 
 __all__ = ["TorchVersion"]
 
-_VERSION = re.compile(
+_VERSION = (
     r"v?(?P<release>\d+(\.\d+)*)"
     r"([-_.]?(?P<pre>alpha|a|beta|b|preview|pre|c|rc)[-_.]?(?P<pre_number>\d*))?"
     r"(?P<post>[-_.]?(post|rev|r)[-_.]?(?P<post_number>\d*))?"
     r"(?P<dev>[-_.]?dev[-_.]?(?P<dev_number>\d*))?"
-    r"(\+(?P<local>[a-z0-9]+([-_.][a-z0-9]+)*))?", re.IGNORECASE)
+    r"(\+(?P<local>[a-z0-9]+([-_.][a-z0-9]+)*))?")
 
 
 def _key(text):
     """What orders versions as PEP 440 has it. None for a text that is no version."""
-    found = _VERSION.fullmatch(text.strip())
+    found = re.fullmatch(_VERSION, text.strip(), re.IGNORECASE)
     if found is None:
         return None
     release = [int(part) for part in found["release"].split(".")]

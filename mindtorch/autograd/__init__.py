@@ -8,9 +8,10 @@ from mindtorch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from mindtorch.autograd.function import Function
 from mindtorch.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from mindtorch.autograd.gradcheck import gradcheck, gradgradcheck
+from mindtorch.autograd.variable import Variable
 
-__all__ = ["Function", "backward", "detect_anomaly", "enable_grad", "functional", "grad", "gradcheck", "gradgradcheck",
-           "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled"]
+__all__ = ["Function", "Variable", "backward", "detect_anomaly", "enable_grad", "functional", "grad", "gradcheck",
+           "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled"]
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):

@@ -1,4 +1,6 @@
 """torch.nn: layers, parameters, functions."""
+from importlib import import_module as _import_module
+
 from mindtorch.nn import functional, init, modules, parameter, utils
 from mindtorch.nn.modules import *  # noqa: F403 - every module has its name in torch.nn too
 from mindtorch.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
@@ -22,3 +24,9 @@ def factory_kwargs(kwargs):
                 raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
             found[name] = kwargs[name]
     return found
+
+
+def __getattr__(name):
+    if name in ("attention", "common_types"):
+        return _import_module(f"mindtorch.nn.{name}")
+    raise AttributeError(f"module 'mindtorch.nn' has no attribute '{name}'")

@@ -10,14 +10,14 @@ print(sorted(globals()), sys.modules["__main__"].__dict__ is globals())
 FILES = {
     "show.py": SHOW, "folder/__main__.py": SHOW, "package/__init__.py": "", "package/__main__.py": SHOW,
     "package/module.py": SHOW, "package/empty/__init__.py": "", "fails.py": "def f():\n    1 / 0\n\n\nf()\n",
-    "syntax.py": "x = (\n", "words.py": "import sys\nsys.exit('no')\n", "seven.py": "raise SystemExit(7)\n",
+    "syntax.py": "x = (\n", "words.py": "import sys\nsys.exit('no')\n",
     "hook.py": "import sys\nsys.excepthook = lambda *error: print('hook', error[:2])\nraise KeyError(1)\n",
     "late.py": "import atexit\natexit.register(lambda: print(f()))\n\n\ndef f():\n    return 'late'\n",
 }
 LINES = [
     ["show.py", "a", "-b"], ["folder", "x"], ["-m", "package", "--flag"], ["-m", "package.module"],
-    ["-c", SHOW, "z"], ["-", "u"], ["fails.py"], ["syntax.py"], ["words.py"], ["seven.py"], ["hook.py"], ["late.py"],
-    ["none.py"], ["-m", "none"], ["-m", "package.empty"], ["-m", "package.none"],
+    ["-c", SHOW, "z"], ["-", "u"], ["fails.py"], ["syntax.py"], ["words.py"], ["hook.py"], ["late.py"],
+    ["none.py"], ["-m", "none"], ["-m", "package.empty"],
 ]
 
 

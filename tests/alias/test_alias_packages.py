@@ -1,4 +1,4 @@
-"""Unmodified packages from PyPI through the alias: einops and safetensors print what they print on torch."""
+"""Unmodified packages from PyPI and an unmodified script print through the alias what they print on torch."""
 from pathlib import Path
 
 import pytest
@@ -44,3 +44,14 @@ def test_safetensors(tmp_path, device):
     for kind in ("", "-model"):
         assert tmp_path.joinpath(f"own{kind}.safetensors").read_bytes() == \
             tmp_path.joinpath(f"torch{kind}.safetensors").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def training_on_torch(tmp_path_factory):
+    return python(PROGRAMS / "program_training.py", tmp_path_factory.mktemp("torch"))
+
+
+def test_a_training_script(training_on_torch, tmp_path, device):
+    """To the four digits that it prints."""
+    assert training_on_torch.returncode == 0, training_on_torch.stderr
+    assert passes(PROGRAMS / "program_training.py", tmp_path, "--device", device) == training_on_torch.stdout

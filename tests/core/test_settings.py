@@ -65,8 +65,19 @@ torch.cuda.OutOfMemoryError is torch.OutOfMemoryError | torch.cuda.initial_seed(
 torch.version.cuda | torch.version.hip | torch.version.debug | torch.distributed.is_initialized()
 """
 
+OLD_AND_NEW = """
+torch.autograd.Variable(a, requires_grad=True).requires_grad | torch.autograd.Variable(a) | torch.autograd.Variable(3)
+torch.autograd.Variable([1]) | isinstance(a, torch.autograd.Variable) | isinstance(3, torch.autograd.Variable)
+torch.autograd.Variable(a, volatile=True) | torch.autograd.Variable() | torch.autograd.Variable(i, True)
+torch.autograd.Variable((a * 1).requires_grad_()).requires_grad | torch.autograd.Variable(data=a).grad_fn
+list(torch.nn.attention.SDPBackend.__members__.items()) | torch.nn.attention.SDPBackend(1)
+torch._assert(False, 'x') | torch._assert(a.sum() > 0, 'x') | torch.nn.common_types._size_2_t
+torch.nn.common_types._ratio_any_t | torch.nn.common_types._size_2_opt_t
+"""
 
-@pytest.mark.parametrize("expression", [*expressions(SETTINGS), *expressions(BACKENDS), *expressions(CUDA)])
+
+@pytest.mark.parametrize("expression", [*expressions(OLD_AND_NEW), *expressions(SETTINGS), *expressions(BACKENDS),
+                                        *expressions(CUDA)])
 def test_as_torch(expression):
     check(expression)
 
@@ -106,6 +117,20 @@ def test_switches_for_a_block():
     with torch.backends.mkldnn.flags(enabled=False), torch.backends.opt_einsum.flags(strategy="greedy"):
         assert (torch.backends.mkldnn.enabled, torch.backends.opt_einsum.strategy) == (False, "greedy")
     assert (torch.backends.mkldnn.enabled, torch.backends.opt_einsum.strategy) == (True, None)
+
+
+def test_sdpa_kernel():
+    cuda, attention = torch.backends.cuda, torch.nn.attention
+    with attention.sdpa_kernel([attention.SDPBackend.MATH, attention.SDPBackend.FLASH_ATTENTION]):
+        assert [cuda.math_sdp_enabled(), cuda.flash_sdp_enabled(), cuda.cudnn_sdp_enabled()] == [True, True, False]
+    assert cuda.cudnn_sdp_enabled()
+
+
+def test_config_tells_versions():
+    shown = torch.__config__.show()
+    assert torch.__version__ in shown
+    assert "NumPy" in shown
+    assert str(torch.get_num_threads()) in torch.__config__.parallel_info()
 
 
 def test_compile_says_so_once(recwarn, monkeypatch):
