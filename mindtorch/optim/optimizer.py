@@ -3,9 +3,10 @@ import functools
 import inspect
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain
+from typing import Any, Self, TypeAlias
 
 import mindtorch
 from mindtorch._tensor import Tensor
@@ -57,6 +58,10 @@ def register_optimizer_step_post_hook(hook):
 
 class Optimizer:
     """Holds groups of parameters with their options, and the state that an algorithm keeps for each parameter."""
+
+    OptimizerPreHook: TypeAlias = Callable[[Self, tuple[Any, ...], dict[str, Any]],
+                                           tuple[tuple[Any, ...], dict[str, Any]] | None]
+    OptimizerPostHook: TypeAlias = Callable[[Self, tuple[Any, ...], dict[str, Any]], None]
 
     def __init__(self, params, defaults):
         self.defaults = defaults
