@@ -175,16 +175,16 @@ def dequantize(self):
     return self.float()
 
 
-def _to_accelerator(name, error):
+def _to_accelerator(name, error, message):
     def move(self, device=None, non_blocking=False, memory_format=None):
-        raise error
+        raise error(message)
     move.__name__, move.__doc__ = name, f"Not here: there are no devices of type {name}, as in torch's CPU build."
     return move
 
 
 METHODS |= {
-    "xpu": _to_accelerator("xpu", AssertionError("Torch not compiled with XPU enabled")),
-    "ipu": _to_accelerator("ipu", RuntimeError("PyTorch is not linked with support for ipu devices"))}
+    "xpu": _to_accelerator("xpu", AssertionError, "Torch not compiled with XPU enabled"),
+    "ipu": _to_accelerator("ipu", RuntimeError, "PyTorch is not linked with support for ipu devices")}
 
 
 # --- old and rare forms ----------------------------------------------------------------------------------------------

@@ -1,5 +1,9 @@
 """The CPU generator's stream: 32-bit Mersenne Twister words, and the state in the form that torch saves."""
+from contextlib import contextmanager
+
 import numpy as np
+
+_BLOCK = 256        # doubles drawn at once for `singly`
 
 # torch's record: the seed, MT19937 as a legacy layout has it, and the half of a Box-Muller pair not yet handed out.
 _STATE = np.dtype([
@@ -36,6 +40,22 @@ class Mersenne:
     def doubles(self, count):
         """float64 in [0, 1), each of the low 53 bits of two words."""
         return (self.long_words(count) & np.uint64((1 << 53) - 1)).astype(np.float64) * 2.0 ** -53
+
+    @contextmanager
+    def singly(self):
+        """Gives a function that deals doubles one by one, in Python's floats."""
+        block, held = [], None
+
+        def deal():
+            nonlocal held
+            if not block:
+                held = self._bits.state["state"]
+                block.extend(self.doubles(_BLOCK)[::-1].tolist())
+            return block.pop()
+        yield deal
+        if held is not None:        # what was not dealt goes back
+            self._restore(held)
+            self.doubles(_BLOCK - len(block))
 
     def get_state(self):
         """The state as bytes that torch's CPU generator takes as well."""

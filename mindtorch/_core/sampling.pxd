@@ -16,6 +16,8 @@ cdef int check_geometric(TensorBase self, double p) except -1
 cdef int check_cauchy(TensorBase self, double sigma) except -1
 cdef int check_log_normal(TensorBase self, double std) except -1
 cdef int check_multinomial(TensorBase self, int64_t count, bint replacement) except -1
+cdef int check_rates(TensorBase self) except -1                             # poisson
+cdef int check_binomial(TensorBase count, TensorBase prob) except -1
 cdef int not_implemented(str name, ScalarType dtype) except -1             # always raises
 
 cdef int multinomial(Shape *shape, TensorBase self, int64_t count) except -1

@@ -132,6 +132,25 @@ cdef int check_cauchy(TensorBase self, double sigma) except -1:
     return check_overlap(self)
 
 
+cdef int check_rates(TensorBase self) except -1:
+    if KIND[<int>self.dtype] != FLOAT_KIND:
+        not_implemented("poisson_cpu", self.dtype)
+    return 0
+
+
+cdef int check_binomial(TensorBase count, TensorBase prob) except -1:
+    cdef TensorBase operand
+    for operand, name in ((count, "count"), (prob, "prob")):
+        if KIND[<int>operand.dtype] != FLOAT_KIND:
+            raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: "
+                             f"{code_name(operand.dtype)}")
+    if count.dtype != prob.dtype:
+        raise RuntimeError(f"Found dtype {code_name(prob.dtype)} but expected {code_name(count.dtype)}")
+    if count.dtype in (Half, BFloat16):
+        not_implemented("binomial_cpu", count.dtype)
+    return 0
+
+
 cdef int check_log_normal(TensorBase self, double std) except -1:
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")

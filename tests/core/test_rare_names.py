@@ -38,7 +38,7 @@ a.is_sparse_csr | a.is_ipu | a.is_maia | a.is_mtia | a.is_vulkan | a.is_xla | a.
 z.is_nonzero() | e.is_nonzero() | torch.is_nonzero(z * 0) | torch.is_distributed(a) | torch.is_inference(a)
 a.sparse_dim() | a.dense_dim() | z.dense_dim() | a.const_data_ptr() == a.data_ptr() | a.name
 a.is_coalesced() | a.coalesce() | a.indices() | a.values() | a.crow_indices() | a.col_indices() | a.ccol_indices()
-a.row_indices() | a.xpu() | a.cuda() | a.volatile | a.resize(3, 2) | a.resize_as(a.t())
+a.row_indices() | a.xpu() | a.ipu() | a.cuda() | a.volatile | a.resize(3, 2) | a.resize_as(a.t())
 torch.result_type(i, 1.) | torch.result_type(1, 2.) | torch.result_type(1j, a) | torch.result_type(z, a)
 torch.result_type(u, z) | torch.result_type(u, i) | torch.result_type(True, False)
 torch.newaxis | torch.e | torch.pi | torch.inf | torch.nan

@@ -54,6 +54,23 @@ def chosen(*args):
     return call
 
 
+def counted(name, *scales):
+    """Of rates, or of counts and probabilities: numbers up to `scales`, of which the last makes probabilities."""
+    def call(lib, shape, dtype, device, layout=None, **options):
+        operands = [probabilities(lib, shape, "float32", device) * scale for scale in scales]
+        if name == "binomial":
+            operands[0] = operands[0].floor()
+        return getattr(lib, name)(*(operand.to(getattr(lib, dtype)) for operand in operands), **options)
+    return call
+
+
+def equal_counts(name, *values):
+    def call(lib, shape, dtype, device, layout=None, **options):
+        return getattr(lib, name)(*(lib.full(shape, float(value), device=device).to(getattr(lib, dtype))
+                                    for value in values), **options)
+    return call
+
+
 def permutation(lib, shape, dtype, device, layout=None, **options):
     return lib.randperm(math.prod(shape), dtype=getattr(lib, dtype), device=device, **options)
 
@@ -90,6 +107,13 @@ CASES = {
     "random_cauchy": [(written("cauchy_"), ANY), (written("cauchy_", 1, 2), ANY)],
     "random_log_normal": [(written("log_normal_", 0, 0.25), (1.0317, 0.262)), (written("log_normal_"), ANY)],
     "random_multinomial": [(chosen(1), ANY), (chosen(2), ANY), (chosen(7, True), ANY), (chosen(1, True), ANY)],
+    "random_poisson": [(counted("poisson", 8), ANY), (counted("poisson", 300), ANY),
+                       (equal_counts("poisson", 3), (3, 3 ** 0.5)), (equal_counts("poisson", 50), (50, 50 ** 0.5)),
+                       (equal_counts("poisson", 30000), (30000, 30000 ** 0.5))],
+    "random_binomial": [(counted("binomial", 40, 1), ANY), (counted("binomial", 900, 0.9), ANY),
+                        (equal_counts("binomial", 9, 0.25), (2.25, 1.299)),
+                        (equal_counts("binomial", 200, 0.7), (140, 42 ** 0.5)),
+                        (equal_counts("binomial", 30000, 0.5), (15000, 7500 ** 0.5))],
     "random_permutation": [(permutation, ANY)],
 }
 CALLS = {f"{key} {number}": (row, call, moments) for key, row in ROWS.items()
@@ -226,6 +250,11 @@ ON_CPU = {
     "multinomial of a negative": lambda lib, x: (-x).multinomial(2, True),
     "multinomial of infinity": lambda lib, x: lib.tensor([float("inf"), 0, 1]).multinomial(2, True),
     "multinomial of nan": lambda lib, x: lib.tensor([float("nan"), 0, 1]).multinomial(2),
+    "poisson of a negative": lambda lib, x: lib.poisson(-x),
+    "poisson of ints": lambda lib, x: lib.poisson(x.long()),
+    "binomial of int counts": lambda lib, x: lib.binomial(x.long(), x),
+    "binomial of int probabilities": lambda lib, x: lib.binomial(x, x.long()),
+    "binomial of two dtypes": lambda lib, x: lib.binomial(x.double(), x),
     "rand of ints": lambda lib, x: lib.rand(2, dtype=lib.int64),
     "rand of a negative size": lambda lib, x: lib.rand(-1),
     "rand of text": lambda lib, x: lib.rand("a"),
