@@ -182,6 +182,14 @@ def test_the_operator_on_lists(device, arguments):
     assert seen[1] == seen[0]
 
 
+def test_what_the_operator_writes_lies_with_the_gradients():
+    gradient, one = mindtorch.ones(2, device="npu"), mindtorch.ones(1)
+    for found_inf, inv_scale in ((one, one.to("npu")), (one.to("npu"), one)):
+        with pytest.raises(RuntimeError, match="same device, but found at least two devices, npu:0 and cpu!"):
+            mindtorch._amp_foreach_non_finite_check_and_unscale_([gradient], found_inf, inv_scale)
+    assert gradient.tolist() == [1, 1]
+
+
 def test_the_npus_own_names():
     scaler = mindtorch.npu.amp.GradScaler(init_scale=8.0, growth_interval=1, dynamic=False)
     param = mindtorch.ones(2, device="npu", requires_grad=True)

@@ -161,6 +161,16 @@ def test_message_names_file_and_op(tmp_path):
         Table(tmp_path)
 
 
+@pytest.mark.parametrize(("text", "message"), [
+    ('[cpu]\nfp16 = ["mm"]\n', "autocast.toml: 'fp16' of 'cpu' is none of not_listed, lower_precision_fp"),
+    ('[cpu]\nfp32 = ["mm"]\npromote = ["mm"]\n', "autocast.toml: mm is in two lists of 'cpu'"),
+])
+def test_lists_of_autocast_that_are_wrong(tmp_path, text, message):
+    (tmp_path / "autocast.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(RowError, match=message):
+        Table(tmp_path)
+
+
 def one_row_table(*rows):
     table = Table.__new__(Table)
     table.rows, table.aliases, table.inplace_functions = list(rows), {}, set()

@@ -1,5 +1,6 @@
 """What autocast does before an operator: lines of its device-neutral function, and the policies of ops without one."""
 from .emit_grad import NOTE
+from .rows import POLICIES
 
 _CAST = ("Tensor", "Tensor?", "Tensor[]")
 
@@ -27,9 +28,9 @@ def _when(row, policy) -> str:
 
 def policies(table) -> str:
     """The module with the policies of what has no generated function: op -> (cpu, npu), by the codes of Policy."""
-    codes = {"lower_precision_fp": 1, "fp32": 2, "fp32_set_opt_dtype": 3, "promote": 4, "banned": 5}
     lines = []
     for name, devices in sorted(table.autocast.items()):
         if name not in table.by_key or table.by_key[name].by_hand:
-            lines.append(f'    "{name}": ({codes.get(devices.get("cpu"), 0)}, {codes.get(devices.get("npu"), 0)}),\n')
+            codes = [POLICIES.index(devices.get(device, "not_listed")) for device in ("cpu", "npu")]
+            lines.append(f'    "{name}": ({codes[0]}, {codes[1]}),\n')
     return NOTE.format(source="autocast.toml") + f"POLICIES = {{\n{''.join(lines)}}}\n"

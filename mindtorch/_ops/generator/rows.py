@@ -14,6 +14,9 @@ FAMILIES = ("creation", "pointwise", "compare", "reduce", "matmul", "view", "ind
 # Rows of these kinds have no kernel: a function written by hand computes them for all devices.
 BY_HAND = ("view", "composite")
 
+# What autocast.toml may say of an operator, in the order of Policy in _core/autocast.pxd.
+POLICIES = ("not_listed", "lower_precision_fp", "fp32", "fp32_set_opt_dtype", "promote", "banned")
+
 _COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check",
             "inplace_check", "out_check", "same", "variants", "hidden", "onto", "takes_out", "accepts", "python",
             "node", "each", "together", "uniform"}
@@ -177,6 +180,8 @@ def read_autocast(path) -> dict:
     content = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for device, policies in content.items():
         for policy, ops in policies.items():
+            if policy not in POLICIES:
+                raise RowError(f"{path.name}: {policy!r} of {device!r} is none of {', '.join(POLICIES)}")
             for op in ops:
                 if listed.setdefault(op, {}).setdefault(device, policy) != policy:
                     raise RowError(f"{path.name}: {op} is in two lists of {device!r}")
