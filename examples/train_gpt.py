@@ -97,15 +97,16 @@ class Training:
         kind = torch.device(args.device).type
         dtype = getattr(torch, args.autocast) if args.autocast else None
         self.autocast = partial(torch.autocast, kind, dtype, enabled=dtype is not None)
+        self.scaler = torch.amp.GradScaler(kind, enabled=args.autocast == "float16")     # does nothing otherwise
         self.losses = []
 
     def save(self, path):
-        state = {name: getattr(self, name).state_dict() for name in ("model", "optimizer")}
+        state = {name: getattr(self, name).state_dict() for name in ("model", "optimizer", "scaler")}
         torch.save(state | {"losses": self.losses}, path)
 
     def load(self, path):
         state = torch.load(path, map_location=self.args.device)
-        for name in ("model", "optimizer"):
+        for name in ("model", "optimizer", "scaler"):
             getattr(self, name).load_state_dict(state[name])
         self.losses = state["losses"]
 
@@ -121,9 +122,11 @@ class Training:
         with self.autocast():
             loss = F.cross_entropy(self.model(tokens).flatten(0, 1), following.flatten())
         self.optimizer.zero_grad()
-        loss.backward()
+        self.scaler.scale(loss).backward()
+        self.scaler.unscale_(self.optimizer)
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        self.optimizer.step()
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
         return loss.item()
 
     def run_round(self):

@@ -17,7 +17,7 @@ STEPS = 100
 
 # What is trained: options of a short run in rounds, and of one with at least STEPS steps and no dropout.
 SHORT = {"train_digits": ["--epochs", "2", "--batch-size", "256"],
-         "train_gpt": [*TINY, "--steps", "6", "--save-every", "3"]}
+         "train_gpt": [*TINY, "--steps", "6", "--save-every", "3", "--autocast", "float16"]}
 LONG = {"train_digits": ["--dropout", "0", "--epochs", "5"],
         "train_gpt": ["--dropout", "0", "--steps", str(STEPS), "--layers", "2", "--width", "64", "--context", "32",
                       "--sample", "5"]}
