@@ -11,7 +11,6 @@ LEFT_OUT = (
     "test_torch_layer", "test_torch_layers_scripting",      # TorchScript's compiler
     "test_torch_compile_with_dynamic_shape",                # sets an option of torch._dynamo
     "test_torch_compile_for_functions",                     # wants a float32 sum of 70000 numbers right to 1e-5
-    "test_pytorch_yolo_fragment",                           # torch.FloatTensor
     "test_einops_threading",                                # starts another `python`, which need not know einops
 )
 
@@ -32,18 +31,25 @@ def test_einops_passes_its_own_tests(tmp_path):
     assert int(output.splitlines()[-1].partition(" passed")[0]) > 40, output
 
 
-def test_safetensors(tmp_path, device):
-    """torch writes, mindtorch reads and writes, torch reads that: what is printed is the same."""
-    program = PROGRAMS / "program_safetensors.py"
-    first = python(program, tmp_path, "cpu", "torch", "-")
-    assert first.returncode == 0, first.stderr
-    own = passes(program, tmp_path, device, "own", "torch")
-    theirs = python(program, tmp_path, "cpu", "again", "own")
+@pytest.fixture(scope="module")
+def saved_by_torch(tmp_path_factory):
+    """(the folder with torch's files, what the program printed when it wrote them)."""
+    folder = tmp_path_factory.mktemp("safetensors")
+    done = python(PROGRAMS / "program_safetensors.py", folder, "cpu", "torch", "-")
+    assert done.returncode == 0, done.stderr
+    return folder, done.stdout
+
+
+def test_safetensors(saved_by_torch, device):
+    """torch writes, mindtorch reads that and writes, torch reads that: what is printed is the same."""
+    program, (folder, first) = PROGRAMS / "program_safetensors.py", saved_by_torch
+    own = passes(program, folder, device, f"own-{device}", "torch")
+    theirs = python(program, folder, "cpu", "again", f"own-{device}")
     assert own.splitlines() == theirs.stdout.splitlines(), theirs.stderr
-    assert own.startswith(first.stdout)
+    assert own.startswith(first)
     for kind in ("", "-model"):
-        assert tmp_path.joinpath(f"own{kind}.safetensors").read_bytes() == \
-            tmp_path.joinpath(f"torch{kind}.safetensors").read_bytes()
+        assert folder.joinpath(f"own-{device}{kind}.safetensors").read_bytes() == \
+            folder.joinpath(f"torch{kind}.safetensors").read_bytes()
 
 
 @pytest.fixture(scope="module")
