@@ -1,5 +1,6 @@
 """What a worker process of the loader does."""
 import contextlib
+import multiprocessing
 import os
 import queue
 import random
@@ -79,11 +80,12 @@ def _listen(tasks, waiting, closing):
 
     A worker whose parent has died has nobody to answer to, and may be stuck doing so: it ends at once.
     """
-    parent = os.getppid()
+    parent, owner = os.getppid(), multiprocessing.parent_process()
     while True:
         try:
             while not tasks.poll(MP_STATUS_CHECK_INTERVAL):
-                if os.getppid() != parent:
+                # The second question sees a parent that died before the first number was asked for.
+                if os.getppid() != parent or not (owner is None or owner.is_alive()):
                     os._exit(1)
             task = tasks.recv()
         except (EOFError, OSError):
@@ -146,9 +148,9 @@ class _Worker:
 
 def run(job, worker_id, tasks, results):
     """Answers tasks, (index, keys), with (index, batch); once None has come, no more."""
-    _backend.cpu_threads().set_blas_threads(1)      # there may be as many workers as cores
     waiting, closing = queue.SimpleQueue(), threading.Event()
     threading.Thread(target=_listen, args=(tasks, waiting, closing), daemon=True).start()
+    _backend.cpu_threads().set_blas_threads(1)      # there may be as many workers as cores
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):       # the parent is told of Ctrl-C as well
         worker = _Worker(job, worker_id)
         while (task := waiting.get()) is not None and not closing.is_set():
