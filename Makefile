@@ -38,8 +38,8 @@ test: $(VENV)/.package $(VENV)/.test $(VENV)/.examples            ## the whole t
 quick: $(VENV)/.package $(VENV)/.test $(VENV)/.examples            ## a small subset, in seconds
 	$(RUN) -m pytest -m quick $(PYTEST_ARGS)
 
-sanitizers: $(VENV)/.package $(VENV)/.test            ## the simulator's own tests under ASan, UBSan and TSan
-	$(RUN) -m pytest -m sanitizers --numprocesses $(TEST_PROCESSES) tests/sim $(PYTEST_ARGS)
+sanitizers: $(VENV)/.package $(VENV)/.test            ## the simulator and the allocator under ASan, UBSan and TSan
+	$(RUN) -m pytest -m sanitizers --numprocesses $(TEST_PROCESSES) tests/sim tests/npu $(PYTEST_ARGS)
 
 valgrind: $(VENV)/.package $(VENV)/.test            ## the same under valgrind
 	@command -v valgrind > /dev/null || { echo "make valgrind: install the package valgrind" >&2; exit 1; }

@@ -1,12 +1,12 @@
 """Rung 3: our own launch from a Cython loop, into outputs that exist already."""
 import pytest
 
-from bench.rungs import build_launch_loop, measure
+from bench.rungs import build_loop, measure
 
 
 @pytest.fixture(scope="module")
 def loop():
-    return build_launch_loop()
+    return build_loop("launch_loop")
 
 
 @pytest.mark.parametrize(("op", "name", "operands", "shape"), [

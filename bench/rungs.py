@@ -51,18 +51,18 @@ def build_floor(toolkit):
     return ctypes.CDLL(str(library))
 
 
-def build_launch_loop():
-    """launch_loop.pyx as a module: it cimports the package's kernel slots, as the generated code does."""
+def build_loop(name):
+    """bench/{name}.pyx as a module: it cimports what the package has below Python, as the generated code does."""
     from Cython.Build import cythonize
     from setuptools import Distribution, Extension
-    extension = Extension("launch_loop", [str(ROOT / "bench" / "launch_loop.pyx")], include_dirs=INCLUDE,
+    extension = Extension(name, [str(ROOT / "bench" / f"{name}.pyx")], include_dirs=INCLUDE,
                           extra_compile_args=["-O2", "-g0"])
     modules = cythonize([extension], build_dir=str(BUILD), include_path=[str(ROOT)], quiet=True, language_level=3)
     command = Distribution({"ext_modules": modules}).get_command_obj("build_ext")
     command.build_lib = command.build_temp = str(BUILD)
     command.ensure_finalized()
     command.run()
-    spec = spec_from_file_location("launch_loop", command.get_ext_fullpath("launch_loop"))
+    spec = spec_from_file_location(name, command.get_ext_fullpath(name))
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -19,6 +19,8 @@
   X(aclrtCreateEventExWithFlag) X(aclrtDestroyEvent) X(aclrtRecordEvent) X(aclrtQueryEventStatus) \
   X(aclrtSynchronizeEvent) X(aclrtEventElapsedTime) \
   X(aclrtMalloc) X(aclrtFree) X(aclrtMallocHost) X(aclrtFreeHost) X(aclrtGetMemInfo) \
+  X(aclrtReserveMemAddress) X(aclrtReleaseMemAddress) X(aclrtMallocPhysical) X(aclrtFreePhysical) \
+  X(aclrtMapMem) X(aclrtUnmapMem) \
   X(aclrtMemcpy) X(aclrtMemcpyAsync) \
   X(aclrtDeviceCanAccessPeer) X(aclrtDeviceEnablePeerAccess) X(aclrtDeviceDisablePeerAccess)
 

@@ -2,204 +2,168 @@
 
 1. Memory comes from the driver in segments. A segment belongs to the stream it was made for and is cut into blocks.
 2. Requests up to 1 MiB are served by 2 MiB segments (the small pool), larger ones by segments of 20 MiB or more.
-3. A request takes the smallest free block of its stream and pool that fits, and gives back what it does not need.
-4. A freed block merges with free neighbours and may be reused at once by the same stream, whose order makes that safe.
-   A block that other streams use waits for events recorded on them (record_stream).
-5. When the driver has no memory left, everything cached is given back and the request tried once more.
-
-The GIL is the lock of every field here and in records.pxd; it is given up around driver calls that may wait.
+3. blocks.pyx hands blocks out and takes them back without the GIL. Whatever else there is to do is done here, under it:
+   streams that share a block, private pools, history, and the ladder that ends in OutOfMemoryError.
 """
+import os
+import threading
+
 cimport cython
+from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from libc.stdint cimport intptr_t
-from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memset
+from libc.stdlib cimport free, malloc
 
 from mindtorch._core.errors import OutOfMemoryError
+from mindtorch._npu import settings as settings_module
 
-from mindtorch._npu.block_tree cimport next_priority, tree_best_fit, tree_insert, tree_remove
-from mindtorch._npu.cann.acl_base_rt cimport ACL_ERROR_RT_MEMORY_ALLOCATION
-from mindtorch._npu.cann.acl_rt cimport ACL_HBM_MEM, ACL_MEM_MALLOC_HUGE_FIRST
+from mindtorch._npu.blocks cimport SMALL_LIMIT, SMALL_SEGMENT, LARGE_LIMIT, TAIL, round_size
+from mindtorch._npu.cann.acl_rt cimport ACL_HBM_MEM
 from mindtorch._npu.deferred cimport defer, drain, drain_all, waiting
 from mindtorch._npu.errors cimport check
 from mindtorch._npu.handles cimport MAX_DEVICES, STREAMS, use_device
-from mindtorch._npu.records cimport Block, Segment, StreamSlot, StreamUse
-from mindtorch._npu.stats cimport (
-    ACTIVE, ACTIVE_BYTES, ALLOCATED_BYTES, ALLOCATION, INACTIVE_SPLIT, INACTIVE_SPLIT_BYTES, REQUESTED_BYTES,
-    RESERVED_BYTES, SEGMENT, MemoryStats, decrease, increase)
+from mindtorch._npu.lock cimport acquire, release
+from mindtorch._npu.records cimport PrivatePool, Segment, StreamUse
+from mindtorch._npu.settings cimport settings
 from mindtorch._npu.symbols cimport api
 
 
 cdef enum:
-    KIB = 1024
-    MIB = 1024 * 1024
-    UNIT = 512                       # blocks are multiples of it
-    TAIL = 32                        # the hardware moves 32-byte blocks and may touch so much past the end
-    SMALL_LIMIT = MIB                # the largest request of the small pool
-    SMALL_SEGMENT = 2 * MIB
-    LARGE_SEGMENT = 20 * MIB         # for requests below LARGE_LIMIT; larger ones get a segment of their own
-    LARGE_LIMIT = 10 * MIB
-    SEGMENT_UNIT = 2 * MIB
+    MANY_WAIT = 512                  # events from which on lazy reclaiming looks at them
 
 cdef size_t MAX_REQUEST = <size_t>1 << 60
+cdef size_t UNLIMITED = <size_t>-1
 
 cdef list ALLOCATORS = [None] * MAX_DEVICES
-cdef Block *SPARE_BLOCKS = NULL      # records of merged blocks, linked by `left`: splitting is on the way of every op
+OOM_OBSERVERS = []                   # called with (device, bytes asked of the driver, limit, free bytes)
+
+# (NPUPluggableAllocator or None, whether every block is a segment of its own) of allocators made from now on.
+_first_source = (None, os.environ.get("PYTORCH_NO_NPU_MEMORY_CACHING") == "1")
 
 
-cdef Block *new_block() noexcept:
-    """A zeroed record; NULL when the host is out of memory."""
-    global SPARE_BLOCKS
-    cdef Block *block = SPARE_BLOCKS
-    if block == NULL:
-        return <Block *>calloc(1, sizeof(Block))
-    SPARE_BLOCKS = block.left
-    memset(block, 0, sizeof(Block))
-    return block
-
-
-cdef void drop_block(Block *block) noexcept:
-    global SPARE_BLOCKS
-    block.left = SPARE_BLOCKS
-    SPARE_BLOCKS = block
-
-
-cdef inline size_t round_size(size_t nbytes) noexcept:
-    return (nbytes + TAIL + UNIT - 1) // UNIT * UNIT
+def _make_history():
+    return None
 
 
 cdef inline size_t segment_size(size_t size, bint small) noexcept:
     if small:
         return SMALL_SEGMENT
     if size < LARGE_LIMIT:
-        return LARGE_SEGMENT
-    return (size + SEGMENT_UNIT - 1) // SEGMENT_UNIT * SEGMENT_UNIT
-
-
-cdef inline Block **free_tree(Segment *segment) noexcept:
-    return &segment.stream.small_blocks if segment.small else &segment.stream.large_blocks
-
-
-cdef inline bint is_split(Block *block) noexcept:
-    return block.previous != NULL or block.next != NULL
+        return settings.large_segment
+    return (size + settings.segment_unit - 1) // settings.segment_unit * settings.segment_unit
 
 
 def format_size(size):
     """A number of bytes as torch's out-of-memory message has it."""
-    if size <= KIB:
+    if size <= 1024:
         return f"{size} bytes"
-    for unit, name in ((KIB, "KiB"), (MIB, "MiB")):
-        if size <= unit * KIB:
+    for unit, name in ((1 << 10, "KiB"), (1 << 20, "MiB")):
+        if size <= unit * 1024:
             return f"{size / unit:.2f} {name}"
-    return f"{size / (MIB * KIB):.2f} GiB"
+    return f"{size / (1 << 30):.2f} GiB"
 
 
 @cython.final
-cdef class NpuAllocator:
+cdef class NpuAllocator(PoolCache):
     """The memory of one device. Public through torch.npu's memory functions."""
 
     def __cinit__(self, int device_id=0):
-        self.device = device_id
-        self._stats = MemoryStats()
-        self.fraction = 1.0
-        self.random = 2463534242
+        chosen = settings_module.current.per_process_memory_fraction
+        self.fraction = 1.0 if chosen is None else chosen
+        if settings.max_split_size != UNLIMITED:
+            self._stats.max_split_size = settings.max_split_size
 
-    # Blocks
+    # Blocks, beside what blocks.pyx does without the GIL
 
-    cdef Block *take(self, size_t nbytes, StreamSlot *stream) except NULL:
-        cdef size_t size = round_size(nbytes)
-        cdef bint small = size <= SMALL_LIMIT
-        cdef Block *block
-        if self.retired != NULL or waiting != 0:
-            self.process_retired()
-            drain()
-        block = tree_best_fit(stream.small_blocks if small else stream.large_blocks, size)
-        if block == NULL:
-            block = self.refill(size, small, stream)
-        self.remove_free(block)
-        block.allocated = True
-        if block.size - size >= (<size_t>UNIT if small else <size_t>SMALL_LIMIT + 1):
-            self.split(block, size)
-        block.requested = nbytes
-        increase(self._stats.table[<int>ALLOCATION], small, 1)
-        increase(self._stats.table[<int>ALLOCATED_BYTES], small, block.size)
-        increase(self._stats.table[<int>ACTIVE], small, 1)
-        increase(self._stats.table[<int>ACTIVE_BYTES], small, block.size)
-        increase(self._stats.table[<int>REQUESTED_BYTES], small, nbytes)
+    cdef Block *take_slowly(self, size_t nbytes, StreamSlot *stream) except NULL:
+        cdef size_t size
+        cdef BlockPool *pool
+        cdef Block *block = NULL
+        if nbytes >= MAX_REQUEST:
+            self._run_out(nbytes, nbytes, <intptr_t>stream.handle)
+        context = None if self.history is None else self.history.gather()
+        if self.uncached or self.source is not None:
+            size = nbytes + TAIL
+            block = self.add_segment(&stream.pools[<int>(round_size(nbytes) <= SMALL_LIMIT)], size, context)
+            if block == NULL:
+                self._run_out(size, size, <intptr_t>stream.handle)
+        else:
+            size = round_size(nbytes)
+            pool = self.choose_pool(stream, size <= SMALL_LIMIT)
+            block = self.search(pool, size)
+            if block == NULL:
+                block = self.refill(pool, size, context)
+        acquire(&self.lock)
+        self.hand_out(block, nbytes, size)
+        release(&self.lock)
+        if self.history is not None:
+            if context is not None:
+                Py_INCREF(context)
+                block.context = <PyObject *>context
+            self.trace("alloc", block.address, nbytes, block.pool, self.history.of_allocation(context))
         return block
 
-    cdef void give(self, Block *block) noexcept:
-        cdef bint small = block.segment.small
-        decrease(self._stats.table[<int>ALLOCATION], small, 1)
-        decrease(self._stats.table[<int>ALLOCATED_BYTES], small, block.size)
-        if block.uses != NULL:
-            block.retired = True
-            block.left = self.retired
-            self.retired = block
-        else:
-            self.put_back(block)
+    cdef Block *search(self, BlockPool *pool, size_t size) except? NULL:
+        """A free block for a request, detached; events are looked at first, or if lazy only where there was none."""
+        cdef Block *block
+        if not settings.lazy_reclaim or waiting > MANY_WAIT:
+            self.process_events()
+        acquire(&self.lock)
+        block = self.detach_fit(pool, size)
+        release(&self.lock)
+        if block == NULL and settings.lazy_reclaim:
+            self.process_events()
+            acquire(&self.lock)
+            block = self.detach_fit(pool, size)
+            release(&self.lock)
+        return block
 
-    cdef void split(self, Block *block, size_t size) noexcept:
-        """Cuts `block`, which is in use, to `size`; the rest becomes a free block after it."""
-        cdef Block *rest = new_block()
-        if rest == NULL:
-            return                   # the whole block serves as well
-        rest.address = block.address + size
-        rest.size = block.size - size
-        rest.segment = block.segment
-        rest.previous = block
-        rest.next = block.next
-        rest.priority = next_priority(&self.random)
-        if rest.next != NULL:
-            rest.next.previous = rest
-        block.next = rest
-        block.size = size
-        self.insert_free(rest)
+    cdef void give_slowly(self, Block *block) noexcept:
+        if self.history is not None:
+            self.trace("free_requested", block.address, block.requested, block.pool,
+                       self.history.of_free(block_context(block)))
+        acquire(&self.lock)
+        self.retire(block)
+        release(&self.lock)
+        if block.uses == NULL:
+            self.finish(block)
 
-    cdef void put_back(self, Block *block) noexcept:
-        cdef bint small = block.segment.small
-        decrease(self._stats.table[<int>ACTIVE], small, 1)
-        decrease(self._stats.table[<int>ACTIVE_BYTES], small, block.size)
-        decrease(self._stats.table[<int>REQUESTED_BYTES], small, block.requested)
-        block.requested = 0
-        block.allocated = block.retired = False
-        if block.next != NULL and not block.next.allocated:
-            self.remove_free(block.next)
-            self.merge_next(block)
-        if block.previous != NULL and not block.previous.allocated:
-            block = block.previous
-            self.remove_free(block)
-            self.merge_next(block)
-        self.insert_free(block)
-
-    cdef void merge_next(self, Block *block) noexcept:
-        cdef Block *gone = block.next
-        block.size += gone.size
-        block.next = gone.next
-        if gone.next != NULL:
-            gone.next.previous = block
-        drop_block(gone)
-
-    cdef void insert_free(self, Block *block) noexcept:
-        tree_insert(free_tree(block.segment), block)
-        if is_split(block):
-            increase(self._stats.table[<int>INACTIVE_SPLIT], block.segment.small, 1)
-            increase(self._stats.table[<int>INACTIVE_SPLIT_BYTES], block.segment.small, block.size)
-
-    cdef void remove_free(self, Block *block) noexcept:
-        tree_remove(free_tree(block.segment), block)
-        if is_split(block):
-            decrease(self._stats.table[<int>INACTIVE_SPLIT], block.segment.small, 1)
-            decrease(self._stats.table[<int>INACTIVE_SPLIT_BYTES], block.segment.small, block.size)
+    cdef void finish(self, Block *block) noexcept:
+        """What remains to be done when nobody uses a freed block any more."""
+        cdef PyObject *context = block.context
+        cdef Segment *segment = block.segment
+        if self.history is not None:
+            self.trace("free_completed", block.address, block.requested, block.pool,
+                       self.history.of_free(block_context(block)))
+        block.context = NULL
+        acquire(&self.lock)
+        self.put_back(block)
+        if self.uncached or self.source is not None:
+            self.detach_segment(segment)
+        release(&self.lock)
+        Py_XDECREF(context)
+        if self.unwanted != NULL:
+            if self.source is None:
+                self.wait_for_device()
+            self.release_detached()
 
     # Blocks that several streams use
+
+    cdef int process_events(self) except -1:
+        self.process_retired()
+        return drain() if waiting != 0 else 0
 
     cdef int process_retired(self) except -1:
         """Has every stream that uses a retired block say when it is done with it."""
         cdef Block *block
         cdef StreamUse *use
-        while self.retired != NULL:
+        while True:
+            acquire(&self.lock)
             block = self.retired
-            self.retired = block.left
+            if block != NULL:
+                self.retired = block.left
+            release(&self.lock)
+            if block == NULL:
+                return 0
             block.pending += 1       # this loop's own, so that an early event does not put the block back
             try:
                 while block.uses != NULL:
@@ -215,107 +179,141 @@ cdef class NpuAllocator:
                     free(use)
             except BaseException:
                 block.pending -= 1
+                acquire(&self.lock)
                 block.left = self.retired
                 self.retired = block
+                release(&self.lock)
                 raise
             release_use(block)
-        return 0
 
-    # Segments
+    # Where there is no free block: the ladder before torch.OutOfMemoryError
 
-    cdef Block *refill(self, size_t size, bint small, StreamSlot *stream) except NULL:
-        """A free block of at least `size`, from the driver. The ladder before torch.OutOfMemoryError."""
-        cdef size_t wanted = segment_size(size, small) if size < MAX_REQUEST else size
-        cdef Block *block = NULL
-        if size < MAX_REQUEST:
-            if self.fraction >= 1.0 or wanted <= self._allowed():
-                block = self.add_segment(wanted, small, stream)
-            if block == NULL:
-                self.release_cached()
-                self._enforce_memory_fraction(wanted)
-                self._stats.num_alloc_retries += 1
-                block = self.add_segment(wanted, small, stream)
+    cdef Block *refill(self, BlockPool *pool, size_t size, object context) except NULL:
+        """A detached block of at least `size`, from new memory."""
+        cdef Block *block
+        cdef size_t wanted = segment_size(size, pool.small)
+        if settings.collect_at > 0 and self.fraction < 1.0:
+            self.collect_garbage()
+        block = self.obtain(pool, size, context)
         if block == NULL:
-            self._stats.num_ooms += 1
-            raise OutOfMemoryError(self._describe_oom(wanted))
+            block = self.borrow(pool.stream, size)
+        if block == NULL and settings.max_split_size != UNLIMITED and self.release_oversize(pool, size):
+            block = self.obtain(pool, size, context)
+        if block == NULL and settings.refuse:
+            self._stats.num_oom_rejections += 1
+            raise OutOfMemoryError(f"NPU out of memory. Tried to allocate {format_size(wanted)}; the setting "
+                                   "throw_on_npumalloc_oom forbids to wait for memory to be freed")
+        if block == NULL:
+            self.release_cached()
+            self._stats.num_alloc_retries += 1
+            block = self.obtain(pool, size, context)
+        if block == NULL:
+            self._run_out(wanted, size, <intptr_t>pool.stream.handle)
         return block
 
-    cdef Block *add_segment(self, size_t size, bint small, StreamSlot *stream) except? NULL:
-        """NULL when the driver has no room."""
-        cdef void *address = NULL
-        cdef int status
-        cdef Segment *segment
-        cdef Block *block
-        use_device(self.device)
-        segment = <Segment *>calloc(1, sizeof(Segment))
-        block = new_block()
-        if segment == NULL or block == NULL:
-            free(segment)
-            if block != NULL:
-                drop_block(block)
-            raise MemoryError()
-        with nogil:
-            status = api.aclrtMalloc(&address, size, ACL_MEM_MALLOC_HUGE_FIRST)
-        if status != 0:
-            free(segment)
-            drop_block(block)
-            if status != ACL_ERROR_RT_MEMORY_ALLOCATION:
-                check(status, b"aclrtMalloc")
+    cdef Block *obtain(self, BlockPool *pool, size_t size, object context) except? NULL:
+        """A detached block from the driver; NULL where it has no room or the process's limit would be passed."""
+        cdef size_t wanted = segment_size(size, pool.small)
+        if self.fraction < 1.0 and wanted > self._allowed():
             return NULL
-        segment.address = address
-        segment.size = block.size = size
-        segment.small = small
-        segment.stream = stream
-        segment.allocator = <void *>self
-        segment.first = block
-        segment.next = self.segments
-        if self.segments != NULL:
-            self.segments.previous = segment
-        self.segments = segment
-        stream.segments += 1
-        block.address = <char *>address
-        block.segment = segment
-        block.priority = next_priority(&self.random)
-        increase(self._stats.table[<int>SEGMENT], small, 1)
-        increase(self._stats.table[<int>RESERVED_BYTES], small, size)
-        self._stats.num_device_alloc += 1
-        self.insert_free(block)
+        if settings.expandable and self.source is None and (pool.owner == NULL or pool.owner.source == NULL):
+            return self.grow(pool, size, context)
+        return self.add_segment(pool, wanted, context)
+
+    cdef Block *borrow(self, StreamSlot *stream, size_t size) noexcept:
+        """A free block of a private pool that lends them out; NULL where there is none."""
+        cdef PrivatePool *owner = self.private_pools
+        cdef BlockPool *pool
+        cdef Block *block = NULL
+        acquire(&self.lock)
+        while owner != NULL and block == NULL:
+            pool = owner.pools if owner.use_on_oom else NULL
+            while pool != NULL and block == NULL:
+                if pool.stream == stream and pool.small == (size <= SMALL_LIMIT):
+                    block = self.detach_fit(pool, size)
+                pool = pool.next
+            owner = owner.next
+        release(&self.lock)
         return block
 
     cdef int release_cached(self) except -1:
-        """Waits for the device, then gives every segment without a block in use back to the driver.
-
-        Other threads go on meanwhile: so segments are first taken out of reach, and freed when the device has done what
-        it was given up to then.
-        """
-        cdef Segment *detached
+        """Waits for the device, then gives everything without a block in use back to the driver."""
+        cdef PrivatePool *owner = self.private_pools
         self._stats.num_sync_all_streams += 1
         self.wait_for_device()
         self.process_retired()
         drain_all(self.device)
         self.drop_workspaces()
-        detached = self.detach_unused()
-        try:
-            if detached != NULL:
-                self.wait_for_device()
-        finally:
-            self.discard(detached)
-        return self.free_unwanted()
+        detached = self.detach_unused(NULL)
+        while owner != NULL:
+            if owner.uses == 0:
+                detached |= self.detach_unused(owner)
+            owner = owner.next
+        if detached:
+            self.wait_for_device()
+        return self.release_detached()
 
-    cdef int wait_for_device(self) except -1:
-        use_device(self.device)
-        with nogil:
-            check(api.aclrtSynchronizeDevice(), b"aclrtSynchronizeDevice")
-        return 0
+    cdef int collect_garbage(self) except -1:
+        """Gives back large segments that have been free for longest, where little is left below the process's limit.
 
-    cdef void discard(self, Segment *detached) noexcept:
-        """Adds segments that the device no longer uses to those to be freed."""
+        Above the share `garbage_collection_threshold` of the limit: those whose age, counted in searches, is at least
+        the average, until as much is free again as that share says.
+        """
+        cdef double limit = settings.collect_at * self.fraction * self._mem_get_info()[1]
+        cdef long long excess = self._stats["reserved_bytes.all.current"] - <long long>limit
+        cdef Segment *segment
         cdef Segment *following
-        while detached != NULL:
-            following = detached.next
-            detached.next = self.unwanted
-            self.unwanted = detached
-            detached = following
+        cdef long long total, count, age, oldest
+        if excess <= 0:
+            return 0
+        self.wait_for_device()
+        acquire(&self.lock)
+        while excess > 0:
+            total = count = 0
+            segment = self.segments
+            while segment != NULL:
+                if is_collectable(segment):
+                    total += self.searches - segment.first.freed_at
+                    count += 1
+                segment = segment.next
+            if count == 0:
+                break
+            oldest = total // count
+            segment = self.segments
+            while segment != NULL:
+                following = segment.next
+                age = self.searches - segment.first.freed_at
+                if is_collectable(segment) and age >= oldest:
+                    excess -= segment.size
+                    self.detach_segment(segment)
+                segment = following
+        release(&self.lock)
+        return self.release_detached()
+
+    cdef int release_oversize(self, BlockPool *pool, size_t size) except -1:
+        """Gives back free blocks that max_split_size_mb keeps whole: one that is large enough, or the largest."""
+        cdef size_t wanted = max(size, settings.max_split_size)
+        cdef size_t released = 0
+        cdef Segment *segment
+        cdef Segment *chosen
+        acquire(&self.lock)
+        while released < wanted:
+            chosen = NULL
+            segment = self.segments
+            while segment != NULL:
+                if (is_collectable(segment) and segment.pool == pool and segment.size >= settings.max_split_size
+                        and (chosen == NULL or suits_better(segment.size, chosen.size, wanted))):
+                    chosen = segment
+                segment = segment.next
+            if chosen == NULL:
+                break
+            released += chosen.size
+            self.detach_segment(chosen)
+        release(&self.lock)
+        if self.unwanted != NULL:
+            self.wait_for_device()
+            self.release_detached()
+        return released >= wanted
 
     cdef void drop_workspaces(self) noexcept:
         cdef StreamSlot *stream = STREAMS
@@ -327,90 +325,29 @@ cdef class NpuAllocator:
                 self.give(block)
             stream = stream.next
 
-    cdef Segment *detach_unused(self) noexcept:
-        """Takes segments without a block in use out of every list; returns them, linked by `next`."""
-        cdef Segment *detached = NULL
-        cdef Segment *segment = self.segments
-        cdef Segment *following
-        while segment != NULL:
-            following = segment.next
-            if not segment.first.allocated and segment.first.next == NULL:
-                self.remove_free(segment.first)
-                drop_block(segment.first)
-                if segment.previous != NULL:
-                    segment.previous.next = following
-                else:
-                    self.segments = following
-                if following != NULL:
-                    following.previous = segment.previous
-                segment.next = detached
-                detached = segment
-                segment.stream.segments -= 1
-            segment = following
-        return detached
+    def _run_out(self, wanted, size, intptr_t stream):
+        """Raises OutOfMemoryError: `wanted` bytes could not be had for a request of `size`."""
+        free_bytes, total = self._mem_get_info()
+        limit = int(total * self.fraction) if self.fraction < 1.0 else total
+        message = self._describe_oom(wanted, free_bytes, total)
+        self._stats.num_ooms += 1
+        if self.history is not None:
+            self.history.record("oom", free_bytes, size, stream, (0, 0), self.history.gather())
+        for observer in list(OOM_OBSERVERS):
+            observer(self.device, wanted, limit, free_bytes)
+        raise OutOfMemoryError(message)
 
-    cdef int free_unwanted(self) except -1:
-        cdef Segment *segment
-        cdef int status
-        while self.unwanted != NULL:
-            use_device(self.device)
-            segment = self.unwanted
-            self.unwanted = segment.next
-            with nogil:
-                status = api.aclrtFree(segment.address)
-            if status != 0:
-                segment.next = self.unwanted         # to be tried again
-                self.unwanted = segment
-                check(status, b"aclrtFree")
-            decrease(self._stats.table[<int>SEGMENT], segment.small, 1)
-            decrease(self._stats.table[<int>RESERVED_BYTES], segment.small, segment.size)
-            self._stats.num_device_free += 1
-            free(segment)
-        return 0
-
-    # For torch.npu
-
-    def empty_cache(self):
-        self.release_cached()
-
-    def memory_stats(self):
-        """torch.npu.memory_stats(): one flat dictionary, its keys sorted."""
-        flat = {}
-
-        def add(prefix, value):
-            if isinstance(value, dict):
-                for key, inner in value.items():
-                    add(f"{prefix}.{key}" if prefix else key, inner)
-            else:
-                flat[prefix] = value
-
-        add("", self._stats.nested())
-        return dict(sorted(flat.items()))
-
-    def nested_stats(self):
-        return self._stats.nested()
-
-    def reset_peak(self):
-        self._stats.reset_peak()
-
-    def reset_accumulated(self):
-        self._stats.reset_accumulated()
-
-    def snapshot(self):
-        """Every segment with its blocks, by address. For torch.npu.memory_snapshot()."""
-        cdef Segment *segment = self.segments
-        segments = []
-        while segment != NULL:
-            segments.append(describe_segment(segment, self.device))
-            segment = segment.next
-        segments.sort(key=lambda entry: entry["address"])
-        return {"segments": segments, "device": self.device, "allocator": "native"}
-
-    def set_memory_fraction(self, double fraction):
-        self.fraction = fraction
-
-    def memory_fraction(self):
-        return self.fraction
+    def _describe_oom(self, wanted, free_bytes, total):
+        parts = [f"NPU {self.device}", f"{format_size(total)} total capacity",
+                 f"{format_size(self._stats['allocated_bytes.all.current'])} already allocated",
+                 f"{format_size(self._stats['active_bytes.all.current'])} current active",
+                 f"{format_size(free_bytes)} free"]
+        if self.fraction < 1.0:
+            parts.append(f"{format_size(int(total * self.fraction))} allowed")
+        parts.append(f"{format_size(self._stats['reserved_bytes.all.current'])} reserved in total by mindtorch")
+        return (f"NPU out of memory. Tried to allocate {format_size(wanted)} ({'; '.join(parts)}). If much more is "
+                "reserved than allocated, the free memory is in pieces: max_split_size_mb in PYTORCH_NPU_ALLOC_CONF "
+                "keeps large blocks whole, and torch.npu.memory_summary() shows what there is")
 
     def _mem_get_info(self):
         """(free, total) bytes of the device, as the driver has it."""
@@ -428,20 +365,99 @@ cdef class NpuAllocator:
     def _enforce_memory_fraction(self, nbytes):
         """OutOfMemoryError when reserving `nbytes` more would pass that limit."""
         if self.fraction < 1.0 and nbytes > self._allowed():
-            self._stats.num_ooms += 1
-            raise OutOfMemoryError(self._describe_oom(nbytes))
+            self._run_out(nbytes, nbytes, 0)
 
-    def _describe_oom(self, wanted):
-        free_bytes, total = self._mem_get_info()
-        parts = [f"NPU {self.device}", f"{format_size(total)} total capacity",
-                 f"{format_size(self._stats['allocated_bytes.all.current'])} already allocated",
-                 f"{format_size(self._stats['active_bytes.all.current'])} current active",
-                 f"{format_size(free_bytes)} free"]
-        if self.fraction < 1.0:
-            parts.append(f"{format_size(int(total * self.fraction))} allowed")
-        parts.append(f"{format_size(self._stats['reserved_bytes.all.current'])} reserved in total by mindtorch")
-        return (f"NPU out of memory. Tried to allocate {format_size(wanted)} ({'; '.join(parts)}). If much more is "
-                "reserved than allocated, the free memory is in pieces: see torch.npu.memory_summary()")
+    # Private pools
+
+    def leave_pool(self, tuple number):
+        """Counts one user less; memory that nobody uses of a pool without users goes back to the driver."""
+        cdef PrivatePool *owner = self.find_pool(number)
+        if owner == NULL:
+            return
+        owner.uses -= 1
+        if owner.uses == 0:
+            self.process_events()
+            if self.detach_unused(owner):
+                self.wait_for_device()
+                self.release_detached()
+            self._forget_pools()
+
+    def route(self, tuple number):
+        """From now on the calling thread's blocks come from a private pool, until `unroute`."""
+        thread = threading.get_ident()
+        if any(number == other for other, _ in self.routes):
+            raise RuntimeError(f"memory is allocated to pool {number} already")
+        self.hold_pool(number)
+        self.routes.append((number, thread))
+        self._watch()
+
+    def unroute(self, tuple number):
+        routed = [entry for entry in self.routes if entry[0] == number]
+        if not routed:
+            raise RuntimeError(f"no memory is being allocated to pool {number}")
+        self.routes.remove(routed.pop())
+        self._watch()
+        self.leave_pool(number)
+
+    # For torch.npu
+
+    def _watch(self):
+        """Sends every request through the slow paths while something must see them."""
+        acquire(&self.lock)
+        self.watched = self.history is not None or bool(self.routes) or self.uncached or self.source is not None
+        release(&self.lock)
+
+    def set_history(self, history):
+        """Records what happens in a MemoryHistory from now on; None: nothing."""
+        self.history = history
+        self._watch()
+
+    def get_history(self):
+        return self.history
+
+    def set_source(self, source, uncached=False):
+        """Takes every block straight from `source` (None and uncached: from the driver), before the first is taken."""
+        if self.segments != NULL:
+            raise RuntimeError("Can't swap an already initialized allocator")
+        self.source = source
+        self.uncached = uncached
+        self._watch()
+
+    def empty_cache(self):
+        self.release_cached()
+        self._forget_pools()
+
+    def empty_virt_addr_cache(self):
+        """Unmaps what no block uses, and keeps the memory behind it for the next mapping."""
+        self.keep_physical = True
+        try:
+            self.release_cached()
+        finally:
+            self.keep_physical = False
+
+    def memory_stats(self):
+        """torch.npu.memory_stats(): one flat dictionary, its keys sorted."""
+        return flatten(self._stats.nested())
+
+    def nested_stats(self):
+        return self._stats.nested()
+
+    def reset_peak(self):
+        self._stats.reset_peak()
+
+    def reset_accumulated(self):
+        self._stats.reset_accumulated()
+
+    def snapshot(self, mempool_id=None):
+        """Every segment with its blocks, by address. For torch.npu.memory_snapshot()."""
+        from mindtorch._npu.snapshot import segments_of
+        return segments_of(self, mempool_id)
+
+    def set_memory_fraction(self, double fraction):
+        self.fraction = fraction
+
+    def memory_fraction(self):
+        return self.fraction
 
     def close(self):
         """Gives all memory to the driver, in use or not: the device is being closed. Statuses no longer matter."""
@@ -450,37 +466,82 @@ cdef class NpuAllocator:
         self.segments = self.unwanted = NULL
 
 
+def flatten(nested):
+    """{"a": {"b": 1}} as {"a.b": 1}, its keys sorted."""
+    flat = {}
+
+    def add(prefix, value):
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                add(f"{prefix}.{key}" if prefix else key, inner)
+        else:
+            flat[prefix] = value
+
+    add("", nested)
+    return dict(sorted(flat.items()))
+
+
 cdef void close_segments(Segment *segment) noexcept:
     while segment != NULL:
-        api.aclrtFree(segment.address)
+        if segment.granule == 0:
+            api.aclrtFree(segment.address)
+        else:
+            close_pages(segment)
         segment = segment.next
 
 
-cdef dict describe_segment(Segment *segment, int device):
-    cdef Block *block = segment.first
-    cdef list blocks = []
-    cdef size_t allocated = 0
-    cdef size_t active = 0
-    cdef size_t requested = 0
-    while block != NULL:
-        state = ("inactive" if not block.allocated else "active_pending_free" if block.retired
-                 else "active_allocated")
-        blocks.append({"address": <intptr_t>block.address, "size": block.size, "requested_size": block.requested,
-                       "state": state, "frames": []})
-        requested += block.requested
-        active += block.size if block.allocated else 0
-        allocated += block.size if state == "active_allocated" else 0
-        block = block.next
-    return {"device": device, "address": blocks[0]["address"], "total_size": segment.size, "allocated_size": allocated,
-            "active_size": active, "requested_size": requested, "stream": <intptr_t>segment.stream.handle,
-            "segment_pool_id": (0, 0), "segment_type": "small" if segment.small else "large", "is_expandable": False,
-            "frames": [], "blocks": blocks}
+cdef void close_pages(Segment *segment) noexcept:
+    cdef size_t number
+    for number in range(segment.size // segment.granule):
+        if segment.handles[number] != NULL:
+            api.aclrtUnmapMem(<char *>segment.address + number * segment.granule)
+            api.aclrtFreePhysical(segment.handles[number])
+    api.aclrtReleaseMemAddress(segment.address)
+
+
+cdef inline bint is_collectable(Segment *segment) noexcept:
+    return (segment.granule == 0 and segment.pool.owner == NULL and not segment.pool.small
+            and not segment.first.allocated and segment.first.next == NULL)
+
+
+cdef inline bint suits_better(size_t size, size_t other, size_t wanted) noexcept:
+    """Whether a block of `size` serves `wanted` better than one of `other`: enough and smaller, or else larger."""
+    if size >= wanted:
+        return other < wanted or size < other
+    return other < wanted and size > other
+
+
+cdef object block_context(Block *block):
+    return None if block.context == NULL else <object>block.context
 
 
 cdef NpuAllocator allocator_of(int device):
     if ALLOCATORS[device] is None:
         ALLOCATORS[device] = NpuAllocator(device)
+        ALLOCATORS[device].set_source(*_first_source)
+        ALLOCATORS[device].set_history(_make_history())
     return <NpuAllocator>ALLOCATORS[device]
+
+
+def set_first_source(source):
+    """Takes all memory from an NPUPluggableAllocator: before any device is used."""
+    global _first_source
+    if any(allocator is not None for allocator in ALLOCATORS):
+        raise RuntimeError("Can't swap an already initialized allocator")
+    _first_source = (source, False)
+
+
+def first_source():
+    return _first_source[0]
+
+
+def record_history(make_history):
+    """Gives every device, those not used yet too, what `make_history()` returns: a MemoryHistory or None."""
+    global _make_history
+    _make_history = make_history
+    for allocator in ALLOCATORS:
+        if allocator is not None:
+            allocator.set_history(make_history())
 
 
 def get_allocator(int device):
@@ -496,20 +557,16 @@ cdef Block *allocate_block(size_t nbytes, StreamSlot *stream) except NULL:
     return (<NpuAllocator>stream.allocator).take(nbytes, stream)
 
 
-cdef void free_block(Block *block) noexcept:
-    (<NpuAllocator>block.segment.allocator).give(block)
-
-
 cdef void release_use(void *argument) noexcept:
     cdef Block *block = <Block *>argument
     block.pending -= 1
     if block.pending == 0 and block.uses == NULL:
-        (<NpuAllocator>block.segment.allocator).put_back(block)
+        (<NpuAllocator>block.segment.allocator).finish(block)
 
 
 cdef int add_stream_use(Block *block, StreamSlot *stream) except -1:
     cdef StreamUse *use = block.uses
-    if stream == block.segment.stream:
+    if stream == block.pool.stream:
         return 0                     # its own order makes reuse safe
     while use != NULL:
         if use.stream == stream:
@@ -522,3 +579,15 @@ cdef int add_stream_use(Block *block, StreamSlot *stream) except -1:
     use.next = block.uses
     block.uses = use
     return 0
+
+
+cdef void drop_stream_use(Block *block, StreamSlot *stream) noexcept:
+    cdef StreamUse **link = &block.uses
+    cdef StreamUse *use
+    while link[0] != NULL:
+        use = link[0]
+        if use.stream == stream:
+            link[0] = use.next
+            free(use)
+        else:
+            link = &use.next

@@ -4,14 +4,14 @@ from libc.stdint cimport uint32_t
 from mindtorch._npu.records cimport Block
 
 
-cdef inline bint tree_less(const Block *a, const Block *b) noexcept:
+cdef inline bint tree_less(const Block *a, const Block *b) noexcept nogil:
     if a.size != b.size:
         return a.size < b.size
     return a.address < b.address
 
 
 # The smallest block of at least `size` bytes; among equals the one with the lowest address.
-cdef inline Block *tree_best_fit(Block *root, size_t size) noexcept:
+cdef inline Block *tree_best_fit(Block *root, size_t size) noexcept nogil:
     cdef Block *best = NULL
     while root != NULL:
         if root.size >= size:
@@ -22,7 +22,19 @@ cdef inline Block *tree_best_fit(Block *root, size_t size) noexcept:
     return best
 
 
-cdef inline void tree_insert(Block **root, Block *block) noexcept:
+# The block after `block`, which need not be in the tree.
+cdef inline Block *tree_next(Block *root, const Block *block) noexcept nogil:
+    cdef Block *best = NULL
+    while root != NULL:
+        if tree_less(block, root):
+            best = root
+            root = root.left
+        else:
+            root = root.right
+    return best
+
+
+cdef inline void tree_insert(Block **root, Block *block) noexcept nogil:
     cdef Block **left = &block.left
     cdef Block **right = &block.right
     cdef Block *node
@@ -44,7 +56,7 @@ cdef inline void tree_insert(Block **root, Block *block) noexcept:
     right[0] = NULL
 
 
-cdef inline void tree_remove(Block **root, Block *block) noexcept:
+cdef inline void tree_remove(Block **root, Block *block) noexcept nogil:
     cdef Block *left = block.left
     cdef Block *right = block.right
     while root[0] != block:
@@ -62,7 +74,7 @@ cdef inline void tree_remove(Block **root, Block *block) noexcept:
     root[0] = left if left != NULL else right
 
 
-cdef inline uint32_t next_priority(uint32_t *state) noexcept:
+cdef inline uint32_t next_priority(uint32_t *state) noexcept nogil:
     state[0] ^= state[0] << 13
     state[0] ^= state[0] >> 17
     state[0] ^= state[0] << 5

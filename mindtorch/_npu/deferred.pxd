@@ -1,10 +1,11 @@
 """Things to release later: once a stream has passed a point, or where CANN refused to destroy them."""
 from mindtorch._npu.cann.acl_meta cimport (
     aclBoolArray, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor, aclTensorList)
+from mindtorch._npu.lock cimport AtomicInt
 from mindtorch._npu.records cimport StreamSlot
 from mindtorch._npu.symbols cimport api
 
-cdef int waiting                       # entries of both sorts: a caller may skip `drain` while it is 0
+cdef AtomicInt waiting                       # entries of both sorts: a caller may skip `drain` while it is 0
 
 # Calls release(argument), under the GIL, when `stream` has done all that has been submitted to it up to now.
 cdef int defer(StreamSlot *stream, void (*release)(void *) noexcept, void *argument) except -1

@@ -92,11 +92,15 @@ def forget_devices():
 cdef StreamSlot *new_stream(int device) except NULL:
     global STREAMS, streams_made
     cdef StreamSlot *slot = <StreamSlot *>calloc(1, sizeof(StreamSlot))
+    cdef int small
     if slot == NULL:
         raise MemoryError()
     streams_made += 1
     slot.device = device
     slot.number = streams_made
+    for small in range(2):
+        slot.pools[small].small = small
+        slot.pools[small].stream = slot
     slot.next = STREAMS
     STREAMS = slot
     return slot

@@ -1,11 +1,14 @@
 """The C records that streams, events and memory share.
 
-The GIL guards every field: whoever reads or writes one holds it, and gives it up only between consistent states.
+An allocator's lock guards segments, blocks and pools. The GIL guards every other field: whoever reads or writes one
+holds it, and gives it up only between consistent states.
 Records of streams and events live until the process ends, so a pointer to one never dangles.
 """
-from libc.stdint cimport uint32_t
+from cpython.ref cimport PyObject
+from libc.stdint cimport uint32_t, uint64_t
 
 from mindtorch._npu.cann.acl_base_rt cimport aclrtEvent, aclrtStream
+from mindtorch._npu.cann.acl_rt cimport aclrtDrvMemHandle
 
 
 cdef struct EventSlot:
@@ -21,13 +24,40 @@ cdef struct Deferred:            # something to release once a stream has passed
     void *argument
     Deferred *next
 
+cdef struct PrivatePool:         # the segments of a MemPool
+    long long id[2]
+    int uses                     # of torch.npu.use_mem_pool and MemPool objects; at 0 its segments may be given back
+    bint use_on_oom              # others may take its free blocks before they run out of memory
+    bint no_split                # its blocks are whole segments
+    PyObject *source             # NPUPluggableAllocator; NULL: the driver
+    BlockPool *pools
+    PrivatePool *next
+
+cdef enum:
+    FREE_CLASSES = 1024
+    FREE_WORDS = 16              # of a bit for each
+
+cdef struct FreeBlocks:          # see free_blocks.pxd
+    uint64_t filled[FREE_WORDS]
+    Block *trees[FREE_CLASSES]
+
+cdef struct BlockPool:           # the blocks of one stream, small ones or large ones
+    FreeBlocks free
+    Block *unmapped              # tree of address ranges without memory (expandable segments)
+    bint small
+    StreamSlot *stream           # whose work alone may use its blocks without waiting
+    PrivatePool *owner           # NULL: the default pool
+    BlockPool *next              # among its owner's
+
 cdef struct Segment:             # one piece of memory from the driver, cut into blocks that cover it exactly
     void *address
-    size_t size
-    bint small                   # holds blocks of the small pool
-    StreamSlot *stream           # whose work alone may use its blocks without waiting
+    size_t size                  # of an expandable one: of its range of addresses
+    size_t granule               # expandable: bytes of one handle; 0: from aclrtMalloc
+    aclrtDrvMemHandle *handles   # expandable: by granule, NULL where no memory is mapped
+    BlockPool *pool
     void *allocator              # NpuAllocator, which is never freed
     Block *first
+    PyObject *context            # where it was allocated, while history is recorded
     Segment *previous
     Segment *next
 
@@ -40,13 +70,17 @@ cdef struct Block:
     size_t size
     size_t requested             # what the caller asked for; 0 while free
     Segment *segment
+    BlockPool *pool
     Block *previous              # neighbours in the segment, by address
     Block *next
-    bint allocated               # handed out, or freed and waiting for other streams
+    bint allocated               # handed out, or freed and waiting for other streams, or out of reach for a while
     bint retired                 # freed and waiting for other streams
+    bint mapped                  # has memory; else only addresses
     int pending                  # events that a retired block still waits for
     StreamUse *uses
-    Block *left                  # in the tree of free blocks of its stream; `left` also links retired blocks
+    long long freed_at           # how often a free block had been looked for then
+    PyObject *context            # where it was allocated, while history is recorded
+    Block *left                  # in a tree of free blocks; `left` also links lists of blocks out of reach
     Block *right
     uint32_t priority
 
@@ -58,8 +92,7 @@ cdef struct StreamSlot:
     int holders                  # Stream objects; a stream without any is idle and may be handed out again
     StreamSlot *next             # among all streams of the process
     void *allocator              # NpuAllocator of the device
-    Block *small_blocks          # trees of free blocks
-    Block *large_blocks
+    BlockPool pools[2]           # of the default pool, by `small`
     int segments                 # how many the stream owns
     Block *workspace             # grows; ops use it one after another
     Block *old_workspaces        # replaced while a launch was under way; linked by `left`

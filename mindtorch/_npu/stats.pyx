@@ -4,9 +4,8 @@ KINDS = ("allocation", "segment", "active", "inactive_split", "allocated_bytes",
          "inactive_split_bytes", "requested_bytes")
 POOL_NAMES = ("all", "small_pool", "large_pool")
 METRICS = ("current", "peak", "allocated", "freed")
-# Counts of blocks and segments at least max_split_size long; no block is while that size is unlimited.
-OVERSIZE = ("oversize_allocations", "oversize_segments")
-SCALARS = ("num_alloc_retries", "num_ooms", "num_sync_all_streams", "num_device_alloc", "num_device_free")
+SCALARS = ("num_alloc_retries", "num_ooms", "num_sync_all_streams", "num_device_alloc", "num_device_free",
+           "num_oom_rejections")
 
 
 cdef class MemoryStats:
@@ -21,6 +20,9 @@ cdef class MemoryStats:
         except ValueError:
             raise KeyError(key) from None
 
+    def __cinit__(self):
+        self.max_split_size = -1
+
     def __getitem__(self, str key):
         return self.counter(key)[0]
 
@@ -29,14 +31,15 @@ cdef class MemoryStats:
 
     def nested(self):
         """torch.npu.memory_stats_as_nested_dict(): the keys in the order of torch_npu."""
-        result = {"num_alloc_retries": self.num_alloc_retries, "num_ooms": self.num_ooms, "max_split_size": -1,
+        result = {"num_alloc_retries": self.num_alloc_retries, "num_ooms": self.num_ooms,
+                  "max_split_size": self.max_split_size,
                   "num_sync_all_streams": self.num_sync_all_streams, "num_device_alloc": self.num_device_alloc,
-                  "num_device_free": self.num_device_free, "num_oom_rejections": 0}
+                  "num_device_free": self.num_device_free, "num_oom_rejections": self.num_oom_rejections}
         for kind in KINDS:
             result[kind] = {pool: {metric: self[f"{kind}.{pool}.{metric}"] for metric in METRICS}
                             for pool in POOL_NAMES}
-        for kind in OVERSIZE:
-            result[kind] = dict.fromkeys(METRICS, 0)
+        result["oversize_allocations"] = metrics_of(&self.oversize_allocations)
+        result["oversize_segments"] = metrics_of(&self.oversize_segments)
         return result
 
     def reset_peak(self):
@@ -44,6 +47,8 @@ cdef class MemoryStats:
         for kind in range(STAT_KINDS):
             for pool in range(POOLS):
                 self.table[kind][pool].peak = self.table[kind][pool].current
+        self.oversize_allocations.peak = self.oversize_allocations.current
+        self.oversize_segments.peak = self.oversize_segments.current
 
     def reset_accumulated(self):
         cdef int kind, pool
@@ -51,5 +56,11 @@ cdef class MemoryStats:
             for pool in range(POOLS):
                 self.table[kind][pool].allocated = 0
                 self.table[kind][pool].freed = 0
+        self.oversize_allocations.allocated = self.oversize_allocations.freed = 0
+        self.oversize_segments.allocated = self.oversize_segments.freed = 0
         for name in SCALARS:
             setattr(self, name, 0)
+
+
+cdef dict metrics_of(Stat *stat):
+    return {"current": stat.current, "peak": stat.peak, "allocated": stat.allocated, "freed": stat.freed}

@@ -41,17 +41,23 @@ from mindtorch.npu.device import (
     toolkit,
 )
 from mindtorch.npu.memory import (
-    _get_allocator as _get_allocator,
-)
-from mindtorch.npu.memory import (
+    MemPool,
+    NPUPluggableAllocator,
+    caching_allocator_alloc,
+    caching_allocator_delete,
+    change_current_allocator,
     empty_cache,
+    empty_virt_addr_cache,
+    get_allocator_backend,
     get_per_process_memory_fraction,
     host_empty_cache,
     is_pinned,
     max_memory_allocated,
+    max_memory_cached,
     max_memory_reserved,
     mem_get_info,
     memory_allocated,
+    memory_cached,
     memory_reserved,
     memory_snapshot,
     memory_stats,
@@ -59,8 +65,17 @@ from mindtorch.npu.memory import (
     memory_summary,
     pin_memory,
     reset_accumulated_memory_stats,
+    reset_max_memory_allocated,
+    reset_max_memory_cached,
     reset_peak_memory_stats,
     set_per_process_memory_fraction,
+    use_mem_pool,
+)
+from mindtorch.npu.memory import (
+    _erase_stream as _erase_stream,
+)
+from mindtorch.npu.memory import (
+    _get_allocator as _get_allocator,
 )
 from mindtorch.npu.random import (
     get_rng_state,
@@ -83,17 +98,19 @@ from mindtorch.npu.streams import (
 )
 
 __all__ = [
-    "Event", "Stream", "StreamContext", "amp", "can_device_access_peer", "current_device", "current_stream",
-    "default_stream", "device", "device_count", "device_of", "disable_peer_access", "empty_cache", "enable_peer_access",
-    "get_amp_supported_dtype", "get_autocast_dtype", "get_device_capability", "get_device_name",
-    "get_device_properties", "get_per_process_memory_fraction", "get_rng_state", "get_rng_state_all",
-    "host_empty_cache", "init", "initial_seed", "is_autocast_enabled", "is_available", "is_bf16_supported",
-    "is_initialized", "is_pinned", "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_reserved",
-    "mem_get_info", "memory_allocated", "memory_reserved", "memory_snapshot", "memory_stats",
+    "Event", "MemPool", "NPUPluggableAllocator", "Stream", "StreamContext", "amp", "caching_allocator_alloc",
+    "caching_allocator_delete", "can_device_access_peer", "change_current_allocator", "current_device",
+    "current_stream", "default_stream", "device", "device_count", "device_of", "disable_peer_access", "empty_cache",
+    "empty_virt_addr_cache", "enable_peer_access", "get_allocator_backend", "get_amp_supported_dtype",
+    "get_autocast_dtype", "get_device_capability", "get_device_name", "get_device_properties",
+    "get_per_process_memory_fraction", "get_rng_state", "get_rng_state_all", "host_empty_cache", "init",
+    "initial_seed", "is_autocast_enabled", "is_available", "is_bf16_supported", "is_initialized", "is_pinned",
+    "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_cached", "max_memory_reserved",
+    "mem_get_info", "memory_allocated", "memory_cached", "memory_reserved", "memory_snapshot", "memory_stats",
     "memory_stats_as_nested_dict", "memory_summary", "pin_memory", "reset_accumulated_memory_stats",
-    "reset_peak_memory_stats", "seed", "seed_all", "set_autocast_dtype", "set_autocast_enabled", "set_device",
-    "set_per_process_memory_fraction", "set_rng_state", "set_rng_state_all", "set_stream", "stream",
-    "stream_priority_range", "synchronize", "toolkit",
+    "reset_max_memory_allocated", "reset_max_memory_cached", "reset_peak_memory_stats", "seed", "seed_all",
+    "set_autocast_dtype", "set_autocast_enabled", "set_device", "set_per_process_memory_fraction", "set_rng_state",
+    "set_rng_state_all", "set_stream", "stream", "stream_priority_range", "synchronize", "toolkit", "use_mem_pool",
 ]
 
 

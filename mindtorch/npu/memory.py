@@ -1,6 +1,31 @@
 """Memory of the devices: what is in use, what is cached, and pinned host memory. Sizes are bytes."""
+import warnings
+
 from mindtorch import npu
+from mindtorch.npu._memory_history import _dump_snapshot, _record_memory_history, _snapshot, memory_snapshot
+from mindtorch.npu._memory_pools import (
+    MemPool,
+    NPUPluggableAllocator,
+    _erase_stream,
+    _get_current_allocator,
+    caching_allocator_alloc,
+    caching_allocator_delete,
+    change_current_allocator,
+    get_allocator_backend,
+    use_mem_pool,
+)
 from mindtorch.npu.device import _get_device_index, _lazy_init, is_initialized
+
+__all__ = [
+    "MemPool", "NPUPluggableAllocator", "_dump_snapshot", "_erase_stream", "_get_current_allocator",
+    "_record_memory_history", "_snapshot", "caching_allocator_alloc", "caching_allocator_delete",
+    "change_current_allocator", "empty_cache", "empty_virt_addr_cache", "get_allocator_backend",
+    "get_per_process_memory_fraction", "host_empty_cache", "is_pinned", "max_memory_allocated", "max_memory_cached",
+    "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_cached", "memory_reserved", "memory_snapshot",
+    "memory_stats", "memory_stats_as_nested_dict", "memory_summary", "pin_memory", "reset_accumulated_memory_stats",
+    "reset_max_memory_allocated", "reset_max_memory_cached", "reset_peak_memory_stats",
+    "set_per_process_memory_fraction", "use_mem_pool",
+]
 
 
 class _Unused:
@@ -13,7 +38,7 @@ class _Unused:
         return {}
 
     def snapshot(self):
-        return {"segments": [], "device": 0, "allocator": "native"}
+        return []
 
     def reset_peak(self):
         """There are no peaks."""
@@ -111,11 +136,6 @@ def get_per_process_memory_fraction(device=None):
     return npu._get_allocator(device).memory_fraction()
 
 
-def memory_snapshot(device=None):
-    """Every segment with its blocks: {"segments": [...], "device": index, "allocator": name}."""
-    return npu._get_allocator(device).snapshot()
-
-
 def pin_memory(tensor):
     """A copy of a CPU tensor in pinned memory, from which copies to the device need not wait for each other."""
     from mindtorch._npu import host_memory
@@ -128,55 +148,67 @@ def is_pinned(tensor):
     return host_memory.is_pinned(tensor)
 
 
-# The table of memory_summary: (heading, key of the counters, whether they are bytes).
-_ROWS = (
-    ("Allocated memory", "allocated_bytes", True), ("Active memory", "active_bytes", True),
-    ("NPU reserved memory", "reserved_bytes", True), ("Non-releasable memory", "inactive_split_bytes", True),
-    ("Allocations", "allocation", False), ("Active allocs", "active", False),
-    ("NPU reserved segments", "segment", False), ("Non-releasable allocs", "inactive_split", False),
-)
-_OVERSIZE_ROWS = (("Oversize allocations", "oversize_allocations"), ("Oversize NPU segments", "oversize_segments"))
-_METRICS = ("current", "peak", "allocated", "freed")
-
-
-def _cell(value, reference, is_bytes):
-    """`value` in the unit that suits `reference`, 10 characters wide."""
-    units, base, limit = (("B ", "KB", "MB", "GB", "TB", "PB"), 1024, 768) if is_bytes else ((" ", "K", "M"), 1000, 750)
-    unit = 0
-    while reference >= limit * base and unit < len(units) - 1:
-        unit += 1
-        reference //= base
-        value //= base
-    return f"{value:7d} {units[unit]}".ljust(10)
-
-
-def _row(name, stats, keys, is_bytes, reference_keys):
-    cells = [_cell(stats.get(key, 0), stats.get(reference, 0), is_bytes)
-             for key, reference in zip(keys, reference_keys, strict=True)]
-    return f" {name:<21} | " + " | ".join(cells) + " "
-
-
 def memory_summary(device=None, abbreviated=False):
     """A table of memory_stats for people, laid out as torch_npu prints it."""
+    from mindtorch.npu._memory_summary import summary
     stats = memory_stats(device)
-    index = _get_device_index(device, optional=True)
-    lines = ["=" * 75,
-             f"{'':18}PyTorch NPU memory summary, device ID {index:<18d} ",
-             "-" * 75,
-             f"{'':12}NPU OOMs: {stats.get('num_ooms', 0):<13d} | {'':7}"
-             f"npuMalloc retries: {stats.get('num_alloc_retries', 0):<9d}  ",
-             "=" * 75,
-             "        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  "]
-    for heading, key, is_bytes in _ROWS:
-        lines.append("-" * 75)
-        reference = [f"{key}.all.{metric}" for metric in _METRICS]
-        lines.append(_row(heading, stats, reference, is_bytes, reference))
-        if not abbreviated:
-            for pool in ("large", "small"):
-                keys = [f"{key}.{pool}_pool.{metric}" for metric in _METRICS]
-                lines.append(_row(f"      from {pool} pool", stats, keys, is_bytes, reference))
-    for heading, key in _OVERSIZE_ROWS:
-        keys = [f"{key}.{metric}" for metric in _METRICS]
-        lines += ["-" * 75, _row(heading, stats, keys, False, keys)]
-    lines.append("=" * 75)
-    return "".join(f"|{line}|\n" for line in lines)
+    return summary(stats, _get_device_index(device, optional=True), abbreviated)
+
+
+def memory_cached(device=None):
+    """memory_reserved under its old name."""
+    _warn_old("memory_cached", "memory_reserved")
+    return memory_reserved(device)
+
+
+def max_memory_cached(device=None):
+    """max_memory_reserved under its old name."""
+    _warn_old("max_memory_cached", "max_memory_reserved")
+    return max_memory_reserved(device)
+
+
+def reset_max_memory_allocated(device=None):
+    """reset_peak_memory_stats under an old name: resets every peak."""
+    _warn_old("reset_max_memory_allocated", "reset_peak_memory_stats")
+    reset_peak_memory_stats(device)
+
+
+def reset_max_memory_cached(device=None):
+    """reset_peak_memory_stats under an old name: resets every peak."""
+    _warn_old("reset_max_memory_cached", "reset_peak_memory_stats")
+    reset_peak_memory_stats(device)
+
+
+def _warn_old(name, instead):
+    warnings.warn(f"torch.npu.{name} is now torch.npu.{instead}", DeprecationWarning, stacklevel=3)
+
+
+def _set_allocator_settings(settings):
+    """Changes settings of PYTORCH_NPU_ALLOC_CONF while the program runs; see alloc_config.CHANGEABLE for which."""
+    from mindtorch._npu import alloc_config
+    from mindtorch._npu import settings as in_force
+    config = alloc_config.parse(settings, in_force.current, alloc_config.CHANGEABLE)
+    if is_initialized():
+        npu.synchronize()
+    in_force.apply(config)
+    if config.per_process_memory_fraction is not None and is_initialized():
+        from mindtorch._npu import allocator, runtime
+        for index in runtime.started_devices():
+            allocator.get_allocator(index).set_memory_fraction(config.per_process_memory_fraction)
+
+
+def empty_virt_addr_cache():
+    """Gives back cached addresses of expandable segments; their memory stays with the process."""
+    from mindtorch._npu import settings
+    if not settings.current.expandable_segments:
+        raise RuntimeError("empty_virt_addr_cache needs expandable_segments:True in PYTORCH_NPU_ALLOC_CONF")
+    if is_initialized():
+        from mindtorch._npu import allocator, runtime
+        for index in runtime.started_devices():
+            allocator.get_allocator(index).empty_virt_addr_cache()
+
+
+def _attach_out_of_memory_observer(observer):
+    """Calls observer(device, bytes asked for, limit, free bytes) before every torch.OutOfMemoryError of a device."""
+    from mindtorch._npu.allocator import OOM_OBSERVERS
+    OOM_OBSERVERS.append(observer)

@@ -30,7 +30,7 @@ def stats(key):
 def blocks():
     """(offset, size, state) of every block, segment by segment."""
     return [[(b["address"] - s["address"], b["size"], b["state"]) for b in s["blocks"]]
-            for s in torch.npu.memory_snapshot()["segments"]]
+            for s in torch.npu.memory_snapshot()]
 
 
 @pytest.mark.parametrize(("nbytes", "block", "segment"), [
@@ -46,7 +46,7 @@ def test_sizes_are_rounded_as_in_torch_npu(nbytes, block, segment):
     rest = segment - block
     assert torch.npu.memory_allocated() == (block if rest >= (512 if small else MIB + 1) else segment)
     assert stats("requested_bytes.all.current") == nbytes
-    assert tensor.data_ptr() % 512 == torch.npu.memory_snapshot()["segments"][0]["address"] % 512
+    assert tensor.data_ptr() % 512 == torch.npu.memory_snapshot()[0]["address"] % 512
 
 
 def test_split_and_merge():
@@ -195,7 +195,7 @@ def test_memory_fraction():
 
 def check_model(live):
     """Every live tensor lies inside one block, blocks cover their segments, and the figures are their sums."""
-    segments = torch.npu.memory_snapshot()["segments"]
+    segments = torch.npu.memory_snapshot()
     allocated, reserved, used = 0, 0, {}
     for segment in segments:
         at = segment["address"]

@@ -74,6 +74,18 @@ def run_out_of_memory():
         torch.npu.set_per_process_memory_fraction(1.0)
 
 
+def grow_and_shrink():
+    """Expandable segments: addresses reserved, memory mapped and unmapped again."""
+    torch.npu.memory._set_allocator_settings("expandable_segments:True")
+    try:
+        with torch.npu.stream(torch.npu.Stream()):
+            tensors = [torch.empty(15 << 20, dtype=torch.uint8, device="npu").zero_() for _ in range(2)]
+            del tensors
+            torch.npu.empty_cache()
+    finally:
+        torch.npu.memory._set_allocator_settings("expandable_segments:False")
+
+
 def settle():
     gc.collect()
     torch.npu.synchronize()
@@ -84,6 +96,7 @@ def do_all():
     result = work()
     measure_time()
     run_out_of_memory()
+    grow_and_shrink()
     settle()
     return result
 
@@ -196,7 +209,7 @@ def test_failure_of_a_workspace_allocation_frees_the_executor():
     with torch.npu.stream(stream):
         a = torch.ones((300, 300), device="npu")
         out = torch.empty((300, 300), device="npu")
-        used = len(torch.npu.memory_snapshot()["segments"])
+        used = len(torch.npu.memory_snapshot())
         with sim.fault("aclrtMalloc", code=OUT_OF_MEMORY, times=2), pytest.raises(torch.OutOfMemoryError):
             torch.matmul(a.expand(300, 300, 300), a.expand(300, 300, 300))
         torch.matmul(a, a, out=out)

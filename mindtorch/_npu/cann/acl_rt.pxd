@@ -1,4 +1,5 @@
-"""include/acl/acl_rt.h: enums of the ACL runtime."""
+"""include/acl/acl_rt.h: enums and structs of the ACL runtime."""
+from libc.stdint cimport uint32_t, uint64_t
 
 cdef extern from "acl/acl_rt.h" nogil:
     ctypedef enum aclrtMemcpyKind:
@@ -15,6 +16,29 @@ cdef extern from "acl/acl_rt.h" nogil:
     ctypedef enum aclrtMemAttr:
         ACL_DDR_MEM
         ACL_HBM_MEM
+        ACL_HBM_MEM_HUGE
+
+    ctypedef void *aclrtDrvMemHandle
+
+    ctypedef enum aclrtMemHandleType:
+        ACL_MEM_HANDLE_TYPE_NONE
+
+    ctypedef enum aclrtMemAllocationType:
+        ACL_MEM_ALLOCATION_TYPE_PINNED
+
+    ctypedef enum aclrtMemLocationType:
+        ACL_MEM_LOCATION_TYPE_DEVICE
+
+    ctypedef struct aclrtMemLocation:
+        uint32_t id
+        aclrtMemLocationType type
+
+    ctypedef struct aclrtPhysicalMemProp:
+        aclrtMemHandleType handleType
+        aclrtMemAllocationType allocationType
+        aclrtMemAttr memAttr
+        aclrtMemLocation location
+        uint64_t reserve
 
     ctypedef enum aclrtStreamStatus:
         ACL_STREAM_STATUS_COMPLETE

@@ -38,6 +38,15 @@ cdef extern from "mindtorch/cann_api.h" nogil:
         aclError (*aclrtFree)(void *devPtr) noexcept nogil
         aclError (*aclrtMallocHost)(void **hostPtr, size_t size) noexcept nogil
         aclError (*aclrtFreeHost)(void *hostPtr) noexcept nogil
+        aclError (*aclrtReserveMemAddress)(void **virPtr, size_t size, size_t alignment, void *expectPtr,
+                                           uint64_t flags) noexcept nogil
+        aclError (*aclrtReleaseMemAddress)(void *virPtr) noexcept nogil
+        aclError (*aclrtMallocPhysical)(aclrtDrvMemHandle *handle, size_t size, const aclrtPhysicalMemProp *prop,
+                                        uint64_t flags) noexcept nogil
+        aclError (*aclrtFreePhysical)(aclrtDrvMemHandle handle) noexcept nogil
+        aclError (*aclrtMapMem)(void *virPtr, size_t size, size_t offset, aclrtDrvMemHandle handle,
+                                uint64_t flags) noexcept nogil
+        aclError (*aclrtUnmapMem)(void *virPtr) noexcept nogil
         aclError (*aclrtGetMemInfo)(aclrtMemAttr attr, size_t *free, size_t *total) noexcept nogil
         aclError (*aclrtMemcpy)(void *dst, size_t destMax, const void *src, size_t count,
                                 aclrtMemcpyKind kind) noexcept nogil

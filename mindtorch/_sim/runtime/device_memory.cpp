@@ -68,11 +68,11 @@ void RangeAllocator::release(uint64_t start, uint64_t size) {
 bool DeviceMemory::open(uint64_t capacity) {
   std::unique_lock<std::shared_mutex> lock(mutex_);
   if (base_.load(std::memory_order_relaxed) != 0) return true;
-  const uint64_t length = 4 * capacity;
+  const uint64_t length = (2 + kVirtualFactor) * capacity;
   const int file = memfd_create("mindtorch_sim", MFD_CLOEXEC);
   if (file < 0) return false;
   void *range = MAP_FAILED;
-  if (ftruncate(file, static_cast<off_t>(length)) == 0) {
+  if (ftruncate(file, static_cast<off_t>(4 * capacity)) == 0) {
     range = mmap(nullptr, 2 * length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   }
   if (range == MAP_FAILED) {
@@ -90,7 +90,7 @@ bool DeviceMemory::open(uint64_t capacity) {
   capacity_ = capacity;
   file_ = file;
   addresses_.reset(base, 2 * capacity);
-  virtual_addresses_.reset(base + 2 * capacity, 2 * capacity);
+  virtual_addresses_.reset(base + 2 * capacity, kVirtualFactor * capacity);
   physical_.reset(2 * capacity, 2 * capacity);
   base_.store(base, std::memory_order_release);
   return true;
@@ -116,7 +116,7 @@ void DeviceMemory::freeAll() {
   mappings_.clear();
   resting_.clear();
   addresses_.reset(base, 2 * capacity_);
-  virtual_addresses_.reset(base + 2 * capacity_, 2 * capacity_);
+  virtual_addresses_.reset(base + 2 * capacity_, kVirtualFactor * capacity_);
   fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(2 * capacity_));
   addressesChanged();
 }
@@ -304,7 +304,7 @@ bool DeviceMemory::access(const void *address, aclrtMemAccessFlags *access) {
 
 bool DeviceMemory::owns(const void *address) const {
   const uint64_t base = base_.load(std::memory_order_acquire);
-  return base != 0 && toInteger(address) - base < 4 * capacity_;
+  return base != 0 && toInteger(address) - base < distance();
 }
 
 bool DeviceMemory::extentOfMappings(uint64_t at, uint64_t *start, uint64_t *end) const {

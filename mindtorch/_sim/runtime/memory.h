@@ -26,12 +26,13 @@ class RangeAllocator {
 };
 
 // Note [Address layout]
-// Four times the capacity is reserved without access, and these addresses are handed out: the first half by
-// aclrtMalloc, the second half by aclrtReserveMemAddress. An alias of the same length follows at the constant
-// distance(). Behind both stands one sparse file in memory of four times the capacity: its first half backs the first
-// half of the alias, its second half holds what aclrtMallocPhysical gives out, which aclrtMapMem maps into the second
-// half of the alias. Room for addresses is twice the capacity, so that fragments never exhaust them; what a program may
-// use is counted.
+// Addresses are reserved without access, and these are handed out: twice the capacity by aclrtMalloc, so that fragments
+// never exhaust them, and behind it kVirtualFactor times the capacity by aclrtReserveMemAddress. An alias of the same
+// length follows at the constant distance(). Behind both stands one sparse file in memory of four times the capacity:
+// its first half backs the first part of the alias, its second half holds what aclrtMallocPhysical gives out, which
+// aclrtMapMem maps into the second part of the alias. What a program may use is counted.
+constexpr uint64_t kVirtualFactor = 16;
+
 class DeviceMemory {
  public:
   struct Block {
@@ -68,7 +69,7 @@ class DeviceMemory {
   bool extent(const void *address, uint64_t *start, uint64_t *end);
   // Start and requested size of the block, or of the mapping.
   bool block(const void *address, uint64_t *start, uint64_t *size);
-  uint64_t distance() const { return 4 * capacity_; }
+  uint64_t distance() const { return (2 + kVirtualFactor) * capacity_; }
   uint64_t capacity() const { return capacity_; }
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
   uint64_t peak() const { return peak_.load(std::memory_order_relaxed); }

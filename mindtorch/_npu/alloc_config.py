@@ -1,0 +1,238 @@
+"""PYTORCH_NPU_ALLOC_CONF: the settings of the allocator as text, with the errors of torch 2.13 and torch_npu."""
+import os
+import re
+from dataclasses import dataclass, replace
+
+VARIABLES = ("PYTORCH_NPU_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
+CLASSES = 16            # sizes from 1 MiB on, by powers of two
+DEFAULT_LARGE_SEGMENT = 20
+_UINT64 = 1 << 64
+
+
+@dataclass(frozen=True)
+class AllocConfig:
+    """One field a setting, in the setting's unit; None: unlimited."""
+    text: str = ""
+    max_split_size_mb: int | None = None
+    max_non_split_rounding_mb: int = 20
+    large_segment_size_mb: int = DEFAULT_LARGE_SEGMENT
+    garbage_collection_threshold: float = 0.0
+    roundup_power2_divisions: tuple = (0,) * CLASSES
+    expandable_segments: bool = False
+    base_addr_aligned_kb: int = 16
+    page_size: str = ""
+    multi_stream_lazy_reclaim: bool = False
+    release_lock_on_npumalloc: bool = False      # accepted: the lock is never held during a driver call
+    throw_on_npumalloc_oom: bool = False
+    per_process_memory_fraction: float | None = None
+    pinned_use_background_threads: bool = False
+    pinned_max_round_threshold_mb: int | None = None
+    pinned_max_cached_size_mb: int | None = None
+    pinned_mem_register: bool = False
+    pinned_reserve_segment_size_mb: int = 0
+    pin_memory_expandable_segments: bool = False
+
+
+class Tokens:
+    """The words of a setting, split at `, : [ ]`; white space does not count."""
+
+    def __init__(self, text):
+        self.words = re.findall(r"[,:\[\]]|[^,:\[\]]+", "".join(text.split()))
+        self.at = 0
+
+    def __getitem__(self, index):
+        if index >= len(self.words):
+            raise RuntimeError(f"the allocator's settings end too early: {''.join(self.words)!r}")
+        return self.words[index]
+
+    def more(self):
+        return self.at < len(self.words)
+
+    def next(self):
+        self.at += 1
+        return self[self.at - 1]
+
+    def expect(self, word):
+        if self.next() != word:
+            raise ValueError(f"Expected '{word}' at index {self.at - 1} in ConfigTokenizer but got "
+                             f"'{self[self.at - 1]}'")
+
+
+def _unsigned(tokens):
+    word = tokens.next()
+    digits = re.match(r"[+-]?\d+", word)
+    if digits is None:
+        raise ValueError(f"stoull: {word!r} is no number")
+    value = int(digits.group())
+    if abs(value) >= _UINT64:
+        raise IndexError(f"stoull: {word!r} is too large")
+    return value % _UINT64
+
+
+def _real(tokens):
+    word = tokens.next()
+    digits = re.match(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", word)
+    if digits is None:
+        raise ValueError(f"stod: {word!r} is no number")
+    return float(digits.group())
+
+
+def _boolean(tokens):
+    word = tokens.next()
+    if word not in ("True", "False"):
+        raise ValueError(f"Expected 'True' or 'False' at index {tokens.at - 1} in ConfigTokenizer but got '{word}'")
+    return word == "True"
+
+
+def _at_least(name, minimum, tokens):
+    value = _unsigned(tokens)
+    if value < minimum:
+        raise ValueError(f"CachingAllocator option {name} too small, must be >= {minimum}")
+    return value
+
+
+def _large_segment(config, tokens):
+    value = _unsigned(tokens)
+    if value <= 10:
+        raise ValueError("CachingAllocator option large_segment_size_mb must be > 10 MB")
+    return value
+
+
+def _segment_size(config, tokens):
+    value = _unsigned(tokens)
+    if not 20 <= value <= 512:
+        raise ValueError(f"CachingAllocator option segment_size_mb is {value}, expected 20 to 512")
+    return value
+
+
+def _threshold(config, tokens):
+    value = _real(tokens)
+    if not 0 < value < 1:
+        raise ValueError("garbage_collect_threshold is invalid, set it in (0.0, 1.0)")
+    return value
+
+
+def _fraction(config, tokens):
+    value = _real(tokens)
+    if not 0 <= value <= 1:
+        raise ValueError(f"per_process_memory_fraction is invalid, set it in [0.0, 1.0], got {value}")
+    return value
+
+
+def _alignment(config, tokens):
+    value = _unsigned(tokens)
+    if value > 16:
+        raise ValueError(f"CachingAllocator option base_addr_aligned_kb is {value}, expected 0 to 16")
+    return value
+
+
+def _page_size(config, tokens):
+    word = tokens.next()
+    if word != "1g":
+        raise ValueError(f"CachingAllocator option page_size is {word!r}, expected '1g'")
+    return word
+
+
+def _power_of_two(value):
+    return value != 0 and value & (value - 1) == 0
+
+
+def _divisions(config, tokens):
+    if tokens[tokens.at] != "[":
+        value = _unsigned(tokens)
+        if not _power_of_two(value):
+            raise ValueError("For roundups, the divisions has to be power of 2")
+        return (value,) * CLASSES
+    divisions, filled = list(config.roundup_power2_divisions), 0
+    tokens.expect("[")
+    while tokens[tokens.at] != "]":
+        filled = _interval(divisions, filled, tokens)
+        if tokens[tokens.at] != "]":
+            tokens.expect(",")
+    tokens.expect("]")
+    return tuple(divisions)
+
+
+def _interval(divisions, filled, tokens):
+    """One `256:2`, or `>:2` for all that are larger; returns how many classes the intervals cover."""
+    last = tokens[tokens.at] == ">"
+    limit = 0 if last else _unsigned(tokens)
+    if last:
+        tokens.expect(">")
+    elif not _power_of_two(limit):
+        raise ValueError("For roundups, the intervals have to be power of 2")
+    tokens.expect(":")
+    value = _unsigned(tokens)
+    if value and not _power_of_two(value):
+        raise ValueError("For roundups, the divisions has to be power of 2 or 0 to disable roundup")
+    start, end = (filled, CLASSES) if last else (0 if filled == 0 else limit.bit_length() - 1, limit.bit_length())
+    for number in range(min(start, CLASSES - 1), min(max(end, 1), CLASSES)):
+        divisions[number] = value
+    return max(filled, min(end, CLASSES))
+
+
+def _lower_limit(name, field):
+    return lambda config, tokens: _at_least(name, getattr(config, field), tokens)
+
+
+def _plain(read):
+    return lambda config, tokens: read(tokens)
+
+
+# Key -> (field, how to read its value).
+KEYS = {
+    "max_split_size_mb": ("max_split_size_mb", _lower_limit("max_split_size_mb", "large_segment_size_mb")),
+    "max_non_split_rounding_mb": ("max_non_split_rounding_mb",
+                                  _lower_limit("max_non_split_rounding_mb", "large_segment_size_mb")),
+    "garbage_collection_threshold": ("garbage_collection_threshold", _threshold),
+    "roundup_power2_divisions": ("roundup_power2_divisions", _divisions),
+    "large_segment_size_mb": ("large_segment_size_mb", _large_segment),
+    "segment_size_mb": ("large_segment_size_mb", _segment_size),
+    "base_addr_aligned_kb": ("base_addr_aligned_kb", _alignment),
+    "page_size": ("page_size", _page_size),
+    "per_process_memory_fraction": ("per_process_memory_fraction", _fraction),
+}
+KEYS |= {name: (name, _plain(_boolean)) for name in (
+    "expandable_segments", "multi_stream_lazy_reclaim", "release_lock_on_npumalloc", "throw_on_npumalloc_oom",
+    "pinned_use_background_threads", "pinned_mem_register", "pin_memory_expandable_segments")}
+KEYS |= {name: (name, _plain(_unsigned)) for name in (
+    "pinned_max_round_threshold_mb", "pinned_max_cached_size_mb", "pinned_reserve_segment_size_mb")}
+# What torch_npu lets a running program change (torch.npu.memory._set_allocator_settings).
+CHANGEABLE = ("expandable_segments", "max_split_size_mb", "max_non_split_rounding_mb", "release_lock_on_npumalloc",
+              "throw_on_npumalloc_oom", "per_process_memory_fraction", "pinned_max_round_threshold_mb",
+              "pinned_max_cached_size_mb")
+
+
+def parse(text, base=None, changeable=None):
+    """An AllocConfig from "key:value,key:value"; what it does not name is as in `base`.
+
+    ValueError for a value or key that is none, RuntimeError for a text that breaks off, as torch has them.
+    """
+    config = replace(base or AllocConfig(), text=text)
+    tokens, given = Tokens(text), set()
+    while tokens.more():
+        key = tokens.next()
+        tokens.expect(":")
+        if key not in KEYS or (changeable is not None and key not in changeable):
+            raise ValueError(f"Unrecognized key '{key}' in NPU allocator config")
+        field, read = KEYS[key]
+        config = replace(config, **{field: read(config, tokens)})
+        given.add(key)
+        if tokens.more():
+            tokens.expect(",")
+    _check_together(config, given)
+    return config
+
+
+def _check_together(config, given):
+    for key in ("max_split_size_mb", "garbage_collection_threshold"):
+        if config.expandable_segments and getattr(config, key):
+            raise ValueError(f"`{key}` cannot be enabled with `expandable_segments`")
+
+
+def from_environment():
+    """The AllocConfig of the process's environment; None where it says nothing."""
+    given = [name for name in VARIABLES if os.environ.get(name)]
+    if len(given) > 1:
+        raise ValueError(f"{' and '.join(given)} are both set: use one of them")
+    return parse(os.environ[given[0]]) if given else None

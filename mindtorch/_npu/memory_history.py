@@ -1,0 +1,58 @@
+"""What has happened to an allocator's memory, and the Python frames that made it happen, for PyTorch's viewer."""
+import sys
+from collections import deque
+
+LEVELS = ("never", "state", "alloc", "all")
+
+
+class Context:
+    """The Python frames of one moment. They are kept as code and line, and named only when somebody looks."""
+    __slots__ = ("places",)
+
+    def __init__(self):
+        frame, self.places = sys._getframe(2), []
+        while frame is not None:
+            self.places.append((frame.f_code, frame.f_lineno))
+            frame = frame.f_back
+
+    def frames(self):
+        return [{"name": code.co_qualname, "filename": code.co_filename, "line": line} for code, line in self.places]
+
+
+class MemoryHistory:
+    """The last `max_entries` events of one device. `context` is one of LEVELS: what events and blocks keep frames.
+
+    Blocks and segments keep theirs from "state" on, allocations from "alloc" on; frees have their own at "all" only,
+    and else those of their allocation.
+    """
+
+    def __init__(self, enabled="all", context="all", max_entries=sys.maxsize):
+        self.level = LEVELS.index(context)
+        # The state alone needs no events; torch keeps one.
+        self.entries = deque(maxlen=1 if enabled == "state" else min(max_entries, sys.maxsize))
+
+    def gather(self):
+        return Context() if self.level >= LEVELS.index("state") else None
+
+    def of_allocation(self, context):
+        return context if self.level >= LEVELS.index("alloc") else None
+
+    def of_free(self, context):
+        if self.level >= LEVELS.index("all"):
+            return Context()
+        return self.of_allocation(context)
+
+    def record(self, action, address, size, stream, pool_id, context):
+        self.entries.append((action, address, size, stream, pool_id, context))
+
+    def trace(self):
+        """The events, oldest first, as dictionaries."""
+        return [describe(*entry) for entry in list(self.entries)]
+
+
+def describe(action, address, size, stream, pool_id, context):
+    place = "device_free" if action == "oom" else "addr"
+    entry = {"action": action, place: address, "size": size, "stream": stream, "pool_id": pool_id}
+    if context is not None:
+        entry["frames"] = context.frames()
+    return entry

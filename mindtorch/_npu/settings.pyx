@@ -1,0 +1,32 @@
+"""The settings of the allocator, filled in from what alloc_config.py has parsed."""
+from mindtorch._npu.alloc_config import AllocConfig, from_environment
+
+cdef enum:
+    MIB = 1024 * 1024
+
+cdef size_t UNLIMITED = <size_t>-1
+
+current = None                           # the AllocConfig in force
+
+
+def apply(config):
+    """Puts an AllocConfig in force. Blocks that exist stay as they are."""
+    global current
+    cdef int number
+    settings.max_split_size = UNLIMITED if config.max_split_size_mb is None else config.max_split_size_mb * MIB
+    settings.max_non_split_rounding = config.max_non_split_rounding_mb * MIB
+    settings.large_segment = config.large_segment_size_mb * MIB
+    settings.segment_unit = (1024 if config.page_size == "1g" else 2) * MIB
+    settings.collect_at = config.garbage_collection_threshold
+    settings.expandable = config.expandable_segments
+    settings.alignment = config.base_addr_aligned_kb * 1024
+    settings.lazy_reclaim = config.multi_stream_lazy_reclaim
+    settings.refuse = config.throw_on_npumalloc_oom
+    settings.divided = False
+    for number in range(DIVISION_CLASSES):
+        settings.divisions[number] = config.roundup_power2_divisions[number]
+        settings.divided |= settings.divisions[number] > 1
+    current = config
+
+
+apply(from_environment() or AllocConfig())

@@ -1,0 +1,72 @@
+"""The recorded history of device memory and its files, which PyTorch's memory viewer reads."""
+import pickle
+import sys
+
+from mindtorch import npu
+from mindtorch.npu.device import _lazy_init, device_count, is_initialized
+
+PROTOCOL = 4            # the highest that the viewer's own unpickler knows
+
+
+def _check_option(name, value, allowed, none):
+    if value not in allowed and not (none and value is None):
+        words = ", ".join(repr(word) for word in allowed)
+        raise RuntimeError(f"expected {name} to be {words}{', or None' if none else ''}, but got {value!r}")
+
+
+def _record_memory_history(enabled="all", context="all", stacks="all", max_entries=sys.maxsize, device=None):
+    """Keeps the last `max_entries` events of device memory, and where live memory was allocated; None ends it.
+
+    `enabled`: "all", or "state" for what is allocated now alone. `context`: what keeps Python frames: "state" (live
+    memory), "alloc" (allocations too), "all" (frees too), None (nothing). `stacks`: "python" or "all"; both mean Python
+    frames here. What was recorded before is forgotten.
+    """
+    _check_option("enabled", enabled, ("state", "all"), True)
+    _check_option("context", context, ("state", "alloc", "all"), True)
+    _check_option("stacks", stacks, ("python", "all"), False)
+    if not isinstance(max_entries, int) or max_entries < 0:
+        raise ValueError(f"max_entries is {max_entries!r}, expected an int of at least 0")
+    _lazy_init()
+    from mindtorch._npu import allocator
+    from mindtorch._npu.memory_history import MemoryHistory
+    allocator.record_history(
+        lambda: None if enabled is None else MemoryHistory(enabled, context or "never", max_entries))
+
+
+def _trace(index):
+    from mindtorch._npu import allocator, runtime
+    if index not in runtime.started_devices():
+        return [], []
+    memory = allocator.get_allocator(index)
+    history = memory.get_history()
+    events = [] if history is None else history.trace()
+    segments = memory.snapshot()
+    if history is not None:
+        history.record("snapshot", 0, sum(segment["active_size"] for segment in segments), 0, (0, 0), None)
+    return segments, events
+
+
+def _snapshot(device=None, augment_with_fx_traces=False):
+    """{"segments": all segments with their blocks, "device_traces": for each device its recorded events}."""
+    if not is_initialized():
+        return {"segments": [], "device_traces": []}
+    pictures = [_trace(index) for index in range(device_count())]
+    return {"segments": [segment for segments, _ in pictures for segment in segments],
+            "device_traces": [events for _, events in pictures]}
+
+
+def _dump_snapshot(filename="dump_snapshot.pickle", augment_with_fx_traces=False):
+    """Writes `_snapshot()` to a file that torch/cuda/_memory_viz.py and pytorch.org/memory_viz read."""
+    with open(filename, "wb") as file:
+        pickle.dump(npu.memory._snapshot(), file, protocol=PROTOCOL)
+
+
+def memory_snapshot(mempool_id=None):
+    """Every segment of device memory with its blocks, as dictionaries; only those of a pool given by its id."""
+    if not is_initialized():
+        return npu._get_allocator().snapshot()
+    from mindtorch._npu import runtime
+    if len(runtime.started_devices()) <= 1:
+        return npu._get_allocator().snapshot() if mempool_id is None else npu._get_allocator().snapshot(mempool_id)
+    allocators = [npu._get_allocator(index) for index in runtime.started_devices()]
+    return [segment for allocator in allocators for segment in allocator.snapshot(mempool_id)]

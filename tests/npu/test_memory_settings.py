@@ -1,0 +1,262 @@
+"""PYTORCH_NPU_ALLOC_CONF: its errors beside torch's own parser, and what each setting does."""
+import pytest
+from process import run
+
+from mindtorch._npu.alloc_config import CHANGEABLE, AllocConfig, parse
+
+torch = pytest.importorskip("torch")
+
+MIB = 1 << 20
+TAKE = """
+import mindtorch as torch
+MIB = 1 << 20
+def take(nbytes):
+    return torch.empty(nbytes, dtype=torch.uint8, device="npu")
+def stats(key):
+    return torch.npu.memory_stats()[key]
+"""
+
+TEXTS = [
+    "max_split_size_mb:10", "max_split_size_mb:64", "max_split_size_mb:abc", "max_split_size_mb:", "max_split_size_mb",
+    "max_split_size_mb=64", "max_split_size_mb:64,", "max_split_size_mb:99999999999999999999", "max_split_size_mb:64.5",
+    " max_split_size_mb : 64 ", "max_non_split_rounding_mb:10", "max_non_split_rounding_mb:20",
+    "garbage_collection_threshold:0", "garbage_collection_threshold:1.0", "garbage_collection_threshold:0.5",
+    "garbage_collection_threshold:x", "roundup_power2_divisions:3", "roundup_power2_divisions:4",
+    "roundup_power2_divisions:[256:1,512:2,1024:4,>:8]", "roundup_power2_divisions:[256:1,512:3]",
+    "roundup_power2_divisions:[300:1]", "roundup_power2_divisions:[256:0]", "roundup_power2_divisions:[]",
+    "roundup_power2_divisions:[256:1", "roundup_power2_divisions:[>:8]", "roundup_power2_divisions:0",
+    "expandable_segments:true", "expandable_segments:True", "expandable_segments:False", "expandable_segments:1",
+    "large_segment_size_mb:10", "large_segment_size_mb:40", "pinned_use_background_threads:True",
+    "pinned_max_round_threshold_mb:4", "pinned_max_cached_size_mb:4", "unknown", "", ",", ":", "[",
+]
+
+
+def outcome(call):
+    try:
+        call()
+    except Exception as error:      # noqa: BLE001 - the type is what is compared
+        return type(error), str(error).splitlines()[0]
+    return None, ""
+
+
+@pytest.fixture
+def torch_s_parser():
+    """torch's own, which keeps what it was told: each text starts from a large segment of 20 MiB."""
+    yield torch._C._accelerator_setAllocatorSettings
+    torch._C._accelerator_setAllocatorSettings("large_segment_size_mb:20")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_texts_are_refused_as_in_torch(text, torch_s_parser):
+    (theirs, message), (ours, wording) = outcome(lambda: torch_s_parser(text)), outcome(lambda: parse(text))
+    assert ours is theirs, (message, wording)
+    if theirs is ValueError and "sto" not in message:
+        assert wording.strip() == message.strip()
+
+
+def test_what_is_read():
+    config = parse("max_split_size_mb:64,garbage_collection_threshold:0.8,roundup_power2_divisions:[256:1,1024:4,>:8]")
+    assert (config.max_split_size_mb, config.garbage_collection_threshold) == (64, 0.8)
+    assert config.roundup_power2_divisions == (1,) * 9 + (0, 4) + (8,) * 5
+    assert parse("roundup_power2_divisions:4").roundup_power2_divisions == (4,) * 16
+    assert parse("segment_size_mb:40").large_segment_size_mb == 40
+    assert parse("page_size:1g,base_addr_aligned_kb:0").page_size == "1g"
+    assert parse("") == AllocConfig()
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("unknown:1", "Unrecognized key 'unknown' in NPU allocator config"),
+    ("expandable_segments:True,max_split_size_mb:64", "cannot be enabled with `expandable_segments`"),
+    ("expandable_segments:True,garbage_collection_threshold:0.5", "cannot be enabled with `expandable_segments`"),
+    ("base_addr_aligned_kb:17", "expected 0 to 16"),
+    ("segment_size_mb:600", "expected 20 to 512"),
+    ("page_size:2m", "expected '1g'"),
+    ("per_process_memory_fraction:1.5", r"set it in \[0.0, 1.0\]"),
+])
+def test_what_torch_npu_refuses(text, message):
+    with pytest.raises(ValueError, match=message):
+        parse(text)
+
+
+def test_a_running_program_may_change_some():
+    base = parse("garbage_collection_threshold:0.5")
+    assert parse("max_split_size_mb:64", base, CHANGEABLE).garbage_collection_threshold == 0.5
+    with pytest.raises(ValueError, match="Unrecognized key 'garbage_collection_threshold'"):
+        parse("garbage_collection_threshold:0.5", None, CHANGEABLE)
+
+
+def test_both_variables_are_an_error():
+    code = """
+import mindtorch as torch
+try:
+    torch.ones(1, device="npu")
+except ValueError as error:
+    print(error)
+"""
+    shown = run(code, PYTORCH_NPU_ALLOC_CONF="max_split_size_mb:64", PYTORCH_ALLOC_CONF="max_split_size_mb:64").stdout
+    assert "PYTORCH_NPU_ALLOC_CONF and PYTORCH_ALLOC_CONF are both set" in shown
+
+
+def test_max_split_size_keeps_large_blocks_whole():
+    run(TAKE + """
+block = take(100 * MIB)
+assert stats("max_split_size") == 64 * MIB
+assert stats("oversize_allocations.current") == stats("oversize_segments.current") == 1
+del block
+other = take(2 * MIB)                                # leaves the oversize block alone
+assert torch.npu.memory_reserved() == 122 * MIB
+again = take(90 * MIB)                               # takes it whole: 10 MiB of rounding are allowed
+assert torch.npu.memory_reserved() == 122 * MIB
+assert torch.npu.memory_allocated() == 102 * MIB + other.numel() + 512
+del again
+smaller = take(70 * MIB)                             # not 30 MiB
+assert torch.npu.memory_reserved() == 194 * MIB
+""", PYTORCH_NPU_ALLOC_CONF="max_split_size_mb:64")
+
+
+def test_oversize_blocks_go_before_everything_else():
+    run(TAKE + """
+kept, big = take(2 * MIB), [take(150 * MIB), take(200 * MIB)]
+del big
+small = take(5 * MIB)
+del small
+reserved = torch.npu.memory_reserved()
+other = take(300 * MIB)                              # both large ones go: neither is enough by itself
+assert stats("num_alloc_retries") == 0 and stats("num_device_free") == 2
+assert torch.npu.memory_reserved() == reserved - 352 * MIB - 2 * MIB + 302 * MIB, torch.npu.memory_reserved() / MIB
+""", PYTORCH_NPU_ALLOC_CONF="max_split_size_mb:64", MINDTORCH_SIM_MEMORY="512MiB")
+
+
+def test_garbage_collection_frees_the_oldest():
+    run(TAKE + """
+total = torch.npu.mem_get_info()[1]
+torch.npu.set_per_process_memory_fraction(0.9)
+blocks = [take(20 * MIB) for _ in range(5)]          # segments of 22 MiB
+pointers = [block.data_ptr() for block in blocks]
+while blocks:
+    blocks.pop(0)
+for _ in range(50):
+    take(100)                                        # time goes by
+young = take(20 * MIB)
+del young
+extra = take(400 * MIB)                              # beyond half of what is allowed
+assert stats("num_device_free") == 0
+more = take(30 * MIB)
+assert stats("num_device_free") >= 1 and stats("num_alloc_retries") == 0
+""", PYTORCH_NPU_ALLOC_CONF="garbage_collection_threshold:0.5", MINDTORCH_SIM_MEMORY="1GiB")
+
+
+def test_sizes_are_rounded_to_parts_of_powers_of_two():
+    run(TAKE + """
+for nbytes, block in ((5 * MIB, 5 * MIB + 512), (300 * MIB, 320 * MIB), (512 * MIB - 32, 512 * MIB)):
+    tensor = take(nbytes)
+    segment = [s for s in torch.npu.memory_snapshot() if any(b["address"] == tensor.data_ptr() for b in s["blocks"])]
+    assert block <= segment[0]["total_size"] < block + 20 * MIB, (nbytes, segment[0]["total_size"])
+    del tensor
+    torch.npu.empty_cache()
+""", PYTORCH_NPU_ALLOC_CONF="roundup_power2_divisions:[128:0,256:4,512:4,>:1]")
+
+
+def test_expandable_segments_grow_in_place():
+    run(TAKE + """
+first, second = take(15 * MIB), take(30 * MIB)
+segment, = torch.npu.memory_snapshot()
+assert segment["is_expandable"] and segment["total_size"] == torch.npu.memory_reserved() == 60 * MIB
+assert stats("segment.all.current") == 0 and stats("inactive_split.all.current") == 0
+assert stats("num_device_alloc") == 2
+first.fill_(3), second.fill_(4)
+assert first.sum().item() == 45 * MIB and second.sum().item() == 120 * MIB
+small = take(100)
+assert {s["segment_type"]: s["total_size"] for s in torch.npu.memory_snapshot()}["small"] == 2 * MIB
+del first
+third = take(10 * MIB)                               # into the gap
+assert torch.npu.memory_reserved() == 62 * MIB
+del second, third, small
+torch.npu.empty_cache()
+assert torch.npu.memory_reserved() == 0 and torch.npu.memory_snapshot() == []
+from mindtorch import sim
+assert "reserved_address" not in sim.live_objects() and "physical_memory" not in sim.live_objects()
+""", PYTORCH_NPU_ALLOC_CONF="expandable_segments:True")
+
+
+def test_pages_between_used_blocks_go_back():
+    run(TAKE + """
+tensors = [take(40 * MIB) for _ in range(4)]
+used = [tensors[0].fill_(1), tensors[2].fill_(2)]
+tensors = None
+torch.npu.empty_cache()
+# Whole granules of 20 MiB that no block touches are gone, and the others untouched.
+assert torch.npu.memory_reserved() == 120 * MIB
+assert len(torch.npu.memory_snapshot()) == 2
+assert [int(t[-1]) for t in used] == [1, 2]
+more = take(100 * MIB)                               # spans the hole and what follows
+assert torch.npu.memory_reserved() <= 240 * MIB
+assert [int(t.sum()) for t in used] == [40 * MIB, 80 * MIB]
+""", PYTORCH_NPU_ALLOC_CONF="expandable_segments:True")
+
+
+def test_expandable_segments_out_of_memory():
+    run(TAKE + """
+kept = take(100 * MIB)
+try:
+    take(600 * MIB)
+except torch.OutOfMemoryError:
+    pass
+else:
+    raise AssertionError
+assert torch.npu.memory_allocated() == 100 * MIB + 512
+assert torch.npu.memory_reserved() == 120 * MIB      # what was mapped for the rest went back
+assert take(300 * MIB).fill_(1).sum().item() == 300 * MIB
+""", PYTORCH_NPU_ALLOC_CONF="expandable_segments:True", MINDTORCH_SIM_MEMORY="512MiB")
+
+
+def test_addresses_alone_are_given_back():
+    run(TAKE + """
+block = take(30 * MIB)
+del block
+free = torch.npu.mem_get_info()[0]
+torch.npu.memory.empty_virt_addr_cache()
+assert torch.npu.memory_reserved() == 0
+assert torch.npu.mem_get_info()[0] == free           # the memory stays with the process
+again = take(30 * MIB).fill_(7)
+assert torch.npu.mem_get_info()[0] == free and int(again[-1]) == 7
+del again
+torch.npu.empty_cache()
+assert torch.npu.mem_get_info()[0] > free
+""", PYTORCH_NPU_ALLOC_CONF="expandable_segments:True")
+
+
+def test_addresses_cannot_be_given_back_without_expandable_segments():
+    import mindtorch
+    with pytest.raises(RuntimeError, match="expandable_segments:True"):
+        mindtorch.npu.memory.empty_virt_addr_cache()
+
+
+def test_the_policy_that_refuses_at_once():
+    run(TAKE + """
+cached = take(300 * MIB)
+del cached
+try:
+    take(400 * MIB)
+except torch.OutOfMemoryError as error:
+    assert "throw_on_npumalloc_oom" in str(error)
+else:
+    raise AssertionError
+assert stats("num_oom_rejections") == 1 and stats("num_ooms") == stats("num_alloc_retries") == 0
+assert torch.npu.memory_reserved() == 302 * MIB
+""", PYTORCH_NPU_ALLOC_CONF="throw_on_npumalloc_oom:True", MINDTORCH_SIM_MEMORY="512MiB")
+
+
+def test_fraction_from_the_settings():
+    run(TAKE + """
+assert torch.npu.get_per_process_memory_fraction() == 0.25
+""", PYTORCH_NPU_ALLOC_CONF="per_process_memory_fraction:0.25")
+
+
+def test_uncached_memory():
+    run(TAKE + """
+tensor = take(1000).fill_(5)
+assert torch.npu.memory_reserved() == 1032 and stats("num_device_alloc") == 1
+del tensor
+assert torch.npu.memory_reserved() == 0 and stats("num_device_free") == 1
+""", PYTORCH_NO_NPU_MEMORY_CACHING="1")
