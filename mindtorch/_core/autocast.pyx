@@ -10,7 +10,7 @@ from mindtorch._core.autograd cimport AutogradMeta
 from mindtorch._core.device cimport CPU, NPU, device
 from mindtorch._core.dtype cimport DTYPES, KIND
 from mindtorch._core.dtype cimport dtype as dtype_class
-from mindtorch._core.modes cimport grad_enabled
+from mindtorch._core.modes cimport inference_enabled, set_grad_enabled
 from mindtorch._core.moves cimport convert
 from mindtorch._core.scalar cimport FLOAT_KIND, Double, Float, ScalarType, Undefined
 
@@ -101,22 +101,28 @@ cdef bint is_parameter(TensorBase tensor):
     """Whether the cast will be wanted again: of a leaf that learns."""
     cdef AutogradMeta meta = tensor.autograd
     return (meta is not None and meta.requires_grad and meta.grad_fn is None and tensor.base is None
-            and tensor.dtype == Float and not mindtorch_autocast_uncached and grad_enabled())
+            and tensor.dtype == Float and not mindtorch_autocast_uncached and not inference_enabled())
 
 
 cdef TensorBase cast_tensor(TensorBase tensor, ScalarType goal, int device_type):
     cdef TensorBase result
+    cdef bint recorded
     if tensor.dtype == goal or not eligible(tensor, device_type):
         return tensor
     if goal == Float or not is_parameter(tensor):
         return convert(tensor, goal, device_type, tensor.device_index, False, False)
     key = (id(tensor), <int>goal)
     found = CACHE.get(key)
-    if found is None:
+    if found is not None:
+        return (<tuple>found)[1]
+    # Recorded even where nothing else is: what comes later in the region may be.
+    recorded = set_grad_enabled(True)
+    try:
         result = convert(tensor, goal, device_type, tensor.device_index, False, False)
-        CACHE[key] = (tensor, result)
-        return result
-    return (<tuple>found)[1]
+    finally:
+        set_grad_enabled(recorded)
+    CACHE[key] = (tensor, result)
+    return result
 
 
 cdef object cast_argument(object argument, ScalarType goal, int device_type):
@@ -281,6 +287,16 @@ def autocast_decrement_nesting():
     global mindtorch_autocast_nesting
     mindtorch_autocast_nesting -= 1
     return mindtorch_autocast_nesting
+
+
+def exchange(device_type, enabled, dtype, cache_enabled):
+    """Set what a region sets, with set_autocast_enabled and its like; gives the arguments that undo it."""
+    before = (device_type, is_autocast_enabled(device_type), get_autocast_dtype(device_type),
+              is_autocast_cache_enabled())
+    set_autocast_dtype(device_type, dtype)
+    set_autocast_enabled(device_type, bool(enabled))
+    set_autocast_cache_enabled(bool(cache_enabled))
+    return before
 
 
 def get_state():

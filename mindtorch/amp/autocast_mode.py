@@ -9,12 +9,10 @@ from mindtorch._core.autocast import (
     autocast_decrement_nesting,
     autocast_increment_nesting,
     clear_autocast_cache,
+    exchange,
     get_autocast_dtype,
     is_autocast_cache_enabled,
     is_autocast_enabled,
-    set_autocast_cache_enabled,
-    set_autocast_dtype,
-    set_autocast_enabled,
 )
 from mindtorch._core.device import device
 from mindtorch._core.dtype import bfloat16, float16, float64
@@ -69,22 +67,15 @@ class autocast:
     def __enter__(self):
         if not hasattr(_THREAD, "before"):
             _THREAD.before = []
-        _THREAD.before.append((is_autocast_enabled(self.device), get_autocast_dtype(self.device),
-                               is_autocast_cache_enabled()))
-        self._set(self._enabled, self.fast_dtype, self._cache_enabled)
+        _THREAD.before.append(exchange(self.device, self._enabled, self.fast_dtype, self._cache_enabled))
         autocast_increment_nesting()
         return self
 
     def __exit__(self, *exception):
         if autocast_decrement_nesting() == 0:
             clear_autocast_cache()
-        self._set(*_THREAD.before.pop())
+        exchange(*_THREAD.before.pop())
         return False
-
-    def _set(self, enabled, dtype, cache_enabled):
-        set_autocast_enabled(self.device, bool(enabled))
-        set_autocast_dtype(self.device, dtype)
-        set_autocast_cache_enabled(bool(cache_enabled))
 
     def __call__(self, func):
         return autocast_decorator(self, func)

@@ -1,4 +1,6 @@
 """Autocast on the NPU: what torch.autocast asks of it, and torch_npu's short forms of torch's functions."""
+from functools import cache
+
 from mindtorch._core import autocast as _autocast
 from mindtorch._core.dtype import bfloat16, float16, float32
 from mindtorch.npu.device import is_bf16_supported
@@ -7,9 +9,15 @@ __all__ = ["get_amp_supported_dtype", "get_autocast_dtype", "is_autocast_enabled
            "set_autocast_enabled"]
 
 
+@cache
+def _supported():
+    """Asked once: every region looks at it."""
+    return (float16, bfloat16, float32) if is_bf16_supported() else (float16, float32)
+
+
 def get_amp_supported_dtype():
     """The dtypes that autocast may compute in."""
-    return [float16, bfloat16, float32] if is_bf16_supported() else [float16, float32]
+    return list(_supported())
 
 
 def is_autocast_enabled():

@@ -21,6 +21,7 @@ lib.amp.is_autocast_available("cpu") | lib.amp.is_autocast_available(1) | lib.au
 vars(lib.autocast("cpu"))["fast_dtype"] | vars(lib.autocast("cpu", lib.float16))["fast_dtype"]
 lib.autocast("cpu", lib.float64)._enabled | lib.autocast("cpu", lib.float32)._enabled | lib.autocast("cuda")._enabled
 lib.autocast("cpu", lib.int8, enabled=False)._enabled | lib.autocast("cpu:0").device
+lib.autocast("cpu", dtype="x").__enter__()
 lib.is_autocast_cpu_enabled() | lib.set_autocast_cpu_enabled(False) | lib.set_autocast_cpu_enabled(1)
 lib.get_autocast_cpu_dtype() | lib.set_autocast_cpu_dtype(lib.bfloat16) | lib.set_autocast_cpu_dtype(1)
 lib.get_autocast_gpu_dtype() | lib.set_autocast_gpu_dtype(lib.float16)
@@ -221,9 +222,11 @@ def test_gradients_beside_torch(device, dtype):
 
 
 def casts(lib, device, region, times=3):
-    """How many different nodes cast the weight, over some products in a region."""
+    """How many different nodes cast the weight, over some products in a region; the first is not recorded."""
     weight = lib.ones(2, 2, device=device, requires_grad=True)
     with region:
+        with lib.no_grad():
+            assert lib.mm(weight, weight).grad_fn is None
         nodes = [lib.mm(weight, weight).grad_fn for _ in range(times)]
     return len({id(node.next_functions[place][0]) for node in nodes for place in (0, 1)})
 
@@ -252,7 +255,7 @@ def test_the_cache_ends_with_the_outermost_region(device):
     assert first.dtype is mindtorch.get_autocast_dtype(device)
 
 
-def test_what_no_grad_casts_is_not_kept(device):
+def test_what_no_grad_casts_serves_what_is_recorded(device):
     weight = mindtorch.ones(2, 2, device=device, requires_grad=True)
     with mindtorch.autocast(device):
         with mindtorch.no_grad():
