@@ -12,6 +12,7 @@ globals().update({name.removeprefix(_PREFIX): function for name, function in _AT
 globals().update({name: _OPS[original] for name, original in {
     "digamma": "digamma", "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "exp2": "exp2", "expit": "sigmoid",
     "expm1": "expm1", "gammainc": "igamma", "gammaincc": "igammac", "gammaln": "lgamma", "i0": "i0", "log1p": "log1p",
-    "logit": "logit", "polygamma": "polygamma", "psi": "digamma", "round": "round", "sinc": "sinc", "xlogy": "xlogy",
+    "logit": "logit", "logsumexp": "logsumexp", "polygamma": "polygamma", "psi": "digamma", "round": "round",
+    "sinc": "sinc", "xlogy": "xlogy",
 }.items()})
 multigammaln = _COMPOSITES["mvlgamma"]
