@@ -76,6 +76,9 @@ class _MayBeInPlace(FunctionLayer):
     def __init__(self, inplace=False):
         self._keep(locals())
 
+    def forward(self, input):           # as any FunctionLayer, in less time: no layer is called more often than ReLU
+        return self._function(input, self.inplace)
+
 
 class Mish(_MayBeInPlace):
     """x * tanh(softplus(x))."""
