@@ -2,6 +2,7 @@
 import weakref
 
 import mindtorch
+from mindtorch._exception_wrapper import ExceptionWrapper, KeyErrorMessage  # noqa: F401 - torch code looks here
 
 
 class StorageType:

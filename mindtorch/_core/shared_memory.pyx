@@ -14,7 +14,7 @@ from posix.unistd cimport close
 
 import os
 
-from mindtorch._core.device cimport CPU
+from mindtorch._core.device cimport CPU, require_backend
 from mindtorch._core.scalar cimport Byte
 from mindtorch._core.tensor cimport Storage, TensorBase, make_tensor
 
@@ -93,6 +93,7 @@ cdef TensorBase tensor_on(char *address, size_t nbytes, File file):
     """A tensor of bytes on a file that has already counted it as a user."""
     cdef SharedStorage storage = SharedStorage.__new__(SharedStorage)
     cdef int64_t count = nbytes
+    require_backend(CPU)
     storage.file = file
     storage.forks = forks
     storage.data = address + HEADER

@@ -11,7 +11,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.string cimport memcpy
 
 from mindtorch._core.autograd cimport requires_grad
-from mindtorch._core.device cimport CPU, copy_data, device_of
+from mindtorch._core.device cimport CPU, copy_data, device_of, require_backend
 from mindtorch._core.dtype cimport DTYPES, ITEMSIZE, KIND, code_name, dtype, numpy_code
 from mindtorch._core.scalar cimport (
     COMPLEX_KIND, FLOAT_KIND, INT_KIND, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double,
@@ -305,6 +305,7 @@ cdef TensorBase from_array(object value):
         strides[i] = array.strides[i] // itemsize
         empty = empty or sizes[i] == 0
         reach += (sizes[i] - 1) * strides[i]
+    require_backend(CPU)                # the array may be the first thing that this process has on the CPU
     cdef ArrayStorage storage = ArrayStorage.__new__(ArrayStorage)
     storage.array = array
     storage.data = cnp.PyArray_BYTES(array)

@@ -2,6 +2,7 @@
 import multiprocessing as _multiprocessing
 from multiprocessing import *  # noqa: F403
 
+from mindtorch.multiprocessing.reductions import init_reductions
 from mindtorch.multiprocessing.spawn import (
     ProcessContext,
     ProcessExitedException,
@@ -30,8 +31,11 @@ def get_sharing_strategy():
 
 
 def set_sharing_strategy(new_strategy):
-    """Kept for who asks: how tensors reach another process does not depend on it."""
+    """Kept for who asks: no file of shared memory has a name, and none keeps a descriptor open for long."""
     global _strategy
     if new_strategy not in _STRATEGIES:
         raise AssertionError(f"invalid sharing strategy '{new_strategy}', expected one of {_STRATEGIES}")
     _strategy = new_strategy
+
+
+init_reductions()

@@ -13,26 +13,17 @@ import numpy as np
 
 import mindtorch
 from mindtorch._core import shared_memory
+from mindtorch._shared_tensors import SHARED_FROM, bytes_of, share, tensor_on
 
 __all__ = ["empty_shared", "receive", "send"]
-
-_SHARED_FROM = 1 << 16          # bytes; below that, mapping memory takes longer than copying
 
 
 def empty_shared(shape, dtype):
     """A tensor for a batch that is to be sent: in shared memory if it is large."""
     nbytes = int(np.prod(shape)) * dtype.itemsize
-    if nbytes < _SHARED_FROM:
+    if nbytes < SHARED_FROM:
         return mindtorch.empty(shape, dtype=dtype)
     return shared_memory.allocate(nbytes).view(dtype).view(shape)
-
-
-def _tensor(array, dtype, shape, requires_grad):
-    """A tensor on the array's own memory, which nobody else holds."""
-    content = shared_memory.whole_of(array.base)
-    if content is None:
-        content = mindtorch.from_numpy(array).as_strided((array.size,), (1,))     # an empty array may have stride 0
-    return content.view(dtype).view(shape).detach().requires_grad_(requires_grad)
 
 
 class _Pickler(pickle.Pickler):
@@ -44,26 +35,7 @@ class _Pickler(pickle.Pickler):
     def reducer_override(self, obj):
         if type(obj) is not mindtorch.Tensor or obj.device.type != "cpu" or vars(obj):
             return NotImplemented
-        if obj.requires_grad and not obj.is_leaf:
-            raise RuntimeError(
-                "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "
-                "crossing process boundaries.  If you just want to transfer the data, call detach() on the tensor "
-                "before serializing (e.g., putting it on the queue).")
-        array = obj.detach().contiguous().flatten().view(mindtorch.uint8).numpy()
-        return _tensor, (pickle.PickleBuffer(array), obj.dtype, tuple(obj.shape), obj.requires_grad)
-
-
-def _share(view):
-    """(descriptor, owner) of shared memory that holds the bytes of `view`: its own where it is such, else a copy."""
-    array = np.frombuffer(view, np.uint8)
-    owner = getattr(view.obj, "base", None)
-    descriptor = shared_memory.lend(owner, array.ctypes.data, array.nbytes)
-    if descriptor < 0:
-        copy = shared_memory.allocate(array.nbytes).numpy()
-        copy[:] = array
-        owner = copy.base
-        descriptor = shared_memory.lend(owner, copy.ctypes.data, copy.nbytes)
-    return descriptor, owner
+        return tensor_on, (pickle.PickleBuffer(bytes_of(obj)), obj.dtype, tuple(obj.shape), obj.requires_grad)
 
 
 def pack(message):
@@ -83,7 +55,7 @@ def _socket(connection):
 def send(connection, message):
     """Sends `message` through a connection of a duplex Pipe. OSError where there is no memory left to share."""
     head, views = pack(message)
-    shared = {i: _share(view) for i, view in enumerate(views) if view.nbytes >= _SHARED_FROM}
+    shared = {i: share(view) for i, view in enumerate(views) if view.nbytes >= SHARED_FROM}
     connection.send([(view.nbytes, i in shared) for i, view in enumerate(views)])
     connection.send_bytes(head)
     if not views:

@@ -1,0 +1,38 @@
+"""How the elements of tensors get from one process to another: as arrays of bytes, large ones in shared memory."""
+import numpy as np
+
+import mindtorch
+from mindtorch._core import shared_memory
+
+SHARED_FROM = 1 << 16           # bytes; below that, mapping memory takes longer than copying
+
+
+def bytes_of(tensor):
+    """The elements of a CPU tensor as an array of bytes. RuntimeError for one with a history."""
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise RuntimeError(
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "
+            "crossing process boundaries.  If you just want to transfer the data, call detach() on the tensor "
+            "before serializing (e.g., putting it on the queue).")
+    return tensor.detach().contiguous().flatten().view(mindtorch.uint8).numpy()
+
+
+def tensor_on(array, dtype, shape, requires_grad):
+    """A tensor on the array's own memory, which nobody else holds."""
+    content = shared_memory.whole_of(array.base)
+    if content is None:
+        content = mindtorch.from_numpy(array).as_strided((array.size,), (1,))     # an empty array may have stride 0
+    return content.view(dtype).view(shape).detach().requires_grad_(requires_grad)
+
+
+def share(view):
+    """(descriptor, owner) of shared memory that holds the bytes of `view`: its own where it is such, else a copy."""
+    array = np.frombuffer(view, np.uint8)
+    owner = getattr(view.obj, "base", None)
+    descriptor = shared_memory.lend(owner, array.ctypes.data, array.nbytes)
+    if descriptor < 0:
+        copy = shared_memory.allocate(array.nbytes).numpy()
+        copy[:] = array
+        owner = copy.base
+        descriptor = shared_memory.lend(owner, copy.ctypes.data, copy.nbytes)
+    return descriptor, owner

@@ -1,0 +1,57 @@
+"""Tensors through queues and pipes of multiprocessing: large ones in shared memory, as batches of workers."""
+import os
+from multiprocessing import context, reduction
+
+import numpy as np
+
+from mindtorch import Tensor
+from mindtorch._core import shared_memory
+from mindtorch._shared_tensors import SHARED_FROM, bytes_of, share, tensor_on
+from mindtorch.nn.parameter import Parameter
+
+__all__ = ["init_reductions"]
+
+
+def init_reductions():
+    """Has multiprocessing's pickler take tensors this way.
+
+    The receiver gets what the tensor was when it was sent; the sender of a large one has to live until it has come.
+    """
+    reduction.ForkingPickler.register(Tensor, _reduce_tensor)
+    reduction.ForkingPickler.register(Parameter, _reduce_parameter)
+
+
+def _reduce_tensor(tensor):
+    if not tensor.is_cpu or vars(tensor):
+        return tensor.__reduce_ex__(2)
+    array = bytes_of(tensor)
+    details = tensor.dtype, tuple(tensor.shape), tensor.requires_grad
+    # What a process is started with goes through its pipe: descriptors would have to stay open until it has begun.
+    if array.nbytes < SHARED_FROM or context.get_spawning_popen() is not None:
+        return _from_bytes, (array.tobytes(), *details)
+    descriptor, owner = share(memoryview(array))
+    reduced = _from_descriptor, (reduction.DupFd(descriptor), array.nbytes, *details)
+    del owner                   # not sooner: now there is a descriptor that does not end with it
+    return reduced
+
+
+def _reduce_parameter(parameter):
+    return _as_parameter, (parameter.detach(), parameter.requires_grad, vars(parameter))
+
+
+def _from_bytes(content, *details):
+    return tensor_on(np.frombuffer(bytearray(content), np.uint8), *details)
+
+
+def _from_descriptor(duplicate, nbytes, *details):
+    descriptor = duplicate.detach()
+    try:
+        return tensor_on(shared_memory.attach(descriptor, nbytes).numpy(), *details)
+    finally:
+        os.close(descriptor)
+
+
+def _as_parameter(data, requires_grad, attributes):
+    made = Parameter(data, requires_grad)
+    vars(made).update(attributes)
+    return made
