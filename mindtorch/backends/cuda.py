@@ -1,7 +1,8 @@
-"""torch.backends.cuda: the switches of libraries that are not there."""
+"""torch.backends.cuda: the switches of attention, and of libraries that are not there."""
 from contextlib import contextmanager
 
 from mindtorch import _settings
+from mindtorch._sdp_backends import CHOICE, SDPBackend
 
 __all__ = ["cudnn_sdp_enabled", "enable_cudnn_sdp", "enable_flash_sdp", "enable_math_sdp", "enable_mem_efficient_sdp",
            "flash_sdp_enabled", "is_built", "is_flash_attention_available", "math_sdp_enabled", "matmul",
@@ -35,7 +36,6 @@ class _Matmul:
 
 
 matmul = _Matmul()
-_kernels = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
 
 
 def is_built():
@@ -48,30 +48,33 @@ def is_flash_attention_available():
     return False
 
 
-def _switch(kind):
+def _switch(kind, backend):
     def enable(enabled):
-        """Sets the switch of one way to compute attention; it changes nothing."""
-        _kernels[kind] = bool(enabled)
+        """Whether attention may be computed so; of all ways here are only "math" and "flash"."""
+        CHOICE.enable(backend, enabled)
 
     def enabled():
-        """What the switch of one way to compute attention was set to; True at first."""
-        return _kernels[kind]
+        """Whether attention may be computed so; True at first."""
+        return backend in CHOICE.allowed
     enable.__name__, enabled.__name__ = f"enable_{kind}_sdp", f"{kind}_sdp_enabled"
     return enable, enabled
 
 
-enable_flash_sdp, flash_sdp_enabled = _switch("flash")
-enable_mem_efficient_sdp, mem_efficient_sdp_enabled = _switch("mem_efficient")
-enable_math_sdp, math_sdp_enabled = _switch("math")
-enable_cudnn_sdp, cudnn_sdp_enabled = _switch("cudnn")
+enable_flash_sdp, flash_sdp_enabled = _switch("flash", SDPBackend.FLASH_ATTENTION)
+enable_mem_efficient_sdp, mem_efficient_sdp_enabled = _switch("mem_efficient", SDPBackend.EFFICIENT_ATTENTION)
+enable_math_sdp, math_sdp_enabled = _switch("math", SDPBackend.MATH)
+enable_cudnn_sdp, cudnn_sdp_enabled = _switch("cudnn", SDPBackend.CUDNN_ATTENTION)
 
 
 @contextmanager
 def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
     """Sets the four switches for the length of a `with` block."""
-    before = dict(_kernels)
-    _kernels.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
+    before = CHOICE.set(CHOICE.allowed, CHOICE.order)
+    enable_flash_sdp(enable_flash)
+    enable_math_sdp(enable_math)
+    enable_mem_efficient_sdp(enable_mem_efficient)
+    enable_cudnn_sdp(enable_cudnn)
     try:
         yield {}
     finally:
-        _kernels.update(before)
+        CHOICE.set(*before)

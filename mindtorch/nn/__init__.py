@@ -1,12 +1,13 @@
 """torch.nn: layers, parameters, functions."""
 from importlib import import_module as _import_module
 
-from mindtorch.nn import functional, init, modules, parameter, utils
+from mindtorch.nn import functional, grad, init, modules, parallel, parameter, utils
 from mindtorch.nn.modules import *  # noqa: F403 - every module has its name in torch.nn too
+from mindtorch.nn.parallel import DataParallel
 from mindtorch.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "factory_kwargs", "functional",
-           "init", "modules", "parameter", "utils"]
+__all__ = ["Buffer", "DataParallel", "Parameter", "UninitializedBuffer", "UninitializedParameter", "factory_kwargs",
+           "functional", "grad", "init", "modules", "parallel", "parameter", "utils"]
 __all__ += modules.__all__
 
 

@@ -4,6 +4,7 @@ from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.autocast import casting
 from mindtorch._core.factories import arange as _arange
 from mindtorch._ops.composite import _require_tensors, c_type
+from mindtorch._sdp_backends import CHOICE as _CHOICE
 
 __all__ = ["scaled_dot_product_attention"]
 
@@ -76,9 +77,16 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     A bool mask is True where a query may look; a query that may look nowhere gives zeros. With `enable_gqa` the heads
     of key and value are shared by groups of query's.
     """
+    if hasattr(attn_mask, "_as_arguments"):             # nn.attention.bias.CausalBias
+        attn_mask, is_causal = attn_mask._as_arguments(query, is_causal)
     _check_attention(query, key, value, attn_mask, is_causal)
-    if dropout_p == 0.0 and _can_fuse(query, key, value, attn_mask, enable_gqa):
+    if not (_CHOICE.math or _CHOICE.fused):
+        raise RuntimeError("No viable backend for scaled_dot_product_attention was found. This is likely due to "
+                           "turning off both the math kernel and the fused kernels.")
+    if _CHOICE.fused_first and dropout_p == 0.0 and _can_fuse(query, key, value, attn_mask, enable_gqa):
         return _fused_attention(query, key, value, attn_mask, is_causal, scale)
+    if not _CHOICE.math:
+        raise RuntimeError("No available kernel.  Aborting execution.")
     if enable_gqa:
         key, value = _shared_heads(key, query), _shared_heads(value, query)
     scale = query.shape[-1] ** -0.5 if scale is None else scale

@@ -1,28 +1,32 @@
-"""torch.nn.attention: which way scaled_dot_product_attention may be computed. Each device has one: nothing changes."""
+"""torch.nn.attention: how scaled_dot_product_attention computes, and masks that it knows."""
 from contextlib import contextmanager
-from enum import IntEnum
 
-from mindtorch.backends import cuda
+from mindtorch._sdp_backends import CHOICE, SDPBackend
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
 
+_SHOWN = (SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH,
+          SDPBackend.OVERRIDEABLE)
 
-class SDPBackend(IntEnum):
-    """Ways to compute attention."""
 
-    ERROR = -1
-    MATH = 0
-    FLASH_ATTENTION = 1
-    EFFICIENT_ATTENTION = 2
-    CUDNN_ATTENTION = 3
-    OVERRIDEABLE = 4
+def _cur_sdpa_kernel_backends(with_priority=False):
+    """The backends that are allowed; with `with_priority` in the order in which they are tried."""
+    return [each for each in (CHOICE.order if with_priority else _SHOWN) if each in CHOICE.allowed]
 
 
 @contextmanager
 def sdpa_kernel(backends, set_priority=False):
-    """Allows only those ways for the length of a `with` block. The switches say so; the computation is the same."""
-    allowed = [backends] if isinstance(backends, SDPBackend) else list(backends)
-    with cuda.sdp_kernel(enable_flash=SDPBackend.FLASH_ATTENTION in allowed, enable_math=SDPBackend.MATH in allowed,
-                         enable_mem_efficient=SDPBackend.EFFICIENT_ATTENTION in allowed,
-                         enable_cudnn=SDPBackend.CUDNN_ATTENTION in allowed):
+    """Allow only these backends, one or a list, within the context; with `set_priority`, in this order.
+
+    An attention that none of them can compute is a RuntimeError.
+    """
+    if not isinstance(backends, (list, SDPBackend)):
+        raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "
+                             f"{type(backends).__name__}")
+    wanted = [each for each in ([backends] if isinstance(backends, SDPBackend) else backends) if each in _SHOWN]
+    rest = [each for each in CHOICE.order if each not in wanted]
+    before = CHOICE.set(wanted, [*dict.fromkeys(wanted), *rest] if set_priority else CHOICE.order)
+    try:
         yield {}
+    finally:
+        CHOICE.set(*before)

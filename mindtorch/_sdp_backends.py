@@ -1,0 +1,47 @@
+"""By which ways scaled_dot_product_attention may compute: what torch.nn.attention and torch.backends.cuda switch."""
+import enum
+
+
+class SDPBackend(enum.Enum):
+    """The ways that torch knows. Here MATH is one operator after the other, and FLASH_ATTENTION the fused one."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+    def __int__(self):
+        return self.value
+
+
+SDPBackend.__module__ = "mindtorch.nn.attention"
+
+
+class Choice:
+    """What is allowed, and the order in which it is tried; and, for a quick look, what that means here."""
+
+    def __init__(self):
+        self.set(self.ORDER, self.ORDER)
+
+    ORDER = (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH, SDPBackend.CUDNN_ATTENTION,
+             SDPBackend.OVERRIDEABLE)
+
+    def set(self, allowed, order):
+        """Allow these, and try them in this order; gives back what was allowed before, and its order."""
+        before = getattr(self, "allowed", None), getattr(self, "order", None)
+        self.allowed, self.order = frozenset(allowed), tuple(order)
+        self.math = SDPBackend.MATH in self.allowed
+        self.fused = SDPBackend.FLASH_ATTENTION in self.allowed
+        ours = [each for each in self.order if each in self.allowed and each in (
+            SDPBackend.FLASH_ATTENTION, SDPBackend.MATH)]
+        self.fused_first = ours[:1] == [SDPBackend.FLASH_ATTENTION]
+        return before
+
+    def enable(self, backend, enabled):
+        """Allow or forbid one."""
+        self.set(self.allowed | {backend} if enabled else self.allowed - {backend}, self.order)
+
+
+CHOICE = Choice()

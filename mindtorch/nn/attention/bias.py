@@ -1,0 +1,70 @@
+"""Causal masks for queries and keys of different number."""
+import enum
+import warnings
+
+from mindtorch import ones
+from mindtorch._tensor import Tensor
+
+__all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]
+
+
+class CausalVariant(enum.IntEnum):
+    """The corner at which the diagonal begins: the first query has the first key, or the last one the last key."""
+
+    UPPER_LEFT = enum.auto()
+    LOWER_RIGHT = enum.auto()
+
+
+class CausalBias(Tensor):
+    """The mask (seq_len_q, seq_len_kv) that is True where a query may look, as scaled_dot_product_attention takes it:
+    there it follows the query to its device.
+    """
+
+    def __new__(cls, variant, seq_len_q, seq_len_kv):
+        if not isinstance(variant, CausalVariant):
+            raise AssertionError(f"variant must be a CausalVariant, got {type(variant).__name__}")
+        made = _mask(variant, seq_len_q, seq_len_kv, None)
+        made.__class__ = cls
+        made.variant, made.seq_len_q, made.seq_len_kv = variant, seq_len_q, seq_len_kv
+        return made
+
+    def __init__(self, variant, seq_len_q, seq_len_kv):
+        if seq_len_q > seq_len_kv and variant == CausalVariant.LOWER_RIGHT:
+            warnings.warn("Lower right causal bias will produce NaNs in the output when seq_len_q > seq_len_kv!",
+                          stacklevel=2)
+
+    def _materialize(self, device=None):
+        """A plain tensor of the same elements."""
+        return _mask(self.variant, self.seq_len_q, self.seq_len_kv, device)
+
+    def _as_arguments(self, query, is_causal):
+        """attn_mask and is_causal that say the same."""
+        if is_causal:
+            raise ValueError("CausalBias should not be used with causal=True")
+        if self.variant == CausalVariant.UPPER_LEFT or self.seq_len_q == self.seq_len_kv:
+            return None, True
+        return self._materialize(query.device), False
+
+    def __repr__(self, *, tensor_contents=None):
+        return repr(self._materialize())
+
+
+def _mask(variant, queries, keys, device):
+    first = keys - queries if variant == CausalVariant.LOWER_RIGHT else 0
+    return ones((queries, keys), device=device).tril(first).bool()
+
+
+def _two(name, size):
+    if len(size) != 2:
+        raise AssertionError(f"{name} only supports 2D tensors")
+    return size
+
+
+def causal_upper_left(*size):
+    """The mask (queries, keys) in which the first query may look at the first key."""
+    return CausalBias(CausalVariant.UPPER_LEFT, *_two("causal_upper_left", size))
+
+
+def causal_lower_right(*size):
+    """The mask (queries, keys) in which the last query may look at the last key."""
+    return CausalBias(CausalVariant.LOWER_RIGHT, *_two("causal_lower_right", size))

@@ -1,0 +1,50 @@
+"""Calls of several modules at once, each in a thread."""
+from concurrent.futures import ThreadPoolExecutor
+
+import mindtorch
+from mindtorch._core.tensor import TensorBase
+from mindtorch._exception_wrapper import ExceptionWrapper
+from mindtorch.nn.parallel.scatter_gather import _place
+
+__all__ = ["get_a_var", "parallel_apply"]
+
+
+def get_a_var(obj):
+    """A tensor somewhere in `obj`, or None."""
+    if isinstance(obj, TensorBase):
+        return obj
+    if isinstance(obj, dict):
+        obj = obj.values()
+    elif not isinstance(obj, (list, tuple)):
+        return None
+    return next((found for found in map(get_a_var, obj) if found is not None), None)
+
+
+def _call(place, module, args, kwargs, grad_enabled):
+    try:
+        found = get_a_var((args, kwargs)) if place is None else None
+        place = found.device if found is not None else place
+        with mindtorch.set_grad_enabled(grad_enabled):
+            if place is None or place.type != "npu":
+                return module(*args, **kwargs)
+            with mindtorch.npu.device(place):
+                return module(*args, **kwargs)
+    except Exception:       # noqa: BLE001 - raised again in the thread that asked
+        return ExceptionWrapper(where=f"in replica on device {place}")
+
+
+def parallel_apply(modules, inputs, kwargs_tup=None, devices=None):
+    """The results of modules for inputs, each on its device: that given, or that of its input."""
+    if len(modules) != len(inputs):
+        raise AssertionError(f"The number of modules {len(modules)} is not equal to the number of inputs "
+                             f"{len(inputs)}")
+    kwargs_tup = [{}] * len(modules) if kwargs_tup is None else kwargs_tup
+    places = [None if target is None else _place(target) for target in devices or [None] * len(modules)]
+    arguments = [args if isinstance(args, (list, tuple)) else (args,) for args in inputs]
+    grad_enabled = [mindtorch.is_grad_enabled()] * len(modules)
+    with ThreadPoolExecutor(len(modules)) as threads:
+        results = list(threads.map(_call, places, modules, arguments, kwargs_tup, grad_enabled))
+    for result in results:
+        if isinstance(result, ExceptionWrapper):
+            result.reraise()
+    return results

@@ -1,0 +1,41 @@
+"""A module once for each of several devices."""
+import mindtorch
+from mindtorch.nn.parallel.scatter_gather import _place
+
+__all__ = ["replicate"]
+
+
+def _shallow(module):
+    """A module with the same attributes whose parameters, buffers and modules can be changed apart."""
+    made = type(module).__new__(type(module))
+    made.__dict__.update(module.__dict__)
+    made.__dict__.update(_parameters={}, _buffers=dict(module._buffers), _modules=dict(module._modules))
+    return made
+
+
+def _replica(network, place, detach):
+    """The network on one device; gradients of its parameters go on to the network's own."""
+    tensors = {}
+
+    def there(tensor, is_buffer):
+        if id(tensor) not in tensors:
+            moved = tensor.to(place)
+            moved = moved.clone() if moved is tensor and not is_buffer and not detach else moved
+            tensors[id(tensor)] = moved.detach() if detach or is_buffer else moved
+        return tensors[id(tensor)]
+
+    made = {module: _shallow(module) for module in network.modules()}
+    for module, copied in made.items():
+        copied._modules.update({name: made[child] for name, child in module._modules.items() if child is not None})
+        for name, parameter in module._parameters.items():
+            # An attribute, for it is no leaf; its name stays among those of the parameters.
+            copied._parameters[name] = None if parameter is None else there(parameter, False)
+        copied._buffers.update({name: there(buffer, True) for name, buffer in module._buffers.items()
+                                if buffer is not None})
+    return made[network]
+
+
+def replicate(network, devices, detach=False):
+    """The network on each device: gradients of the copies' parameters add up in the network, unless `detach`."""
+    with mindtorch.set_grad_enabled(mindtorch.is_grad_enabled() and not detach):
+        return [_replica(network, _place(target), detach) for target in devices]

@@ -1,0 +1,63 @@
+"""Tensors in parts on several devices, and together again, wherever they are in tuples, lists and dictionaries."""
+import warnings
+
+from mindtorch import cat, device
+from mindtorch._core.tensor import TensorBase
+
+__all__ = ["gather", "scatter", "scatter_kwargs"]
+
+
+def _place(target):
+    """A device, which may be given as its number."""
+    return device("npu", target) if isinstance(target, int) else device(target)
+
+
+def _built(like, values):
+    """A sequence of the class of `like`."""
+    return type(like)(*values) if hasattr(like, "_fields") else type(like)(values)
+
+
+def scatter(inputs, target_gpus, dim=0):
+    """For each device its chunk of the tensors, along `dim`; what is no tensor is there for each."""
+    places = [_place(target) for target in target_gpus]
+
+    def parts(value):
+        if isinstance(value, TensorBase):
+            return tuple(chunk.to(place) for chunk, place in zip(value.chunk(len(places), dim), places, strict=False))
+        if isinstance(value, (tuple, list)) and value:
+            return [_built(value, each) for each in zip(*map(parts, value), strict=False)]
+        if isinstance(value, dict) and value:
+            shares = zip(*map(parts, value.values()), strict=False)
+            return [type(value)(zip(value, share, strict=True)) for share in shares]
+        return [value for _ in places]
+    return parts(inputs)
+
+
+def scatter_kwargs(inputs, kwargs, target_gpus, dim=0):
+    """The same for the arguments of a call: as many tuples as dictionaries."""
+    positional = scatter(inputs, target_gpus, dim) if inputs else []
+    named = scatter(kwargs, target_gpus, dim) if kwargs else []
+    count = max(len(positional), len(named))
+    return (*positional, *[()] * (count - len(positional))), (*named, *[{}] * (count - len(named)))
+
+
+def gather(outputs, target_device, dim=0):
+    """The tensors of all devices, one behind the other along `dim`, on one device, a number or "cpu"."""
+    place = _place(target_device)
+
+    def joined(values):
+        first = values[0]
+        if isinstance(first, TensorBase):
+            if all(value.dim() == 0 for value in values) and dim == 0:
+                warnings.warn("Was asked to gather along dimension 0, but all input tensors were scalars; will instead "
+                              "unsqueeze and return a vector.", stacklevel=3)
+                values = [value.unsqueeze(0) for value in values]
+            return cat([value.to(place) for value in values], dim)
+        if first is None:
+            return None
+        if isinstance(first, dict):
+            if any(len(value) != len(first) for value in values):
+                raise ValueError("All dicts must have the same number of keys")
+            return type(first)((key, joined([value[key] for value in values])) for key in first)
+        return _built(first, map(joined, zip(*values, strict=True)))
+    return joined(list(outputs))

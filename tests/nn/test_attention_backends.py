@@ -1,0 +1,119 @@
+"""nn.attention, gradients of convolutions, and names for annotations: beside torch."""
+import inspect
+
+import pytest
+import torch as oracle
+from same_story import check
+from test_layers_nn import assert_same, flat
+
+import mindtorch
+
+
+def attended(t, d, *args, **how):
+    """The shape of an attention, and whether its heads saw what they should."""
+    q, k = t.arange(24.0, device=d).reshape(1, 2, 3, 4) / 10, t.arange(40.0, device=d).reshape(1, 2, 5, 4) / 20
+    result = t.nn.functional.scaled_dot_product_attention(q, k, k, *args, **how)
+    return result.shape, [round(x, 4) for x in result.flatten().tolist()]
+
+
+def within(t, d, backends, **how):
+    attention = t.nn.attention
+    names = {"S": attention.SDPBackend}
+    before = attention._cur_sdpa_kernel_backends()
+    with attention.sdpa_kernel(eval(backends, names), **how):
+        inside = [str(each) for each in attention._cur_sdpa_kernel_backends()]
+        first = [str(each) for each in attention._cur_sdpa_kernel_backends(with_priority=True)]
+        return inside, first, attended(t, d), attention._cur_sdpa_kernel_backends() == before
+
+
+def after_an_error(t, d):
+    """What was allowed is allowed again."""
+    try:
+        with t.nn.attention.sdpa_kernel([]):
+            attended(t, d)
+    except RuntimeError as error:
+        return str(error), len(t.nn.attention._cur_sdpa_kernel_backends()), attended(t, d)
+
+
+def decorated(t, d):
+    @t.nn.attention.sdpa_kernel(t.nn.attention.SDPBackend.MATH)
+    def inside():
+        return str(t.nn.attention._cur_sdpa_kernel_backends())
+    return inside(), inside()
+
+
+def biased(t, d, call, **how):
+    return attended(t, d, attn_mask=eval(f"t.nn.attention.bias.{call}", {"t": t}), **how)
+
+
+def within_dropout(t, d):
+    with t.nn.attention.sdpa_kernel(t.nn.attention.SDPBackend.MATH):
+        return attended(t, d, dropout_p=1.0)[0]
+
+
+STORIES = {
+    **{f"{backends} {priority}": lambda t, d, backends=backends, priority=priority: within(
+        t, d, backends, set_priority=priority)
+       for priority in (False, True) for backends in (
+           "S.MATH", "S.FLASH_ATTENTION", "[S.MATH, S.FLASH_ATTENTION]", "[S.FLASH_ATTENTION, S.MATH]",
+           "S.EFFICIENT_ATTENTION", "[]", "3", "None")},
+    "after an error": after_an_error, "decorated": decorated,
+    "by name": lambda t, d: [(name, int(each), str(each), repr(each), each.name, each.value)
+                             for name, each in t.nn.attention.SDPBackend.__members__.items()],
+    "dropout": within_dropout,
+    **{call: lambda t, d, call=call: biased(t, d, call) for call in (
+        "causal_lower_right(3, 5)", "causal_upper_left(3, 5)", "causal_upper_left(7, 5)", "causal_lower_right(4)",
+        "causal_upper_left(2, 3, 4)", "CausalBias(3, 4, 5)", "CausalBias(t.nn.attention.bias.CausalVariant(2), 3, 5)")},
+    "causal twice": lambda t, d: biased(t, d, "causal_lower_right(3, 5)", is_causal=True),
+    "more queries than keys": lambda t, d: repr(t.nn.attention.bias.causal_lower_right(4, 3)),
+    "as a tensor": lambda t, d: [(str(each), each.variant, each._materialize(d), isinstance(each, t.Tensor))
+                                 for each in (t.nn.attention.bias.causal_lower_right(2, 4),
+                                              t.nn.attention.bias.causal_upper_left(2, 4))],
+}
+
+
+@pytest.mark.parametrize("story", STORIES.values(), ids=STORIES)
+def test_story(story, device):
+    check(story, device)
+
+
+def test_only_the_fused_operator():
+    with (mindtorch.nn.attention.sdpa_kernel(mindtorch.nn.attention.SDPBackend.FLASH_ATTENTION),
+          pytest.raises(RuntimeError, match="No available kernel")):
+        attended(mindtorch, "cpu", dropout_p=0.5)
+
+
+# --- nn.grad ---------------------------------------------------------------------------------------------------------
+
+CONVOLUTIONS = [(1, (2, 4, 9), (6, 4, 3), {}), (1, (2, 4, 9), (6, 2, 3), {"stride": 2, "padding": 1, "groups": 2}),
+                (2, (2, 4, 7, 6), (6, 4, 3, 2), {"stride": (2, 1), "padding": 1}),
+                (2, (2, 4, 7, 6), (4, 1, 3, 2), {"dilation": 2, "groups": 4}),
+                (3, (1, 2, 4, 5, 4), (3, 2, 2, 2, 3), {"padding": (1, 0, 1)})]
+
+
+@pytest.mark.parametrize(("dims", "input_size", "weight_size", "how"), CONVOLUTIONS)
+def test_gradients_of_convolutions(dims, input_size, weight_size, how, device):
+    oracle.manual_seed(0)
+    x, w = oracle.randn(input_size), oracle.randn(weight_size)
+    g = oracle.randn(getattr(oracle.nn.functional, f"conv{dims}d")(x, w, **how).shape)
+    found = []
+    for t, where in ((mindtorch, device), (oracle, "cpu")):
+        a, b, c = (t.tensor(each.numpy(), device=where) for each in (x, w, g))
+        found.append([flat(getattr(t.nn.grad, f"conv{dims}d_input")(input_size, b, c, **how)),
+                      flat(getattr(t.nn.grad, f"conv{dims}d_weight")(a, weight_size, c, **how))])
+    assert_same(*found)
+
+
+def test_signatures():
+    pairs = [(getattr(mindtorch.nn.grad, name), getattr(oracle.nn.grad, name)) for name in mindtorch.nn.grad.__all__]
+    pairs += [(getattr(mindtorch.nn.parallel, name), getattr(oracle.nn.parallel, name))
+              for name in mindtorch.nn.parallel.__all__]
+    for ours, theirs in pairs:
+        assert ours.__name__ == theirs.__name__
+        assert list(inspect.signature(ours).parameters) == list(inspect.signature(theirs).parameters), ours
+
+
+def test_annotations():
+    ours, theirs = mindtorch.nn.common_types, oracle.nn.common_types
+    assert {name for name in vars(theirs) if name.endswith("_t")} <= vars(ours).keys()
+    assert ours._size_2_t == int | tuple[int, int]
