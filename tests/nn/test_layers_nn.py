@@ -1,5 +1,7 @@
 """Every layer of torch.nn beside torch's: parameters of the same seed, description, results and gradients."""
 import inspect
+import pickle
+import pydoc
 import warnings
 
 import numpy as np
@@ -351,3 +353,13 @@ def test_packed_weights_follow_the_module(device):
     module.weight_ih_l0 = mindtorch.nn.Parameter(mindtorch.zeros((16, 3), device=device))
     x = mindtorch.ones((2, 1, 3), device=device)
     assert mindtorch.equal(module(x)[0], module(x * 2)[0])
+
+
+@pytest.mark.parametrize("name", [name for name in vars(oracle.nn) if "Pad" in name])
+def test_paddings_can_be_derived_from_pickled_and_helped_with(name):
+    kind, arguments = getattr(mindtorch.nn, name), (1, 2.0) if name.startswith("Constant") else (1,)
+    derived = type("Mine", (kind,), {})
+    x = mindtorch.ones([2] * (int(name[-2]) + 2))
+    assert derived(*arguments)(x).equal(pickle.loads(pickle.dumps(kind(*arguments)))(x))
+    assert name in pydoc.render_doc(kind)
+    assert str(inspect.signature(kind)).replace(" -> None", "").count(",") == len(arguments) - 1

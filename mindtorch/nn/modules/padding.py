@@ -16,6 +16,14 @@ class _PadNd(Module):
     _mode: Any = None
     _dims: Any = None
 
+    def __init_subclass__(cls, dims=None, mode=None, **others):
+        """What a class says in its first line, those derived from it need not say again."""
+        super().__init_subclass__(**others)
+        if dims is not None:
+            cls._dims = dims
+        if mode is not None:
+            cls._mode = mode
+
     def __init__(self, padding):
         super().__init__()
         self.padding = _ntuple(2 * self._dims)(padding)
@@ -27,46 +35,37 @@ class _PadNd(Module):
         return f"{self.padding}"
 
 
-class _ConstantPadNd(_PadNd):
+class _ConstantPadNd(_PadNd, mode="constant"):
     __constants__ = ["padding", "value"]
-    _mode = "constant"
 
     def __init__(self, padding, value):
         super().__init__(padding)
         self.value = value
 
     def forward(self, input):
-        return F.pad(input, self.padding, "constant", self.value)
+        return F.pad(input, self.padding, self._mode, self.value)
 
     def extra_repr(self):
         return described(self, "padding", "value")
 
 
-class _CircularPadNd(_PadNd):
-    _mode = "circular"
-
+class _CircularPadNd(_PadNd, mode="circular"):
     def forward(self, input):
         if input.dim() not in (self._dims + 1, self._dims + 2):
             raise ValueError(f"expected {self._dims + 1}D or {self._dims + 2}D input (got {input.dim()}D input)")
         return super().forward(input)
 
 
-class ConstantPad1d(_ConstantPadNd):
+class ConstantPad1d(_ConstantPadNd, dims=1):
     """`value` before and after the last dimension."""
 
-    _dims = 1
 
-
-class ConstantPad2d(_ConstantPadNd):
+class ConstantPad2d(_ConstantPadNd, dims=2):
     """`value` around the last two dimensions."""
 
-    _dims = 2
 
-
-class ConstantPad3d(_ConstantPadNd):
+class ConstantPad3d(_ConstantPadNd, dims=3):
     """`value` around the last three dimensions."""
-
-    _dims = 3
 
 
 class _ZeroPad:
@@ -91,63 +90,45 @@ class ZeroPad3d(_ZeroPad, ConstantPad3d):
     """Zeros around the last three dimensions."""
 
 
-class CircularPad1d(_CircularPadNd):
+class CircularPad1d(_CircularPadNd, dims=1):
     """The other end continues the last dimension."""
 
-    _dims = 1
 
-
-class CircularPad2d(_CircularPadNd):
+class CircularPad2d(_CircularPadNd, dims=2):
     """The other end continues each of the last two dimensions."""
 
-    _dims = 2
 
-
-class CircularPad3d(_CircularPadNd):
+class CircularPad3d(_CircularPadNd, dims=3):
     """The other end continues each of the last three dimensions."""
 
-    _dims = 3
+
+class _ReflectionPadNd(_PadNd, mode="reflect"):
+    """Mirrors."""
 
 
-class _ReflectionPadNd(_PadNd):
-    _mode = "reflect"
-
-
-class ReflectionPad1d(_ReflectionPadNd):
+class ReflectionPad1d(_ReflectionPadNd, dims=1):
     """The last dimension mirrored at its ends, which are not repeated."""
 
-    _dims = 1
 
-
-class ReflectionPad2d(_ReflectionPadNd):
+class ReflectionPad2d(_ReflectionPadNd, dims=2):
     """The last two dimensions mirrored at their edges, which are not repeated."""
 
-    _dims = 2
 
-
-class ReflectionPad3d(_ReflectionPadNd):
+class ReflectionPad3d(_ReflectionPadNd, dims=3):
     """The last three dimensions mirrored at their faces, which are not repeated."""
 
-    _dims = 3
+
+class _ReplicationPadNd(_PadNd, mode="replicate"):
+    """Repeats what is at the edge."""
 
 
-class _ReplicationPadNd(_PadNd):
-    _mode = "replicate"
-
-
-class ReplicationPad1d(_ReplicationPadNd):
+class ReplicationPad1d(_ReplicationPadNd, dims=1):
     """The ends of the last dimension repeated."""
 
-    _dims = 1
 
-
-class ReplicationPad2d(_ReplicationPadNd):
+class ReplicationPad2d(_ReplicationPadNd, dims=2):
     """The edges of the last two dimensions repeated."""
 
-    _dims = 2
 
-
-class ReplicationPad3d(_ReplicationPadNd):
+class ReplicationPad3d(_ReplicationPadNd, dims=3):
     """The faces of the last three dimensions repeated."""
-
-    _dims = 3
