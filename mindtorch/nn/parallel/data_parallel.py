@@ -1,7 +1,8 @@
 """A module whose batch is computed in parts on several NPUs."""
 from itertools import chain
 
-from mindtorch import device, npu
+import mindtorch
+from mindtorch import device
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.parallel.parallel_apply import parallel_apply
 from mindtorch.nn.parallel.replicate import replicate
@@ -25,9 +26,9 @@ class DataParallel(Module):
         super().__init__()
         self.module = module
         self.device_ids = []
-        if not npu.is_available():
+        if not mindtorch.npu.is_available():
             return
-        found = range(npu.device_count()) if device_ids is None else device_ids
+        found = range(mindtorch.npu.device_count()) if device_ids is None else device_ids
         self.device_ids = [_index(target) for target in found]
         if not self.device_ids:
             raise RuntimeError("no available devices were found")
