@@ -13,8 +13,8 @@ from samples import SAMPLES, Description, Make
 DTYPES = ("float32", "bool", "int64", "complex64")      # the first that the operator takes
 
 # v: four numbers, m: the same as 2 x 2, p: four probabilities, i: four indices, b: four truth values, z: complex,
-# o: one number, s: two numbers on the CPU, r: one number there. For optimizers, l: a list of v and m, c: their
-# counters, which are the elements of one tensor.
+# o: one number, k: an int32, s: two numbers on the CPU, r: one number there. For optimizers, l: a list of v and m, t: one
+# of v, c: its counter, an element of a tensor.
 CALLS = {
     "_to_copy": "v.to(torch.float16)",
     "floor_divide": "torch.floor_divide(v, p)",
@@ -68,12 +68,15 @@ CALLS = {
 }
 CALLS |= {f"_foreach_{op}.Tensor": f"torch._foreach_{op}([v, m], o)" for op in ("add", "mul", "div")}
 CALLS |= {f"_foreach_{op}.Tensor": f"torch._foreach_{op}([v, m], [v, m], [v, m], s)" for op in ("addcdiv", "addcmul")}
-_ADAM = "l, l, l, l, [], c, beta1=0.9, beta2=0.9, eps=0.1, amsgrad=False"
+# On a list of one tensor: aclnnApplyAdamWV2 takes no lists, so each further tensor is a launch more.
+_ADAM = "t, t, t, t, [], c, beta1=0.9, beta2=0.9, eps=0.1, amsgrad=False"
 _SGD = "l, l, l, momentum=0.9, dampening=0, nesterov=False, is_first_step=False"
 for _name, _arguments in (("adam", _ADAM), ("adamw", _ADAM), ("sgd", _SGD)):
     for _overload, _rate in (("", 0.1), (".tensor_lr", "r")):
         CALLS[f"_fused_{_name}_{_overload}"] = (f"torch._fused_{_name}_({_arguments}, lr={_rate}, weight_decay=0, "
                                                 "maximize=False)")
+CALLS["_amp_foreach_non_finite_check_and_unscale_"] = "torch._amp_foreach_non_finite_check_and_unscale_(l, o, o)"
+CALLS["_amp_update_scale_"] = "torch._amp_update_scale_(o, k, o, 2.0, 0.5, 10)"
 READING = {"_nonzero_padded"}      # takes its size from what its kernel left, which no call of the toolkit shows
 
 
@@ -88,9 +91,10 @@ class Statements:
                          "p": torch.tensor([0.5, 0.25, 0.75, 1.0], device="npu"),
                          "i": torch.tensor([0, 1, 2, 3], device="npu"),
                          "b": torch.tensor([True, False, True, False], device="npu"),
-                         "o": torch.tensor(1.0, device="npu"), "s": torch.tensor([1.0, 2.0]),
-                         "r": torch.tensor(0.1), "l": [vector, matrix],
-                         "c": list(torch.tensor([1.0, 1.0], device="npu").unbind())}
+                         "o": torch.tensor(1.0, device="npu"), "k": torch.tensor(1, dtype=torch.int32, device="npu"),
+                         "s": torch.tensor([1.0, 2.0]),
+                         "r": torch.tensor(0.1), "l": [vector, matrix], "t": [vector],
+                         "c": list(torch.tensor([1.0], device="npu").unbind())}
 
     def of(self, row):
         """(statement, its names) to try in turn: samples hold what an operator must refuse, too."""
