@@ -13,8 +13,8 @@ from samples import SAMPLES, Description, Make
 DTYPES = ("float32", "bool", "int64", "complex64")      # the first that the operator takes
 
 # v: four numbers, m: the same as 2 x 2, p: four probabilities, i: four indices, b: four truth values, z: complex,
-# o: one number, k: an int32, s: two numbers on the CPU, r: one number there. For optimizers, l: a list of v and m, t: one
-# of v, c: its counter, an element of a tensor.
+# o: one number, k: an int32, s: two numbers on the CPU, r: one number there. For optimizers, l: a list of v and m,
+# t: one of v, c: its counter, an element of a tensor.
 CALLS = {
     "_to_copy": "v.to(torch.float16)",
     "floor_divide": "torch.floor_divide(v, p)",

@@ -68,6 +68,8 @@ class Case:
 
 
 def kind_of(row, table):
+    if row.key in READING:
+        return "composite"
     target = table.by_key.get(row.same, row)
     if target.npu in ("composite", "each") or target.npu.startswith("formula"):
         return "composite"
