@@ -105,9 +105,9 @@ def nanoseconds(loop, count):
 
 def measure(cases, base, rounds):
     """Fills in the cases' figures; returns the nanoseconds of `base`."""
-    own = []
     gc.collect()
     gc.disable()
+    own = [nanoseconds(base, COUNT)]
     for _ in range(rounds):
         for case in cases:
             own.append(nanoseconds(base, COUNT))
