@@ -62,6 +62,8 @@ CALLS = {
     "cauchy_": "v.cauchy_()",
     "log_normal_": "v.log_normal_()",
     "multinomial": "torch.multinomial(p, 2)",
+    "poisson": "torch.poisson(p)",
+    "binomial": "torch.binomial(p, p)",
     "randperm.generator": "torch.randperm(4, device='npu')",
     "_nonzero_padded": "torch.nonzero(b)",
     "_foreach_mm": "torch._foreach_mm([m, m], [m, m])",
