@@ -5,6 +5,11 @@
 Any ACL program can be pointed at that root. The functions here talk to its ``libascendcl.so`` directly, so they work
 without the compiled parts of mindtorch, and they act on the same library that a program in this process has loaded.
 """
+import sys
+
+if __name__ == "__main__" and __package__ is None:
+    sys.path.pop(0)         # the folder of a file that runs by itself: our types.py is torch.types, not Python's
+
 import contextlib
 import ctypes
 import functools

@@ -21,6 +21,12 @@ def pytest_runtest_makereport(item, call):
     return report
 
 
+def pytest_collection_finish():
+    """The many tests themselves are no garbage: collections pass them by, and take milliseconds, not seconds."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(params=["cpu", "npu"])
 def device(request):
     """Runs the test once on each device."""

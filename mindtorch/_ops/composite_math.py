@@ -183,6 +183,11 @@ def polygamma_in_place(self, n):
     return self.copy_(_OPS["polygamma"](n, self))
 
 
+def conj_physical_(input):
+    """Conjugates a complex tensor in place; other numbers are their own conjugates, and nothing is written."""
+    return input.copy_(_OPS["conj_physical"](input)) if input.is_complex() else input
+
+
 def nan_to_num_(input, nan=None, posinf=None, neginf=None):
     """nan_to_num, in place; integers have nothing to replace."""
     _require_tensor("nan_to_num_", input)
@@ -199,6 +204,7 @@ def rdiv(self, other):
 METHODS |= {"polygamma": polygamma_method, "polygamma_": polygamma_in_place, "__rdiv__": rdiv,
             "nan_to_num_": nan_to_num_, "float_power_": float_power_}
 FUNCTIONS["nan_to_num_"] = nan_to_num_
+FUNCTIONS["conj_physical_"] = METHODS["conj_physical_"] = conj_physical_
 
 
 def ndtr(input):

@@ -414,7 +414,7 @@ class Tied(mindtorch.nn.Module):
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))], ids=["deepcopy", "pickle"])
 def test_copies_keep_ties(copied, device):
     original = Tied().to(device)
-    original.a.name = "weight"
+    original.a.note = "weight"
     made = copied(original)
     assert made.a is made.b
     assert made.a is not original.a

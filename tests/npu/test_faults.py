@@ -96,9 +96,13 @@ def do_all():
     result = work()
     measure_time()
     run_out_of_memory()
-    grow_and_shrink()
     settle()
     return result
+
+
+def do_growing():
+    grow_and_shrink()
+    settle()
 
 
 @pytest.fixture
@@ -108,19 +112,19 @@ def expected():
     return result, sim.live_objects()
 
 
-def calls_made():
-    """How often do_all() calls each function of CANN."""
+def calls_made(work):
+    """How often a piece of work calls each function of CANN."""
     with sim.counting() as calls:
-        do_all()
+        work()
     return {name: count for name, count in calls.items() if count and not name.startswith("sim")}
 
 
-def failure(function, nth):
-    """The exception of do_all() when the `nth` call of `function` fails, and whether there was such a call."""
+def failure(work, function, nth):
+    """The exception of the work when the `nth` call of `function` fails, and whether there was such a call."""
     error = None
     with sim.counting() as calls, sim.fault(function, nth, FAILURE):
         try:
-            do_all()
+            work()
         except RuntimeError as caught:
             error = caught.with_traceback(None)      # whose frames would keep tensors alive
     return error, calls[function] >= nth
@@ -128,22 +132,24 @@ def failure(function, nth):
 
 def test_every_function_that_mindtorch_calls_is_made_to_fail_here():
     known = run("from mindtorch._npu import symbols; print(*symbols.fill([], [])[0])").stdout.split()
-    failing = {*calls_made(), *START, *END, *PEERS, "aclGetRecentErrMsg"}
+    failing = {*calls_made(do_all), *calls_made(do_growing), *START, *END, *PEERS, "aclGetRecentErrMsg"}
     assert set(known) == {name for name in failing if not name.startswith("aclnn")}
 
 
-def test_any_call_may_fail_once(expected):
-    result, live = expected
-    for name, count in sorted(calls_made().items()):
+@pytest.mark.parametrize("work", [do_all, do_growing])
+def test_any_call_may_fail_once(work):
+    result = work()
+    live = sim.live_objects()
+    for name, count in sorted(calls_made(work).items()):
         for nth in range(1, count + 1):
-            error, failed = failure(name, nth)
+            error, failed = failure(work, name, nth)
             if name in REPEATED or not failed:       # how often events are asked for is a matter of time
                 assert error is None
             else:
                 assert type(error) is RuntimeError, f"call {nth} of {name}"
                 assert name in str(error)
                 assert name in CODELESS or f"code {FAILURE}" in str(error)
-            assert do_all() == result, f"after call {nth} of {name} had failed"
+            assert work() == result, f"after call {nth} of {name} had failed"
             assert sim.live_objects() == live, f"after call {nth} of {name} had failed"
 
 
