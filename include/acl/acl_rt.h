@@ -154,6 +154,10 @@ typedef enum aclrtEventWaitStatus {
   ACL_EVENT_WAIT_STATUS_RESERVED = 65535,
 } aclrtEventWaitStatus;
 
+typedef struct aclrtIpcEventHandle {
+  char reserved[64];
+} aclrtIpcEventHandle;
+
 typedef enum aclrtMemMallocPolicy {
   ACL_MEM_MALLOC_HUGE_FIRST = 0,
   ACL_MEM_MALLOC_HUGE_ONLY = 1,
@@ -409,6 +413,8 @@ aclError aclrtSynchronizeEvent(aclrtEvent event);
 aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout);
 aclError aclrtEventElapsedTime(float *ms, aclrtEvent startEvent, aclrtEvent endEvent);
 aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t *timestamp);
+aclError aclrtIpcGetEventHandle(aclrtEvent event, aclrtIpcEventHandle *handle);
+aclError aclrtIpcOpenEventHandle(aclrtIpcEventHandle handle, aclrtEvent *event);
 aclError aclrtGetEventId(aclrtEvent event, uint32_t *eventId);
 aclError aclrtGetEventAvailNum(uint32_t *eventCount);
 aclError aclrtCreateNotify(aclrtNotify *notify, uint64_t flag);

@@ -3,7 +3,12 @@
 // Every record leaves a Marker that the stream passes. An event of aclrtCreateEventExWithFlag is re-recordable: waits
 // and queries use the marker of the latest record at the time of the call. An event of aclrtCreateEvent(WithFlag) is a
 // flag in hardware: waits look at the flag, which the first record after creation or reset raises and only
-// aclrtResetEvent takes down; queries and times look at the latest record.
+// aclrtResetEvent takes down; queries and times look at the latest record. An event with the flag ACL_EVENT_IPC is
+// re-recordable, and its records are counted where other processes see them; their waits look there every now and then.
+#include <algorithm>
+#include <thread>
+
+#include "ipc_event.h"
 #include "stream.h"
 
 namespace sim {
@@ -11,6 +16,7 @@ namespace sim {
 namespace {
 
 constexpr uint32_t kEvents = 1 << 18;
+constexpr std::chrono::microseconds kIpcPause{200};
 constexpr uint32_t kFlagsTogether =
     ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE | ACL_EVENT_DEVICE_USE_ONLY;
 
@@ -18,9 +24,10 @@ struct Event {
   std::mutex mutex;  // guards the markers
   Device *device = nullptr;
   uint32_t flags = 0;
-  bool extended = false;  // of aclrtCreateEventExWithFlag
-  MarkerPtr recorded;     // the latest record; empty before the first
-  MarkerPtr raised;       // the hardware flag of an event that is not extended
+  bool extended = false;             // of aclrtCreateEventExWithFlag
+  MarkerPtr recorded;                // the latest record; empty before the first
+  MarkerPtr raised;                  // the hardware flag of an event that is not extended
+  std::shared_ptr<IpcEvent> shared;  // with the flag ACL_EVENT_IPC; constant while the event lives
 };
 
 HandleTable<Event> &events() {
@@ -28,13 +35,20 @@ HandleTable<Event> &events() {
   return table;
 }
 
-aclError createEvent(const char *function, aclrtEvent *event, uint32_t flags, bool extended) {
+aclError createEvent(const char *function, aclrtEvent *event, uint32_t flags, bool extended,
+                     std::shared_ptr<IpcEvent> shared = nullptr) {
   if (event == nullptr) return nullArgument(function, "event");
   Context *context = contextOrDefault();
   if (context == nullptr) return noContext(function);
   const bool alone = flags == ACL_EVENT_EXTERNAL || flags == ACL_EVENT_IPC;
   if (flags == 0 || (!alone && (flags & ~kFlagsTogether) != 0)) {
     return badValue(function, "flag", flags, "ACL_EVENT_* flags, EXTERNAL and IPC each alone");
+  }
+  if (flags == ACL_EVENT_IPC && shared == nullptr) {
+    shared = IpcEvent::create();
+    if (shared == nullptr) {
+      return simFail(ACL_ERROR_RT_NO_EVENT_RESOURCE, "EE1001", "%s: the host has no shared memory left", function);
+    }
   }
   Event *created = nullptr;
   if (extended || context->device->event_ids.load() < kEventIdsPerDevice) created = events().take();
@@ -49,6 +63,7 @@ aclError createEvent(const char *function, aclrtEvent *event, uint32_t flags, bo
     created->extended = extended;
     created->recorded.reset();
     created->raised = extended ? nullptr : std::make_shared<Marker>();
+    created->shared = std::move(shared);
   }
   if (!extended) context->device->event_ids.fetch_add(1);
   events().publish(created);
@@ -62,6 +77,7 @@ void closeEvent(Event *event) {
     std::lock_guard<std::mutex> lock(event->mutex);
     event->recorded.reset();
     event->raised.reset();
+    event->shared.reset();
     if (!event->extended) event->device->event_ids.fetch_sub(1);
   }
   events().release(event);
@@ -88,13 +104,20 @@ MarkerPtr latest(Event &event) {
 struct RecordWork {
   MarkerPtr recorded;
   MarkerPtr raised;
-  RecordWork(MarkerPtr first, MarkerPtr second) : recorded(std::move(first)), raised(std::move(second)) {}
+  std::shared_ptr<IpcEvent> shared;
+  uint64_t number;
+  RecordWork(MarkerPtr first, MarkerPtr second, std::shared_ptr<IpcEvent> third)
+      : recorded(std::move(first)),
+        raised(std::move(second)),
+        shared(std::move(third)),
+        number(shared == nullptr ? 0 : shared->record()) {}
   RecordWork(RecordWork &&) = default;
   RecordWork &operator=(RecordWork &&) = delete;
   ~RecordWork() { (*this)(); }
   aclError operator()() {
     if (recorded != nullptr) complete(*recorded);
     if (raised != nullptr) complete(*raised);
+    if (shared != nullptr) shared->pass(number);
     return ACL_SUCCESS;
   }
 };
@@ -107,14 +130,17 @@ aclError recordEvent(const char *function, Event &event, Stream &stream) {
   if (aclError error = stream.device().check(function); error != ACL_SUCCESS) return error;
   const MarkerPtr recorded = std::make_shared<Marker>();
   MarkerPtr raised;
+  std::shared_ptr<IpcEvent> shared;
   {
     std::lock_guard<std::mutex> lock(event.mutex);
     raised = event.raised;
+    shared = event.shared;
   }
   if (stream.idle() && stream.device().attention.load(std::memory_order_relaxed) == 0 && !stream.stores()) {
-    RecordWork(recorded, raised)();  // nothing is ahead of it
+    RecordWork(recorded, raised, shared)();  // nothing is ahead of it
     ++thread_state.last_task;
-  } else if (aclError error = submitWork(stream, function, RecordWork(recorded, raised)); error != ACL_SUCCESS) {
+  } else if (aclError error = submitWork(stream, function, RecordWork(recorded, raised, shared));
+             error != ACL_SUCCESS) {
     return error;
   }
   std::lock_guard<std::mutex> lock(event.mutex);
@@ -145,6 +171,48 @@ struct WaitWork {
   }
 };
 
+// The same for an event of several processes, whose record nobody announces here.
+struct IpcWaitWork {
+  std::shared_ptr<IpcEvent> shared;
+  uint64_t number;
+  const Stream *stream;
+  Clock::time_point end;
+  const char *function;
+  aclError operator()() {
+    const auto passed = [&] { return shared->passed(number); };
+    while (!passed()) {
+      if (Clock::now() >= end) {
+        return simFail(ACL_ERROR_RT_WAIT_TIMEOUT, "EE9999", "%s: the event was not recorded in time", function);
+      }
+      if (waitInTask(*stream, std::min(end, Clock::now() + kIpcPause), passed) == WaitResult::kCancelled) break;
+    }
+    return ACL_SUCCESS;
+  }
+};
+
+std::shared_ptr<IpcEvent> sharedOf(Event &event) {
+  std::lock_guard<std::mutex> lock(event.mutex);
+  return event.shared;
+}
+
+aclError waitShared(const char *function, Stream &stream, const std::shared_ptr<IpcEvent> &shared, uint32_t seconds) {
+  const uint64_t number = shared->recorded();
+  if (shared->passed(number)) return ACL_SUCCESS;
+  const auto end = seconds == 0 ? forever() : Clock::now() + std::chrono::seconds(seconds);
+  return submitWork(stream, function, IpcWaitWork{shared, number, &stream, end, function});
+}
+
+aclError synchronizeShared(const char *function, const IpcEvent &shared, Clock::time_point end) {
+  const uint64_t number = shared.recorded();
+  while (!shared.passed(number)) {
+    if (Clock::now() >= end) {
+      return simFail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "EE9999", "%s: the event did not complete in time", function);
+    }
+    std::this_thread::sleep_for(kIpcPause);
+  }
+  return ACL_SUCCESS;
+}
+
 aclError waitEvent(const char *function, aclrtStream handle, aclrtEvent event_handle, uint32_t seconds) {
   Stream *stream = nullptr;
   Event *event = nullptr;
@@ -154,6 +222,7 @@ aclError waitEvent(const char *function, aclrtStream handle, aclrtEvent event_ha
     return refuse(function, "an event that streams wait for needs the flag ACL_EVENT_SYNC");
   }
   if (aclError error = stream->device().check(function); error != ACL_SUCCESS) return error;
+  if (const auto shared = sharedOf(*event)) return waitShared(function, *stream, shared, seconds);
   MarkerPtr marker;
   {
     std::lock_guard<std::mutex> lock(event->mutex);
@@ -167,6 +236,10 @@ aclError synchronizeEvent(const char *function, aclrtEvent handle, Clock::time_p
   Event *event = nullptr;
   if (aclError error = resolveEvent(function, handle, &event); error != ACL_SUCCESS) return error;
   Device &device = *event->device;
+  if (const auto shared = sharedOf(*event)) {
+    if (aclError error = synchronizeShared(function, *shared, end); error != ACL_SUCCESS) return error;
+    return device.check(function);
+  }
   const MarkerPtr marker = latest(*event);
   if (marker == nullptr && !event->extended) {
     return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: the event was never recorded", function);
@@ -285,7 +358,9 @@ aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus *statu
   if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
   if (aclError error = found->device->check(__func__); error != ACL_SUCCESS) return error;
   const sim::MarkerPtr marker = sim::latest(*found);
-  const bool complete = marker == nullptr ? found->extended : marker->done.load(std::memory_order_acquire);
+  const auto shared = sim::sharedOf(*found);
+  bool complete = marker == nullptr ? found->extended : marker->done.load(std::memory_order_acquire);
+  if (shared != nullptr) complete = shared->passed(shared->recorded());
   *status = complete ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
   return ACL_SUCCESS;
 }
@@ -339,6 +414,26 @@ aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t *timestamp) {
   if (aclError error = sim::timeOf(__func__, "event", *found, &nanoseconds); error != ACL_SUCCESS) return error;
   *timestamp = static_cast<uint64_t>(nanoseconds) / 1000;
   return ACL_SUCCESS;
+}
+
+aclError aclrtIpcGetEventHandle(aclrtEvent event, aclrtIpcEventHandle *handle) {
+  SIM_ENTER(aclrtIpcGetEventHandle);
+  SIM_REQUIRE_POINTER(handle);
+  sim::Event *found = nullptr;
+  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
+  const auto shared = sim::sharedOf(*found);
+  if (shared == nullptr) return sim::refuse(__func__, "the event lacks the flag ACL_EVENT_IPC");
+  shared->name(handle);
+  return ACL_SUCCESS;
+}
+
+aclError aclrtIpcOpenEventHandle(aclrtIpcEventHandle handle, aclrtEvent *event) {
+  SIM_ENTER(aclrtIpcOpenEventHandle);
+  auto shared = sim::IpcEvent::open(handle);
+  if (shared == nullptr) {
+    return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: the handle is of no event that lives", __func__);
+  }
+  return sim::createEvent(__func__, event, ACL_EVENT_IPC, true, std::move(shared));
 }
 
 aclError aclrtGetEventId(aclrtEvent event, uint32_t *eventId) {

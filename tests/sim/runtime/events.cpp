@@ -1,4 +1,5 @@
 // Events of both families: what a wait waits for, queries, times, limits.
+#include <atomic>
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -218,6 +219,51 @@ void testRing() {
   for (aclrtEvent event : events) CHECK_OK(aclrtDestroyEvent(event));
 }
 
+// An event that other processes may know, opened by its handle as they would.
+void testIpc() {
+  Streams streams;
+  aclrtEvent plain = nullptr;
+  aclrtEvent made = nullptr;
+  aclrtEvent opened = nullptr;
+  aclrtIpcEventHandle handle{};
+  aclrtEventRecordedStatus status;
+  CHECK_OK(aclrtCreateEventExWithFlag(&plain, ACL_EVENT_SYNC));
+  CHECK_CODE(aclrtIpcGetEventHandle(plain, &handle), ACL_ERROR_RT_FEATURE_NOT_SUPPORT);
+  CHECK_CODE(aclrtIpcOpenEventHandle(handle, &opened), ACL_ERROR_RT_PARAM_INVALID);
+  CHECK_OK(aclrtCreateEventExWithFlag(&made, ACL_EVENT_IPC));
+  CHECK_CODE(aclrtIpcGetEventHandle(made, nullptr), ACL_ERROR_INVALID_PARAM);
+  CHECK_OK(aclrtIpcGetEventHandle(made, &handle));
+  CHECK_OK(aclrtIpcOpenEventHandle(handle, &opened));
+  CHECK_OK(aclrtQueryEventStatus(opened, &status));
+  CHECK(status == ACL_EVENT_RECORDED_STATUS_COMPLETE);
+
+  std::atomic<bool> released{false};
+  std::atomic<bool> first_done{false};
+  bool ordered = false;
+  CHECK_OK(launch(streams.first, [&] {
+    while (!released) std::this_thread::yield();
+    first_done = true;
+    return ACL_SUCCESS;
+  }));
+  CHECK_OK(aclrtRecordEvent(made, streams.first));
+  CHECK_OK(aclrtQueryEventStatus(opened, &status));
+  CHECK(status == ACL_EVENT_RECORDED_STATUS_NOT_READY);
+  CHECK_CODE(aclrtSynchronizeEventWithTimeout(opened, 1), ACL_ERROR_RT_EVENT_SYNC_TIMEOUT);
+  CHECK_OK(aclrtStreamWaitEvent(streams.second, opened));
+  CHECK_OK(launch(streams.second, [&] {
+    ordered = first_done;
+    return ACL_SUCCESS;
+  }));
+  released = true;
+  CHECK_OK(aclrtSynchronizeEvent(opened));
+  CHECK_OK(aclrtSynchronizeStream(streams.second));
+  CHECK(ordered);
+  CHECK_OK(aclrtDestroyEvent(made));
+  CHECK_CODE(aclrtIpcOpenEventHandle(handle, &made), ACL_ERROR_RT_PARAM_INVALID);
+  CHECK_OK(aclrtDestroyEvent(opened));
+  CHECK_OK(aclrtDestroyEvent(plain));
+}
+
 void testWaitTimesOut() {
   Streams streams;
   aclrtEvent event = nullptr;
@@ -241,6 +287,7 @@ int main() {
   testArguments();
   testOtherDevice();
   testRing();
+  testIpc();
   testWaitTimesOut();  // last: it leaves the device with a fault
   return finish();
 }
