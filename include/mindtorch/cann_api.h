@@ -1,8 +1,8 @@
 /* The structs of function pointers through which every CANN call of mindtorch goes.
  *
  * The types come from the declarations in include/, so a call whose arguments drift from them does not compile.
- * The loader fills both once: CannApi (runtime and descriptors) is required whole, the operators of AclnnApi are
- * optional and stay NULL where the toolkit has none. */
+ * The loader fills both once: CannApi (runtime and descriptors) is required but for the functions that came later or
+ * that little depends on; those, and the operators of AclnnApi, stay NULL where the toolkit has none. */
 #ifndef MINDTORCH_CANN_API_H_
 #define MINDTORCH_CANN_API_H_
 #include "acl/acl.h"
@@ -29,12 +29,20 @@
   X(aclCreateIntArray) X(aclDestroyIntArray) X(aclCreateBoolArray) X(aclDestroyBoolArray) \
   X(aclCreateTensorList) X(aclDestroyTensorList) X(aclCreateScalarList) X(aclDestroyScalarList) \
   X(aclDestroyAclOpExecutor)
+
+#define MINDTORCH_OPTIONAL_FUNCTIONS(X) \
+  X(aclGetDeviceCapability) X(aclrtGetDeviceUtilizationRate) X(aclrtDeviceGetUuid) \
+  X(aclrtEventGetTimestamp) X(aclrtIpcGetEventHandle) X(aclrtIpcOpenEventHandle) X(aclrtLaunchHostFunc) \
+  X(aclrtCtxSetSysParamOpt) X(aclrtSetOpExecuteTimeOutWithMs) \
+  X(aclrtHostRegister) X(aclrtHostUnregister) \
+  X(aclmdlInitDump) X(aclmdlSetDump) X(aclmdlFinalizeDump)
 /* clang-format on */
 
 typedef struct CannApi {
 #define X(function) __typeof__(&function) function;
   MINDTORCH_ACL_FUNCTIONS(X)
   MINDTORCH_NNOPBASE_FUNCTIONS(X)
+  MINDTORCH_OPTIONAL_FUNCTIONS(X)
 #undef X
 } CannApi;
 

@@ -8,6 +8,7 @@
 #define X(function) #function,
 static const char *const mindtorch_acl_names[] = {MINDTORCH_ACL_FUNCTIONS(X) NULL};
 static const char *const mindtorch_nnopbase_names[] = {MINDTORCH_NNOPBASE_FUNCTIONS(X) NULL};
+static const char *const mindtorch_optional_names[] = {MINDTORCH_OPTIONAL_FUNCTIONS(X) NULL};
 #undef X
 #define X(function) #function "GetWorkspaceSize", #function,
 static const char *const mindtorch_aclnn_names[] = {MINDTORCH_ACLNN_OPS(X) NULL};

@@ -5,11 +5,19 @@
 For cold paths, which read well that way and can be tested with a double. Nothing here raises for a status, and every
 call that may wait for the device gives up the GIL. Usable once acl_loader.ensure_acl() has returned this module.
 """
-from libc.stdint cimport int32_t, intptr_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, intptr_t, uint32_t
 
-from mindtorch._npu.cann.acl_base_rt cimport ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, aclrtContext, aclrtStream
-from mindtorch._npu.cann.acl_rt cimport ACL_HBM_MEM, aclrtMemAttr, aclrtMemMallocPolicy
-from mindtorch._npu.symbols cimport api
+from mindtorch._npu.cann.acl_base_rt cimport (
+    ACL_DEVICE_INFO_AI_CORE_NUM, ACL_DEVICE_INFO_L2_SIZE, ACL_DEVICE_INFO_VECTOR_CORE_NUM, ACL_STREAM_FAST_LAUNCH,
+    ACL_STREAM_FAST_SYNC, aclDeviceInfo, aclrtContext, aclrtStream, aclSysParamOpt)
+from mindtorch._npu.cann.acl_rt cimport (
+    ACL_HBM_MEM, ACL_HOST_REGISTER_MAPPED, aclrtHostRegisterType, aclrtMemAttr, aclrtMemMallocPolicy,
+    aclrtUtilizationInfo, aclrtUuid)
+from mindtorch._npu.symbols cimport api, require
+
+CUBE_CORES = ACL_DEVICE_INFO_AI_CORE_NUM
+VECTOR_CORES = ACL_DEVICE_INFO_VECTOR_CORE_NUM
+L2_BYTES = ACL_DEVICE_INFO_L2_SIZE
 
 
 def init(config=None):
@@ -34,6 +42,33 @@ def finalize():
 def get_soc_name():
     cdef const char *name = api.aclrtGetSocName()
     return None if name == NULL else name.decode()
+
+
+def get_device_capability(uint32_t device_id, int device_info):
+    cdef int64_t value = 0
+    require(<void *>api.aclGetDeviceCapability, "aclGetDeviceCapability")
+    cdef int ret = api.aclGetDeviceCapability(device_id, <aclDeviceInfo>device_info, &value)
+    return value, ret
+
+
+class mdl:
+    """acl.mdl: dumps of what operators read and write."""
+
+    @staticmethod
+    def init_dump():
+        require(<void *>api.aclmdlInitDump, "aclmdlInitDump")
+        return api.aclmdlInitDump()
+
+    @staticmethod
+    def set_dump(path):
+        require(<void *>api.aclmdlSetDump, "aclmdlSetDump")
+        cdef bytes raw = str(path).encode()
+        return api.aclmdlSetDump(raw)
+
+    @staticmethod
+    def finalize_dump():
+        require(<void *>api.aclmdlFinalizeDump, "aclmdlFinalizeDump")
+        return api.aclmdlFinalizeDump()
 
 
 class rt:
@@ -146,3 +181,43 @@ class rt:
     @staticmethod
     def device_disable_peer_access(int32_t peer_device_id):
         return api.aclrtDeviceDisablePeerAccess(peer_device_id)
+
+    @staticmethod
+    def get_device_utilization_rate(int32_t device_id):
+        """A dict of percentages; -1 stands for what the chip does not measure."""
+        cdef aclrtUtilizationInfo info
+        cdef int ret
+        require(<void *>api.aclrtGetDeviceUtilizationRate, "aclrtGetDeviceUtilizationRate")
+        with nogil:
+            ret = api.aclrtGetDeviceUtilizationRate(device_id, &info)
+        return {"cube": info.cubeUtilization, "vector": info.vectorUtilization, "aicpu": info.aicpuUtilization,
+                "memory": info.memoryUtilization}, ret
+
+    @staticmethod
+    def device_get_uuid(int32_t device_id):
+        cdef aclrtUuid uuid
+        require(<void *>api.aclrtDeviceGetUuid, "aclrtDeviceGetUuid")
+        cdef int ret = api.aclrtDeviceGetUuid(device_id, &uuid)
+        return uuid.bytes[:sizeof(uuid)], ret
+
+    @staticmethod
+    def set_ctx_sys_param_opt(int option, int64_t value):
+        require(<void *>api.aclrtCtxSetSysParamOpt, "aclrtCtxSetSysParamOpt")
+        return api.aclrtCtxSetSysParamOpt(<aclSysParamOpt>option, value)
+
+    @staticmethod
+    def set_op_execute_time_out_with_ms(uint32_t timeout):
+        require(<void *>api.aclrtSetOpExecuteTimeOutWithMs, "aclrtSetOpExecuteTimeOutWithMs")
+        return api.aclrtSetOpExecuteTimeOutWithMs(timeout)
+
+    @staticmethod
+    def host_register(intptr_t address, size_t size, int kind=ACL_HOST_REGISTER_MAPPED):
+        cdef void *on_device = NULL
+        require(<void *>api.aclrtHostRegister, "aclrtHostRegister")
+        cdef int ret = api.aclrtHostRegister(<void *>address, size, <aclrtHostRegisterType>kind, &on_device)
+        return <intptr_t>on_device, ret
+
+    @staticmethod
+    def host_unregister(intptr_t address):
+        require(<void *>api.aclrtHostUnregister, "aclrtHostUnregister")
+        return api.aclrtHostUnregister(<void *>address)

@@ -2,7 +2,8 @@
 from libc.string cimport memset
 from posix.dlfcn cimport dlsym
 
-from mindtorch._npu.cann.symbol_table cimport mindtorch_acl_names, mindtorch_aclnn_names, mindtorch_nnopbase_names
+from mindtorch._npu.cann.symbol_table cimport (
+    mindtorch_acl_names, mindtorch_aclnn_names, mindtorch_nnopbase_names, mindtorch_optional_names)
 
 
 cdef void *look_up(list handles, const char *name) except? NULL:
@@ -32,9 +33,16 @@ def fill(list runtime, list operators):
     """
     cdef list missing = [], missing_operators = []
     cdef void **member = fill_members(<void **>&api, <const char **>mindtorch_acl_names, runtime, missing)
-    fill_members(member, <const char **>mindtorch_nnopbase_names, runtime, missing)
+    member = fill_members(member, <const char **>mindtorch_nnopbase_names, runtime, missing)
+    fill_members(member, <const char **>mindtorch_optional_names, runtime, [])
     fill_members(<void **>&aclnn, <const char **>mindtorch_aclnn_names, operators, missing_operators)
     if missing:
         memset(&api, 0, sizeof(api))
         memset(&aclnn, 0, sizeof(aclnn))
     return missing, missing_operators
+
+
+cdef int require(void *function, str name) except -1:
+    if function == NULL:
+        raise RuntimeError(f"the CANN toolkit in use has no {name}: install a newer release")
+    return 0

@@ -29,11 +29,20 @@ cdef extern from "acl/acl_base_rt.h" nogil:
         ACL_FORMAT_NCDHW
         ACL_FORMAT_NCL
 
+    ctypedef enum aclDeviceInfo:
+        ACL_DEVICE_INFO_AI_CORE_NUM
+        ACL_DEVICE_INFO_VECTOR_CORE_NUM
+        ACL_DEVICE_INFO_L2_SIZE
+
+    ctypedef enum aclSysParamOpt:
+        ACL_OPT_DETERMINISTIC
+
     int ACL_SUCCESS
     int ACL_ERROR_REPEAT_INITIALIZE
     int ACL_ERROR_RT_INVALID_HANDLE
     int ACL_ERROR_RT_MEMORY_ALLOCATION
     int ACL_ERROR_RT_STREAM_SYNC_TIMEOUT
+    unsigned int ACL_EVENT_IPC
     unsigned int ACL_EVENT_SYNC
     unsigned int ACL_EVENT_TIME_LINE
     unsigned int ACL_STREAM_FAST_LAUNCH

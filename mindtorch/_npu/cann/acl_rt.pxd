@@ -1,5 +1,5 @@
 """include/acl/acl_rt.h: enums and structs of the ACL runtime."""
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint32_t, uint64_t
 
 cdef extern from "acl/acl_rt.h" nogil:
     ctypedef enum aclrtMemcpyKind:
@@ -47,3 +47,20 @@ cdef extern from "acl/acl_rt.h" nogil:
     ctypedef enum aclrtEventRecordedStatus:
         ACL_EVENT_RECORDED_STATUS_NOT_READY
         ACL_EVENT_RECORDED_STATUS_COMPLETE
+
+    ctypedef struct aclrtUtilizationInfo:
+        int32_t cubeUtilization
+        int32_t vectorUtilization
+        int32_t aicpuUtilization
+        int32_t memoryUtilization
+
+    ctypedef struct aclrtUuid:
+        char bytes[16]
+
+    ctypedef struct aclrtIpcEventHandle:
+        char reserved[64]
+
+    ctypedef void (*aclrtHostFunc)(void *) noexcept
+
+    ctypedef enum aclrtHostRegisterType:
+        ACL_HOST_REGISTER_MAPPED

@@ -72,3 +72,20 @@ cdef extern from "mindtorch/cann_api.h" nogil:
         aclScalarList *(*aclCreateScalarList)(const aclScalar **value, uint64_t size) noexcept nogil
         aclnnStatus (*aclDestroyScalarList)(const aclScalarList *array) noexcept nogil
         aclnnStatus (*aclDestroyAclOpExecutor)(aclOpExecutor *executor) noexcept nogil
+        # The optional ones.
+        aclError (*aclGetDeviceCapability)(uint32_t deviceId, aclDeviceInfo deviceInfo, int64_t *value) noexcept nogil
+        aclError (*aclrtGetDeviceUtilizationRate)(int32_t deviceId,
+                                                  aclrtUtilizationInfo *utilizationInfo) noexcept nogil
+        aclError (*aclrtDeviceGetUuid)(int32_t deviceId, aclrtUuid *uuid) noexcept nogil
+        aclError (*aclrtEventGetTimestamp)(aclrtEvent event, uint64_t *timestamp) noexcept nogil
+        aclError (*aclrtIpcGetEventHandle)(aclrtEvent event, aclrtIpcEventHandle *handle) noexcept nogil
+        aclError (*aclrtIpcOpenEventHandle)(aclrtIpcEventHandle handle, aclrtEvent *event) noexcept nogil
+        aclError (*aclrtLaunchHostFunc)(aclrtStream stream, aclrtHostFunc fn, void *args) noexcept nogil
+        aclError (*aclrtCtxSetSysParamOpt)(aclSysParamOpt opt, int64_t value) noexcept nogil
+        aclError (*aclrtSetOpExecuteTimeOutWithMs)(uint32_t timeout) noexcept nogil
+        aclError (*aclrtHostRegister)(void *ptr, uint64_t size, aclrtHostRegisterType type,
+                                      void **devPtr) noexcept nogil
+        aclError (*aclrtHostUnregister)(void *ptr) noexcept nogil
+        aclError (*aclmdlInitDump)() noexcept nogil
+        aclError (*aclmdlSetDump)(const char *dumpCfgPath) noexcept nogil
+        aclError (*aclmdlFinalizeDump)() noexcept nogil
