@@ -113,7 +113,8 @@ _LAZY = ("npu", "amp", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", 
          "testing", "optim", "serialization", "compiler", "jit", "func", "accelerator", "backends", "cpu", "cuda",
          "distributed", "multiprocessing", "overrides", "types", "__config__")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack",
-               "alias_torch": "_alias", "compile": "compiler", "autocast": "amp", "GradScaler": "amp", "_assert": "jit"}
+               "alias_torch": "_alias", "compile": "compiler", "autocast": "amp", "GradScaler": "amp", "_assert": "jit",
+               "Stream": "_streams", "Event": "_streams"}
 _LAZY_NAMES |= dict.fromkeys((
     "alpha_dropout", "alpha_dropout_", "batch_norm", "binary_cross_entropy_with_logits", "conv_tbc",
     "cosine_embedding_loss", "cosine_similarity", "dropout", "dropout_", "embedding_renorm_", "feature_alpha_dropout",

@@ -1,16 +1,24 @@
 """torch.accelerator: the device of this process without its name, which here is the NPU."""
+import warnings
+
 import mindtorch
 from mindtorch import npu
 
-__all__ = ["current_accelerator", "current_device_index", "current_stream", "device_count", "device_index",
-           "empty_cache", "empty_host_cache", "get_memory_info", "is_available", "max_memory_allocated",
-           "max_memory_reserved", "memory_allocated", "memory_reserved", "memory_stats",
-           "reset_accumulated_memory_stats", "reset_peak_memory_stats", "set_device_index", "set_stream",
-           "synchronize"]
+__all__ = ["current_accelerator", "current_device_idx", "current_device_index", "current_stream", "device_count",
+           "device_index", "empty_cache", "empty_host_cache", "get_device_capability", "get_memory_info",
+           "is_available", "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved",
+           "memory_stats", "reset_accumulated_memory_stats", "reset_peak_memory_stats", "set_device_idx",
+           "set_device_index", "set_stream", "synchronize"]
+
+
+def _require():
+    if not is_available():
+        raise RuntimeError("Cannot access accelerator device when none is available.")
 
 
 def _index(device, optional=True):
     """The index that an int, string, torch.device or None (the current device) means."""
+    _require()
     if isinstance(device, int):
         return device
     if device is not None:
@@ -39,8 +47,17 @@ def current_accelerator(check_available=False):
     return None if check_available and not npu.is_available() else mindtorch.device("npu")
 
 
+def get_device_capability(device=None, /):
+    """{"supported_dtypes": the dtypes that tensors on the device may have}."""
+    npu.get_device_name(_index(device))                  # refuses what is no device
+    names = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64",
+             "complex128", *(("bfloat16",) if npu.is_bf16_supported() else ()))
+    return {"supported_dtypes": {getattr(mindtorch, name) for name in names}}
+
+
 def current_device_index():
     """Index of the calling thread's current device."""
+    _require()
     return npu.current_device()
 
 
@@ -63,6 +80,7 @@ def current_stream(device=None, /):
 
 def set_stream(stream):
     """Makes `stream` current on its device, and that device current."""
+    _require()
     npu.set_stream(stream)
 
 
@@ -73,11 +91,13 @@ def synchronize(device=None, /):
 
 def empty_cache():
     """Gives the memory that the caching allocator does not use back to the device."""
+    _require()
     npu.empty_cache()
 
 
 def empty_host_cache():
     """Gives page-locked host memory that is not used back to the system."""
+    _require()
     npu.host_empty_cache()
 
 
@@ -119,3 +139,15 @@ def reset_accumulated_memory_stats(device_index=None, /):
 def reset_peak_memory_stats(device_index=None, /):
     """Sets the allocator's peaks to what is in use now."""
     npu.reset_peak_memory_stats(_index(device_index))
+
+
+def current_device_idx():
+    """current_device_index under an old name."""
+    warnings.warn("Use `current_device_index` instead.", FutureWarning, stacklevel=2)
+    return current_device_index()
+
+
+def set_device_idx(device, /):
+    """set_device_index under an old name."""
+    warnings.warn("Use `set_device_index` instead.", FutureWarning, stacklevel=2)
+    set_device_index(device)

@@ -6,6 +6,7 @@
 3. Pageable memory to the device: small copies go through a pinned buffer and do not wait for the device; larger ones
    wait for the stream, since a synchronous copy is not ordered with the work queued there.
 4. To the host: waits for the stream, unless 2 applies.
+5. Between devices: a task of the source's stream, which waits for the target's stream, and that one for it.
 """
 from libc.stdint cimport int64_t, intptr_t
 from libc.string cimport memcmp, memcpy
@@ -21,7 +22,7 @@ from mindtorch._npu.cann.acl_rt cimport (
     ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE, aclrtMemcpyKind)
 from mindtorch._npu.descriptor cimport MAX_RANK
 from mindtorch._npu.errors cimport check
-from mindtorch._npu.handles cimport current_stream, use_device, wait_for_stream
+from mindtorch._npu.handles cimport about_to_wait, current_stream, let_wait, use_device, wait_for_stream
 from mindtorch._npu.host_memory cimport PinnedBlock, PinnedStorage, hold_pinned, release_pinned, take_pinned
 from mindtorch._npu.launch cimport Call, Phase2, launch, missing_symbol, open_call, tensor_argument
 from mindtorch._npu.records cimport StreamSlot
@@ -114,6 +115,8 @@ cdef int upload_bytes(TensorBase dst, TensorBase src, bint non_blocking) except 
     cdef char *source = src.data_ptr()
     cdef PinnedBlock *block
     if isinstance(src.storage, PinnedStorage):
+        if not non_blocking:
+            about_to_wait()
         enqueue(target, source, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
         if non_blocking:
             return hold_pinned((<PinnedStorage>src.storage).block, stream)
@@ -126,6 +129,7 @@ cdef int upload_bytes(TensorBase dst, TensorBase src, bint non_blocking) except 
             return hold_pinned(block, stream)
         finally:
             release_pinned(block)
+    about_to_wait()
     wait_for_stream(stream)
     return transfer(target, source, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
 
@@ -154,6 +158,7 @@ cdef int download(TensorBase dst, TensorBase src, bint non_blocking) except -1:
     if non_blocking and target is dst and isinstance(dst.storage, PinnedStorage):
         enqueue(dst.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_HOST, stream)
         return hold_pinned((<PinnedStorage>dst.storage).block, stream)
+    about_to_wait()
     use_device(src.device_index)
     runtime.get_runtime(src.device_index).synchronize(<intptr_t>stream.handle)
     transfer(target.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_HOST, stream)
@@ -166,25 +171,31 @@ cdef int download(TensorBase dst, TensorBase src, bint non_blocking) except -1:
 # Device to device
 
 cdef int across(TensorBase dst, TensorBase src) except -1:
-    """From one device to another: over the peer link where there is one, else through pinned host memory."""
+    """From one device to another: over the link between them where there is one, else through pinned host memory."""
     cdef TensorBase dense = dense_on_device(src, dst.dtype)
     cdef TensorBase target = dst
     cdef size_t nbytes = dense.numel * ITEMSIZE[<int>dense.dtype]
     cdef StreamSlot *source_stream = current_stream(src.device_index)
     cdef StreamSlot *stream = current_stream(dst.device_index)
-    cdef PinnedBlock *block
     if not takes_bytes_of(dst, dense):
         target = shaped_like(src, dst.dtype, NPU, dst.device_index)
-    wait_for_stream(source_stream)
     if peers.connect(dst.device_index, src.device_index):
-        enqueue(target.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_DEVICE, stream)
-        wait_for_stream(stream)      # `dense` may be freed on its own device, which knows nothing of this stream
+        let_wait(source_stream, stream)          # what writes and reads the target before
+        enqueue(target.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_DEVICE, source_stream)
+        let_wait(stream, source_stream)
     else:
-        block = take_pinned(nbytes)
-        try:
-            transfer(<char *>block.address, dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_HOST, source_stream)
-            enqueue(target.data_ptr(), <char *>block.address, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
-            hold_pinned(block, stream)
-        finally:
-            release_pinned(block)
+        through_host(target.data_ptr(), dense.data_ptr(), nbytes, source_stream, stream)
     return 0 if target is dst else on_device(dst, target)
+
+
+cdef int through_host(char *dst, char *src, size_t nbytes, StreamSlot *source_stream, StreamSlot *stream) except -1:
+    cdef PinnedBlock *block
+    about_to_wait()
+    block = take_pinned(nbytes)
+    try:
+        enqueue(<char *>block.address, src, nbytes, ACL_MEMCPY_DEVICE_TO_HOST, source_stream)
+        wait_for_stream(source_stream)
+        enqueue(dst, <char *>block.address, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
+        return hold_pinned(block, stream)
+    finally:
+        release_pinned(block)

@@ -1,28 +1,34 @@
 """torch.npu.Event."""
-from libc.stdint cimport intptr_t
+from libc.stdint cimport intptr_t, uint64_t
+from libc.string cimport memcpy
 
 from mindtorch._core.device import device as torch_device
+from mindtorch._npu.index import get_device_index
 
+from mindtorch._npu.cann.acl_base_rt cimport aclrtEvent
+from mindtorch._npu.cann.acl_rt cimport aclrtIpcEventHandle
 from mindtorch._npu.errors cimport check
 from mindtorch._npu.handles cimport (
-    current_stream, give_event, is_complete, record, take_event, thread_state, use_device)
+    IPC_EVENT, PLAIN_EVENT, TIMING_EVENT, adopt_event, current_stream, give_event, is_complete, record, take_event,
+    thread_state, use_device)
 from mindtorch._npu.records cimport EventSlot, StreamSlot
 from mindtorch._npu.stream cimport Stream
-from mindtorch._npu.symbols cimport api
+from mindtorch._npu.symbols cimport api, require
 
 
 cdef class Event:
     """Event(enable_timing=False, blocking=False, interprocess=False): a point in a stream's work.
 
-    The driver's event is made at the first record; one that was never recorded counts as complete.
+    The driver's event is made at the first record; one that was never recorded counts as complete. `blocking` changes
+    nothing: whoever waits always sleeps. An event for several processes takes no times.
     """
     cdef EventSlot *slot
-    cdef bint timing
+    cdef int kind
 
     def __init__(self, enable_timing=False, blocking=False, interprocess=False):
-        if interprocess:
-            raise NotImplementedError("Event: interprocess=True is not available on npu")
-        self.timing = bool(enable_timing)
+        if interprocess and enable_timing:
+            raise RuntimeError("an interprocess event takes no times: enable_timing=True does not go with it")
+        self.kind = IPC_EVENT if interprocess else TIMING_EVENT if enable_timing else PLAIN_EVENT
 
     def __dealloc__(self):
         if self.slot != NULL:
@@ -37,6 +43,16 @@ cdef class Event:
         """The driver's aclrtEvent, as an int; 0 before the first record."""
         return 0 if self.slot == NULL else <intptr_t>self.slot.handle
 
+    @property
+    def event_id(self):
+        """npu_event under the name that torch.Event has for it."""
+        return self.npu_event
+
+    @property
+    def _as_parameter_(self):
+        import ctypes
+        return ctypes.c_void_p(self.npu_event)
+
     def record(self, stream=None):
         """Marks the end of the work submitted so far to `stream` (None: the current one); may be called again."""
         cdef StreamSlot *on = chosen_stream(stream)
@@ -48,7 +64,7 @@ cdef class Event:
         record(self.slot, on)
 
     cdef record_first(self, StreamSlot *stream):
-        cdef EventSlot *slot = take_event(stream.device, self.timing)
+        cdef EventSlot *slot = take_event(stream.device, self.kind)
         try:
             record(slot, stream)
             self.slot, slot = slot, self.slot        # where another thread was faster, its event goes
@@ -80,9 +96,12 @@ cdef class Event:
 
     def elapsed_time(self, end_event):
         """Milliseconds from this event to `end_event`, as a float; waits for both."""
-        cdef Event end = <Event?>end_event
+        cdef Event end
         cdef float milliseconds = 0
-        if not self.timing or not end.timing:
+        if not isinstance(end_event, Event):
+            raise RuntimeError("expected other to be a torch.Event object")
+        end = <Event>end_event
+        if self.kind != TIMING_EVENT or end.kind != TIMING_EVENT:
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if self.slot == NULL or end.slot == NULL:
             raise RuntimeError("Both events must be recorded before calculating elapsed time.")
@@ -90,6 +109,47 @@ cdef class Event:
         end.synchronize()
         check(api.aclrtEventElapsedTime(&milliseconds, self.slot.handle, end.slot.handle), b"aclrtEventElapsedTime")
         return milliseconds
+
+    def recorded_time(self):
+        """When the work before the last record was done, in microseconds of the device's clock."""
+        cdef uint64_t microseconds = 0
+        if self.kind != TIMING_EVENT:
+            raise ValueError("The event must be created with argument 'enable_timing=True'.")
+        if self.slot == NULL:
+            raise RuntimeError("The event must be recorded before its time is asked for.")
+        require(<void *>api.aclrtEventGetTimestamp, "aclrtEventGetTimestamp")
+        self.synchronize()
+        check(api.aclrtEventGetTimestamp(self.slot.handle, &microseconds), b"aclrtEventGetTimestamp")
+        return microseconds
+
+    def ipc_handle(self):
+        """The event as bytes that `from_ipc_handle` of another process takes. It must be made for several processes."""
+        cdef aclrtIpcEventHandle handle
+        if self.kind != IPC_EVENT:
+            raise RuntimeError("ipc_handle() needs an event made with interprocess=True")
+        use_device(thread_state().device if self.slot == NULL else self.slot.device)
+        require(<void *>api.aclrtIpcGetEventHandle, "aclrtIpcGetEventHandle")
+        if self.slot == NULL:
+            self.slot = take_event(thread_state().device, IPC_EVENT)
+        check(api.aclrtIpcGetEventHandle(self.slot.handle, &handle), b"aclrtIpcGetEventHandle")
+        return (<char *>&handle)[:sizeof(handle)]
+
+    @classmethod
+    def from_ipc_handle(cls, device, handle):
+        """The event of another process, on `device`, from the bytes that its `ipc_handle` gave."""
+        cdef Event event = cls(interprocess=True)
+        cdef aclrtIpcEventHandle raw
+        cdef aclrtEvent opened = NULL
+        cdef bytes content = handle
+        cdef int index = get_device_index(device, optional=True)
+        if len(content) != sizeof(raw):
+            raise ValueError(f"an event's handle is {sizeof(raw)} bytes, got {len(content)}")
+        use_device(index)
+        require(<void *>api.aclrtIpcOpenEventHandle, "aclrtIpcOpenEventHandle")
+        memcpy(&raw, <char *>content, sizeof(raw))
+        check(api.aclrtIpcOpenEventHandle(raw, &opened), b"aclrtIpcOpenEventHandle")
+        event.slot = adopt_event(index, opened)
+        return event
 
     def __repr__(self):
         if self.slot == NULL:

@@ -1,4 +1,5 @@
 """Devices, streams and events as C records, and what each thread remembers of them."""
+from mindtorch._npu.cann.acl_base_rt cimport aclrtEvent, aclrtStream
 from mindtorch._npu.cann.thread_state cimport MAX_DEVICES, ThreadState
 from mindtorch._npu.records cimport EventSlot, StreamSlot
 
@@ -24,10 +25,41 @@ cdef inline StreamSlot *current_stream(int device) except NULL:
     return first_stream(device)
 
 cdef StreamSlot *default_stream(int device) except NULL
-cdef StreamSlot *take_stream(int device, int priority) except NULL     # an idle one, or a new one; holders is 1
-cdef int wait_for_stream(StreamSlot *stream) except -1                 # without the GIL
+# A pool of streams for each of these, handed out in turn; EXTERNAL_STREAM are those of somebody else.
+cdef enum StreamKind:
+    DEFAULT_STREAM = 0
+    SYNC_LAUNCH_STREAM = 2
+    NORMAL_STREAM = 3
+    HIGH_STREAM = 4
+    STREAM_KINDS = 5
+    EXTERNAL_STREAM = 1 << 25
 
-cdef EventSlot *take_event(int device, bint timing) except NULL
+cdef enum:
+    POOL_BITS = 5                                                      # of a stream's number: its place in the pool
+    POOL_LIMIT = 32
+
+# All three count one more holder.
+cdef StreamSlot *take_stream(int device, int kind) except NULL         # the next of the pool
+cdef StreamSlot *take_numbered(int device, int number) except NULL
+cdef StreamSlot *take_external(int device, aclrtStream handle) except NULL
+
+cdef int wait_for_stream(StreamSlot *stream) except -1                 # without the GIL
+cdef int let_wait(StreamSlot *waiting, StreamSlot *awaited) except -1  # later work, for the other's work so far
+
+cdef enum EventKind:
+    PLAIN_EVENT = 0
+    TIMING_EVENT = 1
+    IPC_EVENT = 2                                                      # other processes may know it: never reused
+    EVENT_KINDS = 3
+
+cdef EventSlot *take_event(int device, int kind) except NULL
+cdef EventSlot *adopt_event(int device, aclrtEvent handle) except NULL     # one that another process has made
 cdef void give_event(EventSlot *event) noexcept                        # for reuse; its last record may be unreached
 cdef int record(EventSlot *event, StreamSlot *stream) except -1
 cdef int is_complete(EventSlot *event) except -1
+
+# torch.npu.set_sync_debug_mode: 1 warns and 2 raises where an operator or a copy makes the host wait for a stream.
+cdef int sync_debug_mode
+cdef int object_to_wait() except -1
+cdef inline int about_to_wait() except -1:
+    return object_to_wait() if sync_debug_mode != 0 else 0

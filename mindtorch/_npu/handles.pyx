@@ -1,15 +1,19 @@
 """Devices, streams and events as C records, and what each thread remembers of them.
 
 1. Every device has one context, made by runtime.py at the device's first use; each thread makes it current for itself.
-2. A stream or event that nobody holds is idle: it is handed out again, or destroyed by release_idle (empty_cache).
+2. Streams come from pools, in turn, as torch hands them out; the driver's stream is made when it is first asked for.
+   One that nobody holds is idle and destroyed by release_idle (empty_cache); so are events, if not handed out before.
 3. After a fork the child has no devices: every way to one leads through bind_device, which refuses.
 """
+import os
+import warnings
+
 from libc.stdint cimport intptr_t
 from libc.stdlib cimport calloc
 
 from mindtorch._npu.cann.acl_base_rt cimport (
-    ACL_ERROR_RT_INVALID_HANDLE, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE, ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC,
-    aclrtContext, aclrtEvent, aclrtStream)
+    ACL_ERROR_RT_INVALID_HANDLE, ACL_EVENT_IPC, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE, ACL_STREAM_FAST_LAUNCH,
+    ACL_STREAM_FAST_SYNC, aclrtContext, aclrtEvent, aclrtStream)
 from mindtorch._npu.cann.acl_rt cimport (
     ACL_EVENT_RECORDED_STATUS_COMPLETE, aclrtEventRecordedStatus, aclrtStreamStatus)
 from mindtorch._npu.cann.thread_state cimport ThreadState
@@ -21,12 +25,19 @@ from mindtorch._npu.symbols cimport api
 cdef struct Device:
     aclrtContext context             # NULL: not started
     StreamSlot *default_stream
-    EventSlot *idle_events[2]        # without and with timing
+    EventSlot *idle_events[EVENT_KINDS]
+    StreamSlot *pools[STREAM_KINDS][POOL_LIMIT]             # by StreamKind
+    unsigned int taken[STREAM_KINDS]                        # how many have been handed out
 
 cdef Device DEVICES[MAX_DEVICES]
 cdef EventSlot *EVENTS = NULL        # all events of the process
 cdef EventSlot *SPARE_EVENTS = NULL  # records whose event was destroyed
-cdef int streams_made = 0
+cdef int external_streams = 0
+cdef int sync_debug_mode = 0
+POOL_SIZE = int(os.environ.get("STREAMS_PER_DEVICE", "32"))
+if POOL_SIZE not in (8, 32):
+    raise ValueError(f"STREAMS_PER_DEVICE must be 8 or 32, got {POOL_SIZE}")
+cdef int[STREAM_KINDS] POOL_SIZES = [0, 0, 4, POOL_SIZE, POOL_SIZE]
 
 
 cdef ThreadState *thread_state() noexcept nogil:
@@ -48,11 +59,10 @@ def adopt_device(int index, intptr_t context, intptr_t stream):
     """Enters a device that runtime.py has started: its context (current for this thread) and default stream."""
     cdef StreamSlot *slot = DEVICES[index].default_stream
     if slot == NULL:
-        slot = new_stream(index)
+        slot = new_stream(index, 0)
         DEVICES[index].default_stream = slot
         slot.holders = 1             # the runtime
     slot.handle = <aclrtStream>stream
-    slot.number = 0
     DEVICES[index].context = <aclrtContext>context
     thread_state().bound = index
 
@@ -89,15 +99,15 @@ def forget_devices():
 
 # Streams
 
-cdef StreamSlot *new_stream(int device) except NULL:
-    global STREAMS, streams_made
+cdef StreamSlot *new_stream(int device, int number) except NULL:
+    global STREAMS
     cdef StreamSlot *slot = <StreamSlot *>calloc(1, sizeof(StreamSlot))
     cdef int small
     if slot == NULL:
         raise MemoryError()
-    streams_made += 1
     slot.device = device
-    slot.number = streams_made
+    slot.number = number
+    slot.priority = -1 if number >> POOL_BITS == HIGH_STREAM else 0
     for small in range(2):
         slot.pools[small].small = small
         slot.pools[small].stream = slot
@@ -117,21 +127,57 @@ cdef StreamSlot *default_stream(int device) except NULL:
     return DEVICES[device].default_stream
 
 
-cdef StreamSlot *take_stream(int device, int priority) except NULL:
+cdef StreamSlot *take_stream(int device, int kind) except NULL:
     use_device(device)
-    cdef StreamSlot *slot = STREAMS
-    while slot != NULL and (slot.holders != 0 or slot.device != device or slot.priority != priority):
-        slot = slot.next
+    cdef unsigned int place = DEVICES[device].taken[kind] % POOL_SIZES[kind]
+    DEVICES[device].taken[kind] += 1
+    return take_pooled(device, kind, place)
+
+
+cdef StreamSlot *take_pooled(int device, int kind, int place) except NULL:
+    cdef StreamSlot *slot = DEVICES[device].pools[kind][place]
     if slot == NULL:
-        slot = new_stream(device)
-        slot.priority = priority
-    slot.holders = 1                 # before the GIL can be given up
+        slot = DEVICES[device].pools[kind][place] = new_stream(device, kind << POOL_BITS | place)
+    slot.holders += 1                # before the GIL can be given up
     try:
         open_stream(slot)
     except BaseException:
-        slot.holders = 0
+        slot.holders -= 1
         raise
     return slot
+
+
+cdef StreamSlot *take_numbered(int device, int number) except NULL:
+    cdef StreamSlot *slot = STREAMS
+    cdef int kind = number >> POOL_BITS
+    cdef int place = number & (POOL_LIMIT - 1)
+    use_device(device)
+    if 0 <= kind < STREAM_KINDS and place < POOL_SIZES[kind]:
+        return take_pooled(device, kind, place)
+    while slot != NULL and (slot.device != device or slot.number != number):
+        slot = slot.next
+    if slot == NULL:
+        raise RuntimeError(f"npu:{device} has no stream {number}")
+    slot.holders += 1
+    return slot
+
+
+cdef StreamSlot *take_external(int device, aclrtStream handle) except NULL:
+    global external_streams
+    cdef StreamSlot *slot = STREAMS
+    use_device(device)
+    while slot != NULL and (slot.device != device or slot.handle != handle or not is_external(slot)):
+        slot = slot.next
+    if slot == NULL:
+        slot = new_stream(device, EXTERNAL_STREAM << POOL_BITS | external_streams)
+        slot.handle = handle
+        external_streams += 1
+    slot.holders += 1
+    return slot
+
+
+cdef bint is_external(const StreamSlot *slot) noexcept:
+    return slot.number >= EXTERNAL_STREAM << POOL_BITS
 
 
 cdef int open_stream(StreamSlot *slot) except -1:
@@ -156,6 +202,36 @@ cdef int wait_for_stream(StreamSlot *stream) except -1:
     return 0
 
 
+cdef int let_wait(StreamSlot *waiting, StreamSlot *awaited) except -1:
+    cdef EventSlot *event = take_event(awaited.device, PLAIN_EVENT)
+    try:
+        record(event, awaited)
+        use_device(waiting.device)
+        with nogil:
+            check(api.aclrtStreamWaitEvent(waiting.handle, event.handle), b"aclrtStreamWaitEvent")
+    finally:
+        give_event(event)            # a wait is for the record it saw; recording anew does not disturb it
+    return 0
+
+
+cdef int object_to_wait() except -1:
+    message = "called a synchronizing NPU operation"
+    if sync_debug_mode > 1:
+        raise RuntimeError(message)
+    warnings.warn(message, UserWarning, stacklevel=2)
+    return 0
+
+
+def set_sync_debug_mode(int mode):
+    """See handles.pxd."""
+    global sync_debug_mode
+    sync_debug_mode = mode
+
+
+def get_sync_debug_mode():
+    return sync_debug_mode
+
+
 def streams_of(int device):
     """Handles of the streams of `device` that exist."""
     cdef StreamSlot *slot = STREAMS
@@ -169,23 +245,35 @@ def streams_of(int device):
 
 # Events
 
-cdef EventSlot *take_event(int device, bint timing) except NULL:
-    global SPARE_EVENTS
-    cdef EventSlot *slot = DEVICES[device].idle_events[timing]
+cdef unsigned int[EVENT_KINDS] EVENT_FLAGS = [ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE | ACL_EVENT_SYNC, ACL_EVENT_IPC]
+
+
+cdef EventSlot *take_event(int device, int kind) except NULL:
+    cdef EventSlot *slot = DEVICES[device].idle_events[kind]
     cdef aclrtEvent handle = NULL
-    if slot != NULL:
-        DEVICES[device].idle_events[timing] = slot.next
+    if slot != NULL and kind != IPC_EVENT:
+        DEVICES[device].idle_events[kind] = slot.next
         return slot
     use_device(device)
     if SPARE_EVENTS == NULL:
         add_spare_event()
-    check(api.aclrtCreateEventExWithFlag(&handle, ACL_EVENT_TIME_LINE | ACL_EVENT_SYNC if timing else ACL_EVENT_SYNC),
-          b"aclrtCreateEventExWithFlag")
-    slot = SPARE_EVENTS
+    check(api.aclrtCreateEventExWithFlag(&handle, EVENT_FLAGS[kind]), b"aclrtCreateEventExWithFlag")
+    return enter_event(device, handle, kind)
+
+
+cdef EventSlot *adopt_event(int device, aclrtEvent handle) except NULL:
+    if SPARE_EVENTS == NULL:
+        add_spare_event()
+    return enter_event(device, handle, IPC_EVENT)
+
+
+cdef EventSlot *enter_event(int device, aclrtEvent handle, int kind) noexcept:
+    global SPARE_EVENTS
+    cdef EventSlot *slot = SPARE_EVENTS
     SPARE_EVENTS = slot.next
     slot.handle = handle
     slot.device = device
-    slot.timing = timing
+    slot.kind = kind
     return slot
 
 
@@ -203,8 +291,8 @@ cdef int add_spare_event() except -1:
 
 cdef void give_event(EventSlot *event) noexcept:
     if event.handle != NULL:
-        event.next = DEVICES[event.device].idle_events[event.timing]
-        DEVICES[event.device].idle_events[event.timing] = event
+        event.next = DEVICES[event.device].idle_events[event.kind]
+        DEVICES[event.device].idle_events[event.kind] = event
 
 
 cdef int record(EventSlot *event, StreamSlot *stream) except -1:
@@ -230,19 +318,19 @@ def release_idle(int device):
     """
     cdef EventSlot *event
     cdef StreamSlot *slot = STREAMS
-    cdef int status, timing
+    cdef int status, kind
     use_device(device)
-    for timing in range(2):
-        while DEVICES[device].idle_events[timing] != NULL:
-            event = DEVICES[device].idle_events[timing]
+    for kind in range(EVENT_KINDS):
+        while DEVICES[device].idle_events[kind] != NULL:
+            event = DEVICES[device].idle_events[kind]
             status = api.aclrtDestroyEvent(event.handle)
             if status != ACL_ERROR_RT_INVALID_HANDLE:        # which is as good as destroyed
                 check(status, b"aclrtDestroyEvent")
-            DEVICES[device].idle_events[timing] = event.next
+            DEVICES[device].idle_events[kind] = event.next
             forget_event(event)
     while slot != NULL:
         if (slot.device == device and slot.holders == 0 and slot.handle != NULL and slot.segments == 0
-                and slot.deferred == 0 and slot.launches == 0):
+                and slot.deferred == 0 and slot.launches == 0 and not is_external(slot)):
             destroy_stream(slot)
         slot = slot.next
 
@@ -251,12 +339,13 @@ cdef int destroy_stream(StreamSlot *slot) except -1:
     cdef aclrtStream handle = slot.handle
     cdef int status
     slot.handle = NULL
-    slot.holders = 1                 # not to be handed out while the driver destroys it
+    slot.holders += 1                # it is not idle while the driver destroys it
     with nogil:
         status = api.aclrtDestroyStream(handle)
-    slot.holders = 0
+    slot.holders -= 1
     if status != 0 and status != ACL_ERROR_RT_INVALID_HANDLE:
-        slot.handle = handle         # to be tried again
+        if slot.handle == NULL:      # nobody has asked for the stream meanwhile
+            slot.handle = handle     # to be tried again
         check(status, b"aclrtDestroyStream")
     return 0
 
@@ -272,9 +361,9 @@ def close_device(int device):
     """Destroys every event of `device` and every stream but the default one; statuses no longer matter."""
     cdef EventSlot *event = EVENTS
     cdef StreamSlot *slot = STREAMS
-    cdef int timing
-    for timing in range(2):
-        DEVICES[device].idle_events[timing] = NULL
+    cdef int kind
+    for kind in range(EVENT_KINDS):
+        DEVICES[device].idle_events[kind] = NULL
     while event != NULL:
         if event.device == device and event.handle != NULL:
             api.aclrtDestroyEvent(event.handle)
@@ -282,7 +371,7 @@ def close_device(int device):
         event = event.next_made
     while slot != NULL:
         if slot.device == device and slot.handle != NULL:
-            if slot != DEVICES[device].default_stream:
+            if slot != DEVICES[device].default_stream and not is_external(slot):
                 api.aclrtDestroyStream(slot.handle)
             slot.handle = NULL
         slot = slot.next

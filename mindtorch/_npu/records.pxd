@@ -14,7 +14,7 @@ from mindtorch._npu.cann.acl_rt cimport aclrtDrvMemHandle
 cdef struct EventSlot:
     aclrtEvent handle            # NULL once destroyed
     int device
-    bint timing
+    int kind                     # EventKind of handles.pxd
     EventSlot *next              # among the idle ones of its device and kind
     EventSlot *next_made         # among all events of the process
 
@@ -87,9 +87,9 @@ cdef struct Block:
 cdef struct StreamSlot:
     aclrtStream handle           # NULL once destroyed
     int device
-    int number                   # Stream.stream_id; 0: the device's default stream
+    int number                   # Stream.stream_id: StreamKind of handles.pxd << 5, and which; 0: the default stream
     int priority                 # 0 or -1; CANN takes no notice of it
-    int holders                  # Stream objects; a stream without any is idle and may be handed out again
+    int holders                  # Stream objects; without any it is idle and may be destroyed, until it is asked for
     StreamSlot *next             # among all streams of the process
     void *allocator              # NpuAllocator of the device
     BlockPool pools[2]           # of the default pool, by `small`

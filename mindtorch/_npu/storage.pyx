@@ -28,8 +28,10 @@ cdef Storage allocate(size_t nbytes, int index):
     return storage
 
 
-def record_stream(TensorBase tensor not None, Stream stream not None):
+def record_stream(TensorBase tensor not None, stream):
     """Tensor.record_stream: the memory is reused only after the work that `stream` has when it is freed."""
     cdef Storage storage = tensor.storage
+    if not isinstance(stream, Stream):
+        raise RuntimeError("unknown parameter type")
     if isinstance(storage, NpuStorage) and (<NpuStorage>storage).block != NULL:
-        add_stream_use((<NpuStorage>storage).block, stream.slot)
+        add_stream_use((<NpuStorage>storage).block, (<Stream>stream).slot)

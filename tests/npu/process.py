@@ -13,7 +13,7 @@ import mindtorch as torch
 
 
 def run(code, **environment):
-    done = subprocess.run([sys.executable, "-c", code], env=dict(os.environ, MINDTORCH_NPU="sim", **environment),
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "MINDTORCH_NPU": "sim", **environment},
                           capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     return done

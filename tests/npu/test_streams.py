@@ -44,16 +44,20 @@ def test_stream_attributes():
     assert hex(stream.npu_stream) in repr(stream)
 
 
-def test_an_idle_stream_is_handed_out_again_and_given_back():
+def test_idle_streams_are_given_back():
     torch.npu.empty_cache()
     before = sim.live_objects()["stream"]
-    first = torch.npu.Stream()
-    handle = first.npu_stream
+    first, second = torch.npu.Stream(), torch.npu.Stream()
+    number = first.stream_id
+    assert sim.live_objects()["stream"] == before + 2
     del first
-    second = torch.npu.Stream()
-    assert second.npu_stream == handle
+    torch.npu.empty_cache()
     assert sim.live_objects()["stream"] == before + 1
-    del second
+    again = torch.npu.Stream(stream_id=number, device_index=0, device_type=20)
+    assert again.query()
+    assert again != second
+    assert sim.live_objects()["stream"] == before + 2
+    del again, second
     gc.collect()
     torch.npu.empty_cache()
     assert sim.live_objects()["stream"] == before

@@ -1,0 +1,156 @@
+"""torch.Stream and torch.Event: of any device. Those of an NPU are torch.npu.Stream and torch.npu.Event."""
+from mindtorch._core.device import device as _device
+
+__all__ = ["Event", "Stream"]
+
+_NO_EVENTS = "cpu backend doesn't support events."
+_NO_IPC = "torch.Event ipc is not supported yet, please open an issue if you need this!"
+
+
+def _place(name, arguments, options, known):
+    """The device that a constructor has been given, and its options, checked."""
+    if len(arguments) > 1:
+        raise TypeError(f"{name}() takes from 0 to 1 positional arguments but {len(arguments)} were given")
+    for option in options:
+        if option not in known:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{option}'")
+    where = arguments[0] if arguments else options.pop("device", None)
+    if where is None:
+        from mindtorch import accelerator
+        where = accelerator.current_accelerator(check_available=True) or "cpu"
+    if not isinstance(where, (_device, str, int)) or isinstance(where, bool):
+        raise TypeError(f"{name}(): argument 'device' (position 1) must be torch.device, not {type(where).__name__}")
+    where = _device(where)
+    if where.type not in ("cpu", "npu"):
+        raise RuntimeError(f"PyTorch is not linked with support for {where.type} devices")
+    return where, options
+
+
+class _Generic(type):
+    """The class of classes whose instances are of a device's own class, which counts as a subclass."""
+
+    def __instancecheck__(cls, instance):
+        return issubclass(type(instance), cls)
+
+    def __subclasscheck__(cls, other):
+        from mindtorch import npu
+        return type.__subclasscheck__(cls, other) or type.__subclasscheck__(getattr(npu, cls.__name__), other)
+
+
+class _GenericStream(_Generic):
+    def __call__(cls, *arguments, **options):
+        from mindtorch import npu
+        if {"stream_id", "device_index", "device_type"} <= options.keys():
+            if options["device_type"] == 0:
+                return super().__call__(options["device_index"])
+            return npu.Stream(**options)
+        where, options = _place("Stream", arguments, options, ("device", "priority"))
+        return npu.Stream(where, **options) if where.type == "npu" else super().__call__(-1)
+
+
+class Stream(metaclass=_GenericStream):
+    """Stream(device=None, *, priority=0): a queue of work on the device, by default the current accelerator.
+
+    That of the CPU has always done its work. RuntimeError for devices that mindtorch has not.
+    """
+
+    device_type = stream_id = 0
+
+    def __init__(self, device_index):
+        self.device_index = device_index
+        self.device = _device("cpu")
+
+    @property
+    def native_handle(self):
+        """RuntimeError: there is none on the CPU."""
+        raise RuntimeError("Backend doesn't support getting stream native handle.")
+
+    def query(self):
+        """Whether all work submitted so far is done."""
+        return True
+
+    def synchronize(self):
+        """Waits for all work submitted so far."""
+
+    def is_capturing(self):
+        """Whether the work is recorded in a graph."""
+        return False
+
+    def record_event(self, event=None):
+        """RuntimeError: the CPU has no events."""
+        raise RuntimeError(_NO_EVENTS)
+
+    wait_event = wait_stream = record_event
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        return None
+
+    def __eq__(self, other):
+        return type(other) is Stream and other.device_index == self.device_index
+
+    def __hash__(self):
+        return hash((self.device_type, self.device_index, self.stream_id))
+
+    def __repr__(self):
+        return (f"torch.Stream device_type={self.device.type}, device_index={self.device_index}, "
+                f"stream_id={self.stream_id}")
+
+
+class _GenericEvent(_Generic):
+    def __call__(cls, *arguments, **options):
+        from mindtorch import npu
+        where, options = _place("Event", arguments, options, ("device", "enable_timing", "blocking", "interprocess"))
+        return npu.Event(**options) if where.type == "npu" else super().__call__(**options)
+
+
+class Event(metaclass=_GenericEvent):
+    """Event(device=None, *, enable_timing=False, blocking=False, interprocess=False): a point in a stream's work."""
+
+    event_id = 0
+
+    def __init__(self, enable_timing=False, blocking=False, interprocess=False):
+        self.device = _device("cpu")
+        self._timing = bool(enable_timing)
+
+    def record(self, stream=None):
+        """RuntimeError: the CPU has no events."""
+        raise RuntimeError(_NO_EVENTS)
+
+    def query(self):
+        """Whether the work before the last record is done."""
+        return True
+
+    def wait(self, stream=None):
+        """Later work of `stream` waits for this event."""
+
+    def synchronize(self):
+        """Waits until the work before the last record is done."""
+
+    def elapsed_time(self, end_event):
+        """Milliseconds from this event to `end_event`."""
+        if not isinstance(end_event, Event):
+            raise RuntimeError("expected other to be a torch.Event object")
+        if not (self._timing and getattr(end_event, "_timing", False)):
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+        raise RuntimeError(_NO_EVENTS)
+
+    def ipc_handle(self):
+        """NotImplementedError: events of the CPU are of one process."""
+        raise NotImplementedError(_NO_IPC)
+
+    @classmethod
+    def from_ipc_handle(cls, device, handle):
+        """The event of another process, on an NPU."""
+        if _device(device).type == "npu":
+            from mindtorch import npu
+            return npu.Event.from_ipc_handle(device, handle)
+        raise NotImplementedError(_NO_IPC)
+
+    def __repr__(self):
+        return f"torch.Event device_type=cpu, device_index=-1, event_flag={int(self._timing)}, event_id=0"
+
+
+Stream.__module__ = Event.__module__ = "mindtorch"
