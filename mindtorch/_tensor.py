@@ -1,5 +1,6 @@
 """class Tensor: TensorBase with its methods. What needs speed is in Cython; here are names and the cold methods."""
 import copy
+import warnings
 from collections import OrderedDict
 
 import numpy
@@ -7,6 +8,7 @@ import numpy
 from mindtorch import _backend, _tensor_methods, autograd
 from mindtorch._core import attributes, gradient_attributes, moves, shared_memory, tensor, values, view_functions
 from mindtorch._core import dtype as dtype_module
+from mindtorch._core.device import device as _device
 from mindtorch._core.nested import tensor_from
 from mindtorch._core.tensor import Size, TensorBase
 from mindtorch._tensor_str import tensor_str
@@ -182,6 +184,8 @@ class Tensor(TensorBase):
 
     def pin_memory(self, device=None):
         """A copy in page-locked host memory, from which copies to an NPU are asynchronous."""
+        if device is not None and _old_device(device, "pin_memory").type == "cpu":
+            raise RuntimeError("CPU device type not an accelerator.")
         from mindtorch import npu
         return npu.pin_memory(self)
 
@@ -195,13 +199,20 @@ class Tensor(TensorBase):
 
     def is_pinned(self, device=None):
         """Whether the tensor is in page-locked host memory."""
+        if device is not None and _old_device(device, "is_pinned").type != "npu":
+            return False
         from mindtorch import npu
         return npu.is_pinned(self)
 
     def record_stream(self, stream):
-        """Tell the allocator that `stream` uses the tensor; nothing to tell for tensors in host memory."""
-        if self.is_npu:
-            _backend.record_stream(self, stream)
+        """Tell the allocator that `stream` uses the tensor, which is on an NPU."""
+        import mindtorch
+        if not isinstance(stream, mindtorch.Stream):
+            raise RuntimeError("unknown parameter type")
+        if not self.is_npu:
+            raise NotImplementedError("Could not run 'aten::record_stream' with arguments from the 'CPU' backend: "
+                                      "streams do not use host memory")
+        _backend.record_stream(self, stream)
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Add the gradients of this tensor to the `.grad` of the leaves it came from; see `autograd.backward`."""
@@ -209,6 +220,16 @@ class Tensor(TensorBase):
 
 
 Tensor.__module__ = "mindtorch"
+
+
+def _old_device(device, method):
+    """The deprecated argument of methods that need not be told the device."""
+    if not isinstance(device, (_device, str, int)) or isinstance(device, bool):
+        raise TypeError(f"{method}(): argument 'device' (position 1) must be torch.device, not "
+                        f"{type(device).__name__}")
+    warnings.warn(f"The argument 'device' of Tensor.{method}() is deprecated. Please do not pass this argument.",
+                  DeprecationWarning, stacklevel=3)
+    return _device(device)
 
 
 def _real(number, wanted):

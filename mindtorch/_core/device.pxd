@@ -17,6 +17,7 @@ cdef class device:
 ctypedef struct Backend:
     bint ready                                               # False until the backend has registered itself
     Storage (*allocate)(size_t nbytes, int index)            # uninitialised bytes on device `index`
+    Storage (*allocate_pinned)(size_t nbytes)                # on the host, for copies that nobody waits for; CPU: NULL
     int (*current_index)() except -1                         # the calling thread's current device
     # dst[...] = src, with broadcasting, casts and any strides; one side at least lives on this backend's device.
     # The CPU backend serves CPU to CPU only. Asynchronous only where `non_blocking` and the host side is pinned.
@@ -29,6 +30,7 @@ cdef Backend BACKENDS[DEVICE_TYPES]
 cdef int resolve(object device_or_none, int *type_code, int *index) except -1
 cdef int require_backend(int type_code) except -1                               # imports it through mindtorch._backend
 cdef device device_of(TensorBase tensor)
+cdef TensorBase pinned_like(TensorBase made)               # in pinned memory; `made` is on the CPU and is not read
 cdef device make_device(int type_code, int index)          # index -1: none
 # dst[...] = src through the backend that serves the pair. Broadcasts and casts; does not count a new version.
 cdef int copy_data(TensorBase dst, TensorBase src, bint non_blocking) except -1

@@ -1,7 +1,8 @@
 """torch.device, the default device, and the table of backends."""
 import threading
 
-from mindtorch._core.tensor cimport TensorBase
+from mindtorch._core.dtype cimport ITEMSIZE
+from mindtorch._core.tensor cimport TensorBase, make_tensor
 
 
 # The first DEVICE_TYPES have a backend. The others torch knows: programs ask whether a tensor is there.
@@ -244,6 +245,14 @@ cdef int require_backend(int type_code) except -1:
     if not BACKENDS[type_code].ready:
         raise RuntimeError(f"the {NAMES[type_code]} backend has been loaded but has not registered itself")
     return 0
+
+
+cdef TensorBase pinned_like(TensorBase made):
+    if made.device_type != CPU:
+        raise RuntimeError("Only dense CPU tensors can be pinned")
+    require_backend(NPU)
+    return make_tensor(BACKENDS[<int>NPU].allocate_pinned(made.numel * ITEMSIZE[<int>made.dtype]), made.dtype,
+                       made.ndim, made.sizes, made.strides, 0)
 
 
 cdef int copy_data(TensorBase dst, TensorBase src, bint non_blocking) except -1:

@@ -4,7 +4,9 @@ from libc.stdint cimport int64_t
 
 from mindtorch._core._gen.kernels cimport KERNELS
 from mindtorch._core.arguments cimport (
-    parse_ints, parse_varargs, require_device, require_dtype, require_int, require_scalar, require_tensor, wrong_type)
+    parse_ints, parse_varargs, require_bool, require_device, require_dtype, require_int, require_scalar, require_tensor,
+    wrong_type)
+from mindtorch._core.device cimport pinned_like
 from mindtorch._core.dispatch cimport ONE, finish, no_kernel, number_dtype
 from mindtorch._core.dtype cimport KIND, code_name, default_complex, default_dtype
 from mindtorch._core.infer cimport output
@@ -17,8 +19,12 @@ cdef Scalar ZERO
 scalar_from(0, &ZERO)
 
 
+cdef bint wants_pinned(object pin_memory, const char *function) except -1:
+    return pin_memory is not None and require_bool(pin_memory, function, b"pin_memory")
+
+
 cdef int read_place(Request *request, object device, object pin_memory, const char *function) except -1:
-    request.pinned = bool(pin_memory)
+    request.pinned = wants_pinned(pin_memory, function)
     return require_device(device, &request.type, &request.index, function)
 
 
@@ -26,7 +32,7 @@ cdef TensorBase make(Request *request, const Shape *shape, ScalarType dtype, obj
     cdef TensorBase given = out
     if given is None:
         given = output(None, shape, dtype, request.type, request.index)
-        return given.pin_memory() if request.pinned else given
+        return pinned_like(given) if request.pinned else given
     if device is None:
         request.type, request.index = given.device_type, given.device_index
     return output(given, shape, dtype, request.type, request.index)
@@ -135,11 +141,12 @@ cdef TensorBase make_like(object like, object dtype, object device, object pin_m
     cdef ScalarType code = require_dtype(dtype, tensor.dtype, function, b"dtype")
     cdef Request request
     if device is None:
-        request.type, request.index, request.pinned = tensor.device_type, tensor.device_index, bool(pin_memory)
+        request.type, request.index = tensor.device_type, tensor.device_index
+        request.pinned = wants_pinned(pin_memory, function)
     else:
         read_place(&request, device, pin_memory, function)
     made = empty_like_tensor(tensor, code, request.type, request.index)
-    return made.pin_memory() if request.pinned else made
+    return pinned_like(made) if request.pinned else made
 
 
 def empty_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,

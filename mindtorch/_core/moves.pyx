@@ -6,7 +6,7 @@ from mindtorch._core.arguments cimport (
     wrong_type)
 from mindtorch._core._gen.creation_grad cimport record__to_copy, record_clone, record_copy_
 from mindtorch._core.autograd cimport AutogradMeta, requires_grad, tracked
-from mindtorch._core.device cimport CPU, NPU, copy_data, device, resolve
+from mindtorch._core.device cimport CPU, NPU, copy_data, device, pinned_like, resolve
 from mindtorch._core.dtype cimport CODE_NAMES, KIND, code_name, dtype, dtype_code
 from mindtorch._core.infer cimport broadcast, check_overlap, check_partial_overlap, resize
 from mindtorch._core.recording cimport recording, recording_inplace
@@ -62,6 +62,8 @@ cdef TensorBase convert(TensorBase self, ScalarType dtype, int device_type, int 
         return self
     warn_of_lost_imaginary(self.dtype, dtype)
     result = empty_like_tensor(self, dtype, device_type, device_index)
+    if non_blocking and device_type == CPU and self.device_type == NPU:
+        result = pinned_like(result)                 # else the copy would be waited for
     copy_data(result, self, non_blocking)
     if tracked(self) and requires_grad(self) and recording(None, "to"):
         record__to_copy(self, dtype, non_blocking, result)

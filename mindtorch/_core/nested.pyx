@@ -9,7 +9,7 @@ import numpy
 
 from libc.stdint cimport int64_t
 
-from mindtorch._core.arguments cimport as_int, require_device, require_dtype
+from mindtorch._core.arguments cimport as_int, require_bool, require_device, require_dtype
 from mindtorch._core.device cimport CPU
 from mindtorch._core.dtype cimport (
     DTYPES, ITEMSIZE, KIND, default_complex, default_dtype, numpy_code, promote_types)
@@ -143,7 +143,7 @@ cdef TensorBase from_data(object data, ScalarType dtype):
     return cast_on_host(result, dtype)
 
 
-def tensor_from(data, dtype, device, bint pin_memory, str function):
+def tensor_from(data, dtype, device, pin_memory, str function):
     """torch.tensor without its warning: a new tensor from `data`, on `device`."""
     cdef bytes name = function.encode()
     cdef int device_type, device_index
@@ -158,6 +158,8 @@ def tensor_from(data, dtype, device, bint pin_memory, str function):
         return convert(made, made.dtype if code == Undefined else code, device_type, device_index, False, True)
     require_device(device, &device_type, &device_index, name)
     made = from_data(data, code)
-    if pin_memory:
-        made = made.pin_memory()
+    if pin_memory is not None and require_bool(pin_memory, name, b"pin_memory"):
+        if device_type != CPU:
+            raise RuntimeError("Only dense CPU tensors can be pinned")
+        return made.pin_memory()
     return convert(made, made.dtype, device_type, device_index, False, False)

@@ -5,6 +5,7 @@ from mindtorch._npu.acl_loader import ensure_acl
 
 from mindtorch._npu.copy cimport copy
 from mindtorch._npu.handles cimport thread_state
+from mindtorch._npu.host_memory cimport allocate_pinned
 from mindtorch._npu.storage cimport allocate
 
 
@@ -18,6 +19,7 @@ def register():
         return
     ensure_acl()
     BACKENDS[<int>NPU].allocate = allocate
+    BACKENDS[<int>NPU].allocate_pinned = allocate_pinned
     BACKENDS[<int>NPU].current_index = current_index
     BACKENDS[<int>NPU].copy = copy
     _gen.register()

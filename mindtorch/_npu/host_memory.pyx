@@ -1,75 +1,197 @@
-"""Pinned host memory, cached: a freed block serves the next request of its size, a power of two.
+"""Pinned host memory, cached: a freed block serves the next request of its bucket, the block freed last first.
 
-A block that a stream still copies from or to has a reference for that copy, so it is never reused too early.
+1. Sizes are powers of two; above the thresholds of the settings they are what was asked for.
+2. A block that a stream still copies from or to has a reference for that copy, so it is never reused too early.
+3. Large blocks that the settings forbid to keep go back to the driver at the next call that may talk to it: the end of
+   a tensor may not.
 """
 cimport cython
+from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
+from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
-from mindtorch._core.device cimport BACKENDS, CPU, require_backend
-from mindtorch._core.dtype cimport ITEMSIZE
-from mindtorch._core.tensor cimport Storage, TensorBase, make_tensor
+from mindtorch._core.moves import type_string_of
+from mindtorch._npu import settings
+
+from mindtorch._core.device cimport BACKENDS, CPU, pinned_like
+from mindtorch._core.tensor cimport Storage, TensorBase, empty_like_tensor
 from mindtorch._npu.deferred cimport defer, drain, waiting
 from mindtorch._npu.errors cimport check
 from mindtorch._npu.handles cimport bind_device, thread_state, wait_for_stream
+from mindtorch._npu.stats cimport Stat, lower_by, raise_by
 from mindtorch._npu.symbols cimport api
 
 
 cdef enum:
-    SMALLEST = 9                     # log2 of bytes
-    SIZES = 48
+    BUCKETS = 64
+    STEP = 4096                      # parts of the reserved segment begin at multiples of it
+    MIB = 1024 * 1024
 
-cdef PinnedBlock *IDLE[SIZES]
-cdef size_t reserved = 0             # bytes taken from the driver
+cdef struct Bucket:
+    PinnedBlock *idle                # the one freed last comes first
+    Stat requests                    # blocks handed out and not reusable yet, and their bytes
+    Stat bytes
+
+cdef struct Times:                   # of the driver's calls, in microseconds
+    int64_t total
+    int64_t longest
+    int64_t shortest                 # 0: there was none
+    int64_t count
+
+cdef struct Limits:                  # what the settings say, in bytes
+    size_t rounded                   # larger sizes are not rounded
+    size_t kept                      # larger blocks are not kept
+    size_t reserved                  # of the segment that is taken at the first request
+
+cdef Bucket buckets[BUCKETS]
+cdef PinnedBlock *unwanted = NULL    # too large to be kept
+cdef Stat blocks                     # taken from the driver, and their bytes
+cdef Stat bytes_taken
+cdef Times taking
+cdef Times giving
+cdef Limits limits
+cdef object limits_of = None         # the AllocConfig that `limits` are of
+cdef char *segment = NULL
+cdef size_t segment_left = 0
 
 
-cdef int size_class(size_t nbytes) noexcept:
-    cdef int number = SMALLEST
+# Sizes
+
+cdef size_t bytes_of(object megabytes) except? 0:
+    return <size_t>-1 if megabytes is None else megabytes * MIB
+
+
+cdef int read_settings() except -1:
+    global limits_of
+    config = settings.current
+    for name in ("pinned_mem_register", "pin_memory_expandable_segments"):
+        if getattr(config, name):
+            raise NotImplementedError(f"{name}:True in PYTORCH_NPU_ALLOC_CONF is not available: pinned memory comes "
+                                      "from aclrtMallocHost")
+    limits.kept = bytes_of(config.pinned_max_cached_size_mb)
+    limits.rounded = min(bytes_of(config.pinned_max_round_threshold_mb), limits.kept)
+    limits.reserved = config.pinned_reserve_segment_size_mb * MIB
+    limits_of = config
+    return 0
+
+
+cdef int bucket_of(size_t nbytes) noexcept:
+    cdef int number = 0
     while (<size_t>1 << number) < nbytes:
         number += 1
     return number
 
+
+# Blocks
 
 cdef int use_any_device() except -1:
     # Pinned memory belongs to no device, but the driver wants a current context.
     return 0 if thread_state().bound >= 0 else bind_device(thread_state().device)
 
 
-cdef PinnedBlock *take_pinned(size_t nbytes) except NULL:
-    global reserved
-    cdef int number
+cdef int64_t microseconds() noexcept nogil:
+    cdef timespec now
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return <int64_t>now.tv_sec * 1000000 + now.tv_nsec // 1000
+
+
+cdef void add_time(Times *times, int64_t started) noexcept:
+    cdef int64_t took = microseconds() - started
+    times.total += took
+    times.count += 1
+    times.longest = max(times.longest, took)
+    times.shortest = took if times.shortest == 0 else min(times.shortest, took)
+
+
+cdef int take_from_driver(void **address, size_t nbytes) except -1:
+    cdef int64_t started = microseconds()
+    use_any_device()
+    with nogil:
+        check(api.aclrtMallocHost(address, nbytes), b"aclrtMallocHost")
+    add_time(&taking, started)
+    return 0
+
+
+cdef bint take_from_segment(PinnedBlock *block) except -1:
+    """Cuts the block out of the reserved segment, where there is one and it has room."""
+    global segment, segment_left
+    cdef size_t nbytes = (block.size + STEP - 1) // STEP * STEP
+    cdef char *start
+    if limits.reserved == 0:
+        return False
+    if segment == NULL:
+        take_from_driver(<void **>&start, limits.reserved)
+        segment = start
+        segment_left = limits.reserved
+    if nbytes > segment_left:
+        return False
+    block.address = segment
+    block.reserved = True
+    segment += nbytes
+    segment_left -= nbytes
+    return True
+
+
+cdef PinnedBlock *new_block(size_t nbytes) except NULL:
+    cdef PinnedBlock *block = <PinnedBlock *>calloc(1, sizeof(PinnedBlock))
+    if block == NULL:
+        raise MemoryError()
+    block.size = nbytes
+    block.bucket = bucket_of(nbytes)
+    try:
+        if not take_from_segment(block):
+            take_from_driver(&block.address, nbytes)
+    except BaseException:
+        free(block)
+        raise
+    raise_by(&blocks, 1)
+    raise_by(&bytes_taken, nbytes)
+    return block
+
+
+cdef PinnedBlock *take_idle(size_t nbytes) noexcept:
+    cdef PinnedBlock **link = &buckets[bucket_of(nbytes)].idle
     cdef PinnedBlock *block
-    if nbytes > <size_t>1 << (SIZES - 1):
+    while link[0] != NULL and link[0].size < nbytes:
+        link = &link[0].next
+    block = link[0]
+    if block != NULL:
+        link[0] = block.next
+    return block
+
+
+cdef PinnedBlock *take_pinned(size_t nbytes) except NULL:
+    cdef PinnedBlock *block
+    if nbytes > <size_t>1 << (BUCKETS - 2):
         raise MemoryError(f"cannot pin {nbytes} bytes of host memory")
+    if settings.current is not limits_of:
+        read_settings()
     if waiting != 0:
         drain()
-    number = size_class(nbytes)
-    block = IDLE[number]
-    if block != NULL:
-        IDLE[number] = block.next
-    else:
-        use_any_device()
-        block = <PinnedBlock *>calloc(1, sizeof(PinnedBlock))
-        if block == NULL:
-            raise MemoryError()
-        block.size = <size_t>1 << number
-        try:
-            with nogil:
-                check(api.aclrtMallocHost(&block.address, block.size), b"aclrtMallocHost")
-        except BaseException:
-            free(block)
-            raise
-        reserved += block.size
+    if unwanted != NULL:
+        give_unwanted()
+    if nbytes <= limits.rounded:
+        nbytes = <size_t>1 << bucket_of(nbytes)
+    block = take_idle(nbytes)
+    if block == NULL:
+        block = new_block(nbytes)
+    raise_by(&buckets[block.bucket].requests, 1)
+    raise_by(&buckets[block.bucket].bytes, block.size)
     block.references = 1
     return block
 
 
 cdef void release_pinned(PinnedBlock *block) noexcept:
-    cdef int number
+    global unwanted
+    cdef PinnedBlock **place = &buckets[block.bucket].idle
     block.references -= 1
     if block.references == 0:
-        number = size_class(block.size)
-        block.next = IDLE[number]
-        IDLE[number] = block
+        lower_by(&buckets[block.bucket].requests, 1)
+        lower_by(&buckets[block.bucket].bytes, block.size)
+        if block.size > limits.kept and not block.reserved:
+            place = &unwanted
+        block.next = place[0]
+        place[0] = block
 
 
 cdef void release_argument(void *argument) noexcept:
@@ -86,6 +208,72 @@ cdef int hold_pinned(PinnedBlock *block, StreamSlot *stream) except -1:
     return 0
 
 
+cdef int give_unwanted() except -1:
+    """Gives blocks back to the driver. One that it refuses to free is tried again at the next call."""
+    global unwanted
+    cdef PinnedBlock *block
+    cdef int64_t started
+    cdef int status
+    use_any_device()
+    while unwanted != NULL:
+        block = unwanted
+        unwanted = block.next        # out of reach of other threads during the call
+        started = microseconds()
+        with nogil:
+            status = api.aclrtFreeHost(block.address)
+        if status != 0:
+            block.next = unwanted
+            unwanted = block
+            return check(status, b"aclrtFreeHost")
+        add_time(&giving, started)
+        lower_by(&blocks, 1)
+        lower_by(&bytes_taken, block.size)
+        free(block)
+    return 0
+
+
+def release_idle():
+    """Gives the pinned memory that nobody uses back to the driver."""
+    cdef PinnedBlock **link
+    cdef int number
+    use_any_device()
+    if waiting != 0:
+        drain()
+    give_unwanted()
+    for number in range(BUCKETS):
+        link = &buckets[number].idle
+        while link[0] != NULL:
+            if not link[0].reserved:
+                unlink_for_driver(link)
+            else:
+                link = &link[0].next
+    give_unwanted()
+
+
+cdef void unlink_for_driver(PinnedBlock **link) noexcept:
+    global unwanted
+    cdef PinnedBlock *block = link[0]
+    link[0] = block.next
+    block.next = unwanted
+    unwanted = block
+
+
+def close():
+    """At exit: frees what is idle. Memory of live CPU tensors stays, since they may be read until the very end."""
+    global unwanted
+    cdef int number
+    for number in range(BUCKETS):
+        while buckets[number].idle != NULL:
+            if not buckets[number].idle.reserved:
+                api.aclrtFreeHost(buckets[number].idle.address)
+            buckets[number].idle = buckets[number].idle.next
+    while unwanted != NULL:
+        api.aclrtFreeHost(unwanted.address)
+        unwanted = unwanted.next
+
+
+# Tensors
+
 @cython.final
 @cython.no_gc
 cdef class PinnedStorage(Storage):
@@ -94,23 +282,24 @@ cdef class PinnedStorage(Storage):
             release_pinned(self.block)
 
 
+cdef Storage allocate_pinned(size_t nbytes):
+    cdef PinnedStorage storage = PinnedStorage.__new__(PinnedStorage)
+    storage.device_type = CPU
+    if nbytes != 0:
+        storage.block = take_pinned(nbytes)
+        storage.data = <char *>storage.block.address
+        storage.nbytes = nbytes
+    return storage
+
+
 def pin_memory(TensorBase tensor not None):
     """A copy of a CPU tensor in pinned memory; the tensor itself where it lies there already."""
-    cdef PinnedStorage storage
     cdef TensorBase pinned
     if tensor.device_type != CPU:
-        raise RuntimeError(f"cannot pin '{type(tensor).__name__}' on npu:{tensor.device_index}: "
-                           "only dense CPU tensors can be pinned")
+        raise RuntimeError(f"cannot pin '{type_string_of(tensor)}' only dense CPU tensors can be pinned")
     if isinstance(tensor.storage, PinnedStorage):
         return tensor
-    storage = PinnedStorage.__new__(PinnedStorage)
-    storage.nbytes = tensor.numel * ITEMSIZE[<int>tensor.dtype]
-    storage.device_type = CPU
-    if storage.nbytes != 0:
-        storage.block = take_pinned(storage.nbytes)
-        storage.data = <char *>storage.block.address
-    pinned = make_tensor(storage, tensor.dtype, tensor.ndim, tensor.sizes, NULL, 0)
-    require_backend(CPU)
+    pinned = pinned_like(empty_like_tensor(tensor, tensor.dtype, CPU, 0))
     BACKENDS[<int>CPU].copy(pinned, tensor, False)
     return pinned
 
@@ -119,35 +308,61 @@ def is_pinned(TensorBase tensor not None):
     return isinstance(tensor.storage, PinnedStorage)
 
 
-def release_idle():
-    """Gives the pinned memory that nobody uses back to the driver."""
-    global reserved
-    cdef PinnedBlock *block
-    cdef int number, status
-    use_any_device()
-    for number in range(SIZES):
-        while IDLE[number] != NULL:
-            block = IDLE[number]
-            IDLE[number] = block.next
-            with nogil:
-                status = api.aclrtFreeHost(block.address)
-            if status != 0:
-                block.next = IDLE[number]
-                IDLE[number] = block
-                check(status, b"aclrtFreeHost")
-            reserved -= block.size
-            free(block)
+# Statistics
+
+cdef dict counted(Stat *stat):
+    return {"current": stat.current, "peak": stat.peak, "allocated": stat.allocated, "freed": stat.freed}
 
 
-def reserved_bytes():
-    """Bytes of pinned memory taken from the driver, in use or idle."""
-    return reserved
+cdef dict timed(Times *times):
+    return {"total": times.total, "max": times.longest, "min": times.shortest, "count": times.count,
+            "avg": times.total // times.count if times.count else 0}
 
 
-def close():
-    """At exit: frees what is idle. Memory of live CPU tensors stays, since they may be read until the very end."""
+cdef Stat summed(bint nbytes) noexcept:
+    """All buckets together; their peaks need not have been at one time."""
+    cdef Stat total = Stat(0, 0, 0, 0)
+    cdef Stat *one
     cdef int number
-    for number in range(SIZES):
-        while IDLE[number] != NULL:
-            api.aclrtFreeHost(IDLE[number].address)
-            IDLE[number] = IDLE[number].next
+    for number in range(BUCKETS):
+        one = &buckets[number].bytes if nbytes else &buckets[number].requests
+        total.current += one.current
+        total.peak += one.peak
+        total.allocated += one.allocated
+        total.freed += one.freed
+    return total
+
+
+def nested_stats():
+    """torch.npu.host_memory_stats_as_nested_dict()."""
+    cdef Stat requests, nbytes
+    if unwanted != NULL:
+        give_unwanted()
+    requests, nbytes = summed(False), summed(True)
+    return {"num_host_alloc": blocks.allocated, "num_host_free": blocks.freed, "allocations": counted(&blocks),
+            "allocated_bytes": counted(&bytes_taken), "active_requests": counted(&requests),
+            "active_bytes": counted(&nbytes), "host_alloc_time": timed(&taking), "host_free_time": timed(&giving)}
+
+
+def reset_accumulated():
+    cdef int number
+    for number in range(BUCKETS):
+        forget_sums(&buckets[number].requests)
+        forget_sums(&buckets[number].bytes)
+    forget_sums(&blocks)
+    forget_sums(&bytes_taken)
+    taking.total = taking.count = giving.total = giving.count = 0
+
+
+cdef void forget_sums(Stat *stat) noexcept:
+    stat.allocated = stat.freed = 0
+
+
+def reset_peak():
+    cdef int number
+    for number in range(BUCKETS):
+        buckets[number].requests.peak = buckets[number].requests.current
+        buckets[number].bytes.peak = buckets[number].bytes.current
+    blocks.peak = blocks.current
+    bytes_taken.peak = bytes_taken.current
+    taking.longest = taking.shortest = giving.longest = giving.shortest = 0

@@ -19,8 +19,9 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None,
         dtype = _linspace(start, end, 0).dtype
     real = dtype.is_floating_point or dtype.is_complex
     device = out.device if out is not None and device is None else device
-    exponents = _linspace(start, end, steps, dtype=dtype if real else float64, device=device, pin_memory=pin_memory)
+    exponents = _linspace(start, end, steps, dtype=dtype if real else float64, device=device)
     result = to_out(_OPS["pow"](float(base), exponents).to(dtype), out)
+    result = result.pin_memory() if pin_memory and out is None else result
     return result.requires_grad_() if requires_grad else result
 
 

@@ -179,20 +179,21 @@ def triu_(self, diagonal=0):
     return self.masked_fill_(_below(self, diagonal - 1), 0)
 
 
-def _triangle(row, col, dtype, device, keep):
+def _triangle(row, col, dtype, device, pin_memory, keep):
     from mindtorch import int64, tensor
     pairs = [(r, c) for r in range(row) for c in range(col) if keep(r, c)]
-    return tensor([[pair[side] for pair in pairs] for side in (0, 1)], dtype=dtype or int64, device=device)
+    return tensor([[pair[side] for pair in pairs] for side in (0, 1)], dtype=dtype or int64, device=device,
+                  pin_memory=pin_memory)
 
 
 def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
     """Rows and columns of the places on the diagonal and below it."""
-    return _triangle(row, col, dtype, device, lambda r, c: c - r <= offset)
+    return _triangle(row, col, dtype, device, pin_memory, lambda r, c: c - r <= offset)
 
 
 def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
     """Rows and columns of the places on the diagonal and above it."""
-    return _triangle(row, col, dtype, device, lambda r, c: c - r >= offset)
+    return _triangle(row, col, dtype, device, pin_memory, lambda r, c: c - r >= offset)
 
 
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):

@@ -10,8 +10,9 @@ def _periodic(name, **fixed):
                                f"window_length={window_length}")
         values = dict(zip(fixed, args, strict=False))
         options = {name: options.get(name, values.get(name, default)) for name, default in fixed.items()}
-        return _MAKERS[name](windows, options, window_length, sym=not periodic, dtype=dtype, device=device,
-                             requires_grad=requires_grad)
+        made = _MAKERS[name](windows, options, window_length, sym=not periodic, dtype=dtype, device=device)
+        made = made.pin_memory() if pin_memory else made
+        return made.requires_grad_() if requires_grad else made
     window.__name__ = f"{name}_window"
     window.__doc__ = f"torch.signal.windows.{name}, periodic by default."
     return window
