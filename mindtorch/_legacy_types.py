@@ -25,23 +25,27 @@ class tensortype(type):
     layout = strided
 
     def __instancecheck__(cls, instance):
-        return isinstance(instance, TensorBase) and instance.is_cpu and instance.dtype is cls.dtype
+        return (isinstance(instance, TensorBase) and instance.device.type == cls.place
+                and instance.dtype is cls.dtype)
 
     def __call__(cls, *args, device=None, size=None):
         """FloatTensor(2, 3) is uninitialised, FloatTensor([2, 3]) holds those numbers, FloatTensor(t) is t."""
-        if device is not None and _device(device).type != "cpu":
-            raise RuntimeError(f"legacy constructor expects device type: cpu but device type: {_device(device).type} "
-                               "was passed")
+        device = cls.place if device is None else _device(device)
+        if _device(device).type != cls.place:
+            raise RuntimeError(f"legacy constructor expects device type: {cls.place} but device type: "
+                               f"{_device(device).type} was passed")
         return _tensor_methods.new(empty(0, dtype=cls.dtype), *(args if size is None else (Size(size),)),
-                                   device="cpu")
+                                   device=device)
 
 
-def _made(name, dtype):
-    return tensortype(name, (), {"__module__": "mindtorch", "__doc__": f"Tensors of {dtype} on the CPU.",
-                                 "dtype": dtype})
+def tensor_types(module, place):
+    """FloatTensor and the like of a module, for one type of device, by name."""
+    return {f"{name}Tensor": tensortype(f"{name}Tensor", (), {
+        "__module__": module, "__doc__": f"Tensors of {dtype} on {place}.", "dtype": dtype, "place": place})
+        for name, dtype in _DTYPES.items()}
 
 
-globals().update({f"{name}Tensor": _made(f"{name}Tensor", dtype) for name, dtype in _DTYPES.items()})
+globals().update(tensor_types("mindtorch", "cpu"))
 
 
 def set_default_tensor_type(t, /):

@@ -176,10 +176,11 @@ class _StorageType(type):
     """The class of torch.FloatStorage and the like: their instances are the storages of one dtype."""
 
     def __instancecheck__(cls, instance):
-        return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
+        return (isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
+                and instance.device.type == cls.place)
 
     def __call__(cls, data=0, *, wrap_storage=None):
-        return TypedStorage(data, dtype=cls.dtype, wrap_storage=wrap_storage)
+        return TypedStorage(data, dtype=cls.dtype, device=cls.place, wrap_storage=wrap_storage)
 
 
 def storage_class(dtype):
@@ -187,7 +188,13 @@ def storage_class(dtype):
     return _CLASSES[dtype]
 
 
-_CLASSES = {dtype: _StorageType(f"{name}Storage", (), {
-    "__module__": "mindtorch", "__doc__": f"Storages of {dtype}.", "dtype": dtype}) for name, dtype in _DTYPES.items()}
+def storage_types(module, place):
+    """FloatStorage and the like of a module, for one type of device, by dtype."""
+    return {dtype: _StorageType(f"{name}Storage", (), {
+        "__module__": module, "__doc__": f"Storages of {dtype} on {place}.", "dtype": dtype, "place": place})
+        for name, dtype in _DTYPES.items()}
+
+
+_CLASSES = storage_types("mindtorch", "cpu")
 globals().update({made.__name__: made for made in _CLASSES.values()})
 __all__ += [made.__name__ for made in _CLASSES.values()]

@@ -6,6 +6,7 @@ the host.
 import atexit
 import os
 import threading
+import traceback
 
 from mindtorch._npu import acl, acl_loader, allocator, deferred, handles, host_memory
 from mindtorch._npu.errors import check_status
@@ -16,7 +17,8 @@ BAD_FORK = ("Cannot re-initialize NPU in forked subprocess. To use NPU with mult
 
 _RUNTIME_CLEANUP_REGISTERED = False
 _runtimes = {}                   # device index -> _Runtime that has been started
-_lock = threading.Lock()         # guards the start of devices
+_lock = threading.RLock()        # guards the start of devices
+_calls = []                      # to be made when the first device has been started, and where they were asked for
 _device_count = None
 _initialised = None              # the driver that has been through aclInit here
 _owns_acl = False                # aclInit was ours, so aclFinalize is
@@ -143,7 +145,30 @@ def _start(index):
             runtime.init(index)
             handles.adopt_device(index, runtime.context, runtime.stream)
             _runtimes[index] = runtime
+            _make_calls()
     return _runtimes[index]
+
+
+class DeferredNpuCallError(Exception):
+    """A call that waited for the first device to be started has failed."""
+
+
+def call_when_started(callback):
+    """Calls `callback` now where a device has been started, else right after the first one is."""
+    if is_started():
+        callback()
+    else:
+        _calls.append((callback, traceback.format_stack()[:-2]))
+
+
+def _make_calls():
+    while _calls:
+        callback, stack = _calls.pop(0)
+        try:
+            callback()
+        except Exception as error:
+            raise DeferredNpuCallError(f"NPU call failed lazily at initialization with error: {error}\n\n"
+                                       f"NPU call was originally invoked at:\n\n{''.join(stack)}") from error
 
 
 def _check_usable():
@@ -183,7 +208,7 @@ def started_devices():
 
 def _after_fork_in_child():
     global _state, _lock
-    _lock = threading.Lock()
+    _lock = threading.RLock()
     if _runtimes or _owns_acl:       # the driver outlives no fork, not even when it has only counted devices
         _state = "forked"
         _runtimes.clear()

@@ -1,4 +1,12 @@
 """torch.npu: devices, streams, events, memory and random numbers of Ascend NPUs. Importing it loads no CANN."""
+from importlib import import_module as _import_module
+
+from mindtorch.npu._host_memory import (
+    host_memory_stats,
+    host_memory_stats_as_nested_dict,
+    reset_accumulated_host_memory_stats,
+    reset_peak_host_memory_stats,
+)
 from mindtorch.npu.autocast_utils import (
     get_amp_supported_dtype,
     get_autocast_dtype,
@@ -19,6 +27,9 @@ from mindtorch.npu.device import (
     _is_in_bad_fork as _is_in_bad_fork,
 )
 from mindtorch.npu.device import (
+    _lazy_call as _lazy_call,
+)
+from mindtorch.npu.device import (
     _lazy_init as _lazy_init,
 )
 from mindtorch.npu.device import (
@@ -33,12 +44,14 @@ from mindtorch.npu.device import (
     get_device_name,
     get_device_properties,
     init,
+    ipc_collect,
     is_available,
     is_bf16_supported,
     is_initialized,
     set_device,
     synchronize,
     toolkit,
+    utilization,
 )
 from mindtorch.npu.memory import (
     MemPool,
@@ -78,6 +91,7 @@ from mindtorch.npu.memory import (
     _get_allocator as _get_allocator,
 )
 from mindtorch.npu.random import (
+    _default_generators,
     get_rng_state,
     get_rng_state_all,
     initial_seed,
@@ -88,13 +102,30 @@ from mindtorch.npu.random import (
     set_rng_state,
     set_rng_state_all,
 )
+from mindtorch.npu.random import (
+    _get_generator as _get_generator,
+)
+from mindtorch.npu.random import (
+    _get_rng_state_offset as _get_rng_state_offset,
+)
+from mindtorch.npu.random import (
+    _set_rng_state_offset as _set_rng_state_offset,
+)
 from mindtorch.npu.streams import (
     StreamContext,
     current_stream,
     default_stream,
+    get_sync_debug_mode,
     set_stream,
+    set_sync_debug_mode,
     stream,
     stream_priority_range,
+)
+from mindtorch.npu.streams import (
+    _launch_host_func as _launch_host_func,
+)
+from mindtorch.npu.streams import (
+    _sleep as _sleep,
 )
 
 __all__ = [
@@ -113,15 +144,43 @@ __all__ = [
     "set_rng_state_all", "set_stream", "stream", "stream_priority_range", "synchronize", "toolkit", "use_mem_pool",
 ]
 
+__all__ += [
+    "get_sync_debug_mode", "host_memory_stats", "host_memory_stats_as_nested_dict", "ipc_collect",
+    "reset_accumulated_host_memory_stats", "reset_peak_host_memory_stats", "set_sync_debug_mode", "utilization"]
+
+# Imported when they are first asked for: names by the module that has them.
+_LAZY = {
+    "mindtorch._npu.event": ("Event",),
+    "mindtorch._npu.stream": ("ExternalStream", "Stream", "SyncLaunchStream"),
+    "mindtorch.npu._legacy": (
+        "BFloat16Storage", "BFloat16Tensor", "BoolStorage", "BoolTensor", "ByteStorage", "ByteTensor", "CharStorage",
+        "CharTensor", "DoubleStorage", "DoubleTensor", "FloatStorage", "FloatTensor", "HalfStorage", "HalfTensor",
+        "IntStorage", "IntTensor", "LongStorage", "LongTensor", "ShortStorage", "ShortTensor"),
+    "mindtorch.npu._options": (
+        "CubeMathType", "are_compatible_impl_enabled", "config", "conv", "current_blas_handle",
+        "disable_deterministic_with_backward", "enable_deterministic_with_backward", "finalize_dump",
+        "get_device_limit", "get_mm_bmm_format_nd", "get_stream_limit", "get_task_queue_enable", "graph_pool_handle",
+        "init_dump", "is_current_stream_capturing", "is_jit_compile_false", "matmul", "npurt", "reset_stream_limit",
+        "set_compile_mode", "set_deterministic_level", "set_dump", "set_mm_bmm_format_nd", "set_op_timeout_ms",
+        "set_task_queue_enable", "use_compatible_impl"),
+    "mindtorch.npu._unavailable": (
+        "ExternalEvent", "NPUGraph", "NpuGraphOpHandler", "check_uce_in_memory", "clear_npu_overflow_flag",
+        "get_npu_overflow_flag", "graph", "graph_task_group_begin", "graph_task_group_end",
+        "graph_task_update_begin", "graph_task_update_end", "make_graphed_callables", "mstx", "obfuscation_calculate",
+        "obfuscation_finalize", "obfuscation_initialize", "register_npu_graph_handler", "restart_device", "set_aoe",
+        "set_device_limit", "set_option", "set_stream_limit", "stop_device", "stress_detect",
+        "super_kernel_scope_begin", "super_kernel_scope_end"),
+}
+_MODULE_OF = {name: module for module, names in _LAZY.items() for name in names}
+__all__ += [name for name in _MODULE_OF if name not in __all__]
+
 
 def __getattr__(name):
+    if name == "default_generators":             # of those devices that are there now
+        return _default_generators()
     if name == "amp":
-        import mindtorch.npu.amp as found
-    elif name == "Stream":
-        from mindtorch._npu.stream import Stream as found
-    elif name == "Event":
-        from mindtorch._npu.event import Event as found
-    else:
+        return _import_module("mindtorch.npu.amp")
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'mindtorch.npu' has no attribute '{name}'")
-    globals()[name] = found
+    found = globals()[name] = getattr(_import_module(_MODULE_OF[name]), name)
     return found

@@ -1,8 +1,10 @@
 """Devices: which there are, which one is current, what they can do."""
+import os
 import sys
-from dataclasses import dataclass
+import warnings
 
 from mindtorch import npu
+from mindtorch.npu._properties import _NPUDeviceProperties, _NPUuuid
 
 
 def is_available():
@@ -20,6 +22,7 @@ def is_initialized():
 
 
 def _is_in_bad_fork():
+    """Whether this process is the child of a fork that CANN does not survive: then no device can be used in it."""
     runtime = sys.modules.get("mindtorch._npu.runtime")
     return runtime is not None and runtime.in_bad_fork()
 
@@ -31,7 +34,19 @@ def init():
 
 
 def _lazy_init():
+    """init() by the name that torch calls."""
     init()
+
+
+def _lazy_call(callback):
+    """Calls `callback` now where a device has been started, else right after the first one is."""
+    from mindtorch._npu import runtime
+    runtime.call_when_started(callback)
+
+
+def ipc_collect():
+    """Starts the current device and does nothing else: no memory of other processes is held."""
+    _lazy_init()
 
 
 def toolkit():
@@ -116,34 +131,64 @@ def _get_device_name(device=None):
     return name + (" (simulated)" if toolkit().simulated else "")
 
 
-def get_device_name(device=None):
+def get_device_name(device_name=None):
     """The chip's name, as in "Ascend910B1"; of the simulator it ends in "(simulated)"."""
-    return npu._get_device_name(device)
+    return npu._get_device_name(device_name)
 
 
 def _get_device_capability(device=None):
     _valid_index(device)
-    return 0, 0
+    given = os.environ.get("TORCH_NPU_DEVICE_CAPABILITY")
+    major, dot, minor = (given or "").partition(".")
+    if dot and major.isdecimal() and minor.isdecimal():
+        warnings.warn(f"the capability {given} is what TORCH_NPU_DEVICE_CAPABILITY says, no property of the device",
+                      UserWarning, stacklevel=3)
+        return int(major), int(minor)
+    reason = f"TORCH_NPU_DEVICE_CAPABILITY={given} is not of the form 8.0" if given else "an NPU has none"
+    warnings.warn(f"get_device_capability returns None: {reason}", UserWarning, stacklevel=3)
+    return None
 
 
 def get_device_capability(device=None):
-    """(0, 0): what CUDA calls a compute capability has no counterpart on Ascend."""
+    """None, with a warning: what CUDA calls a compute capability has no counterpart on Ascend.
+
+    TORCH_NPU_DEVICE_CAPABILITY="8.0" in the environment makes it (8, 0), for programs that must be told something.
+    """
     return npu._get_device_capability(device)
 
 
-@dataclass(frozen=True)
-class _NPUDeviceProperties:
-    name: str
-    total_memory: int
+def get_device_properties(device_name=None):
+    """What a device is: `name`, `total_memory` and `L2_cache_size` (bytes), `cube_core_num`, `vector_core_num`, `uuid`.
 
-    def __repr__(self):
-        return f"_NPUDeviceProperties(name='{self.name}', total_memory={self.total_memory // 2**20}MB)"
+    What CUDA alone has is None. AssertionError for a device that does not exist.
+    """
+    from mindtorch._npu import acl
+    from mindtorch._npu.errors import check_status
+    index = _valid_index(device_name)
+
+    def capability(kind):
+        value, ret = acl.get_device_capability(index, kind)
+        check_status(ret, "aclGetDeviceCapability")
+        return value
+    raw, ret = acl.rt.device_get_uuid(index)
+    check_status(ret, "aclrtDeviceGetUuid")
+    return _NPUDeviceProperties(
+        name=get_device_name(index), total_memory=npu.mem_get_info(index)[1], cube_core_num=capability(acl.CUBE_CORES),
+        vector_core_num=capability(acl.VECTOR_CORES), L2_cache_size=capability(acl.L2_BYTES), uuid=_NPUuuid(raw))
 
 
-def get_device_properties(device=None):
-    """An object with `name` and `total_memory` (bytes)."""
+def utilization(device=None):
+    """How busy the device is, in per cent: the mean of its cube and vector cores, where the driver measures them."""
+    from mindtorch._npu import acl
+    from mindtorch._npu.errors import check_status
     index = _valid_index(device)
-    return _NPUDeviceProperties(get_device_name(index), npu.mem_get_info(index)[1])
+    _lazy_init()
+    rates, ret = acl.rt.get_device_utilization_rate(index)
+    check_status(ret, "aclrtGetDeviceUtilizationRate")
+    measured = [rates[cores] for cores in ("cube", "vector") if rates[cores] >= 0]
+    if not measured:
+        raise RuntimeError(f"the driver does not measure how busy npu:{index} is")
+    return sum(measured) // len(measured)
 
 
 def is_bf16_supported(including_emulation=False):

@@ -14,7 +14,7 @@ from mindtorch.npu._memory_pools import (
     get_allocator_backend,
     use_mem_pool,
 )
-from mindtorch.npu.device import _get_device_index, _lazy_init, is_initialized
+from mindtorch.npu.device import _get_device_index, _lazy_init, _valid_index, is_initialized
 
 __all__ = [
     "MemPool", "NPUPluggableAllocator", "_dump_snapshot", "_erase_stream", "_get_current_allocator",
@@ -97,9 +97,10 @@ def reset_accumulated_memory_stats(device=None):
 
 
 def mem_get_info(device=None):
-    """(free, total) bytes of the device, as the driver has them."""
+    """(free, total) bytes of the device, as the driver has them. AssertionError for a device that does not exist."""
+    index = _valid_index(device)
     _lazy_init()
-    return npu._get_allocator(device)._mem_get_info()
+    return npu._get_allocator(index)._mem_get_info()
 
 
 def empty_cache():

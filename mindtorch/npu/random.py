@@ -58,3 +58,23 @@ def seed_all():
 def initial_seed():
     """The seed that the current device's generator started from."""
     return _generator("npu").initial_seed()
+
+
+def _get_generator(device):
+    """The default generator of a device."""
+    return _generator(device)
+
+
+def _get_rng_state_offset(device="npu"):
+    """How far the numbers of the device's default generator have been dealt out since its seed."""
+    return _generator(device).get_offset()
+
+
+def _set_rng_state_offset(offset, device="npu"):
+    """Go on from `offset`, a multiple of 4; the seed stays."""
+    _generator(device).set_offset(offset)
+
+
+def _default_generators():
+    """The default generators of all devices; none before the first use of a device."""
+    return tuple(npu_generator(index) for index in range(device_count())) if is_initialized() else ()

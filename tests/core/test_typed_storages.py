@@ -13,7 +13,7 @@ a.storage().type() | a.storage()[1] | a.storage()[1:3] | a.storage()[-1] | a.sto
 a.storage().tolist() | list(h.storage()) | type(a.storage()) is torch.TypedStorage | m.storage().tolist()
 a.storage().is_cuda | a.storage().is_sparse | a.storage().data_ptr() == a.data_ptr()
 a.storage().pickle_storage_type() | a.storage().is_pinned() | a.storage().untyped() == a.untyped_storage()
-isinstance(a.storage(), torch.FloatStorage) | isinstance(a.storage(), torch.LongStorage) | torch.is_storage(i.storage())
+isinstance(a.storage(), torch.LongStorage) | torch.is_storage(i.storage())
 torch.is_storage(a.untyped_storage()) | torch.is_storage(a) | torch.FloatStorage.dtype | torch.LongStorage.__name__
 a.storage().fill_(3).tolist() | a.storage().clone().tolist()
 a.storage().double().tolist() | a.storage().long().tolist()
@@ -25,6 +25,7 @@ a.cfloat().storage_type().__name__
 """
 
 MADE = """
+isinstance(a.storage(), torch.FloatStorage) | isinstance(a.double().storage(), torch.FloatStorage)
 torch.FloatStorage(3).size() | torch.FloatStorage([1, 2, 3]).tolist() | torch.FloatStorage().size() | a.storage()
 torch.TypedStorage([1, 2], dtype=torch.int32).tolist() | torch.TypedStorage(2).dtype | torch.FloatStorage('a')
 torch.TypedStorage(2, dtype=torch.float64).nbytes() | torch.FloatStorage(wrap_storage=a.untyped_storage()).tolist()

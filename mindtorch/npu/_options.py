@@ -1,0 +1,221 @@
+"""Options of torch_npu that a program may set: what they permit, and what of it mindtorch makes use of."""
+import ctypes
+import enum
+import warnings
+
+from mindtorch import npu
+from mindtorch.npu.device import _lazy_init, _valid_index
+
+_MODES = (0, 1, 2)
+_chosen = {"task queue": 0}
+
+
+class CubeMathType(enum.IntEnum):
+    """How ACLNN's matrix products may compute, as their argument cubeMathType says it. mindtorch passes the first."""
+
+    KEEP_DTYPE = 0
+    ALLOW_FP32_DOWN_PRECISION = 1
+    USE_FP16 = 2
+    USE_HF32 = 3
+
+
+class _Permissions:
+    """Truth values by name: what a program allows. Nothing obliges mindtorch to make use of it."""
+
+    def __init__(self, **permissions):
+        self.__dict__.update(permissions)
+
+    def __setattr__(self, name, value):
+        if name not in self.__dict__:
+            raise AttributeError(f"there is no {name} to set, only {', '.join(self.__dict__)}")
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} must be bool, not {type(value).__name__}")
+        self.__dict__[name] = value
+
+
+matmul = _Permissions(allow_hf32=False)                  # mindtorch computes float32 in full precision
+conv = _Permissions(allow_hf32=True)
+config = _Permissions(allow_internal_format=False)       # its tensors are never in formats of the chip's own
+
+
+def _only(name, value, allowed, reason):
+    """For options with one choice: TypeError for what is no bool, RuntimeError for the other choice."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be bool, not {type(value).__name__}")
+    if value is not allowed:
+        raise RuntimeError(f"torch.npu.{name}({value}) is not available: {reason}")
+
+
+def set_compile_mode(jit_compile=False):
+    """False is the only mode: ACLNN's operators are compiled beforehand."""
+    _only("set_compile_mode", jit_compile, False, "ACLNN's operators are compiled beforehand")
+
+
+def is_jit_compile_false():
+    """True: see set_compile_mode."""
+    return True
+
+
+def set_mm_bmm_format_nd(is_nd=True):
+    """True is the only choice: matrices lie in rows."""
+    _only("set_mm_bmm_format_nd", is_nd, True, "tensors are never in formats of the chip's own")
+
+
+def get_mm_bmm_format_nd():
+    """True: see set_mm_bmm_format_nd."""
+    return True
+
+
+def use_compatible_impl(is_enable):
+    """False is the only choice: operators are those of ACLNN."""
+    _only("use_compatible_impl", is_enable, False, "there is one implementation of each operator")
+
+
+def are_compatible_impl_enabled():
+    """False: see use_compatible_impl."""
+    return False
+
+
+def set_task_queue_enable(mode):
+    """0, 1 or 2; kept and given back, without effect: the thread that calls an operator launches it itself."""
+    mode = int(mode)
+    if mode not in _MODES:
+        raise RuntimeError(f"mode must be 0, 1, or 2, but got {mode}")
+    _chosen["task queue"] = mode
+
+
+def get_task_queue_enable():
+    """What set_task_queue_enable has been told last; 0 at first."""
+    return _chosen["task queue"]
+
+
+def current_blas_handle():
+    """None, with a warning: CANN has no handle for matrix products."""
+    warnings.warn("NPU does not use blas handle.", UserWarning, stacklevel=2)
+
+
+# --- what CANN does --------------------------------------------------------------------------------------------------
+
+def _acl():
+    from mindtorch._npu import acl
+    _lazy_init()
+    return acl
+
+
+def _check(status, function):
+    from mindtorch._npu.errors import check_status
+    check_status(status, function)
+
+
+def set_deterministic_level(level):
+    """0: operators may add in any order; 1 and 2: they give the same bits for the same operands each time."""
+    if level not in _MODES:
+        raise ValueError(f"level must be 0, 1 or 2, but got {level}")
+    deterministic = 0                                    # ACL_OPT_DETERMINISTIC
+    _check(_acl().rt.set_ctx_sys_param_opt(deterministic, int(level > 0)), "aclrtCtxSetSysParamOpt")
+
+
+def _toggled(tensor, forward, backward):
+    from mindtorch.autograd import Function
+
+    class Toggle(Function):
+        @staticmethod
+        def forward(ctx, operand):
+            set_deterministic_level(forward)
+            return operand.view_as(operand)
+
+        @staticmethod
+        def backward(ctx, grad):
+            set_deterministic_level(backward)
+            return grad
+    return Toggle.apply(tensor)
+
+
+def enable_deterministic_with_backward(tensor):
+    """`tensor`, from whose making on operators are deterministic; in backward, up to its gradient."""
+    return _toggled(tensor, 1, 0)
+
+
+def disable_deterministic_with_backward(tensor):
+    """`tensor`, from whose making on operators need not be deterministic; in backward, up to its gradient."""
+    return _toggled(tensor, 0, 1)
+
+
+def set_op_timeout_ms(timeout):
+    """An operator that runs for longer than `timeout` milliseconds is a fault of the device."""
+    _check(_acl().rt.set_op_execute_time_out_with_ms(timeout), "aclrtSetOpExecuteTimeOutWithMs")
+
+
+def init_dump():
+    """Begins with dumps of what operators read and write: aclmdlInitDump."""
+    _check(_acl().mdl.init_dump(), "aclmdlInitDump")
+
+
+def set_dump(cfg_file):
+    """Says in a file of JSON what is dumped: aclmdlSetDump."""
+    _check(_acl().mdl.set_dump(cfg_file), "aclmdlSetDump")
+
+
+def finalize_dump():
+    """Ends the dumps: aclmdlFinalizeDump."""
+    _check(_acl().mdl.finalize_dump(), "aclmdlFinalizeDump")
+
+
+def get_device_limit(device):
+    """How many cores operators may use on `device`: all of them."""
+    properties = npu.get_device_properties(_valid_index(device))
+    return {"cube_core_num": properties.cube_core_num, "vector_core_num": properties.vector_core_num}
+
+
+def get_stream_limit(stream):
+    """How many cores operators of `stream` may use: all of its device."""
+    return get_device_limit(stream.device_index)
+
+
+def reset_stream_limit(stream):
+    """Nothing to take back: see get_stream_limit."""
+    get_stream_limit(stream)
+
+
+class _Npurt:
+    """Calls of the runtime by their names in torch_npu; addresses are ints, statuses are returned."""
+
+    @staticmethod
+    def npuHostRegister(pointer, size):
+        """Pins memory of the program's own: aclrtHostRegister."""
+        return _acl().rt.host_register(pointer, size)[1]
+
+    @staticmethod
+    def npuHostUnregister(pointer):
+        """Ends npuHostRegister."""
+        return _acl().rt.host_unregister(pointer)
+
+    @staticmethod
+    def npuStreamCreate(pointer):
+        """Writes the handle of a new stream of the current device to `pointer`."""
+        handle, status = _acl().rt.create_stream()
+        if status == 0:
+            ctypes.c_void_p.from_address(pointer).value = handle
+        return status
+
+    @staticmethod
+    def npuStreamDestroy(handle):
+        """Destroys a stream of npuStreamCreate."""
+        return _acl().rt.destroy_stream(handle)
+
+
+def npurt():
+    """Raw calls of the runtime: npuHostRegister, npuHostUnregister, npuStreamCreate, npuStreamDestroy."""
+    _lazy_init()
+    return _Npurt
+
+
+def is_current_stream_capturing():
+    """False: mindtorch captures no graphs."""
+    return False
+
+
+def graph_pool_handle():
+    """The id of a pool of memory that no other has: (0, n)."""
+    from mindtorch.npu._memory_pools import _pool_numbers
+    return 0, next(_pool_numbers)

@@ -1,0 +1,47 @@
+"""Names of torch.npu that need what mindtorch, or any CPU, does not have. Calling one is an error that says why."""
+
+_GRAPHS = "mindtorch captures no graphs; every operator is launched when it is called"
+_COMPILER = "it sets up CANN's graph compiler, and mindtorch's operators are ACLNN's, compiled beforehand"
+_OVERFLOW = "only the first Ascend 910 keeps such a flag; later chips give inf and nan, which torch.isfinite finds"
+_CORES = "the share of a chip's cores that a program gets is the chip's to give (aclrtSetDeviceResLimit)"
+_REPAIR = "it takes a faulty chip out of service and back, which the chip's firmware does"
+_SECRET = "it runs in the chip's trusted environment, which has the keys"
+
+REASONS = {
+    "ExternalEvent": _GRAPHS, "NPUGraph": _GRAPHS, "NpuGraphOpHandler": _GRAPHS, "graph": _GRAPHS,
+    "graph_task_group_begin": _GRAPHS, "graph_task_group_end": _GRAPHS, "graph_task_update_begin": _GRAPHS,
+    "graph_task_update_end": _GRAPHS, "make_graphed_callables": _GRAPHS, "register_npu_graph_handler": _GRAPHS,
+    "super_kernel_scope_begin": _GRAPHS, "super_kernel_scope_end": _GRAPHS,
+    "set_aoe": _COMPILER, "set_option": _COMPILER,
+    "clear_npu_overflow_flag": _OVERFLOW, "get_npu_overflow_flag": _OVERFLOW,
+    "set_device_limit": _CORES, "set_stream_limit": _CORES,
+    "restart_device": _REPAIR, "stop_device": _REPAIR,
+    "check_uce_in_memory": "only a chip has records of memory errors that it could not correct",
+    "stress_detect": "it tests the cores of a chip",
+    "mstx": "its marks are for the profiler that records a chip (libms_tools_ext)",
+    "obfuscation_calculate": _SECRET, "obfuscation_finalize": _SECRET, "obfuscation_initialize": _SECRET,
+}
+
+
+class _Unavailable:
+    """Stands for a function, a class or a namespace."""
+
+    def __init__(self, name):
+        self.__name__ = self.__qualname__ = name
+        self.__doc__ = f"Not available: {REASONS[name]}."
+
+    def _refuse(self, *arguments, **options):
+        raise RuntimeError(f"torch.npu.{self.__name__} is not available: {REASONS[self.__name__]}")
+
+    __call__ = __enter__ = __exit__ = _refuse
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self._refuse()
+
+    def __repr__(self):
+        return f"<torch.npu.{self.__name__}: not available>"
+
+
+globals().update({name: _Unavailable(name) for name in REASONS})

@@ -1,0 +1,60 @@
+"""docs/npu.md: the names of torch.npu, what each does here, and why some only say that they cannot.
+
+`python tests/npu/npu_names.py` writes the page from torch_npu_names.txt, the names of torch_npu 2.13, and from
+mindtorch's docstrings.
+"""
+from pathlib import Path
+
+from mindtorch import npu
+from mindtorch.npu import _unavailable, memory
+
+NAMES = Path(__file__).with_name("torch_npu_names.txt").read_text(encoding="utf-8").split()
+PAGE = Path(__file__).parents[2] / "docs" / "npu.md"
+
+# Names with an underscore that programs use all the same, and the module of torch.npu that has them.
+PRIVATE = {
+    npu: ("_get_device_index", "_get_generator", "_get_rng_state_offset", "_is_in_bad_fork", "_launch_host_func",
+          "_lazy_call", "_lazy_init", "_set_rng_state_offset", "_sleep", "default_generators"),
+    memory: ("_dump_snapshot", "_erase_stream", "_get_current_allocator", "_record_memory_history",
+             "_set_allocator_settings", "_snapshot"),
+}
+
+_HEAD = """# torch.npu
+
+The {count} public names of `torch_npu.npu` 2.13. All are there; {refused} of them raise RuntimeError when called, and
+say why. Written by `python tests/npu/npu_names.py`; a test keeps the page current.
+
+| name | what it does here |
+|---|---|
+"""
+
+# What has no docstring of its own.
+_ATTRIBUTES = {
+    "config": "`allow_internal_format` may be set; tensors are never in formats of the chip's own.",
+    "conv": "`allow_hf32` may be set; float32 is computed in full precision.",
+    "matmul": "`allow_hf32` may be set; float32 is computed in full precision.",
+    "default_generators": "The default generators of all devices; none before the first use of a device.",
+}
+
+
+def summary(module, name):
+    """The first sentence about a name."""
+    if name in _unavailable.REASONS:
+        return f"not available: {_unavailable.REASONS[name]}"
+    text = _ATTRIBUTES.get(name) or " ".join(getattr(module, name).__doc__.split("\n\n")[0].split())
+    return text.replace("|", "\\|")
+
+
+def page():
+    """The text of docs/npu.md."""
+    refused = sum(name in _unavailable.REASONS for name in NAMES)
+    rows = [f"| `{name}` | {summary(npu, name)} |" for name in NAMES]
+    more = sorted(f"| `{'memory.' * (module is memory)}{name}` | {summary(module, name)} |"
+                  for module, names in PRIVATE.items() for name in names)
+    return (_HEAD.format(count=len(NAMES), refused=refused) + "\n".join(rows)
+            + "\n\nWithout being public, these are there too:\n\n| name | what it does here |\n|---|---|\n"
+            + "\n".join(more) + "\n")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
