@@ -44,7 +44,7 @@ from mindtorch._core.dtype import (
     uint8,
 )
 from mindtorch._core.dtype import bool as bool
-from mindtorch._core.errors import OutOfMemoryError
+from mindtorch._core.errors import AcceleratorError, OutOfMemoryError
 from mindtorch._core.factories import (
     arange,
     empty,

@@ -206,13 +206,14 @@ class Tensor(TensorBase):
 
     def record_stream(self, stream):
         """Tell the allocator that `stream` uses the tensor, which is on an NPU."""
-        import mindtorch
-        if not isinstance(stream, mindtorch.Stream):
+        if self.is_npu:
+            _backend.record_stream(self, stream)
+            return
+        from mindtorch import Stream
+        if not isinstance(stream, Stream):
             raise RuntimeError("unknown parameter type")
-        if not self.is_npu:
-            raise NotImplementedError("Could not run 'aten::record_stream' with arguments from the 'CPU' backend: "
-                                      "streams do not use host memory")
-        _backend.record_stream(self, stream)
+        raise NotImplementedError("Could not run 'aten::record_stream' with arguments from the 'CPU' backend: streams "
+                                  "do not use host memory")
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Add the gradients of this tensor to the `.grad` of the leaves it came from; see `autograd.backward`."""

@@ -182,7 +182,11 @@ cdef int across(TensorBase dst, TensorBase src) except -1:
     if peers.connect(dst.device_index, src.device_index):
         let_wait(source_stream, stream)          # what writes and reads the target before
         enqueue(target.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_DEVICE, source_stream)
-        let_wait(stream, source_stream)
+        try:
+            let_wait(stream, source_stream)
+        except BaseException:
+            wait_for_stream(source_stream)       # the copy is under way already
+            raise
     else:
         through_host(target.data_ptr(), dense.data_ptr(), nbytes, source_stream, stream)
     return 0 if target is dst else on_device(dst, target)

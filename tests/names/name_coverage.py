@@ -19,7 +19,7 @@ REQUIRED = {
     "torch.fft": 0, "torch.special": 100, "torch.nn.init": 0, "torch.nn.utils": 0, "torch.nn.utils.rnn": 0,
     "torch.nn.utils.parametrize": 0, "torch.nn.utils.parametrizations": 0, "torch.optim.lr_scheduler": 0,
     "torch.autograd": 0, "torch.autograd.functional": 0, "torch.amp": 0, "torch.utils.data": 0,
-    "torch.serialization": 0, "torch.signal.windows": 0, "torch.masked": 0, "torch.testing": 0}
+    "torch.serialization": 0, "torch.accelerator": 0, "torch.signal.windows": 0, "torch.masked": 0, "torch.testing": 0}
 
 _RULE = """# Names
 
@@ -44,6 +44,7 @@ _SUBJECTS = {
     "dtypes that mindtorch lacks": "^float[48]|^(u?int[1-7]|uint16|uint32|uint64|bits?[0-9x]*|complex32|chalf)$",
     "tracing, TorchScript and symbolic shapes": "^sym_|^Sym|[Ss]cript|parse_|import_ir|unify_type|merge_type|^fork$"
                                                 "|^wait$|^DisableTorch",
+    "captured graphs": "^Graph$",
     "old constructors and storages": "^(Bool|Byte|Char|Double|Float|Int|Long|Short|Typed|Untyped)(Tensor|Storage)$",
 }
 

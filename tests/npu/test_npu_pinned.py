@@ -1,4 +1,7 @@
 """Pinned host memory: its cache, its figures, factories, and copies that nobody waits for."""
+import random
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from blocked import blocked
 from process import run
@@ -88,6 +91,34 @@ def test_the_copy_to_the_host_is_asynchronous_where_it_may_be():
         stream.synchronize()
     assert result.equal(torch.arange(3000))
     assert into.equal(result)
+
+
+def there_and_back(seed, rounds=60):
+    """Copies of numbers that tell them apart, by pinned memory, nobody waiting; the buffers go as soon as they may."""
+    draw = random.Random(seed)
+    streams = [torch.npu.Stream() for _ in range(3)]
+    results = []
+    for number in range(rounds):
+        stream, count = draw.choice(streams), draw.randrange(1, 40_000)
+        with torch.npu.stream(stream):
+            source = torch.full((count,), seed * rounds + number, pin_memory=True)
+            there = source.to("npu", non_blocking=True)
+            results.append((seed * rounds + number, (there + 1).to("cpu", non_blocking=True)))
+        if draw.random() < 0.3:
+            stream.synchronize()
+    for stream in streams:
+        stream.synchronize()
+    return [number for number, result in results if not result.eq(number + 1).all()]
+
+
+def test_buffers_of_copies_under_way_are_nobody_elses():
+    with ThreadPoolExecutor(4) as threads:
+        assert [*threads.map(there_and_back, range(4))] == [[]] * 4
+    torch.npu.synchronize()                  # which looks after what the streams have passed, too
+    stats = figures()
+    assert stats["active_bytes.current"] == stats["active_requests.current"] == 0
+    torch.npu.host_empty_cache()
+    assert figures()["allocated_bytes.current"] == 0
 
 
 def test_flat_and_nested_figures():

@@ -341,7 +341,7 @@ def test_the_accelerator_is_the_npu():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.accelerator.set_device_idx(0)
-    assert issubclass(torch.OutOfMemoryError, RuntimeError)
+    assert torch.OutOfMemoryError.__bases__ == torch.AcceleratorError.__bases__ == (RuntimeError,)
 
 
 def test_without_an_accelerator():
