@@ -27,7 +27,7 @@ cdef class Event:
 
     def __init__(self, enable_timing=False, blocking=False, interprocess=False):
         if interprocess and enable_timing:
-            raise RuntimeError("an interprocess event takes no times: enable_timing=True does not go with it")
+            raise RuntimeError("Parameter interprocess cannot be specified together with other parameters.")
         self.kind = IPC_EVENT if interprocess else TIMING_EVENT if enable_timing else PLAIN_EVENT
 
     def __dealloc__(self):
@@ -116,7 +116,7 @@ cdef class Event:
         if self.kind != TIMING_EVENT:
             raise ValueError("The event must be created with argument 'enable_timing=True'.")
         if self.slot == NULL:
-            raise RuntimeError("The event must be recorded before its time is asked for.")
+            raise RuntimeError("Event must be recorded before getting recorded timestamp.")
         require(<void *>api.aclrtEventGetTimestamp, "aclrtEventGetTimestamp")
         self.synchronize()
         check(api.aclrtEventGetTimestamp(self.slot.handle, &microseconds), b"aclrtEventGetTimestamp")

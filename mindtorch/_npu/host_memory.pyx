@@ -10,10 +10,10 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
-from mindtorch._core.moves import type_string_of
 from mindtorch._npu import settings
 
 from mindtorch._core.device cimport BACKENDS, CPU, pinned_like
+from mindtorch._core.dtype cimport code_name
 from mindtorch._core.tensor cimport Storage, TensorBase, empty_like_tensor
 from mindtorch._npu.deferred cimport defer, drain, waiting
 from mindtorch._npu.errors cimport check
@@ -296,7 +296,7 @@ def pin_memory(TensorBase tensor not None):
     """A copy of a CPU tensor in pinned memory; the tensor itself where it lies there already."""
     cdef TensorBase pinned
     if tensor.device_type != CPU:
-        raise RuntimeError(f"cannot pin '{type_string_of(tensor)}' only dense CPU tensors can be pinned")
+        raise RuntimeError(f"cannot pin 'npu{code_name(tensor.dtype)}Type' only dense CPU tensors can be pinned")
     if isinstance(tensor.storage, PinnedStorage):
         return tensor
     pinned = pinned_like(empty_like_tensor(tensor, tensor.dtype, CPU, 0))
@@ -340,7 +340,7 @@ def nested_stats():
         give_unwanted()
     requests, nbytes = summed(False), summed(True)
     return {"num_host_alloc": blocks.allocated, "num_host_free": blocks.freed, "allocations": counted(&blocks),
-            "allocated_bytes": counted(&bytes_taken), "active_requests": counted(&requests),
+            "active_requests": counted(&requests), "allocated_bytes": counted(&bytes_taken),
             "active_bytes": counted(&nbytes), "host_alloc_time": timed(&taking), "host_free_time": timed(&giving)}
 
 

@@ -141,7 +141,8 @@ cdef class Stream:
         return hash((<intptr_t>self.slot.handle, self.slot.device))
 
     def __repr__(self):
-        return f"<mindtorch.npu.Stream device=npu:{self.slot.device} npu_stream={<intptr_t>self.slot.handle:#x}>"
+        return (f"<mindtorch.npu.{type(self).__name__} device=npu:{self.slot.device} "
+                f"npu_stream={<intptr_t>self.slot.handle:#x}>")
 
 
 class SyncLaunchStream(Stream):

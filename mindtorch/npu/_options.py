@@ -6,7 +6,6 @@ import warnings
 from mindtorch import npu
 from mindtorch.npu.device import _lazy_init, _valid_index
 
-_MODES = (0, 1, 2)
 _chosen = {"task queue": 0}
 
 
@@ -17,6 +16,7 @@ class CubeMathType(enum.IntEnum):
     ALLOW_FP32_DOWN_PRECISION = 1
     USE_FP16 = 2
     USE_HF32 = 3
+    FORCE_GRP_ACC_FOR_FP32 = 4
 
 
 class _Permissions:
@@ -79,7 +79,7 @@ def are_compatible_impl_enabled():
 def set_task_queue_enable(mode):
     """0, 1 or 2; kept and given back, without effect: the thread that calls an operator launches it itself."""
     mode = int(mode)
-    if mode not in _MODES:
+    if mode not in (0, 1, 2):
         raise RuntimeError(f"mode must be 0, 1, or 2, but got {mode}")
     _chosen["task queue"] = mode
 
@@ -108,9 +108,9 @@ def _check(status, function):
 
 
 def set_deterministic_level(level):
-    """0: operators may add in any order; 1 and 2: they give the same bits for the same operands each time."""
-    if level not in _MODES:
-        raise ValueError(f"level must be 0, 1 or 2, but got {level}")
+    """0: operators may add in any order; 1, 2 and 3: they give the same bits for the same operands each time."""
+    if level not in (0, 1, 2, 3):
+        raise RuntimeError(f"set_deterministic_level supports the levels 0, 1, 2 and 3, but got {level}")
     deterministic = 0                                    # ACL_OPT_DETERMINISTIC
     _check(_acl().rt.set_ctx_sys_param_opt(deterministic, int(level > 0)), "aclrtCtxSetSysParamOpt")
 

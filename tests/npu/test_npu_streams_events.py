@@ -120,6 +120,7 @@ def test_a_pool_of_streams_for_launches_at_once():
     assert streams[4] == streams[0]
     assert len({*streams}) == 4
     assert isinstance(streams[0], torch.npu.Stream)
+    assert repr(streams[0]).startswith("<mindtorch.npu.SyncLaunchStream device=npu:0 npu_stream=0x")
     with torch.npu.stream(streams[1]):
         assert (torch.ones(2, device="npu") + 1).tolist() == [2, 2]
 
