@@ -117,9 +117,10 @@ class device_of(device):
 
 
 def synchronize(device=None):
-    """Waits for all work on `device` (None: the current one)."""
-    from mindtorch._npu import runtime
-    runtime.get_runtime(_get_device_index(device, optional=True)).synchronize_device()
+    """Waits for all work on `device` (None and negative indexes: the current one)."""
+    from mindtorch._npu import handles, runtime
+    index = _get_device_index(device, optional=True)
+    runtime.get_runtime(index if index >= 0 else handles.current_device()).synchronize_device()
 
 
 def _get_device_name(device=None):

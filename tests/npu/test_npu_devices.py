@@ -74,6 +74,7 @@ import threading
 import mindtorch as torch
 npu = torch.npu
 npu.set_device(-1)
+npu.synchronize(-1)
 assert npu.current_device() == 0
 with npu.device(-1), npu.device(None):
     assert npu.current_device() == 0
