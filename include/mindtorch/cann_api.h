@@ -32,7 +32,7 @@
 
 #define MINDTORCH_OPTIONAL_FUNCTIONS(X) \
   X(aclGetDeviceCapability) X(aclrtGetDeviceUtilizationRate) X(aclrtDeviceGetUuid) \
-  X(aclrtEventGetTimestamp) X(aclrtIpcGetEventHandle) X(aclrtIpcOpenEventHandle) X(aclrtLaunchHostFunc) \
+  X(aclrtCreateEventWithFlag) X(aclrtResetEvent) X(aclrtEventGetTimestamp) X(aclrtIpcGetEventHandle) X(aclrtIpcOpenEventHandle) X(aclrtLaunchHostFunc) \
   X(aclrtCtxSetSysParamOpt) X(aclrtSetOpExecuteTimeOutWithMs) \
   X(aclrtHostRegister) X(aclrtHostUnregister) \
   X(aclmdlInitDump) X(aclmdlSetDump) X(aclmdlFinalizeDump)

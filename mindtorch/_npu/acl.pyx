@@ -195,8 +195,10 @@ class rt:
 
     @staticmethod
     def device_get_uuid(int32_t device_id):
+        """16 bytes; None where the toolkit does not tell."""
         cdef aclrtUuid uuid
-        require(<void *>api.aclrtDeviceGetUuid, "aclrtDeviceGetUuid")
+        if api.aclrtDeviceGetUuid == NULL:
+            return None, 0
         cdef int ret = api.aclrtDeviceGetUuid(device_id, &uuid)
         return uuid.bytes[:sizeof(uuid)], ret
 

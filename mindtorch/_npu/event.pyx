@@ -9,8 +9,8 @@ from mindtorch._npu.cann.acl_base_rt cimport aclrtEvent
 from mindtorch._npu.cann.acl_rt cimport aclrtIpcEventHandle
 from mindtorch._npu.errors cimport check
 from mindtorch._npu.handles cimport (
-    IPC_EVENT, PLAIN_EVENT, TIMING_EVENT, adopt_event, current_stream, give_event, is_complete, record, take_event,
-    thread_state, use_device)
+    FLAG_EVENT, IPC_EVENT, PLAIN_EVENT, TIMING_EVENT, adopt_event, current_stream, give_event, is_complete, record,
+    take_event, thread_state, use_device)
 from mindtorch._npu.records cimport EventSlot, StreamSlot
 from mindtorch._npu.stream cimport Stream
 from mindtorch._npu.symbols cimport api, require
@@ -153,8 +153,32 @@ cdef class Event:
 
     def __repr__(self):
         if self.slot == NULL:
-            return "<mindtorch.npu.Event uninitialized>"
-        return f"<mindtorch.npu.Event {<intptr_t>self.slot.handle:#x}>"
+            return f"<mindtorch.npu.{type(self).__name__} uninitialized>"
+        return f"<mindtorch.npu.{type(self).__name__} {<intptr_t>self.slot.handle:#x}>"
+
+
+cdef class ExternalEvent(Event):
+    """ExternalEvent(): a flag that a record raises and reset() takes down; streams may wait before its record."""
+
+    def __init__(self):
+        self.kind = FLAG_EVENT
+
+    def wait(self, stream=None):
+        """Later work of `stream` (None: the current one) waits until the flag is up."""
+        if self.slot == NULL:
+            self.slot = take_event(chosen_stream(stream).device, FLAG_EVENT)
+        Event.wait(self, stream)
+
+    def reset(self, stream=None):
+        """Takes the flag down when `stream` (None: the current one) has done its work so far."""
+        cdef StreamSlot *on
+        if self.slot == NULL:
+            return
+        on = chosen_stream(stream)
+        require(<void *>api.aclrtResetEvent, "aclrtResetEvent")
+        use_device(on.device)
+        with nogil:
+            check(api.aclrtResetEvent(self.slot.handle, on.handle), b"aclrtResetEvent")
 
 
 cdef StreamSlot *chosen_stream(object stream) except NULL:

@@ -50,7 +50,8 @@ cdef enum EventKind:
     PLAIN_EVENT = 0
     TIMING_EVENT = 1
     IPC_EVENT = 2                                                      # other processes may know it: never reused
-    EVENT_KINDS = 3
+    FLAG_EVENT = 3                                                     # in hardware: waited for before its record, too
+    EVENT_KINDS = 4
 
 cdef EventSlot *take_event(int device, int kind) except NULL
 cdef EventSlot *adopt_event(int device, aclrtEvent handle) except NULL     # one that another process has made

@@ -19,7 +19,7 @@ from mindtorch._npu.cann.acl_rt cimport (
 from mindtorch._npu.cann.thread_state cimport ThreadState
 from mindtorch._npu.cann.thread_state_address cimport mindtorch_thread_state
 from mindtorch._npu.errors cimport check
-from mindtorch._npu.symbols cimport api
+from mindtorch._npu.symbols cimport api, require
 
 
 cdef struct Device:
@@ -245,19 +245,24 @@ def streams_of(int device):
 
 # Events
 
-cdef unsigned int[EVENT_KINDS] EVENT_FLAGS = [ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE | ACL_EVENT_SYNC, ACL_EVENT_IPC]
+cdef unsigned int[EVENT_KINDS] EVENT_FLAGS = [
+    ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE | ACL_EVENT_SYNC, ACL_EVENT_IPC, ACL_EVENT_SYNC]
 
 
 cdef EventSlot *take_event(int device, int kind) except NULL:
     cdef EventSlot *slot = DEVICES[device].idle_events[kind]
     cdef aclrtEvent handle = NULL
-    if slot != NULL and kind != IPC_EVENT:
+    if slot != NULL and kind < IPC_EVENT:
         DEVICES[device].idle_events[kind] = slot.next
         return slot
     use_device(device)
     if SPARE_EVENTS == NULL:
         add_spare_event()
-    check(api.aclrtCreateEventExWithFlag(&handle, EVENT_FLAGS[kind]), b"aclrtCreateEventExWithFlag")
+    if kind == FLAG_EVENT:
+        require(<void *>api.aclrtCreateEventWithFlag, "aclrtCreateEventWithFlag")
+        check(api.aclrtCreateEventWithFlag(&handle, EVENT_FLAGS[kind]), b"aclrtCreateEventWithFlag")
+    else:
+        check(api.aclrtCreateEventExWithFlag(&handle, EVENT_FLAGS[kind]), b"aclrtCreateEventExWithFlag")
     return enter_event(device, handle, kind)
 
 

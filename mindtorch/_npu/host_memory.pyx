@@ -2,7 +2,8 @@
 
 1. Sizes are powers of two; above the thresholds of the settings they are what was asked for.
 2. A block that a stream still copies from or to has a reference for that copy, so it is never reused too early.
-3. Large blocks that the settings forbid to keep go back to the driver at the next call that may talk to it: the end of
+3. pinned_use_background_threads changes nothing: what copies have passed is looked after at each request.
+4. Large blocks that the settings forbid to keep go back to the driver at the next call that may talk to it: the end of
    a tensor may not.
 """
 cimport cython

@@ -150,7 +150,7 @@ __all__ += [
 
 # Imported when they are first asked for: names by the module that has them.
 _LAZY = {
-    "mindtorch._npu.event": ("Event",),
+    "mindtorch._npu.event": ("Event", "ExternalEvent"),
     "mindtorch._npu.stream": ("ExternalStream", "Stream", "SyncLaunchStream"),
     "mindtorch.npu._legacy": (
         "BFloat16Storage", "BFloat16Tensor", "BoolStorage", "BoolTensor", "ByteStorage", "ByteTensor", "CharStorage",
@@ -164,7 +164,7 @@ _LAZY = {
         "set_compile_mode", "set_deterministic_level", "set_dump", "set_mm_bmm_format_nd", "set_op_timeout_ms",
         "set_task_queue_enable", "use_compatible_impl"),
     "mindtorch.npu._unavailable": (
-        "ExternalEvent", "NPUGraph", "NpuGraphOpHandler", "check_uce_in_memory", "clear_npu_overflow_flag",
+        "NPUGraph", "NpuGraphOpHandler", "check_uce_in_memory", "clear_npu_overflow_flag",
         "get_npu_overflow_flag", "graph", "graph_task_group_begin", "graph_task_group_end",
         "graph_task_update_begin", "graph_task_update_end", "make_graphed_callables", "mstx", "obfuscation_calculate",
         "obfuscation_finalize", "obfuscation_initialize", "register_npu_graph_handler", "restart_device", "set_aoe",

@@ -29,7 +29,7 @@ class _NPUDeviceProperties:
     cube_core_num: int
     vector_core_num: int
     L2_cache_size: int
-    uuid: _NPUuuid
+    uuid: _NPUuuid | None
 
     major = minor = is_multi_gpu_board = is_integrated = max_threads_per_multi_processor = None
     warp_size = regs_per_multiprocessor = gcnArchName = None

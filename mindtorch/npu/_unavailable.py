@@ -8,7 +8,7 @@ _REPAIR = "it takes a faulty chip out of service and back, which the chip's firm
 _SECRET = "it runs in the chip's trusted environment, which has the keys"
 
 REASONS = {
-    "ExternalEvent": _GRAPHS, "NPUGraph": _GRAPHS, "NpuGraphOpHandler": _GRAPHS, "graph": _GRAPHS,
+    "NPUGraph": _GRAPHS, "NpuGraphOpHandler": _GRAPHS, "graph": _GRAPHS,
     "graph_task_group_begin": _GRAPHS, "graph_task_group_end": _GRAPHS, "graph_task_update_begin": _GRAPHS,
     "graph_task_update_end": _GRAPHS, "make_graphed_callables": _GRAPHS, "register_npu_graph_handler": _GRAPHS,
     "super_kernel_scope_begin": _GRAPHS, "super_kernel_scope_end": _GRAPHS,

@@ -161,7 +161,7 @@ def get_device_capability(device=None):
 def get_device_properties(device_name=None):
     """What a device is: `name`, `total_memory` and `L2_cache_size` (bytes), `cube_core_num`, `vector_core_num`, `uuid`.
 
-    What CUDA alone has is None. AssertionError for a device that does not exist.
+    What CUDA alone has is None, and `uuid` before CANN 8.5. AssertionError for a device that does not exist.
     """
     from mindtorch._npu import acl
     from mindtorch._npu.errors import check_status
@@ -175,7 +175,8 @@ def get_device_properties(device_name=None):
     check_status(ret, "aclrtDeviceGetUuid")
     return _NPUDeviceProperties(
         name=get_device_name(index), total_memory=npu.mem_get_info(index)[1], cube_core_num=capability(acl.CUBE_CORES),
-        vector_core_num=capability(acl.VECTOR_CORES), L2_cache_size=capability(acl.L2_BYTES), uuid=_NPUuuid(raw))
+        vector_core_num=capability(acl.VECTOR_CORES), L2_cache_size=capability(acl.L2_BYTES),
+        uuid=raw and _NPUuuid(raw))
 
 
 def utilization(device=None):

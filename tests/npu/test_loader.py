@@ -225,6 +225,23 @@ def test_an_operator_that_the_toolkit_lacks_raises_when_it_is_called(tmp_path):
     assert relu == "[0.0, 2.0]"
 
 
+def test_functions_that_little_depends_on_may_be_missing(tmp_path):
+    shutil.copytree(toolkit.SIMULATOR, tmp_path / "older")
+    runtime = tmp_path / "older" / "lib64" / "libascendcl.so"
+    content = runtime.read_bytes()
+    for name in (b"aclrtLaunchHostFunc", b"aclrtDeviceGetUuid", b"aclrtIpcGetEventHandle"):
+        content = content.replace(b"\0%s\0" % name, b"\0%s\0" % (name[:-2] + b"XX"))
+    runtime.write_bytes(content)
+    code = ("import mindtorch\nprint(mindtorch.ones(2, device='npu').tolist())\n"
+            "print(mindtorch.npu.get_device_properties().uuid)\n"
+            "for use in (lambda: mindtorch.npu._sleep(1), mindtorch.npu.Event(interprocess=True).ipc_handle):\n"
+            "    try:\n        use()\n    except RuntimeError as error:\n        print(error)")
+    ones, uuid, *errors = run(code, MINDTORCH_CANN_HOME=str(tmp_path / "older")).stdout.splitlines()
+    assert (ones, uuid) == ("[1.0, 1.0]", "None")
+    assert [error.split(":")[0] for error in errors] == [
+        f"the CANN toolkit in use has no {name}" for name in ("aclrtLaunchHostFunc", "aclrtIpcGetEventHandle")]
+
+
 def test_undefined_symbol_means_versions_that_do_not_match(tmp_path):
     library(tmp_path / "lib64" / "libascendcl.so", "int rtFromTheFuture(void);\n"
             "int (*pointer)(void) = rtFromTheFuture;")

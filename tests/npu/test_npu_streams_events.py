@@ -186,6 +186,24 @@ def test_times():
         torch.npu.Event().ipc_handle()
 
 
+def test_a_flag_may_be_waited_for_before_it_is_raised():
+    first, second, order = torch.npu.Stream(), torch.npu.Stream(), []
+    flag = torch.npu.ExternalEvent()
+    flag.reset()
+    assert repr(flag) == "<mindtorch.npu.ExternalEvent uninitialized>"
+    for _ in range(2):
+        flag.wait(second)
+        torch.npu._launch_host_func(second, lambda: order.append("second"))
+        assert not second.query()
+        torch.npu._launch_host_func(first, lambda: order.append("first"))
+        flag.record(first)
+        second.synchronize()
+        flag.reset(second)
+        second.synchronize()
+    assert order == ["first", "second"] * 2
+    assert isinstance(flag, torch.npu.Event)
+
+
 def test_one_stream_waits_for_another():
     first, second, order = torch.npu.Stream(), torch.npu.Stream(), []
     with blocked(first) as release:

@@ -77,6 +77,8 @@ cdef extern from "mindtorch/cann_api.h" nogil:
         aclError (*aclrtGetDeviceUtilizationRate)(int32_t deviceId,
                                                   aclrtUtilizationInfo *utilizationInfo) noexcept nogil
         aclError (*aclrtDeviceGetUuid)(int32_t deviceId, aclrtUuid *uuid) noexcept nogil
+        aclError (*aclrtCreateEventWithFlag)(aclrtEvent *event, uint32_t flag) noexcept nogil
+        aclError (*aclrtResetEvent)(aclrtEvent event, aclrtStream stream) noexcept nogil
         aclError (*aclrtEventGetTimestamp)(aclrtEvent event, uint64_t *timestamp) noexcept nogil
         aclError (*aclrtIpcGetEventHandle)(aclrtEvent event, aclrtIpcEventHandle *handle) noexcept nogil
         aclError (*aclrtIpcOpenEventHandle)(aclrtIpcEventHandle handle, aclrtEvent *event) noexcept nogil
