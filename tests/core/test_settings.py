@@ -10,7 +10,7 @@ import mindtorch as torch
 def _flags_can_be_set(monkeypatch):
     """torch's own test helpers, which other tests import, forbid that for the process."""
     from torch import backends
-    monkeypatch.setattr(backends, "__allow_nonbracketed_mutation_flag", True)
+    monkeypatch.setitem(backends.flags_frozen.__globals__, "__allow_nonbracketed_mutation_flag", True)
 
 
 # Sequences: what is set is set back.

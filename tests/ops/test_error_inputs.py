@@ -1,4 +1,5 @@
 """Wrong calls from PyTorch's op database: they must be refused, with the type of exception that torch raises."""
+import itertools
 import warnings
 
 import pytest
@@ -71,4 +72,5 @@ def test_wrong_calls(name, device):
 
 def test_there_are_many():
     """At least 200 wrong calls are looked at."""
-    assert sum(differences(name, "cpu")[1] for name in NAMES) >= 200
+    counts = itertools.accumulate(differences(name, "cpu")[1] for name in NAMES)
+    assert any(count >= 200 for count in counts)
