@@ -91,46 +91,14 @@ def _at_least(name, minimum, tokens):
     return value
 
 
-def _large_segment(config, tokens):
-    value = _unsigned(tokens)
-    if value <= 10:
-        raise ValueError("CachingAllocator option large_segment_size_mb must be > 10 MB")
-    return value
-
-
-def _segment_size(config, tokens):
-    value = _unsigned(tokens)
-    if not 20 <= value <= 512:
-        raise ValueError(f"CachingAllocator option segment_size_mb is {value}, expected 20 to 512")
-    return value
-
-
-def _threshold(config, tokens):
-    value = _real(tokens)
-    if not 0 < value < 1:
-        raise ValueError("garbage_collect_threshold is invalid, set it in (0.0, 1.0)")
-    return value
-
-
-def _fraction(config, tokens):
-    value = _real(tokens)
-    if not 0 <= value <= 1:
-        raise ValueError(f"per_process_memory_fraction is invalid, set it in [0.0, 1.0], got {value}")
-    return value
-
-
-def _alignment(config, tokens):
-    value = _unsigned(tokens)
-    if value > 16:
-        raise ValueError(f"CachingAllocator option base_addr_aligned_kb is {value}, expected 0 to 16")
-    return value
-
-
-def _page_size(config, tokens):
-    word = tokens.next()
-    if word != "1g":
-        raise ValueError(f"CachingAllocator option page_size is {word!r}, expected '1g'")
-    return word
+def _checked(read, accepts, refusal):
+    """A reader of values that refuses those that `accepts` does not take."""
+    def read_checked(config, tokens):
+        value = read(tokens)
+        if not accepts(value):
+            raise ValueError(refusal.format(value))
+        return value
+    return read_checked
 
 
 def _power_of_two(value):
@@ -184,13 +152,20 @@ KEYS = {
     "max_split_size_mb": ("max_split_size_mb", _lower_limit("max_split_size_mb", "large_segment_size_mb")),
     "max_non_split_rounding_mb": ("max_non_split_rounding_mb",
                                   _lower_limit("max_non_split_rounding_mb", "large_segment_size_mb")),
-    "garbage_collection_threshold": ("garbage_collection_threshold", _threshold),
+    "garbage_collection_threshold": ("garbage_collection_threshold", _checked(
+        _real, lambda value: 0 < value < 1, "garbage_collect_threshold is invalid, set it in (0.0, 1.0)")),
+    "per_process_memory_fraction": ("per_process_memory_fraction", _checked(
+        _real, lambda value: 0 <= value <= 1, "per_process_memory_fraction is invalid, set it in [0.0, 1.0], got {}")),
+    "large_segment_size_mb": ("large_segment_size_mb", _checked(
+        _unsigned, lambda value: value > 10, "CachingAllocator option large_segment_size_mb must be > 10 MB")),
+    "segment_size_mb": ("large_segment_size_mb", _checked(
+        _unsigned, lambda value: 20 <= value <= 512,
+        "CachingAllocator option segment_size_mb is {}, expected 20 to 512")),
+    "base_addr_aligned_kb": ("base_addr_aligned_kb", _checked(
+        _unsigned, lambda value: value <= 16, "CachingAllocator option base_addr_aligned_kb is {}, expected 0 to 16")),
+    "page_size": ("page_size", _checked(
+        Tokens.next, lambda value: value == "1g", "CachingAllocator option page_size is {!r}, expected '1g'")),
     "roundup_power2_divisions": ("roundup_power2_divisions", _divisions),
-    "large_segment_size_mb": ("large_segment_size_mb", _large_segment),
-    "segment_size_mb": ("large_segment_size_mb", _segment_size),
-    "base_addr_aligned_kb": ("base_addr_aligned_kb", _alignment),
-    "page_size": ("page_size", _page_size),
-    "per_process_memory_fraction": ("per_process_memory_fraction", _fraction),
 }
 KEYS |= {name: (name, _plain(_boolean)) for name in (
     "expandable_segments", "multi_stream_lazy_reclaim", "release_lock_on_npumalloc", "throw_on_npumalloc_oom",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from native import build
+from threads import in_threads
 
 import mindtorch as torch
 from mindtorch import npu
@@ -18,25 +19,6 @@ THREADS, OPERATIONS = 4, 100_000
 def _clean_cache():
     npu.synchronize()
     npu.empty_cache()
-
-
-def in_threads(work):
-    """Runs work(number) in every thread; its exceptions are raised here."""
-    errors = []
-
-    def guarded(number):
-        try:
-            work(number)
-        except BaseException as error:      # noqa: BLE001 - handed on
-            errors.append(error)
-
-    threads = [threading.Thread(target=guarded, args=(number,)) for number in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
 
 
 def figures():
@@ -109,7 +91,7 @@ def test_tensors_of_four_threads_on_four_streams():
             if step % 500 == 0:
                 npu.empty_cache()
 
-    in_threads(work)
+    in_threads(work, THREADS)
     live = sorted((t.data_ptr(), t.data_ptr() + t.numel()) for tensors in held for t, _ in tensors)
     assert all(first[1] <= second[0] for first, second in itertools.pairwise(live))
     npu.synchronize()
@@ -137,7 +119,7 @@ def stress(tmp_path_factory):
 def test_blocks_of_four_threads_without_the_gil(stress):
     streams = [npu.Stream() for _ in range(4)]
     before, counts = figures(), []
-    in_threads(lambda number: counts.append(stress.hammer(streams, 77 + number, OPERATIONS // THREADS)))
+    in_threads(lambda number: counts.append(stress.hammer(streams, 77 + number, OPERATIONS // THREADS)), THREADS)
     check_segments()
     changes = {key: value - before[key] for key, value in figures().items()}
     taken, nbytes = map(sum, zip(*counts, strict=True))

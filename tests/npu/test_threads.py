@@ -2,31 +2,11 @@
 import threading
 
 import pytest
+from threads import in_threads
 
 import mindtorch as torch
 
 THREADS = 8
-
-
-def in_threads(work, count=THREADS):
-    """Runs work(number) in `count` threads at once; raises what any of them raised."""
-    errors = []
-    start = threading.Barrier(count)
-
-    def body(number):
-        try:
-            start.wait()
-            work(number)
-        except BaseException as error:  # noqa: BLE001 - handed to the main thread
-            errors.append(error)
-
-    threads = [threading.Thread(target=body, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
 
 
 def compute(number, rounds=60):
