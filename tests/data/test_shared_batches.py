@@ -243,6 +243,7 @@ def run(body):
     """) + textwrap.dedent(body)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False,
                           start_new_session=True)
+    assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
     return done.stdout, done.stderr
 
 

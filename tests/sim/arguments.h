@@ -46,6 +46,8 @@ std::vector<T> choices() {
             std::numeric_limits<T>::max(),
             std::numeric_limits<T>::min(),
             static_cast<T>(std::numeric_limits<T>::max() / 2 + 1)};
+  } else if constexpr (std::is_class_v<Plain>) {
+    return {T{}};
   } else if constexpr (std::is_function_v<std::remove_pointer_t<Plain>>) {
     return {[](void *) {}, nullptr};
   } else {
