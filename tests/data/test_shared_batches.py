@@ -231,6 +231,7 @@ def run(body):
         import os, signal, sys
         import mindtorch
         from mindtorch.utils.data import DataLoader
+        signal.signal(signal.SIGINT, signal.default_int_handler)     # who runs tests in the background ignores it
 
         class Large:
             def __len__(self):
