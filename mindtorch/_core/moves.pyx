@@ -222,10 +222,11 @@ cdef TensorBase to_with(TensorBase self, dict options):
         code = require_dtype(options.get("dtype"), code, b"to", b"dtype")
         if options.get("device") is not None:
             require_device(options["device"], &device_type, &device_index, b"to")
+    cdef bint asynchronous = non_blocking and device_type != CPU      # what the CPU puts in order must have arrived
     if is_channels_last(options.get("memory_format")):
-        return formatted(convert(self, code, device_type, device_index, non_blocking, copy), options["memory_format"])
+        return formatted(convert(self, code, device_type, device_index, asynchronous, copy), options["memory_format"])
     if wants_contiguous(options.get("memory_format"), b"to") and not self.contiguous:
-        result = convert(self, code, device_type, device_index, non_blocking, copy)
+        result = convert(self, code, device_type, device_index, asynchronous, copy)
         return result if result is self else contiguous(result)
     return convert(self, code, device_type, device_index, non_blocking, copy)
 

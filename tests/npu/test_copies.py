@@ -138,3 +138,15 @@ def test_a_small_upload_does_not_wait_for_the_device():
     with sim.counting() as calls:
         torch.zeros(10).to("npu")
     assert calls["aclrtSynchronizeStream"] == 0
+
+
+def test_what_is_put_in_order_on_the_host_has_arrived():
+    """A copy to the host that need not be waited for, and another order of elements there."""
+    matrix = torch.full((700, 700), 1 / 700, device="npu")
+    for _ in range(8):
+        matrix = matrix @ matrix
+    images = (matrix * 700)[:16, :16].reshape(1, 4, 8, 8)
+    copied = images.to("cpu", non_blocking=True, memory_format=torch.channels_last)
+    torch.npu.synchronize()
+    assert copied.is_contiguous(memory_format=torch.channels_last)
+    assert abs(copied.numpy() - 1).max() < 1e-4
