@@ -68,11 +68,14 @@ void RangeAllocator::release(uint64_t start, uint64_t size) {
 bool DeviceMemory::open(uint64_t capacity) {
   std::unique_lock<std::shared_mutex> lock(mutex_);
   if (base_.load(std::memory_order_relaxed) != 0) return true;
-  const uint64_t length = (2 + kVirtualFactor) * capacity;
   const int file = memfd_create("mindtorch_sim", MFD_CLOEXEC);
   if (file < 0) return false;
   void *range = MAP_FAILED;
-  if (ftruncate(file, static_cast<off_t>(4 * capacity)) == 0) {
+  uint64_t factor = 32, length = 0;
+  const bool backed = ftruncate(file, static_cast<off_t>(4 * capacity)) == 0;
+  while (backed && range == MAP_FAILED && factor > 2) {
+    factor /= 2;
+    length = (2 + factor) * capacity;
     range = mmap(nullptr, 2 * length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   }
   if (range == MAP_FAILED) {
@@ -88,9 +91,10 @@ bool DeviceMemory::open(uint64_t capacity) {
   }
   madvise(range, 2 * length, MADV_DONTFORK);  // a forked child has no device, and must not write to its parent's
   capacity_ = capacity;
+  virtual_factor_ = factor;
   file_ = file;
   addresses_.reset(base, 2 * capacity);
-  virtual_addresses_.reset(base + 2 * capacity, kVirtualFactor * capacity);
+  virtual_addresses_.reset(base + 2 * capacity, factor * capacity);
   physical_.reset(2 * capacity, 2 * capacity);
   base_.store(base, std::memory_order_release);
   return true;
@@ -116,7 +120,7 @@ void DeviceMemory::freeAll() {
   mappings_.clear();
   resting_.clear();
   addresses_.reset(base, 2 * capacity_);
-  virtual_addresses_.reset(base + 2 * capacity_, kVirtualFactor * capacity_);
+  virtual_addresses_.reset(base + 2 * capacity_, virtual_factor_ * capacity_);
   fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(2 * capacity_));
   addressesChanged();
 }

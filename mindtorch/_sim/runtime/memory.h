@@ -27,12 +27,11 @@ class RangeAllocator {
 
 // Note [Address layout]
 // Addresses are reserved without access, and these are handed out: twice the capacity by aclrtMalloc, so that fragments
-// never exhaust them, and behind it kVirtualFactor times the capacity by aclrtReserveMemAddress. An alias of the same
-// length follows at the constant distance(). Behind both stands one sparse file in memory of four times the capacity:
-// its first half backs the first part of the alias, its second half holds what aclrtMallocPhysical gives out, which
-// aclrtMapMem maps into the second part of the alias. What a program may use is counted.
-constexpr uint64_t kVirtualFactor = 16;
-
+// never exhaust them, and behind it some times the capacity by aclrtReserveMemAddress, as many as the host has room
+// for. An alias of the same length follows at the constant distance(). Behind both stands one sparse file in memory of
+// four times the capacity: its first half backs the first part of the alias, its second half holds what
+// aclrtMallocPhysical gives out, which aclrtMapMem maps into the second part of the alias. What a program may use is
+// counted.
 class DeviceMemory {
  public:
   struct Block {
@@ -69,7 +68,7 @@ class DeviceMemory {
   bool extent(const void *address, uint64_t *start, uint64_t *end);
   // Start and requested size of the block, or of the mapping.
   bool block(const void *address, uint64_t *start, uint64_t *size);
-  uint64_t distance() const { return (2 + kVirtualFactor) * capacity_; }
+  uint64_t distance() const { return (2 + virtual_factor_) * capacity_; }
   uint64_t capacity() const { return capacity_; }
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
   uint64_t peak() const { return peak_.load(std::memory_order_relaxed); }
@@ -82,6 +81,7 @@ class DeviceMemory {
 
   std::atomic<uint64_t> base_{0};  // 0 until opened
   uint64_t capacity_ = 0;
+  uint64_t virtual_factor_ = 0;  // addresses to reserve, in multiples of the capacity
   int file_ = -1;
   std::atomic<uint64_t> used_{0};
   std::atomic<uint64_t> peak_{0};
