@@ -3,17 +3,18 @@
 The GPT has 4 layers of width 128 and learns from 16 pieces of 128 characters. Steps of all libraries alternate in one
 process, from the same source, and the best time of each is taken.
 """
+# ruff: noqa: E402 - BLAS libraries look at the number of threads when they are loaded, so it is set before that
 import os
 import sys
 
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
 
-import time  # noqa: E402
-from functools import cache  # noqa: E402
-from importlib.util import find_spec  # noqa: E402
-from pathlib import Path  # noqa: E402
-from types import ModuleType  # noqa: E402
+import time
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 ROUNDS = 8

@@ -2,16 +2,17 @@
 
 The data set is one tensor, so fetching is stacking rows. The best pass of each library is taken.
 """
+# ruff: noqa: E402 - BLAS libraries look at the number of threads when they are loaded, so it is set before that
 import os
 import sys
 
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
 
-import time  # noqa: E402
-import warnings  # noqa: E402
-from importlib import import_module  # noqa: E402
-from importlib.util import find_spec  # noqa: E402
+import time
+import warnings
+from importlib import import_module
+from importlib.util import find_spec
 
 ROWS = 16                                                           # a batch
 SIZES = {"4 KB": 64, "256 KB": 1 << 12, "16 MB": 1 << 18}           # of a batch -> numbers in a row

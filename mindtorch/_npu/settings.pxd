@@ -11,7 +11,6 @@ cdef struct AllocatorSettings:
     size_t segment_unit                  # segments of their own are multiples of it
     double collect_at                    # share of the memory limit at which old blocks are given back; 0: never
     bint expandable                      # segments grow: addresses are reserved, memory is mapped as needed
-    size_t alignment                     # of large expandable blocks
     bint divided                         # requests are rounded up to a part of a power of two
     size_t divisions[DIVISION_CLASSES]   # into how many parts, by the request's size; 0 and 1: no rounding
     bint lazy_reclaim                    # events are looked at only when no block was found, or many wait

@@ -19,7 +19,6 @@ def apply(config):
     settings.segment_unit = (1024 if config.page_size == "1g" else 2) * MIB
     settings.collect_at = config.garbage_collection_threshold
     settings.expandable = config.expandable_segments
-    settings.alignment = config.base_addr_aligned_kb * 1024
     settings.lazy_reclaim = config.multi_stream_lazy_reclaim
     settings.refuse = config.throw_on_npumalloc_oom
     settings.divided = False
