@@ -1,7 +1,8 @@
 """Build: generated op code, Cython modules, and the simulated CANN toolkit as plain shared libraries.
 
 Everything else about the package stands in pyproject.toml. MINDTORCH_BUILD_JOBS sets how many compilers run at once
-(default: the number of cores); MINDTORCH_WERROR=1 makes compiler warnings errors.
+(default: the number of cores); MINDTORCH_WERROR=1 makes compiler warnings errors; MINDTORCH_BUILD_OPTIMIZE=0 (or 1)
+compiles everything at that level, in half the time.
 """
 import os
 import shutil
@@ -31,6 +32,10 @@ CYTHON_WARNINGS = ["-Wno-unused-parameter", "-Wno-missing-field-initializers", "
 MACROS = [("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), ("CYTHON_CLINE_IN_TRACEBACK", "0")]
 
 
+def optimize(level):
+    return f"-O{os.environ.get('MINDTORCH_BUILD_OPTIMIZE', level)}"
+
+
 class SharedLibrary(Extension):
     """A plain C++ library of the simulated toolkit; there is no Python module in it."""
 
@@ -50,14 +55,14 @@ LIBRARIES = [
     # Kernels: no errno and no floating point traps, which keep loops from being vectorised and change no result; no
     # fused multiply-add, so that every processor computes the same bits.
     SharedLibrary("opapi", "opapi", needs=["nnopbase", "ascendcl"], libraries=["dl"],
-                  extra_compile_args=["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]),
+                  extra_compile_args=[optimize(3), "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]),
 ]
 
 
 def cython_modules():
     for path in sorted(Path("mindtorch").rglob("*.pyx")):
         yield Extension(".".join(path.with_suffix("").parts), [str(path)], include_dirs=INCLUDE, define_macros=MACROS,
-                        extra_compile_args=["-O2", "-g0", "-fvisibility=hidden", *WARNINGS, *CYTHON_WARNINGS])
+                        extra_compile_args=[optimize(2), "-g0", "-fvisibility=hidden", *WARNINGS, *CYTHON_WARNINGS])
 
 
 def up_to_date(target, *sources):
@@ -128,8 +133,8 @@ class Build(build_ext):
 
     def _compile(self, library, source, target):
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        self.spawn([*self.compiler.compiler_so_cxx, "-c", source, "-o", target, "-std=c++17", "-O2", "-g1", "-fPIC",
-                    "-fvisibility=hidden", "-pthread", *WARNINGS,
+        self.spawn([*self.compiler.compiler_so_cxx, "-c", source, "-o", target, "-std=c++17", optimize(2), "-g1",
+                    "-fPIC", "-fvisibility=hidden", "-pthread", *WARNINGS,
                     *library.extra_compile_args, *(f"-I{d}" for d in ["include", SIM, *library.include_dirs])])
 
     def _link_library(self, library):

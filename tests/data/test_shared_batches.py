@@ -46,13 +46,12 @@ class Wrapped:
 
 
 def held():
-    """What this process has open and what has a name in shared memory, beside the NPU's own files."""
+    """What this process has open and maps, beside the NPU's own files."""
     gc.collect()
     links = [os.readlink(f"/proc/self/fd/{fd}") if os.path.exists(f"/proc/self/fd/{fd}") else "memory"
              for fd in os.listdir("/proc/self/fd")]
-    named = sorted(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else []
     kinds = ("socket", "pipe", "mindtorch-shared")
-    return sum(any(kind in link for kind in kinds) for link in links), mapped_bytes(), named
+    return sum(any(kind in link for kind in kinds) for link in links), mapped_bytes()
 
 
 def mapped_bytes():
