@@ -7,6 +7,7 @@
 """
 import os
 import threading
+from collections import OrderedDict
 
 cimport cython
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
@@ -478,7 +479,7 @@ def flatten(nested):
             flat[prefix] = value
 
     add("", nested)
-    return dict(sorted(flat.items()))
+    return OrderedDict(sorted(flat.items()))
 
 
 cdef void close_segments(Segment *segment) noexcept:

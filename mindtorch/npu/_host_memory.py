@@ -1,5 +1,4 @@
 """Figures of pinned host memory: sizes in bytes, times in microseconds."""
-from collections import OrderedDict
 
 
 def host_memory_stats():
@@ -9,7 +8,7 @@ def host_memory_stats():
     of what is in use, or still waits for a copy.
     """
     from mindtorch._npu.allocator import flatten
-    return OrderedDict(flatten(host_memory_stats_as_nested_dict()))
+    return flatten(host_memory_stats_as_nested_dict())
 
 
 def host_memory_stats_as_nested_dict():

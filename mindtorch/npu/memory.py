@@ -1,5 +1,6 @@
 """Memory of the devices: what is in use, what is cached, and pinned host memory. Sizes are bytes."""
 import warnings
+from collections import OrderedDict
 
 from mindtorch import npu
 from mindtorch.npu._memory_history import _dump_snapshot, _record_memory_history, _snapshot, memory_snapshot
@@ -32,7 +33,7 @@ class _Unused:
     """The allocator of a process that has used no device: no figures at all, as torch has it."""
 
     def memory_stats(self):
-        return {}
+        return OrderedDict()
 
     def nested_stats(self):
         return {}
@@ -57,7 +58,7 @@ def _get_allocator(device=None):
 
 
 def memory_stats(device=None):
-    """All counters in one flat dictionary, as torch.cuda.memory_stats names them; {} before the first use."""
+    """All counters in one flat dictionary, as torch.cuda.memory_stats names them; empty before the first use."""
     return npu._get_allocator(device).memory_stats()
 
 

@@ -172,8 +172,9 @@ def test_pytorch_s_viewer_reads_the_file(tmp_path):
     del kept[1]
     file = tmp_path / "snapshot.pickle"
     memory._dump_snapshot(file)
-    opcodes = {opcode.name for opcode, _, _ in pickletools.genops(file.read_bytes())}
-    assert not opcodes & {"GLOBAL", "STACK_GLOBAL", "REDUCE", "NEWOBJ", "BINBYTES", "FRAME8"}
+    opcodes = {opcode.name: argument for opcode, argument, _ in pickletools.genops(file.read_bytes())}
+    assert opcodes["PROTO"] <= 4
+    assert not opcodes.keys() & {"GLOBAL", "STACK_GLOBAL", "REDUCE", "NEWOBJ", "BINBYTES", "FRAME8"}
     assert pickle.loads(file.read_bytes()).keys() == {"segments", "device_traces"}
     assert "total_reserved: 64.0MiB" in viewer("stats", file)
     assert "cudaMalloc" in viewer("trace", file)

@@ -139,38 +139,6 @@ def test_memory_by_address():
     assert npu.memory_allocated() == before
 
 
-def test_a_stream_is_taken_back():
-    stream = npu.Stream()
-    matrix = torch.ones((600, 600), device="npu")
-    stream.wait_stream(npu.current_stream())
-    block = take(5000)
-    address = block.data_ptr()
-    with npu.stream(stream):
-        for _ in range(8):
-            matrix = matrix @ matrix
-    block.record_stream(stream)
-    with npu.stream(npu.Stream()):
-        npu._erase_stream(block, stream)              # not the owner: nothing happens
-    npu.current_stream().wait_stream(stream)
-    npu._erase_stream(block, stream)
-    del block
-    assert take(5000).data_ptr() == address           # at once
-    npu.synchronize()
-
-
-def test_observers_of_running_out():
-    from mindtorch._npu import allocator
-    seen = []
-    npu.memory._attach_out_of_memory_observer(lambda *figures: seen.append(figures))
-    try:
-        free, total = npu.mem_get_info()
-        with pytest.raises(torch.OutOfMemoryError):
-            take(2 * total)
-        assert seen == [(0, 2 * total + 2 * MIB, total, free)]
-    finally:
-        allocator.OOM_OBSERVERS.pop()
-
-
 SOURCE = r"""
 #include <stddef.h>
 #include <stdio.h>

@@ -67,16 +67,6 @@ assert moved(13841203, ALLOCATED, "requested_bytes.all.current") == [14680064, 1
 }
 
 
-def test_before_the_first_use_there_are_no_figures():
-    run("""
-from collections import OrderedDict
-import mindtorch as torch
-assert torch.npu.memory_allocated() == 0 and torch.npu.memory_stats() == OrderedDict()
-assert {*torch.npu.host_memory_stats().values()} == {0} and len(torch.npu.host_memory_stats_as_nested_dict()) == 8
-assert not torch.npu.is_initialized()
-""")
-
-
 @pytest.fixture(scope="module")
 def outcomes():
     """What became of each case. All run in one process: each begins with nothing cached, and undoes what it did."""
@@ -135,17 +125,3 @@ torch.ones(1, device="npu:1")
 from mindtorch.npu.memory import _snapshot
 assert len(_snapshot()["device_traces"]) == torch.npu.device_count() == 3
 """, MINDTORCH_SIM_DEVICES="3")
-
-
-def test_memory_by_its_address():
-    import mindtorch as torch
-    before = torch.npu.memory_allocated()
-    with pytest.raises(TypeError, match="Invalid type for stream argument"):
-        torch.npu.caching_allocator_alloc(100, stream="x")
-    address = torch.npu.caching_allocator_alloc(100)
-    assert torch.npu.memory_allocated() == before + 512
-    torch.npu.caching_allocator_delete(address)
-    assert torch.npu.memory_allocated() == before
-    with pytest.raises(RuntimeError, match="invalid device pointer"):
-        torch.npu.caching_allocator_delete(address)
-    assert torch.npu.memory_allocated() == before
