@@ -8,7 +8,7 @@ import os
 import threading
 import traceback
 
-from mindtorch._npu import acl, acl_loader, allocator, deferred, handles, host_memory
+from mindtorch._npu import acl, acl_loader, allocator, deferred, handles, host_memory, oom_snapshot
 from mindtorch._npu.errors import check_status
 
 REPEAT_INITIALIZE = 100002
@@ -215,4 +215,5 @@ def _after_fork_in_child():
         handles.forget_devices()
 
 
+oom_snapshot.follow_environment()
 os.register_at_fork(after_in_child=_after_fork_in_child)

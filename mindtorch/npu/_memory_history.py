@@ -70,3 +70,23 @@ def memory_snapshot(mempool_id=None):
         return npu._get_allocator().snapshot() if mempool_id is None else npu._get_allocator().snapshot(mempool_id)
     allocators = [npu._get_allocator(index) for index in runtime.started_devices()]
     return [segment for allocator in allocators for segment in allocator.snapshot(mempool_id)]
+
+
+def _save_picture(stacks_of, filename, snapshot):
+    from mindtorch.npu import _memory_flames
+    segments = npu.memory.memory_snapshot() if snapshot is None else snapshot
+    if isinstance(segments, dict):
+        segments = segments["segments"]
+    text = _memory_flames.picture(getattr(_memory_flames, stacks_of)(segments))
+    with open(filename, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _save_segment_usage(filename="output.svg", snapshot=None):
+    """Draws all memory taken from the driver, used or not, as a flame graph. `snapshot`: what memory_snapshot gave."""
+    _save_picture("segment_stacks", filename, snapshot)
+
+
+def _save_memory_usage(filename="output.svg", snapshot=None):
+    """Draws the memory in use by where it was allocated. `snapshot`: what memory_snapshot gave."""
+    _save_picture("memory_stacks", filename, snapshot)

@@ -1,12 +1,19 @@
 """Options of torch_npu that a program may set: what they permit, and what of it mindtorch makes use of."""
 import ctypes
 import enum
+import os
 import warnings
 
 from mindtorch import npu
 from mindtorch.npu.device import _lazy_init, _valid_index
 
-_chosen = {"task queue": 0}
+
+def _task_queue_of_environment():
+    mode = os.environ.get("TASK_QUEUE_ENABLE", "0")
+    return int(mode) if mode in ("0", "1", "2") and os.environ.get("ASCEND_LAUNCH_BLOCKING") != "1" else 0
+
+
+_chosen = {"task queue": _task_queue_of_environment()}
 
 
 class CubeMathType(enum.IntEnum):
@@ -85,7 +92,7 @@ def set_task_queue_enable(mode):
 
 
 def get_task_queue_enable():
-    """What set_task_queue_enable has been told last; 0 at first."""
+    """What set_task_queue_enable has been told last, TASK_QUEUE_ENABLE of the environment at first; else 0."""
     return _chosen["task queue"]
 
 

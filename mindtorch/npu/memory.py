@@ -3,7 +3,14 @@ import warnings
 from collections import OrderedDict
 
 from mindtorch import npu
-from mindtorch.npu._memory_history import _dump_snapshot, _record_memory_history, _snapshot, memory_snapshot
+from mindtorch.npu._memory_history import (
+    _dump_snapshot,
+    _record_memory_history,
+    _save_memory_usage,
+    _save_segment_usage,
+    _snapshot,
+    memory_snapshot,
+)
 from mindtorch.npu._memory_pools import (
     MemPool,
     NPUPluggableAllocator,
@@ -19,13 +26,13 @@ from mindtorch.npu.device import _get_device_index, _lazy_init, _valid_index, is
 
 __all__ = [
     "MemPool", "NPUPluggableAllocator", "_dump_snapshot", "_erase_stream", "_get_current_allocator",
-    "_record_memory_history", "_snapshot", "caching_allocator_alloc", "caching_allocator_delete",
-    "change_current_allocator", "empty_cache", "empty_virt_addr_cache", "get_allocator_backend",
-    "get_per_process_memory_fraction", "host_empty_cache", "is_pinned", "max_memory_allocated", "max_memory_cached",
-    "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_cached", "memory_reserved", "memory_snapshot",
-    "memory_stats", "memory_stats_as_nested_dict", "memory_summary", "pin_memory", "reset_accumulated_memory_stats",
-    "reset_max_memory_allocated", "reset_max_memory_cached", "reset_peak_memory_stats",
-    "set_per_process_memory_fraction", "use_mem_pool",
+    "_record_memory_history", "_save_memory_usage", "_save_segment_usage", "_snapshot", "caching_allocator_alloc",
+    "caching_allocator_delete", "change_current_allocator", "empty_cache", "empty_virt_addr_cache",
+    "get_allocator_backend", "get_per_process_memory_fraction", "host_empty_cache", "is_pinned", "max_memory_allocated",
+    "max_memory_cached", "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_cached", "memory_reserved",
+    "memory_snapshot", "memory_stats", "memory_stats_as_nested_dict", "memory_summary", "pin_memory",
+    "reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached",
+    "reset_peak_memory_stats", "set_per_process_memory_fraction", "use_mem_pool",
 ]
 
 

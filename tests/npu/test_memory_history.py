@@ -2,12 +2,15 @@
 import os
 import pickle
 import pickletools
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+from process import run
 
 import mindtorch as torch
 from mindtorch import npu
@@ -184,8 +187,68 @@ def test_pytorch_s_viewer_reads_the_file(tmp_path):
         assert page.stat().st_size > 1000
 
 
+def test_flame_graphs_of_memory(tmp_path):
+    memory._record_memory_history()
+    kept = [take(1000), take(3 * MIB), take(30 * MIB)]
+    del kept[1]
+    snapshot = npu.memory_snapshot()
+    for name, given in (("segment", None), ("segment", snapshot), ("memory", {"segments": snapshot})):
+        file = tmp_path / "picture.svg"
+        getattr(memory, f"_save_{name}_usage")(file, given)
+        boxes = list(ElementTree.parse(file).getroot())
+        titles = [box[0].text for box in boxes]
+        total = npu.memory_reserved() if name == "segment" else npu.memory_allocated()
+        assert titles[0] == f"all: {total} bytes, 100.00 %"
+        assert any(title.startswith("active_allocated: ") for title in titles)
+        assert any(f"{__file__}:" in title and ":take: " in title for title in titles)
+        assert any(title.startswith("inactive: ") for title in titles) == (name == "segment")
+        rows = {}
+        for _, rect, _ in boxes:
+            rows.setdefault(rect.get("y"), []).append(float(rect.get("width")))
+        assert all(sum(widths) <= 1200.1 for widths in rows.values())
+        assert rows["0"] == [1200]
+    memory._save_memory_usage(file, [])
+    assert len(ElementTree.parse(file).getroot()) == 0
+
+
+@pytest.mark.parametrize(("chosen", "actions"), [("1", ["segment_alloc", "alloc", "oom"]), ("2", ["oom"])])
+def test_a_snapshot_is_written_when_memory_runs_out(chosen, actions, tmp_path):
+    run("""
+import mindtorch as torch
+kept = torch.empty(1000, dtype=torch.uint8, device="npu")
+try:
+    torch.empty(2 * torch.npu.mem_get_info()[1], dtype=torch.uint8, device="npu")
+except torch.OutOfMemoryError:
+    pass
+else:
+    raise AssertionError
+""", OOM_SNAPSHOT_ENABLE=chosen, OOM_SNAPSHOT_PATH=str(tmp_path))
+    file, = tmp_path.iterdir()
+    assert re.fullmatch(r"oom_snapshot_\d+_\d{14}\.pickle", file.name)
+    snapshot = pickle.loads(file.read_bytes())
+    assert [event["action"] for event in snapshot["device_traces"][0]] == actions
+    assert snapshot["segments"][0]["blocks"][0]["frames"][0]["name"] == "<module>"
+
+
+@pytest.mark.parametrize(("environment", "said"), [
+    ({"OOM_SNAPSHOT_ENABLE": "3"}, "ValueError: OOM_SNAPSHOT_ENABLE must be 0, 1 or 2, got 3"),
+    ({"OOM_SNAPSHOT_ENABLE": "1", "OOM_SNAPSHOT_PATH": "/no/such/folder"}, "RuntimeWarning: no snapshot of the")])
+def test_a_snapshot_that_cannot_be_written(environment, said):
+    done = run("""
+import traceback
+import mindtorch as torch
+for _ in range(2):
+    try:
+        torch.empty(1 << 44, dtype=torch.uint8, device="npu")
+    except (torch.OutOfMemoryError, ValueError):
+        traceback.print_exc()
+    else:
+        raise AssertionError
+""", **environment)
+    assert said in done.stderr
+
+
 def test_nothing_is_started_for_a_snapshot():
-    from process import run
     run("""
 import mindtorch as torch
 assert torch.npu.memory_snapshot() == []

@@ -6,6 +6,7 @@ import npu_names
 import pytest
 
 import mindtorch as torch
+from mindtorch.npu._options import _task_queue_of_environment
 from mindtorch.npu._unavailable import REASONS
 
 
@@ -72,6 +73,15 @@ def test_the_task_queue_is_a_number():
     for wrong in (3, -1):
         with pytest.raises(RuntimeError, match=f"mode must be 0, 1, or 2, but got {wrong}"):
             torch.npu.set_task_queue_enable(wrong)
+
+
+@pytest.mark.parametrize(("environment", "mode"), [
+    ({"TASK_QUEUE_ENABLE": "2"}, 2), ({"TASK_QUEUE_ENABLE": "2", "ASCEND_LAUNCH_BLOCKING": "1"}, 0),
+    ({"TASK_QUEUE_ENABLE": "many"}, 0)])
+def test_the_task_queue_of_the_environment(environment, mode, monkeypatch):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert _task_queue_of_environment() == mode
 
 
 def test_what_cann_is_told(tmp_path):
