@@ -48,3 +48,13 @@ def test_loading():
     figures = output("bench.loading", "1").splitlines()[-3:]
     assert [line.split()[:2] for line in figures] == [["4", "KB"], ["256", "KB"], ["16", "MB"]]
     assert all(line.endswith("x torch") for line in figures)
+
+
+def test_allocator():
+    shown = output("bench.allocator", "--rounds", "1", "--in-use", "10", "20", "--clients", "none")
+    pairs, growth = shown.split("\n\n")[1:]
+    figures = [re.findall(r"(\d+) ns", line)[:2] for line in pairs.splitlines()[1:-1]]
+    assert len(figures) == 4
+    assert all(int(floor) >= 0 and int(ours) > 0 for floor, ours in figures)
+    assert "make test-clients" in pairs.splitlines()[-1]
+    assert len(growth.splitlines()) == 1 + 3 * 2 * 2      # arrangements, workloads, allocators

@@ -1,0 +1,24 @@
+"""The allocator of the published torch_npu wheel, in a process of its own that answers requests of bench.allocator.
+
+Started by tests/clients/run.py with the interpreter of the clients' environment. A request is a line of JSON, the name
+of a function and its arguments; so is the answer, after a mark, since torch_npu prints lines of its own.
+"""
+import json
+import sys
+
+import torch
+import torch_npu  # noqa: F401
+
+from bench.pairs import MARK, Subject, addresses
+
+
+def main(library):
+    torch.empty(1, device="npu")
+    subject = Subject(*addresses(library, "take", "give"), torch.npu.empty_cache)
+    for line in sys.stdin:
+        name, *arguments = json.loads(line)
+        print(MARK + json.dumps(getattr(subject, name)(*arguments)), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
