@@ -30,6 +30,7 @@ cdef Backend BACKENDS[DEVICE_TYPES]
 cdef int resolve(object device_or_none, int *type_code, int *index) except -1
 cdef int require_backend(int type_code) except -1                               # imports it through mindtorch._backend
 cdef device device_of(TensorBase tensor)
+cdef int require_host(int type_code) except -1              # the device of what is to be pinned
 cdef TensorBase pinned_like(TensorBase made)               # in pinned memory; `made` is on the CPU and is not read
 cdef device make_device(int type_code, int index)          # index -1: none
 # dst[...] = src through the backend that serves the pair. Broadcasts and casts; does not count a new version.

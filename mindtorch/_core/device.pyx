@@ -247,9 +247,14 @@ cdef int require_backend(int type_code) except -1:
     return 0
 
 
-cdef TensorBase pinned_like(TensorBase made):
-    if made.device_type != CPU:
+cdef int require_host(int type_code) except -1:
+    if type_code != CPU:
         raise RuntimeError("Only dense CPU tensors can be pinned")
+    return 0
+
+
+cdef TensorBase pinned_like(TensorBase made):
+    require_host(made.device_type)
     require_backend(NPU)
     return make_tensor(BACKENDS[<int>NPU].allocate_pinned(made.numel * ITEMSIZE[<int>made.dtype]), made.dtype,
                        made.ndim, made.sizes, made.strides, 0)

@@ -6,7 +6,7 @@ from mindtorch._core._gen.kernels cimport KERNELS
 from mindtorch._core.arguments cimport (
     parse_ints, parse_varargs, require_bool, require_device, require_dtype, require_int, require_scalar, require_tensor,
     wrong_type)
-from mindtorch._core.device cimport pinned_like
+from mindtorch._core.device cimport pinned_like, require_host
 from mindtorch._core.dispatch cimport ONE, finish, no_kernel, number_dtype
 from mindtorch._core.dtype cimport KIND, code_name, default_complex, default_dtype
 from mindtorch._core.infer cimport output
@@ -25,7 +25,8 @@ cdef bint wants_pinned(object pin_memory, const char *function) except -1:
 
 cdef int read_place(Request *request, object device, object pin_memory, const char *function) except -1:
     request.pinned = wants_pinned(pin_memory, function)
-    return require_device(device, &request.type, &request.index, function)
+    require_device(device, &request.type, &request.index, function)
+    return require_host(request.type) if request.pinned else 0
 
 
 cdef TensorBase make(Request *request, const Shape *shape, ScalarType dtype, object out, object device):
@@ -143,6 +144,8 @@ cdef TensorBase make_like(object like, object dtype, object device, object pin_m
     if device is None:
         request.type, request.index = tensor.device_type, tensor.device_index
         request.pinned = wants_pinned(pin_memory, function)
+        if request.pinned:
+            require_host(request.type)
     else:
         read_place(&request, device, pin_memory, function)
     made = empty_like_tensor(tensor, code, request.type, request.index)

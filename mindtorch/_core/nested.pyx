@@ -10,7 +10,7 @@ import numpy
 from libc.stdint cimport int64_t
 
 from mindtorch._core.arguments cimport as_int, require_bool, require_device, require_dtype
-from mindtorch._core.device cimport CPU
+from mindtorch._core.device cimport CPU, require_host
 from mindtorch._core.dtype cimport (
     DTYPES, ITEMSIZE, KIND, default_complex, default_dtype, numpy_code, promote_types)
 from mindtorch._core.moves cimport convert
@@ -159,7 +159,6 @@ def tensor_from(data, dtype, device, pin_memory, str function):
     require_device(device, &device_type, &device_index, name)
     made = from_data(data, code)
     if pin_memory is not None and require_bool(pin_memory, name, b"pin_memory"):
-        if device_type != CPU:
-            raise RuntimeError("Only dense CPU tensors can be pinned")
+        require_host(device_type)
         return made.pin_memory()
     return convert(made, made.dtype, device_type, device_index, False, False)

@@ -183,6 +183,8 @@ def parse(text, base=None, changeable=None):
 
     ValueError for a value or key that is none, RuntimeError for a text that breaks off, as torch has them.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"the allocator's settings must be str, not {type(text).__name__}")
     config = replace(base or AllocConfig(), text=text)
     tokens, given = Tokens(text), set()
     while tokens.more():

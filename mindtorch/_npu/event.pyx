@@ -75,9 +75,11 @@ cdef class Event:
     def wait(self, stream=None):
         """Later work of `stream` (None: the current one) waits for this event."""
         cdef StreamSlot *waiting
-        if self.slot == NULL:
+        if self.slot == NULL and stream is None:
             return
         waiting = chosen_stream(stream)
+        if self.slot == NULL:
+            return
         use_device(waiting.device)
         with nogil:
             check(api.aclrtStreamWaitEvent(waiting.handle, self.slot.handle), b"aclrtStreamWaitEvent")

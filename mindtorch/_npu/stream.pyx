@@ -234,6 +234,8 @@ cdef int launch_on_host(Stream stream, aclrtHostFunc function, void *argument) e
 
 def launch_host_function(Stream stream not None, function):
     """Calls `function` on a thread of the driver when the work before it is done; later work waits for it."""
+    if not callable(function):
+        raise TypeError(f"'{type(function).__name__}' object is not callable")
     Py_INCREF(function)
     try:
         launch_on_host(stream, call, <void *>function)

@@ -63,6 +63,8 @@ def _dump_snapshot(filename="dump_snapshot.pickle", augment_with_fx_traces=False
 
 def memory_snapshot(mempool_id=None):
     """Every segment of device memory with its blocks, as dictionaries; only those of a pool given by its id."""
+    if mempool_id is not None and (not isinstance(mempool_id, tuple | list) or len(mempool_id) != 2):
+        raise TypeError(f"mempool_id must be a pair of ints, as MemPool.id is, not {mempool_id!r}")
     if not is_initialized():
         return npu._get_allocator().snapshot()
     from mindtorch._npu import runtime

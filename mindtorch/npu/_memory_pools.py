@@ -1,6 +1,7 @@
 """Private pools of device memory, and memory from other sources than the caching allocator."""
 import ctypes
 import itertools
+import operator
 from contextlib import contextmanager
 
 from mindtorch.npu.device import _get_device_index, _lazy_init, is_initialized
@@ -61,6 +62,11 @@ class MemPool:
     """
 
     def __init__(self, allocator=None, use_on_oom=False, no_split=False):
+        if not isinstance(allocator, NPUPluggableAllocator | None):
+            raise TypeError(f"allocator must be NPUPluggableAllocator, not {type(allocator).__name__}")
+        for name, value in (("use_on_oom", use_on_oom), ("no_split", no_split)):
+            if not isinstance(value, bool):
+                raise TypeError(f"{name} must be bool, not {type(value).__name__}")
         _lazy_init()
         self._id = (0, next(_pool_numbers))
         self._source, self._use_on_oom, self._no_split = allocator, use_on_oom, no_split
@@ -100,12 +106,13 @@ class MemPool:
 @contextmanager
 def use_mem_pool(pool, device=None):
     """Inside, what the calling thread allocates on `device` comes from `pool`, a MemPool."""
+    number = pool.id
     holder = pool._hold(_get_device_index(device, optional=True))
-    holder.route(pool.id)
+    holder.route(number)
     try:
         yield
     finally:
-        holder.unroute(pool.id)
+        holder.unroute(number)
 
 
 def caching_allocator_alloc(size, device=None, stream=None):
@@ -123,7 +130,7 @@ def caching_allocator_alloc(size, device=None, stream=None):
         raise TypeError("Invalid type for stream argument, must be `torch.npu.Stream` or `int` representing a pointer "
                         f"to a existing stream, but got {type(stream).__name__}")
     from mindtorch._npu import raw_memory
-    return raw_memory.allocate(size, index, stream)
+    return raw_memory.allocate(operator.index(size), index, stream)
 
 
 def caching_allocator_delete(mem_ptr):

@@ -219,5 +219,7 @@ def empty_virt_addr_cache():
 
 def _attach_out_of_memory_observer(observer):
     """Calls observer(device, bytes asked for, limit, free bytes) before every torch.OutOfMemoryError of a device."""
+    if not callable(observer):
+        raise TypeError(f"'{type(observer).__name__}' object is not callable")
     from mindtorch._npu.allocator import OOM_OBSERVERS
     OOM_OBSERVERS.append(observer)
