@@ -6,6 +6,8 @@ PYTEST_ARGS ?=
 TEST_PROCESSES ?= auto
 RUN := $(VENV)/bin/python
 CLIENTS := .venv-clients
+# What Cython has once made of a module is used again, by the wheel that the tests build, too.
+export CYTHON_CACHE_DIR := $(CURDIR)/build/cython
 
 SOURCES := pyproject.toml setup.py $(shell find include mindtorch -type f -not -path '*/_gen/*' -not -path '*/toolkit/*' \
 	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.toml' -o -name '*.jsonl' -o -name '*.h' -o -name '*.def' -o -name '*.inc' \

@@ -2,7 +2,7 @@
 
 Everything else about the package stands in pyproject.toml. MINDTORCH_BUILD_JOBS sets how many compilers run at once
 (default: the number of cores); MINDTORCH_WERROR=1 makes compiler warnings errors; MINDTORCH_BUILD_OPTIMIZE=0 (or 1)
-compiles everything at that level, in half the time.
+compiles everything at that level, in half the time; CYTHON_CACHE_DIR names a folder for Cython's own cache.
 """
 import os
 import shutil
@@ -95,7 +95,8 @@ class Build(build_ext):
         Options.warning_errors = True
         jobs = int(os.environ.get("MINDTORCH_BUILD_JOBS", os.cpu_count() or 1))
         modules = [e for e in self.extensions if not isinstance(e, SharedLibrary)]
-        cythonized = cythonize(modules, nthreads=jobs, quiet=True, language_level=3, compiler_directives={
+        cythonized = cythonize(modules, nthreads=jobs, quiet=True, cache="CYTHON_CACHE_DIR" in os.environ,
+                                language_level=3, compiler_directives={
             "boundscheck": False, "wraparound": False, "initializedcheck": False, "cdivision": True, "binding": True})
         for module, done in zip(modules, cythonized, strict=True):
             module.sources = done.sources
