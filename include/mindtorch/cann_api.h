@@ -34,7 +34,7 @@
   X(aclGetDeviceCapability) X(aclrtGetDeviceUtilizationRate) X(aclrtDeviceGetUuid) \
   X(aclrtCreateEventWithFlag) X(aclrtResetEvent) X(aclrtEventGetTimestamp) X(aclrtIpcGetEventHandle) X(aclrtIpcOpenEventHandle) X(aclrtLaunchHostFunc) \
   X(aclrtCtxSetSysParamOpt) X(aclrtSetOpExecuteTimeOutWithMs) \
-  X(aclrtHostRegister) X(aclrtHostUnregister) \
+  X(aclrtHostRegister) X(aclrtHostRegisterV2) X(aclrtHostUnregister) \
   X(aclmdlInitDump) X(aclmdlSetDump) X(aclmdlFinalizeDump)
 /* clang-format on */
 

@@ -181,12 +181,13 @@ CHANGEABLE = ("expandable_segments", "max_split_size_mb", "max_non_split_roundin
 def parse(text, base=None, changeable=None):
     """An AllocConfig from "key:value,key:value"; what it does not name is as in `base`.
 
-    ValueError for a value or key that is none, RuntimeError for a text that breaks off, as torch has them.
+    ValueError for a value or key that is none, RuntimeError for a text that breaks off, as torch has them;
+    NotImplementedError for the one setting that is not available.
     """
     if not isinstance(text, str):
         raise TypeError(f"the allocator's settings must be str, not {type(text).__name__}")
     config = replace(base or AllocConfig(), text=text)
-    tokens, given = Tokens(text), set()
+    tokens = Tokens(text)
     while tokens.more():
         key = tokens.next()
         tokens.expect(":")
@@ -194,14 +195,16 @@ def parse(text, base=None, changeable=None):
             raise ValueError(f"Unrecognized key '{key}' in NPU allocator config")
         field, read = KEYS[key]
         config = replace(config, **{field: read(config, tokens)})
-        given.add(key)
         if tokens.more():
             tokens.expect(",")
-    _check_together(config, given)
+    _check_together(config)
     return config
 
 
-def _check_together(config, given):
+def _check_together(config):
+    if config.pin_memory_expandable_segments:
+        raise NotImplementedError("pin_memory_expandable_segments:True in the allocator's settings is not available: "
+                                  "pinned memory is taken from the driver block by block")
     for key in ("max_split_size_mb", "garbage_collection_threshold"):
         if config.expandable_segments and getattr(config, key):
             raise ValueError(f"`{key}` cannot be enabled with `expandable_segments`")

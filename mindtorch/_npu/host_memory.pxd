@@ -6,6 +6,7 @@ cdef struct PinnedBlock:
     void *address
     size_t size                      # a power of two, but for large blocks where the settings say so
     int bucket                       # log2 of the size, rounded up
+    bint registered                  # the process's own memory, pinned by aclrtHostRegisterV2
     bint reserved                    # a part of the segment of pinned_reserve_segment_size_mb, which is not given back
     int references                   # the storage's, and one for each copy under way
     PinnedBlock *next                # among the idle ones of its bucket

@@ -2,30 +2,32 @@
 
 1. Sizes are powers of two; above the thresholds of the settings they are what was asked for.
 2. A block that a stream still copies from or to has a reference for that copy, so it is never reused too early.
-3. pinned_use_background_threads changes nothing: what copies have passed is looked after at each request.
+3. What copies have passed is looked after at each request, or by a thread where pinned_use_background_threads says so.
 4. Large blocks that the settings forbid to keep go back to the driver at the next call that may talk to it: the end of
    a tensor may not.
 """
 cimport cython
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free
+from posix.stdlib cimport posix_memalign
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
-from mindtorch._npu import settings
+from mindtorch._npu import events_thread, settings
 
 from mindtorch._core.device cimport BACKENDS, CPU, pinned_like
 from mindtorch._core.dtype cimport code_name
 from mindtorch._core.tensor cimport Storage, TensorBase, empty_like_tensor
+from mindtorch._npu.cann.acl_base_rt cimport ACL_HOST_REG_MAPPED, ACL_HOST_REG_PINNED
 from mindtorch._npu.deferred cimport defer, drain, waiting
 from mindtorch._npu.errors cimport check
 from mindtorch._npu.handles cimport bind_device, thread_state, wait_for_stream
 from mindtorch._npu.stats cimport Stat, lower_by, raise_by
-from mindtorch._npu.symbols cimport api
+from mindtorch._npu.symbols cimport api, require
 
 
 cdef enum:
     BUCKETS = 64
-    STEP = 4096                      # parts of the reserved segment begin at multiples of it
+    STEP = 4096                      # parts of the reserved segment, and registered memory, begin at multiples of it
     MIB = 1024 * 1024
 
 cdef struct Bucket:
@@ -43,6 +45,8 @@ cdef struct Limits:                  # what the settings say, in bytes
     size_t rounded                   # larger sizes are not rounded
     size_t kept                      # larger blocks are not kept
     size_t reserved                  # of the segment that is taken at the first request
+    bint registered                  # memory is the process's own, and registered for the device to reach it
+    bint background                  # a thread looks after what copies have passed
 
 cdef Bucket buckets[BUCKETS]
 cdef PinnedBlock *unwanted = NULL    # too large to be kept
@@ -65,13 +69,13 @@ cdef size_t bytes_of(object megabytes) except? 0:
 cdef int read_settings() except -1:
     global limits_of
     config = settings.current
-    for name in ("pinned_mem_register", "pin_memory_expandable_segments"):
-        if getattr(config, name):
-            raise NotImplementedError(f"{name}:True in PYTORCH_NPU_ALLOC_CONF is not available: pinned memory comes "
-                                      "from aclrtMallocHost")
     limits.kept = bytes_of(config.pinned_max_cached_size_mb)
     limits.rounded = min(bytes_of(config.pinned_max_round_threshold_mb), limits.kept)
     limits.reserved = config.pinned_reserve_segment_size_mb * MIB
+    limits.registered = config.pinned_mem_register
+    limits.background = config.pinned_use_background_threads
+    if limits.background:
+        events_thread.start()
     limits_of = config
     return 0
 
@@ -107,10 +111,36 @@ cdef void add_time(Times *times, int64_t started) noexcept:
 cdef int take_from_driver(void **address, size_t nbytes) except -1:
     cdef int64_t started = microseconds()
     use_any_device()
-    with nogil:
-        check(api.aclrtMallocHost(address, nbytes), b"aclrtMallocHost")
+    if limits.registered:
+        take_registered(address, nbytes)
+    else:
+        with nogil:
+            check(api.aclrtMallocHost(address, nbytes), b"aclrtMallocHost")
     add_time(&taking, started)
     return 0
+
+
+cdef int take_registered(void **address, size_t nbytes) except -1:
+    cdef int status
+    require(<void *>api.aclrtHostRegisterV2, "aclrtHostRegisterV2")
+    nbytes = (nbytes + STEP - 1) // STEP * STEP
+    if posix_memalign(address, STEP, nbytes) != 0:
+        raise MemoryError(f"the host has no {nbytes} bytes to pin")
+    with nogil:
+        status = api.aclrtHostRegisterV2(address[0], nbytes, ACL_HOST_REG_MAPPED | ACL_HOST_REG_PINNED)
+    if status != 0:
+        free(address[0])
+    return check(status, b"aclrtHostRegisterV2")
+
+
+cdef int give_to_driver(PinnedBlock *block) noexcept nogil:
+    cdef int status
+    if not block.registered:
+        return api.aclrtFreeHost(block.address)
+    status = api.aclrtHostUnregister(block.address)
+    if status == 0:
+        free(block.address)
+    return status
 
 
 cdef bint take_from_segment(PinnedBlock *block) except -1:
@@ -142,6 +172,7 @@ cdef PinnedBlock *new_block(size_t nbytes) except NULL:
     try:
         if not take_from_segment(block):
             take_from_driver(&block.address, nbytes)
+            block.registered = limits.registered
     except BaseException:
         free(block)
         raise
@@ -167,7 +198,7 @@ cdef PinnedBlock *take_pinned(size_t nbytes) except NULL:
         raise MemoryError(f"cannot pin {nbytes} bytes of host memory")
     if settings.current is not limits_of:
         read_settings()
-    if waiting != 0:
+    if waiting != 0 and not limits.background:
         drain()
     if unwanted != NULL:
         give_unwanted()
@@ -221,11 +252,11 @@ cdef int give_unwanted() except -1:
         unwanted = block.next        # out of reach of other threads during the call
         started = microseconds()
         with nogil:
-            status = api.aclrtFreeHost(block.address)
+            status = give_to_driver(block)
         if status != 0:
             block.next = unwanted
             unwanted = block
-            return check(status, b"aclrtFreeHost")
+            return check(status, b"aclrtHostUnregister" if block.registered else b"aclrtFreeHost")
         add_time(&giving, started)
         lower_by(&blocks, 1)
         lower_by(&bytes_taken, block.size)
@@ -266,10 +297,10 @@ def close():
     for number in range(BUCKETS):
         while buckets[number].idle != NULL:
             if not buckets[number].idle.reserved:
-                api.aclrtFreeHost(buckets[number].idle.address)
+                give_to_driver(buckets[number].idle)
             buckets[number].idle = buckets[number].idle.next
     while unwanted != NULL:
-        api.aclrtFreeHost(unwanted.address)
+        give_to_driver(unwanted)
         unwanted = unwanted.next
 
 

@@ -14,8 +14,9 @@ from libc.stdlib cimport calloc, free
 from mindtorch._npu.block_tree cimport next_priority, tree_best_fit, tree_next
 from mindtorch._npu.cann.acl_base_rt cimport ACL_ERROR_RT_MEMORY_ALLOCATION
 from mindtorch._npu.cann.acl_rt cimport (
-    ACL_HBM_MEM_HUGE, ACL_MEM_ALLOCATION_TYPE_PINNED, ACL_MEM_HANDLE_TYPE_NONE, ACL_MEM_LOCATION_TYPE_DEVICE,
-    ACL_MEM_MALLOC_HUGE_FIRST, aclrtDrvMemHandle, aclrtPhysicalMemProp)
+    ACL_HBM_MEM_HUGE, ACL_HBM_MEM_HUGE1G, ACL_MEM_ALLOCATION_TYPE_PINNED, ACL_MEM_HANDLE_TYPE_NONE,
+    ACL_MEM_LOCATION_TYPE_DEVICE, ACL_MEM_MALLOC_HUGE1G_ONLY, ACL_MEM_MALLOC_HUGE_FIRST, aclrtDrvMemHandle,
+    aclrtMemMallocPolicy, aclrtPhysicalMemProp)
 from mindtorch._npu.errors cimport check
 from mindtorch._npu.handles cimport use_device
 from mindtorch._npu.lock cimport acquire, release
@@ -26,6 +27,7 @@ from mindtorch._npu.symbols cimport api
 
 cdef enum:
     SMALL_GRANULE = 2 * 1024 * 1024
+    GIGABYTE_PAGE = 1024 * 1024 * 1024
     HUGE_PAGES = 1                   # flag of aclrtReserveMemAddress
 
 
@@ -57,12 +59,15 @@ cdef class SegmentCache(BlockCache):
     cdef void *get_memory(self, BlockPool *pool, size_t size) except? NULL:
         """NULL where the driver, or who stands in for it, has no room."""
         cdef void *address = NULL
+        cdef aclrtMemMallocPolicy policy = ACL_MEM_MALLOC_HUGE_FIRST
         cdef int status
         source = self.source if pool.owner == NULL or pool.owner.source == NULL else <object>pool.owner.source
         if source is not None:
             return <void *><intptr_t>source.allocate(size, self.device, <intptr_t>pool.stream.handle)
+        if size % GIGABYTE_PAGE == 0 and settings.segment_unit == GIGABYTE_PAGE:
+            policy = ACL_MEM_MALLOC_HUGE1G_ONLY
         with nogil:
-            status = api.aclrtMalloc(&address, size, ACL_MEM_MALLOC_HUGE_FIRST)
+            status = api.aclrtMalloc(&address, size, policy)
         if status != 0 and status != ACL_ERROR_RT_MEMORY_ALLOCATION:
             check(status, b"aclrtMalloc")
         return address if status == 0 else NULL
@@ -268,7 +273,7 @@ cdef class SegmentCache(BlockCache):
         cdef const char *function
         properties.handleType = ACL_MEM_HANDLE_TYPE_NONE
         properties.allocationType = ACL_MEM_ALLOCATION_TYPE_PINNED
-        properties.memAttr = ACL_HBM_MEM_HUGE
+        properties.memAttr = ACL_HBM_MEM_HUGE1G if granule % GIGABYTE_PAGE == 0 else ACL_HBM_MEM_HUGE
         properties.location.type = ACL_MEM_LOCATION_TYPE_DEVICE
         properties.location.id = self.device
         properties.reserve = 0

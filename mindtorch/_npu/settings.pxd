@@ -8,7 +8,7 @@ cdef struct AllocatorSettings:
     size_t max_split_size                # blocks of so many bytes are not split, and serve only such requests
     size_t max_non_split_rounding        # how much larger than the request such a block may be
     size_t large_segment                 # of requests too large for the small pool that need no segment of their own
-    size_t segment_unit                  # segments of their own are multiples of it
+    size_t segment_unit                  # segments of their own are multiples of it: pages of 2 MiB or 1 GiB
     double collect_at                    # share of the memory limit at which old blocks are given back; 0: never
     bint expandable                      # segments grow: addresses are reserved, memory is mapped as needed
     bint divided                         # requests are rounded up to a part of a power of two

@@ -15,8 +15,10 @@ def apply(config):
     cdef int number
     settings.max_split_size = UNLIMITED if config.max_split_size_mb is None else config.max_split_size_mb * MIB
     settings.max_non_split_rounding = config.max_non_split_rounding_mb * MIB
-    settings.large_segment = config.large_segment_size_mb * MIB
     settings.segment_unit = (1024 if config.page_size == "1g" else 2) * MIB
+    settings.large_segment = config.large_segment_size_mb * MIB
+    if config.page_size == "1g":
+        settings.large_segment += -settings.large_segment % settings.segment_unit
     settings.collect_at = config.garbage_collection_threshold
     settings.expandable = config.expandable_segments
     settings.lazy_reclaim = config.multi_stream_lazy_reclaim

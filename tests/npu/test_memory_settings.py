@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 MIB = 1 << 20
 TAKE = """
 import mindtorch as torch
+from mindtorch import sim
 MIB = 1 << 20
 def take(nbytes):
     return torch.empty(nbytes, dtype=torch.uint8, device="npu")
@@ -76,6 +77,12 @@ def test_what_is_read():
 def test_what_torch_npu_refuses(text, message):
     with pytest.raises(ValueError, match=message):
         parse(text)
+
+
+def test_the_setting_that_is_not_available():
+    with pytest.raises(NotImplementedError, match="pin_memory_expandable_segments:True in the allocator's settings"):
+        parse("pin_memory_expandable_segments:True")
+    assert not parse("pin_memory_expandable_segments:False").pin_memory_expandable_segments
 
 
 def test_a_running_program_may_change_some():
@@ -155,6 +162,56 @@ for nbytes, block in ((5 * MIB, 5 * MIB + 512), (300 * MIB, 320 * MIB), (512 * M
     del tensor
     torch.npu.empty_cache()
 """, PYTORCH_NPU_ALLOC_CONF="roundup_power2_divisions:[128:0,256:4,512:4,>:1]")
+
+
+PAGES = """
+assert torch.npu.memory_reserved() == 0
+small = take(1000)
+assert torch.npu.memory_reserved() == 2 * MIB
+first, second, third = take(3 * MIB), take(900 * MIB), take(200 * MIB)
+assert torch.npu.memory_reserved() == 2050 * MIB     # the first two share a page of 1 GiB
+assert first.fill_(2).sum().item() == 6 * MIB
+with sim.fault("{}", 1, 507899):
+    try:
+        take(2000 * MIB)
+    except RuntimeError:
+        pass
+    else:
+        raise AssertionError
+"""
+
+
+@pytest.mark.parametrize(("text", "function"), [
+    ("page_size:1g", "aclrtMalloc"), ("page_size:1g,expandable_segments:True", "aclrtMallocPhysical")])
+def test_pages_of_a_gigabyte(text, function):
+    run(TAKE + PAGES.format(function), PYTORCH_NPU_ALLOC_CONF=text)
+
+
+@pytest.mark.parametrize("name", ["large_segment_size_mb", "segment_size_mb"])
+@pytest.mark.parametrize("more", ["", ",expandable_segments:True"])
+def test_segments_of_another_size(name, more):
+    run(TAKE + """
+first = take(3 * MIB)
+assert torch.npu.memory_reserved() == 40 * MIB
+""", PYTORCH_NPU_ALLOC_CONF=f"{name}:40{more}")
+
+
+def test_events_are_looked_at_only_where_no_block_is_free():
+    run(TAKE + """
+stream = torch.npu.Stream()
+spare, block = take(5000), take(5000)
+address = block.data_ptr()
+block.record_stream(stream)
+with torch.npu.stream(stream):
+    block.fill_(1)
+del spare, block
+stream.synchronize()
+other = take(5000)                                   # there is a free one
+assert other.data_ptr() != address and stats("active.all.current") == 2
+rest = [take(1 << 20) for _ in range(20)]            # there is none: these have none in the small pool
+assert stats("active.all.current") == 21, stats("active.all.current")
+assert take(5000).data_ptr() == address
+""", PYTORCH_NPU_ALLOC_CONF="multi_stream_lazy_reclaim:True,release_lock_on_npumalloc:True")
 
 
 def test_expandable_segments_grow_in_place():

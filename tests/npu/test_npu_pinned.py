@@ -243,14 +243,45 @@ _set_allocator_settings("pinned_max_round_threshold_mb:1")
 pin(3 * MIB)
 assert figures()["allocated_bytes.current"] == 3 * MIB
 """),
-    "what mindtorch has not is refused": ("pin_memory_expandable_segments:True", """
-try:
-    pin(3)
-except NotImplementedError as error:
-    assert "pin_memory_expandable_segments:True" in str(error)
-else:
-    raise AssertionError
-assert figures()["allocations.current"] == 0
+    "memory may be the process's own": ("pinned_mem_register:True", """
+from mindtorch import sim
+address = torch.ones(5000, dtype=torch.uint8, pin_memory=True).data_ptr()
+again = torch.full((5000,), 7, dtype=torch.uint8, pin_memory=True)
+assert again.data_ptr() == address and address % 4096 == 0 and again.is_pinned()
+assert "host_memory" not in sim.live_objects()       # which the driver's own would be
+stream = torch.npu.Stream()
+gate = threading.Event()
+torch.npu._launch_host_func(stream, gate.wait)
+with torch.npu.stream(stream):
+    there = again.to("npu", non_blocking=True)
+assert not stream.query()                            # nobody has waited: it is pinned
+gate.set()
+stream.synchronize()
+assert there.sum().item() == 35000
+assert figures()["allocated_bytes.current"] == 8192
+del again
+torch.npu.synchronize()
+torch.npu.host_empty_cache()
+assert figures()["allocated_bytes.current"] == 0 and torch.npu.npurt().npuHostUnregister(address) != 0
+with sim.fault("aclrtHostRegisterV2", 1, 507899):
+    try:
+        pin(5000)
+    except RuntimeError as error:
+        assert "aclrtHostRegisterV2 failed" in str(error)
+    else:
+        raise AssertionError
+assert figures()["allocations.current"] == figures()["active_requests.current"] == 0
+"""),
+    "a thread looks after what the copies have passed": ("pinned_use_background_threads:True", """
+pin(5000)
+there = kept[0].to("npu", non_blocking=True)
+kept.clear()
+assert [thread.name for thread in threading.enumerate()].count("mindtorch-events") == 1
+there.sum().item()
+torch.npu.current_stream().synchronize()
+while figures()["active_requests.current"]:          # no request and no synchronize() of the device in between
+    time.sleep(0.001)
+pin(3 * MIB)
 """),
 }
 
@@ -259,6 +290,7 @@ assert figures()["allocations.current"] == 0
 def test_settings(name):
     text, code = SETTINGS[name]
     run(f"""
+import threading, time
 import mindtorch as torch
 MIB = 1 << 20
 kept = []

@@ -50,6 +50,19 @@ assert len({torch.npu.Stream().stream_id for _ in range(40)}) == 8
 """, STREAMS_PER_DEVICE="8")
 
 
+def test_a_pool_has_one_of_two_sizes():
+    run("""
+import mindtorch as torch
+for _ in range(2):
+    try:
+        torch.npu.Stream()
+    except ValueError as error:
+        assert str(error) == "STREAMS_PER_DEVICE must be 8 or 32, got 9"
+    else:
+        raise AssertionError
+""", STREAMS_PER_DEVICE="9")
+
+
 def test_contexts_nest_and_restore_across_devices():
     run("""
 import mindtorch as torch

@@ -47,3 +47,5 @@ cdef extern from "acl/acl_base_rt.h" nogil:
     unsigned int ACL_EVENT_TIME_LINE
     unsigned int ACL_STREAM_FAST_LAUNCH
     unsigned int ACL_STREAM_FAST_SYNC
+    unsigned int ACL_HOST_REG_MAPPED
+    unsigned int ACL_HOST_REG_PINNED

@@ -12,11 +12,13 @@ cdef extern from "acl/acl_rt.h" nogil:
         ACL_MEM_MALLOC_HUGE_FIRST
         ACL_MEM_MALLOC_HUGE_ONLY
         ACL_MEM_MALLOC_NORMAL_ONLY
+        ACL_MEM_MALLOC_HUGE1G_ONLY
 
     ctypedef enum aclrtMemAttr:
         ACL_DDR_MEM
         ACL_HBM_MEM
         ACL_HBM_MEM_HUGE
+        ACL_HBM_MEM_HUGE1G
 
     ctypedef void *aclrtDrvMemHandle
 

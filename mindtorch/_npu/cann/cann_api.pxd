@@ -87,6 +87,7 @@ cdef extern from "mindtorch/cann_api.h" nogil:
         aclError (*aclrtSetOpExecuteTimeOutWithMs)(uint32_t timeout) noexcept nogil
         aclError (*aclrtHostRegister)(void *ptr, uint64_t size, aclrtHostRegisterType type,
                                       void **devPtr) noexcept nogil
+        aclError (*aclrtHostRegisterV2)(void *ptr, uint64_t size, uint32_t flag) noexcept nogil
         aclError (*aclrtHostUnregister)(void *ptr) noexcept nogil
         aclError (*aclmdlInitDump)() noexcept nogil
         aclError (*aclmdlSetDump)(const char *dumpCfgPath) noexcept nogil
