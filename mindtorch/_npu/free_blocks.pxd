@@ -37,7 +37,7 @@ cdef inline void insert_free(FreeBlocks *blocks, Block *block) noexcept nogil:
 cdef inline void remove_free(FreeBlocks *blocks, Block *block) noexcept nogil:
     cdef int number = size_class(block.size)
     tree_remove(&blocks.trees[number], block)
-    if blocks.trees[number] == NULL:
+    if blocks.trees[number].root == NULL:
         blocks.filled[number >> 6] &= ~(<uint64_t>1 << (number & 63))
 
 
@@ -53,18 +53,18 @@ cdef inline Block *first_free(FreeBlocks *blocks, int number) noexcept nogil:
         if word == FREE_WORDS:
             return NULL
         bits = blocks.filled[word]
-    return tree_best_fit(blocks.trees[(word << 6) + lowest_bit(bits)], 0)
+    return blocks.trees[(word << 6) + lowest_bit(bits)].first
 
 
 # The smallest block of at least `size` bytes; among equals the one with the lowest address.
 cdef inline Block *best_fit(FreeBlocks *blocks, size_t size) noexcept nogil:
     cdef int number = size_class(size)
-    cdef Block *block = tree_best_fit(blocks.trees[number], size)
+    cdef Block *block = tree_best_fit(&blocks.trees[number], size)
     return block if block != NULL else first_free(blocks, number + 1)
 
 
 # The block after `block` in that order.
 cdef inline Block *next_free(FreeBlocks *blocks, const Block *block) noexcept nogil:
     cdef int number = size_class(block.size)
-    cdef Block *following = tree_next(blocks.trees[number], block)
+    cdef Block *following = tree_next(&blocks.trees[number], block)
     return following if following != NULL else first_free(blocks, number + 1)

@@ -37,13 +37,17 @@ cdef enum:
     FREE_CLASSES = 1024
     FREE_WORDS = 16              # of a bit for each
 
+cdef struct BlockTree:           # see block_tree.pxd
+    Block *root
+    Block *first
+
 cdef struct FreeBlocks:          # see free_blocks.pxd
     uint64_t filled[FREE_WORDS]
-    Block *trees[FREE_CLASSES]
+    BlockTree trees[FREE_CLASSES]
 
 cdef struct BlockPool:           # the blocks of one stream, small ones or large ones
     FreeBlocks free
-    Block *unmapped              # tree of address ranges without memory (expandable segments)
+    BlockTree unmapped           # address ranges without memory (expandable segments)
     bint small
     StreamSlot *stream           # whose work alone may use its blocks without waiting
     PrivatePool *owner           # NULL: the default pool
@@ -65,24 +69,25 @@ cdef struct StreamUse:           # another stream that works on a block (record_
     StreamSlot *stream
     StreamUse *next
 
-cdef struct Block:
+cdef struct Block:               # first what searches and neighbours read: half of it, a cache line
     char *address
     size_t size
-    size_t requested             # what the caller asked for; 0 while free
+    Block *left                  # in a tree of free blocks; `left` also links lists of blocks out of reach
+    Block *right
+    Block *parent
+    uint32_t priority
+    bint allocated               # handed out, or freed and waiting for other streams, or out of reach for a while
+    bint mapped                  # has memory; else only addresses
+    bint retired                 # freed and waiting for other streams
     Segment *segment
     BlockPool *pool
     Block *previous              # neighbours in the segment, by address
     Block *next
-    bint allocated               # handed out, or freed and waiting for other streams, or out of reach for a while
-    bint retired                 # freed and waiting for other streams
-    bint mapped                  # has memory; else only addresses
-    int pending                  # events that a retired block still waits for
+    size_t requested             # what the caller asked for; 0 while free
     StreamUse *uses
     long long freed_at           # how often a free block had been looked for then
     PyObject *context            # where it was allocated, while history is recorded
-    Block *left                  # in a tree of free blocks; `left` also links lists of blocks out of reach
-    Block *right
-    uint32_t priority
+    int pending                  # events that a retired block still waits for
 
 cdef struct StreamSlot:
     aclrtStream handle           # NULL once destroyed

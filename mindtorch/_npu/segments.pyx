@@ -11,7 +11,7 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from libc.stdint cimport intptr_t
 from libc.stdlib cimport calloc, free
 
-from mindtorch._npu.block_tree cimport next_priority, tree_best_fit, tree_next
+from mindtorch._npu.block_tree cimport next_priority, tree_next
 from mindtorch._npu.cann.acl_base_rt cimport ACL_ERROR_RT_MEMORY_ALLOCATION
 from mindtorch._npu.cann.acl_rt cimport (
     ACL_HBM_MEM_HUGE, ACL_HBM_MEM_HUGE1G, ACL_MEM_ALLOCATION_TYPE_PINNED, ACL_MEM_HANDLE_TYPE_NONE,
@@ -329,7 +329,7 @@ cdef class SegmentCache(BlockCache):
 
     cdef Block *find_run(self, BlockPool *pool, size_t size) noexcept nogil:
         """The first of neighbouring free blocks, mapped or not, that hold `size` together: those lowest in memory."""
-        cdef Block *unmapped = tree_best_fit(pool.unmapped, 0)
+        cdef Block *unmapped = pool.unmapped.first
         cdef Block *found = NULL
         cdef Block *first
         cdef Block *block
@@ -345,7 +345,7 @@ cdef class SegmentCache(BlockCache):
                 block = block.next
             if total >= size and (found == NULL or first.address < found.address):
                 found = first
-            unmapped = tree_next(pool.unmapped, unmapped)
+            unmapped = tree_next(&pool.unmapped, unmapped)
         return found
 
     cdef Block *detach_run(self, Block *first, size_t size) noexcept nogil:
