@@ -19,7 +19,7 @@ class AllocConfig:
     garbage_collection_threshold: float = 0.0
     roundup_power2_divisions: tuple = (0,) * CLASSES
     expandable_segments: bool = False
-    base_addr_aligned_kb: int = 16               # checked and kept: blocks start where they start
+    base_addr_aligned_kb: int = 16
     page_size: str = ""
     multi_stream_lazy_reclaim: bool = False
     release_lock_on_npumalloc: bool = False      # accepted: the lock is never held during a driver call

@@ -15,9 +15,10 @@ from libc.stdint cimport intptr_t
 from libc.stdlib cimport free, malloc
 
 from mindtorch._core.errors import OutOfMemoryError
+from mindtorch._npu import acl, acl_loader
 from mindtorch._npu import settings as settings_module
 
-from mindtorch._npu.blocks cimport SMALL_LIMIT, SMALL_SEGMENT, LARGE_LIMIT, TAIL, round_size
+from mindtorch._npu.blocks cimport SMALL_LIMIT, SMALL_SEGMENT, LARGE_LIMIT, round_size
 from mindtorch._npu.cann.acl_rt cimport ACL_HBM_MEM
 from mindtorch._npu.deferred cimport defer, drain, drain_all, waiting
 from mindtorch._npu.errors cimport check
@@ -83,7 +84,7 @@ cdef class NpuAllocator(PoolCache):
             self._run_out(nbytes, nbytes, <intptr_t>stream.handle)
         context = None if self.history is None else self.history.gather()
         if self.uncached or self.source is not None:
-            size = nbytes + TAIL
+            size = nbytes + settings.tail
             block = self.add_segment(&stream.pools[<int>(round_size(nbytes) <= SMALL_LIMIT)], size, context)
             if block == NULL:
                 self._run_out(size, size, <intptr_t>stream.handle)
@@ -94,7 +95,7 @@ cdef class NpuAllocator(PoolCache):
             if block == NULL:
                 block = self.refill(pool, size, context)
         acquire(&self.lock)
-        self.hand_out(block, nbytes, size)
+        block = self.hand_out(block, nbytes, size)
         release(&self.lock)
         if self.history is not None:
             if context is not None:
@@ -518,6 +519,7 @@ cdef object block_context(Block *block):
 
 cdef NpuAllocator allocator_of(int device):
     if ALLOCATORS[device] is None:
+        settings_module.use_device(acl.get_soc_name(), acl_loader.toolkit().version)
         ALLOCATORS[device] = NpuAllocator(device)
         ALLOCATORS[device].set_source(*_first_source)
         ALLOCATORS[device].set_history(_make_history())

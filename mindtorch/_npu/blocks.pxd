@@ -11,15 +11,15 @@ cdef enum:
     KIB = 1024
     MIB = 1024 * 1024
     UNIT = 512                       # blocks are multiples of it
-    TAIL = 32                        # the hardware moves 32-byte blocks and may touch so much past the end
     SMALL_LIMIT = MIB                # the largest request of the small pool
     SMALL_SEGMENT = 2 * MIB
     LARGE_LIMIT = 10 * MIB           # from here on a request has a segment of its own
+    ALIGNED_LIMIT = 2 * MIB          # from here on base_addr_aligned_kb counts
 
 cdef size_t divided_size(size_t size) noexcept nogil
 
 cdef inline size_t round_size(size_t nbytes) noexcept nogil:
-    cdef size_t size = nbytes + TAIL
+    cdef size_t size = nbytes + settings.tail
     if settings.divided:
         return divided_size(size)
     return (size + UNIT - 1) // UNIT * UNIT
@@ -45,8 +45,9 @@ cdef class BlockCache:
     cdef Block *new_block(self) noexcept nogil
     cdef void drop_block(self, Block *block) noexcept nogil
     cdef Block *detach_fit(self, BlockPool *pool, size_t size) noexcept nogil
+    cdef Block *align_start(self, Block *block, size_t size) noexcept nogil
     cdef Block *find(self, BlockPool *pool, size_t size) noexcept nogil
-    cdef void hand_out(self, Block *block, size_t nbytes, size_t size) noexcept nogil
+    cdef Block *hand_out(self, Block *block, size_t nbytes, size_t size) noexcept nogil
     cdef void retire(self, Block *block) noexcept nogil
     cdef void put_back(self, Block *block) noexcept nogil
     cdef Block *cut(self, Block *block, size_t size) noexcept nogil

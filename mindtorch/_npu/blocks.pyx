@@ -67,7 +67,7 @@ cdef class BlockCache:
         if self.retired == NULL and not self.watched and waiting == 0:
             block = self.detach_fit(&stream.pools[<int>(size <= SMALL_LIMIT)], size)
             if block != NULL:
-                self.hand_out(block, nbytes, size)
+                block = self.hand_out(block, nbytes, size)
         release(&self.lock)
         if block == NULL:
             with gil:
@@ -112,6 +112,19 @@ cdef class BlockCache:
             self.detach(block)
         return block
 
+    cdef Block *align_start(self, Block *block, size_t size) noexcept nogil:
+        """A detached block from its first aligned address on, where that leaves `size`; what lies before stays free."""
+        cdef size_t alignment = settings.base_alignment
+        cdef size_t past = <size_t>block.address % alignment if alignment != 0 else 0
+        cdef Block *rest = NULL
+        if past != 0 and block.size >= alignment - past + size:
+            rest = self.cut(block, alignment - past)
+        if rest == NULL:
+            return block
+        block.allocated = False
+        self.insert(block)
+        return rest
+
     cdef Block *find(self, BlockPool *pool, size_t size) noexcept nogil:
         """The free block that suits a request best; NULL where there is none."""
         cdef Block *block = best_fit(&pool.free, size)
@@ -133,15 +146,19 @@ cdef class BlockCache:
             return block if block.size < settings.max_split_size else NULL
         return block if block.size < size + settings.max_non_split_rounding else NULL
 
-    cdef void hand_out(self, Block *block, size_t nbytes, size_t size) noexcept nogil:
-        """Makes a detached block the caller's, cut to `size` where the rest is worth it."""
+    cdef Block *hand_out(self, Block *block, size_t nbytes, size_t size) noexcept nogil:
+        """Makes a detached block the caller's, cut to `size` where the rest is worth it; returns what is left of it."""
         cdef bint small = block.pool.small
         cdef bint was_split = is_split(block)
         cdef bint fixed = block.segment.granule == 0
-        cdef size_t left = block.size - size
+        cdef bint whole = block.pool.owner != NULL and block.pool.owner.no_split
+        cdef size_t left
         cdef Block *rest = NULL
+        if size >= ALIGNED_LIMIT and not fixed and not whole:
+            block = self.align_start(block, size)
+        left = block.size - size
         block.allocated = True
-        if block.pool.owner != NULL and block.pool.owner.no_split:
+        if whole:
             left = 0
         elif small or not fixed:
             left = left if left >= UNIT else 0
@@ -166,6 +183,7 @@ cdef class BlockCache:
         increase(self._stats.table[<int>REQUESTED_BYTES], small, nbytes)
         if block.size >= settings.max_split_size:
             raise_by(&self._stats.oversize_allocations, 1)
+        return block
 
     cdef void retire(self, Block *block) noexcept nogil:
         """Counts the block as freed, and keeps it where other streams use it."""

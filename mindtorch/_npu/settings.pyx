@@ -1,8 +1,11 @@
-"""The settings of the allocator, filled in from what alloc_config.py has parsed."""
+"""The settings of the allocator, filled in from what alloc_config.py has parsed and from the device."""
 from mindtorch._npu.alloc_config import AllocConfig, from_environment
+from mindtorch._npu.toolkit import version_key
 
 cdef enum:
+    KIB = 1024
     MIB = 1024 * 1024
+    TAIL = 32                            # the hardware moves 32-byte blocks and may touch so much past the end
 
 cdef size_t UNLIMITED = <size_t>-1
 
@@ -20,6 +23,7 @@ def apply(config):
     if config.page_size == "1g":
         settings.large_segment += -settings.large_segment % settings.segment_unit
     settings.collect_at = config.garbage_collection_threshold
+    settings.base_alignment = config.base_addr_aligned_kb * KIB
     settings.expandable = config.expandable_segments
     settings.lazy_reclaim = config.multi_stream_lazy_reclaim
     settings.refuse = config.throw_on_npumalloc_oom
@@ -30,4 +34,11 @@ def apply(config):
     current = config
 
 
+def use_device(soc_name, cann_version):
+    """Says which device the memory is of: an Ascend 950 needs no tail from CANN 9.1 on."""
+    without = (soc_name or "").startswith("Ascend950") and version_key(cann_version) >= [9, 1]
+    settings.tail = 0 if without else TAIL
+
+
+use_device(None, "")
 apply(from_environment() or AllocConfig())

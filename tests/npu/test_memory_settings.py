@@ -3,6 +3,7 @@ import pytest
 from process import run
 
 from mindtorch._npu.alloc_config import CHANGEABLE, AllocConfig, parse
+from mindtorch.sim import toolkit
 
 torch = pytest.importorskip("torch")
 
@@ -234,6 +235,42 @@ assert torch.npu.memory_reserved() == 0 and torch.npu.memory_snapshot() == []
 from mindtorch import sim
 assert "reserved_address" not in sim.live_objects() and "physical_memory" not in sim.live_objects()
 """, PYTORCH_NPU_ALLOC_CONF="expandable_segments:True")
+
+
+@pytest.mark.parametrize(("settings", "alignment"), [
+    ("expandable_segments:True", 16 << 10), ("expandable_segments:True,base_addr_aligned_kb:3", 3 << 10),
+    ("expandable_segments:True,base_addr_aligned_kb:0", 0), ("base_addr_aligned_kb:16", 0)])
+def test_where_large_blocks_start(settings, alignment):
+    run(TAKE + f"alignment = {alignment}" + """
+first, large, small, other = take(3 * MIB), take(2 * MIB - 32), take(2 * MIB - 544), take(2 * MIB)
+end = first.data_ptr() + 3 * MIB + 512
+gap = -end % alignment if alignment else 0
+assert large.data_ptr() == end + gap
+assert small.data_ptr() == large.data_ptr() + 2 * MIB                # below 2 MiB: wherever there is room
+end = small.data_ptr() + 2 * MIB - 512
+assert other.data_ptr() == end + (-end % alignment if alignment else 0)
+allocated = torch.npu.memory_allocated()
+assert allocated == sum(-(-(t.numel() + 32) // 512) * 512 for t in (first, large, small, other))
+if gap >= 1024:
+    states = [block["state"] for block in torch.npu.memory_snapshot()[0]["blocks"]]
+    assert states[:3] == ["active_allocated", "inactive", "active_allocated"]
+del first, large, small, other
+segment, = torch.npu.memory_snapshot()
+assert [block["state"] for block in segment["blocks"]] == ["inactive"]
+""", PYTORCH_NPU_ALLOC_CONF=settings)
+
+
+@pytest.mark.parametrize(("soc", "version", "tail"), [
+    ("Ascend950PR_9599", "9.1.0", 0), ("Ascend950PR_9599", "9.0.2", 32), ("Ascend910B1", "9.1.0", 32)])
+def test_who_needs_bytes_past_the_end(soc, version, tail, tmp_path):
+    info = tmp_path / "share" / "info" / "runtime"
+    info.mkdir(parents=True)
+    (info / "version.info").write_text(f"Version={version}\n")
+    (tmp_path / "lib64").symlink_to(toolkit() / "lib64")
+    run(TAKE + f"tail = {tail}" + """
+block = take(1024)
+assert torch.npu.memory_allocated() == (1024 if tail == 0 else 1536)
+""", MINDTORCH_NPU="cann", MINDTORCH_CANN_HOME=str(tmp_path), MINDTORCH_SIM_SOC=soc)
 
 
 def test_pages_between_used_blocks_go_back():
