@@ -71,6 +71,7 @@ bench: $(VENV)/.package $(VENV)/.test $(VENV)/.bench $(VENV)/.examples          
 	$(RUN) -m bench.gpt
 	$(RUN) -m bench.loading
 	$(RUN) -m bench.allocator
+	$(RUN) -m bench.replay
 	$(RUN) -m bench.kernels
 
 build: $(VENV)/.package            ## compile in place

@@ -14,9 +14,9 @@ from pathlib import Path
 os.environ["MINDTORCH_NPU"] = "sim"
 
 import mindtorch as torch
-from bench.pairs import ARRANGEMENTS, MARK, WORKLOADS, Subject, addresses, compile_native
+from bench import client
+from bench.pairs import ARRANGEMENTS, WORKLOADS, Subject, addresses, compile_native
 from bench.rungs import ROOT, build_loop
-from mindtorch import sim
 
 COUNT = 10_000                                  # pairs in one timed loop
 CACHED = "of one size", 10                      # what is in use while all workloads are timed
@@ -33,16 +33,12 @@ class Peer:
                    "torch_npu/include/third_party/acl/inc")
         library = compile_native("peer.cpp", "libpeer.so", *(f"-isystem{site / folder}" for folder in headers),
                                  f"-L{site / 'torch_npu' / 'lib'}", "-l:libtorch_npu.so")
-        command = [python, "tests/clients/run.py", "--toolkit", sim.toolkit(), "bench/peer.py", library]
-        self.process = subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        env=dict(os.environ, PYTHONPATH=str(ROOT)))
+        self.process = subprocess.Popen(client.command(python, "peer.py", library), cwd=ROOT, text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=client.environment())
 
     def call(self, *request):
         print(json.dumps(request), file=self.process.stdin, flush=True)
-        for line in self.process.stdout:
-            if line.startswith(MARK):
-                return json.loads(line.removeprefix(MARK))
-        raise RuntimeError("the process of torch_npu has ended")
+        return client.hear(self.process.stdout)
 
     def measure(self, *arguments):
         return self.call("measure", *arguments)
@@ -85,7 +81,7 @@ def print_pairs(found, times):
             verdict += [f"{ratio:.2f} x torch_npu" + f", above {LIMIT_RATIO}" * (ratio > LIMIT_RATIO)]
         print(f"{workload:26}" + "".join(f"{cost:11.0f} ns" for cost in costs.values()), *verdict, sep="   ")
     if "torch_npu" not in found:
-        print("torch_npu is left out: `make test-clients` installs it")
+        print(client.LEFT_OUT)
 
 
 def print_growth(found, times, counts):
@@ -103,8 +99,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--in-use", type=int, nargs="+", default=[10, 1000, 100_000], help="blocks, for the growth")
-    parser.add_argument("--clients", type=Path, default=ROOT / ".venv-clients" / "bin" / "python",
-                        help="interpreter of an environment with torch_npu")
+    parser.add_argument("--clients", type=Path, default=client.PYTHON, help="interpreter that has torch_npu")
     args = parser.parse_args()
     found = subjects(args.clients)
     times = measure(found, args.rounds, args.in_use)

@@ -1,4 +1,4 @@
-"""Allocators under one loop (pairs.c): what a pair of take and give costs, and how much they reserve for a trace."""
+"""Allocators under one loop (pairs.c): what taking a block and giving it back costs."""
 import ctypes
 import os
 import random
@@ -8,7 +8,6 @@ import subprocess
 from bench.rungs import BUILD, ROOT
 
 KIB, MIB = 1 << 10, 1 << 20
-MARK = "answer: "       # before what peer.py says
 
 
 def sizes_between(low, high, count=64):

@@ -1,7 +1,7 @@
 """The allocator of the published torch_npu wheel, in a process of its own that answers requests of bench.allocator.
 
-Started by tests/clients/run.py with the interpreter of the clients' environment. A request is a line of JSON, the name
-of a function and its arguments; so is the answer, after a mark, since torch_npu prints lines of its own.
+Started by tests/clients/run.py with the interpreter of the clients' environment. A request is a line of JSON: the name
+of a function and its arguments.
 """
 import json
 import sys
@@ -9,7 +9,8 @@ import sys
 import torch
 import torch_npu  # noqa: F401
 
-from bench.pairs import MARK, Subject, addresses
+from bench.client import say
+from bench.pairs import Subject, addresses
 
 
 def main(library):
@@ -17,7 +18,7 @@ def main(library):
     subject = Subject(*addresses(library, "take", "give"), torch.npu.empty_cache)
     for line in sys.stdin:
         name, *arguments = json.loads(line)
-        print(MARK + json.dumps(getattr(subject, name)(*arguments)), flush=True)
+        say(getattr(subject, name)(*arguments))
 
 
 if __name__ == "__main__":

@@ -58,3 +58,12 @@ def test_allocator():
     assert all(int(floor) >= 0 and int(ours) > 0 for floor, ours in figures)
     assert "make test-clients" in pairs.splitlines()[-1]
     assert len(growth.splitlines()) == 1 + 3 * 2 * 2      # arrangements, workloads, allocators
+
+
+def test_replay():
+    """A GPT of some GiB: of what is reserved, hardly anything is unused. A small one is a few segments large."""
+    *_, small, large, _ = output("bench.replay", "--clients", "none", "--settings", "").splitlines()
+    assert small.startswith("as it is")
+    assert float(re.search(r"MiB +(\d\.\d+)", small)[1]) < 1.2
+    assert large.startswith("6 layers of 384")
+    assert float(re.search(r"MiB +(\d\.\d+)", large)[1]) < 1.15

@@ -1,0 +1,34 @@
+"""The published torch_npu wheel on the simulator, in the environment that `make test-clients` makes.
+
+What it has to say comes in lines of JSON after a mark, since torch_npu prints lines of its own.
+"""
+import json
+import os
+
+from bench.rungs import ROOT
+
+PYTHON = ROOT / ".venv-clients" / "bin" / "python"
+LEFT_OUT = "torch_npu is left out: `make test-clients` installs it"
+TOOLKIT = ROOT / "mindtorch" / "_sim" / "toolkit"
+MARK = "answer: "
+
+
+def command(python, script, *arguments):
+    """What runs bench/{script} in that environment."""
+    return [python, "tests/clients/run.py", "--toolkit", TOOLKIT, f"bench/{script}", *arguments]
+
+
+def environment(**more):
+    return {**os.environ, "MINDTORCH_NPU": "sim", "PYTHONPATH": str(ROOT), **more}
+
+
+def say(value):
+    print(MARK + json.dumps(value), flush=True)
+
+
+def hear(lines):
+    """The next value that was said."""
+    for line in lines:
+        if line.startswith(MARK):
+            return json.loads(line.removeprefix(MARK))
+    raise RuntimeError("the process has ended without an answer")

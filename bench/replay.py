@@ -1,0 +1,110 @@
+"""`python -m bench.replay`: how much memory the allocator reserves for a training run, and how much of that is in use.
+
+Some steps of examples/train_gpt.py are recorded, with null kernels: the GPT as it is, and one that is larger. Fresh
+processes take and give back the same blocks in the same order: mindtorch, and torch_npu's allocator on the same
+simulator where `make test-clients` has installed that, with several settings of PYTORCH_NPU_ALLOC_CONF each.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from importlib import import_module
+from pathlib import Path
+
+from bench import client
+from bench.gpt import example
+from bench.pairs import MIB
+from bench.rungs import ROOT
+
+RUNS = {"as it is": "",
+        "6 layers of 384": "--layers 6 --width 384 --heads 6 --context 256 --batch-size 64"}
+SETTINGS = "", "expandable_segments:True", "max_split_size_mb:64", "roundup_power2_divisions:4"
+STEPS = 3
+LIMIT = 1.15            # reserved / allocated, both at their peaks
+
+
+def record(arguments):
+    """What a run takes and gives back: the bytes of a block, or ~n for the n-th that was taken."""
+    module = example("train_gpt")
+    torch = module.torch
+    torch.npu.init()
+    torch.npu.memory._record_memory_history(context=None)
+    training = module.Training(module.arguments(["--device", "npu", *arguments.split()]))
+    for _ in range(STEPS):
+        training.step()
+    events, = torch.npu.memory._snapshot()["device_traces"]
+    torch.npu.memory._record_memory_history(None)
+    trace, taken, number = [], 0, {}
+    for event in events:
+        if event["action"] == "alloc":
+            number[event["addr"]] = taken
+            taken += 1
+            trace.append(event["size"])
+        elif event["action"] == "free_completed" and event["addr"] in number:
+            trace.append(~number.pop(event["addr"]))
+    return trace
+
+
+def replay(library, path):
+    """torch.npu.memory_stats() after the same in this process, which does nothing else."""
+    torch = import_module("mindtorch" if library == "mindtorch" else "torch")
+    import_module(library)
+    torch.npu.init()
+    take, give = torch.npu.caching_allocator_alloc, torch.npu.caching_allocator_delete
+    blocks = []
+    for entry in json.loads(Path(path).read_text(encoding="utf-8")):
+        if entry >= 0:
+            blocks.append(take(entry))
+        else:
+            give(blocks[~entry])
+    return torch.npu.memory_stats()
+
+
+def fresh(library, python, path, settings):
+    """What `replay` finds in a process of its own."""
+    script = "replay.py", "--replay", library, path
+    command = [python, "-m", "bench.replay", *script[1:]] if library == "mindtorch" else client.command(python, *script)
+    shown = subprocess.run(command, check=True, cwd=ROOT, env=client.environment(PYTORCH_NPU_ALLOC_CONF=settings),
+                           stdout=subprocess.PIPE, text=True).stdout
+    return client.hear(shown.splitlines())
+
+
+def compare(pythons, all_settings):
+    print(f"\n{'GPT':18}{'PYTORCH_NPU_ALLOC_CONF':30}{'':12}{'allocated':>12}{'reserved':>12}   reserved / allocated")
+    for title, arguments in RUNS.items():
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".json") as file:
+            json.dump(record(arguments), file)
+            file.flush()
+            for settings in all_settings:
+                all_stats = [fresh(library, python, file.name, settings) for library, python in pythons.items()]
+                for library, stats in zip(pythons, all_stats, strict=True):
+                    allocated, reserved = (stats[f"{kind}_bytes.all.peak"] for kind in ("allocated", "reserved"))
+                    print(f"{title:18}{settings:30}{library:12}{allocated / MIB:8.0f} MiB{reserved / MIB:8.0f} MiB"
+                          f"{reserved / allocated:8.3f}" + f", above {LIMIT}" * (reserved > LIMIT * allocated))
+                if len(all_stats) > 1:
+                    differing = [key for key in all_stats[0] if all_stats[0][key] != all_stats[1].get(key)]
+                    print(" " * 48, f"of {len(all_stats[0])} counters differ:", ", ".join(differing) or "none")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--settings", nargs="+", default=SETTINGS, help="of PYTORCH_NPU_ALLOC_CONF")
+    parser.add_argument("--clients", type=Path, default=client.PYTHON, help="interpreter that has torch_npu")
+    parser.add_argument("--replay", nargs=2, metavar=("LIBRARY", "TRACE"), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.replay:
+        client.say(replay(*args.replay))
+        return
+    os.environ.update(MINDTORCH_NPU="sim", MINDTORCH_SIM_KERNELS="null")
+    pythons = {"mindtorch": sys.executable}
+    if args.clients.exists():
+        pythons["torch_npu"] = args.clients
+    compare(pythons, args.settings)
+    if "torch_npu" not in pythons:
+        print(client.LEFT_OUT)
+
+
+if __name__ == "__main__":
+    main()
