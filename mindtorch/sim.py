@@ -15,8 +15,8 @@ import ctypes
 import functools
 from pathlib import Path
 
-__all__ = ["calls", "clear_faults", "counting", "fault", "inject_device_fault", "inject_fault", "live_objects",
-           "set_latency", "toolkit"]
+__all__ = ["calls", "clear_faults", "counting", "fault", "inject_device_fault", "inject_fault", "inject_memory_error",
+           "live_objects", "set_latency", "toolkit"]
 
 ACL_ERROR_FAILURE = 500001
 ACL_ERROR_RT_AICORE_EXCEPTION = 507015
@@ -27,6 +27,7 @@ _PROTOTYPES = {
     "simInjectFault": (None, [ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int]),
     "simClearFaults": (None, []),
     "simInjectDeviceFault": (None, [ctypes.c_int32, ctypes.c_int]),
+    "simInjectMemoryError": (None, [ctypes.c_int32, ctypes.c_void_p, ctypes.c_uint64]),
     "simSetLatency": (None, [ctypes.c_char_p, ctypes.c_int64]),
     "simCountCalls": (None, [ctypes.c_int32]),
     "simCalls": (ctypes.c_int64, [ctypes.c_char_p]),
@@ -80,8 +81,13 @@ def inject_device_fault(code: int = ACL_ERROR_RT_AICORE_EXCEPTION, device: int =
     _library().simInjectDeviceFault(device, code)
 
 
+def inject_memory_error(address: int, nbytes: int, device: int = 0) -> None:
+    """Let the device say, until `clear_faults`, that it cannot correct an error in `nbytes` of memory at `address`."""
+    _library().simInjectMemoryError(device, address, nbytes)
+
+
 def clear_faults() -> None:
-    """Take back every fault that has not happened yet, and every latency."""
+    """Take back every fault that has not happened yet, every error of memory and every latency."""
     _library().simClearFaults()
 
 

@@ -108,6 +108,17 @@ typedef struct aclrtUuid {
   char bytes[16];
 } aclrtUuid;
 
+typedef enum aclrtDevResLimitType {
+  ACL_RT_DEV_RES_CUBE_CORE = 0,
+  ACL_RT_DEV_RES_VECTOR_CORE = 1,
+} aclrtDevResLimitType;
+
+typedef struct aclrtMemUceInfo {
+  void * addr;
+  size_t len;
+  size_t reserved[14];
+} aclrtMemUceInfo;
+
 typedef enum aclrtFloatOverflowMode {
   ACL_RT_OVERFLOW_MODE_SATURATION = 0,
   ACL_RT_OVERFLOW_MODE_INFNAN = 1,
@@ -378,6 +389,16 @@ aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, uint32_t flags);
 aclError aclrtDeviceDisablePeerAccess(int32_t peerDeviceId);
 aclError aclrtDevicePeerAccessStatus(int32_t deviceId, int32_t peerDeviceId, int32_t *status);
 aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout);
+aclError aclrtGetMemUceInfo(int32_t deviceId, aclrtMemUceInfo *memUceInfoArray, size_t arraySize, size_t *retSize);
+aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t value);
+aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t *value);
+aclError aclrtResetDeviceResLimit(int32_t deviceId);
+aclError aclrtSetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t value);
+aclError aclrtGetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t *value);
+aclError aclrtResetStreamResLimit(aclrtStream stream);
+aclError aclrtUseStreamResInCurrentThread(aclrtStream stream);
+aclError aclrtUnuseStreamResInCurrentThread(aclrtStream stream);
+aclError aclrtGetResInCurrentThread(aclrtDevResLimitType type, uint32_t *value);
 aclError aclrtCreateStream(aclrtStream *stream);
 aclError aclrtCreateStreamWithConfig(aclrtStream *stream, uint32_t priority, uint32_t flag);
 aclError aclrtDestroyStream(aclrtStream stream);

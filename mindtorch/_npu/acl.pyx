@@ -11,13 +11,18 @@ from mindtorch._npu.cann.acl_base_rt cimport (
     ACL_DEVICE_INFO_AI_CORE_NUM, ACL_DEVICE_INFO_L2_SIZE, ACL_DEVICE_INFO_VECTOR_CORE_NUM, ACL_STREAM_FAST_LAUNCH,
     ACL_STREAM_FAST_SYNC, aclDeviceInfo, aclrtContext, aclrtStream, aclSysParamOpt)
 from mindtorch._npu.cann.acl_rt cimport (
-    ACL_HBM_MEM, ACL_HOST_REGISTER_MAPPED, aclrtHostRegisterType, aclrtMemAttr, aclrtMemMallocPolicy,
-    aclrtUtilizationInfo, aclrtUuid)
+    ACL_HBM_MEM, ACL_HOST_REGISTER_MAPPED, ACL_RT_DEV_RES_CUBE_CORE, ACL_RT_DEV_RES_VECTOR_CORE, aclrtDevResLimitType,
+    aclrtHostRegisterType, aclrtMemAttr, aclrtMemMallocPolicy, aclrtMemUceInfo, aclrtUtilizationInfo, aclrtUuid)
 from mindtorch._npu.symbols cimport api, require
 
 CUBE_CORES = ACL_DEVICE_INFO_AI_CORE_NUM
 VECTOR_CORES = ACL_DEVICE_INFO_VECTOR_CORE_NUM
 L2_BYTES = ACL_DEVICE_INFO_L2_SIZE
+CUBE_CORE_LIMIT = ACL_RT_DEV_RES_CUBE_CORE
+VECTOR_CORE_LIMIT = ACL_RT_DEV_RES_VECTOR_CORE
+
+cdef enum:
+    MEMORY_ERRORS = 128              # how many a call can name
 
 
 def init(config=None):
@@ -201,6 +206,63 @@ class rt:
             return None, 0
         cdef int ret = api.aclrtDeviceGetUuid(device_id, &uuid)
         return uuid.bytes[:sizeof(uuid)], ret
+
+    @staticmethod
+    def get_mem_uce_info(int32_t device_id):
+        """[(address, bytes)] of errors that the device could not correct."""
+        cdef aclrtMemUceInfo found[MEMORY_ERRORS]
+        cdef size_t count = 0
+        cdef int ret
+        require(<void *>api.aclrtGetMemUceInfo, "aclrtGetMemUceInfo")
+        with nogil:
+            ret = api.aclrtGetMemUceInfo(device_id, found, MEMORY_ERRORS, &count)
+        return [(<intptr_t>found[number].addr, found[number].len) for number in range(count)], ret
+
+    @staticmethod
+    def set_device_res_limit(int32_t device_id, int kind, uint32_t value):
+        require(<void *>api.aclrtSetDeviceResLimit, "aclrtSetDeviceResLimit")
+        return api.aclrtSetDeviceResLimit(device_id, <aclrtDevResLimitType>kind, value)
+
+    @staticmethod
+    def get_device_res_limit(int32_t device_id, int kind):
+        cdef uint32_t value = 0
+        require(<void *>api.aclrtGetDeviceResLimit, "aclrtGetDeviceResLimit")
+        cdef int ret = api.aclrtGetDeviceResLimit(device_id, <aclrtDevResLimitType>kind, &value)
+        return value, ret
+
+    @staticmethod
+    def set_stream_res_limit(intptr_t stream, int kind, uint32_t value):
+        require(<void *>api.aclrtSetStreamResLimit, "aclrtSetStreamResLimit")
+        return api.aclrtSetStreamResLimit(<aclrtStream>stream, <aclrtDevResLimitType>kind, value)
+
+    @staticmethod
+    def get_stream_res_limit(intptr_t stream, int kind):
+        cdef uint32_t value = 0
+        require(<void *>api.aclrtGetStreamResLimit, "aclrtGetStreamResLimit")
+        cdef int ret = api.aclrtGetStreamResLimit(<aclrtStream>stream, <aclrtDevResLimitType>kind, &value)
+        return value, ret
+
+    @staticmethod
+    def reset_stream_res_limit(intptr_t stream):
+        require(<void *>api.aclrtResetStreamResLimit, "aclrtResetStreamResLimit")
+        return api.aclrtResetStreamResLimit(<aclrtStream>stream)
+
+    @staticmethod
+    def use_stream_res_in_current_thread(intptr_t stream):
+        require(<void *>api.aclrtUseStreamResInCurrentThread, "aclrtUseStreamResInCurrentThread")
+        return api.aclrtUseStreamResInCurrentThread(<aclrtStream>stream)
+
+    @staticmethod
+    def unuse_stream_res_in_current_thread(intptr_t stream):
+        require(<void *>api.aclrtUnuseStreamResInCurrentThread, "aclrtUnuseStreamResInCurrentThread")
+        return api.aclrtUnuseStreamResInCurrentThread(<aclrtStream>stream)
+
+    @staticmethod
+    def get_res_in_current_thread(int kind):
+        cdef uint32_t value = 0
+        require(<void *>api.aclrtGetResInCurrentThread, "aclrtGetResInCurrentThread")
+        cdef int ret = api.aclrtGetResInCurrentThread(<aclrtDevResLimitType>kind, &value)
+        return value, ret
 
     @staticmethod
     def set_ctx_sys_param_opt(int option, int64_t value):

@@ -54,6 +54,8 @@ SIM_API int64_t simCalls(const char *function);
 SIM_API const char *simFunctions(void);
 /* The next task that the device runs fails with `code` (507015, ...): it surfaces late, on a later call. */
 SIM_API void simInjectDeviceFault(int32_t device, aclError code);
+/* From now on aclrtGetMemUceInfo names these addresses of the device, until simClearFaults. */
+SIM_API void simInjectMemoryError(int32_t device, void *address, uint64_t size);
 /* Busy-wait of `nanoseconds` in every call of `function` (0 takes it away): models a real host's costs. */
 SIM_API void simSetLatency(const char *function, int64_t nanoseconds);
 

@@ -4,8 +4,7 @@ import enum
 import os
 import warnings
 
-from mindtorch import npu
-from mindtorch.npu.device import _lazy_init, _valid_index
+from mindtorch.npu.device import _lazy_init
 
 
 def _task_queue_of_environment():
@@ -166,22 +165,6 @@ def set_dump(cfg_file):
 def finalize_dump():
     """Ends the dumps: aclmdlFinalizeDump."""
     _check(_acl().mdl.finalize_dump(), "aclmdlFinalizeDump")
-
-
-def get_device_limit(device):
-    """How many cores operators may use on `device`: all of them."""
-    properties = npu.get_device_properties(_valid_index(device))
-    return {"cube_core_num": properties.cube_core_num, "vector_core_num": properties.vector_core_num}
-
-
-def get_stream_limit(stream):
-    """How many cores operators of `stream` may use: all of its device."""
-    return get_device_limit(stream.device_index)
-
-
-def reset_stream_limit(stream):
-    """Nothing to take back: see get_stream_limit."""
-    get_stream_limit(stream)
 
 
 class _Npurt:

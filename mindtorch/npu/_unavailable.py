@@ -3,7 +3,6 @@
 _GRAPHS = "mindtorch captures no graphs; every operator is launched when it is called"
 _COMPILER = "it sets up CANN's graph compiler, and mindtorch's operators are ACLNN's, compiled beforehand"
 _OVERFLOW = "only the first Ascend 910 keeps such a flag; later chips give inf and nan, which torch.isfinite finds"
-_CORES = "the share of a chip's cores that a program gets is the chip's to give (aclrtSetDeviceResLimit)"
 _REPAIR = "it takes a faulty chip out of service and back, which the chip's firmware does"
 _SECRET = "it runs in the chip's trusted environment, which has the keys"
 
@@ -14,11 +13,8 @@ REASONS = {
     "super_kernel_scope_begin": _GRAPHS, "super_kernel_scope_end": _GRAPHS,
     "set_aoe": _COMPILER, "set_option": _COMPILER,
     "clear_npu_overflow_flag": _OVERFLOW, "get_npu_overflow_flag": _OVERFLOW,
-    "set_device_limit": _CORES, "set_stream_limit": _CORES,
     "restart_device": _REPAIR, "stop_device": _REPAIR,
-    "check_uce_in_memory": "only a chip has records of memory errors that it could not correct",
     "stress_detect": "it tests the cores of a chip",
-    "mstx": "its marks are for the profiler that records a chip (libms_tools_ext)",
     "obfuscation_calculate": _SECRET, "obfuscation_finalize": _SECRET, "obfuscation_initialize": _SECRET,
 }
 

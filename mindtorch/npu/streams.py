@@ -1,6 +1,8 @@
 """The calling thread's streams, and what is said when it has to wait for them."""
 from mindtorch.npu.device import _get_device_index, _lazy_init
 
+_follow_limits = None            # called with the new current stream, once one has limits of its own: see _limits.py
+
 
 def stream_priority_range():
     """(lowest, highest) priority of a Stream, as Stream.priority_range() has it."""
@@ -27,6 +29,8 @@ def set_stream(stream):
     from mindtorch._npu.stream import set_current_stream
     set_current_stream(stream)
     handles.set_current_device(stream.device_index)
+    if _follow_limits is not None:
+        _follow_limits(stream)
 
 
 class StreamContext:

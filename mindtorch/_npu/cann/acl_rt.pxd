@@ -56,6 +56,14 @@ cdef extern from "acl/acl_rt.h" nogil:
         int32_t aicpuUtilization
         int32_t memoryUtilization
 
+    ctypedef enum aclrtDevResLimitType:
+        ACL_RT_DEV_RES_CUBE_CORE
+        ACL_RT_DEV_RES_VECTOR_CORE
+
+    ctypedef struct aclrtMemUceInfo:
+        void *addr
+        size_t len
+
     ctypedef struct aclrtUuid:
         char bytes[16]
 

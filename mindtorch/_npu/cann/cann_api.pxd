@@ -89,6 +89,17 @@ cdef extern from "mindtorch/cann_api.h" nogil:
                                       void **devPtr) noexcept nogil
         aclError (*aclrtHostRegisterV2)(void *ptr, uint64_t size, uint32_t flag) noexcept nogil
         aclError (*aclrtHostUnregister)(void *ptr) noexcept nogil
+        aclError (*aclrtGetMemUceInfo)(int32_t deviceId, aclrtMemUceInfo *memUceInfoArray, size_t arraySize,
+                                       size_t *retSize) noexcept nogil
+        aclError (*aclrtSetDeviceResLimit)(int32_t deviceId, aclrtDevResLimitType type, uint32_t value) noexcept nogil
+        aclError (*aclrtGetDeviceResLimit)(int32_t deviceId, aclrtDevResLimitType type, uint32_t *value) noexcept nogil
+        aclError (*aclrtSetStreamResLimit)(aclrtStream stream, aclrtDevResLimitType type, uint32_t value) noexcept nogil
+        aclError (*aclrtGetStreamResLimit)(aclrtStream stream, aclrtDevResLimitType type,
+                                           uint32_t *value) noexcept nogil
+        aclError (*aclrtResetStreamResLimit)(aclrtStream stream) noexcept nogil
+        aclError (*aclrtUseStreamResInCurrentThread)(aclrtStream stream) noexcept nogil
+        aclError (*aclrtUnuseStreamResInCurrentThread)(aclrtStream stream) noexcept nogil
+        aclError (*aclrtGetResInCurrentThread)(aclrtDevResLimitType type, uint32_t *value) noexcept nogil
         aclError (*aclmdlInitDump)() noexcept nogil
         aclError (*aclmdlSetDump)(const char *dumpCfgPath) noexcept nogil
         aclError (*aclmdlFinalizeDump)() noexcept nogil

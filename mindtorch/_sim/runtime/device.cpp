@@ -31,6 +31,7 @@ void releaseDevice(Device &device) {
   device.memory.freeAll();
   releasePhysicalMemory(device);
   device.peers.store(0);
+  for (auto &limit : device.core_limits) limit = 0;
   device.clearFault();
 }
 

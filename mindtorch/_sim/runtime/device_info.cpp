@@ -36,6 +36,17 @@ constexpr aclCannAttr kCannAttributes[] = {ACL_CANN_ATTR_INF_NAN, ACL_CANN_ATTR_
 
 }  // namespace
 
+uint32_t sim::coreCount(aclrtDevResLimitType kind) {
+  switch (kind) {
+    case ACL_RT_DEV_RES_CUBE_CORE:
+      return kCubeCores;
+    case ACL_RT_DEV_RES_VECTOR_CORE:
+      return kVectorCores;
+    default:
+      return 0;
+  }
+}
+
 const char *aclrtGetSocName(void) {
   SIM_ENTER_VALUE(aclrtGetSocName, nullptr);
   return sim::config().soc.c_str();

@@ -76,6 +76,7 @@ void simClearFaults(void) {
     all.arm();
   }
   sim::disarmDevices();
+  sim::forgetMemoryErrors();
 }
 
 void simCountCalls(int32_t on) {

@@ -22,7 +22,7 @@ void carryDeviceMemoryOver(Fork stage) {
 constexpr void (*kParts[])(Fork) = {
     carryLifecycleOver,    carryContextsOver,       carryStreamsOver,      carryEventsOver, carryNotifiesOver,
     carryPinnedMemoryOver, carryPhysicalMemoryOver, carryDeviceMemoryOver, carrySignalOver, Device::carryFaultsOver,
-    carryDataBuffersOver,  carryWatchesOver,        carryMessagesOver,
+    carryDataBuffersOver,  carryWatchesOver,        carryMessagesOver,     carryMemoryErrorsOver,
 };
 
 void release(Fork stage) {

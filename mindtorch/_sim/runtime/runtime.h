@@ -20,6 +20,7 @@
 namespace sim {
 
 constexpr int32_t kMaxDevices = 16;
+constexpr int kCoreKinds = 2;  // aclrtDevResLimitType
 constexpr int32_t kStreamsPerDevice = 1984;
 constexpr int32_t kEventIdsPerDevice = 65536;
 constexpr int32_t kNotifiesPerDevice = 8192;
@@ -57,8 +58,9 @@ struct Device {
   std::atomic<int32_t> event_ids{0};
   std::atomic<int32_t> notifies{0};
   std::atomic<int32_t> saturation_mode{ACL_RT_OVERFLOW_MODE_INFNAN};
-  int64_t set_count = 0;       // aclrtSetDevice minus aclrtResetDevice; lifecycle mutex
-  Context *primary = nullptr;  // lifecycle mutex
+  std::atomic<uint32_t> core_limits[kCoreKinds]{};  // 0: all cores
+  int64_t set_count = 0;                            // aclrtSetDevice minus aclrtResetDevice; lifecycle mutex
+  Context *primary = nullptr;                       // lifecycle mutex
   DeviceMemory memory;
 
   // A task has failed: the first failure is what later calls report.
@@ -127,6 +129,10 @@ void carryDataBuffersOver(Fork stage);
 void carryWatchesOver(Fork stage);
 void carrySignalOver(Fork stage);
 void carryMessagesOver(Fork stage);
+void carryMemoryErrorsOver(Fork stage);
+
+uint32_t coreCount(aclrtDevResLimitType kind);  // of the chip; 0: there is no such kind
+void forgetMemoryErrors();
 
 // device.cpp, context.cpp, stream.cpp, event.cpp, notify.cpp: what the end of a device takes with it
 void releaseAllDevices();

@@ -23,6 +23,7 @@ void Stream::open(Context *context, uint32_t priority, uint32_t flags) {
   failure_mode_set = false;
   overflow_switch = custom_tag = cache_op_info = 0;
   subscriber = 0;
+  for (auto &limit : core_limits) limit = 0;
   submitted_ = completed_ = aborts_ = 0;
   closing_ = false;
   users_ = 1;

@@ -46,7 +46,8 @@ class Stream {
   std::atomic<uint32_t> overflow_switch{0};
   std::atomic<uint32_t> custom_tag{0};
   std::atomic<uint32_t> cache_op_info{0};
-  std::atomic<uint64_t> subscriber{0};  // thread that runs the callbacks of aclrtLaunchCallback; 0: none
+  std::atomic<uint32_t> core_limits[kCoreKinds]{};  // 0: its device's
+  std::atomic<uint64_t> subscriber{0};              // thread that runs the callbacks of aclrtLaunchCallback; 0: none
 
  private:
   void work();

@@ -73,6 +73,46 @@ void testDevice() {
   CHECK_CODE(aclrtSetDeviceSatMode(ACL_RT_OVERFLOW_MODE_UNDEF), ACL_ERROR_RT_PARAM_INVALID);
 }
 
+void testCoreLimits() {
+  uint32_t value = 0;
+  aclrtStream stream = nullptr;
+  CHECK_OK(aclrtCreateStream(&stream));
+  CHECK_OK(aclrtGetDeviceResLimit(0, ACL_RT_DEV_RES_VECTOR_CORE, &value));
+  CHECK(value == 48);
+  CHECK_OK(aclrtSetDeviceResLimit(0, ACL_RT_DEV_RES_CUBE_CORE, 20));
+  CHECK_OK(aclrtGetStreamResLimit(stream, ACL_RT_DEV_RES_CUBE_CORE, &value));
+  CHECK(value == 20);
+  CHECK_OK(aclrtSetStreamResLimit(stream, ACL_RT_DEV_RES_CUBE_CORE, 7));
+  CHECK_OK(aclrtGetResInCurrentThread(ACL_RT_DEV_RES_CUBE_CORE, &value));
+  CHECK(value == 20);
+  CHECK_OK(aclrtUseStreamResInCurrentThread(stream));
+  CHECK_OK(aclrtGetResInCurrentThread(ACL_RT_DEV_RES_CUBE_CORE, &value));
+  CHECK(value == 7);
+  CHECK_OK(aclrtResetStreamResLimit(stream));
+  CHECK_OK(aclrtUnuseStreamResInCurrentThread(stream));
+  CHECK_OK(aclrtResetDeviceResLimit(0));
+  CHECK_OK(aclrtGetResInCurrentThread(ACL_RT_DEV_RES_CUBE_CORE, &value));
+  CHECK(value == 24);
+  CHECK_CODE(aclrtSetDeviceResLimit(0, ACL_RT_DEV_RES_CUBE_CORE, 25), ACL_ERROR_RT_PARAM_INVALID);
+  CHECK_CODE(aclrtSetDeviceResLimit(0, ACL_RT_DEV_RES_CUBE_CORE, 0), ACL_ERROR_RT_PARAM_INVALID);
+  CHECK_CODE(aclrtSetDeviceResLimit(7, ACL_RT_DEV_RES_CUBE_CORE, 1), ACL_ERROR_RT_INVALID_DEVICEID);
+  CHECK_CODE(aclrtGetDeviceResLimit(0, static_cast<aclrtDevResLimitType>(2), &value), ACL_ERROR_RT_PARAM_INVALID);
+  CHECK_OK(aclrtDestroyStream(stream));
+}
+
+void testMemoryErrors() {
+  aclrtMemUceInfo found[2]{};
+  size_t count = 9;
+  CHECK_OK(aclrtGetMemUceInfo(0, found, 2, &count));
+  CHECK(count == 0);
+  for (int number = 0; number < 3; ++number) simInjectMemoryError(0, found + number, 64);
+  CHECK_OK(aclrtGetMemUceInfo(0, found, 2, &count));
+  CHECK(count == 2 && found[1].addr == found + 1 && found[1].len == 64);
+  simClearFaults();
+  CHECK_OK(aclrtGetMemUceInfo(0, found, 2, &count));
+  CHECK(count == 0);
+}
+
 void testData() {
   CHECK(aclDataTypeSize(ACL_FLOAT) == 4 && aclDataTypeSize(ACL_BF16) == 2 && aclDataTypeSize(ACL_BOOL) == 1);
   CHECK(aclDataTypeSize(ACL_COMPLEX128) == 16 && aclDataTypeSize(ACL_DT_UNDEFINED) == 0);
@@ -118,6 +158,8 @@ int main() {
   start();
   testVersions();
   testDevice();
+  testCoreLimits();
+  testMemoryErrors();
   testData();
   testRefused();
   return finish();

@@ -1,0 +1,129 @@
+"""torch.npu.mstx: marks for the profilers of CANN (msprof, MSPTI), by the toolkit's libms_tools_ext.so."""
+import ctypes
+import functools
+import threading
+import warnings
+
+from mindtorch import npu
+
+DEFAULT_DOMAIN = "default"
+_PROTOTYPES = {                  # arguments, result
+    "mstxMarkA": ([ctypes.c_char_p, ctypes.c_void_p], None),
+    "mstxRangeStartA": ([ctypes.c_char_p, ctypes.c_void_p], ctypes.c_uint64),
+    "mstxRangeEnd": ([ctypes.c_uint64], None),
+    "mstxDomainCreateA": ([ctypes.c_char_p], ctypes.c_void_p),
+    "mstxDomainMarkA": ([ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p], None),
+    "mstxDomainRangeStartA": ([ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p], ctypes.c_uint64),
+    "mstxDomainRangeEnd": ([ctypes.c_void_p, ctypes.c_uint64], None),
+}
+_pushed = threading.local()      # .ranges: ids of the calling thread's open ranges, innermost last
+
+
+@functools.cache
+def _library():
+    """The library; None where the toolkit has none, as the simulated one."""
+    from mindtorch._npu import toolkit
+    try:
+        path = toolkit.find_library(toolkit.find().root, "libms_tools_ext.so")
+    except RuntimeError:         # there is no toolkit at all
+        path = None
+    if path is None:
+        return None
+    library = ctypes.CDLL(str(path))
+    for name, (arguments, result) in _PROTOTYPES.items():
+        if hasattr(library, name):
+            function = getattr(library, name)
+            function.argtypes, function.restype = arguments, result
+    return library
+
+
+@functools.cache
+def _domain(name):
+    """The handle of a domain; None where the library is too old to have any."""
+    library = _library()
+    return library.mstxDomainCreateA(name.encode()) if hasattr(library, "mstxDomainCreateA") else None
+
+
+def _call(function, domain, *arguments):
+    """Calls mstx<function>, or mstxDomain<function> for another domain than the default one; 0 where there is none."""
+    library = _library()
+    if library is None:
+        return 0
+    if domain == DEFAULT_DOMAIN:
+        return getattr(library, f"mstx{function}")(*arguments)
+    handle = _domain(domain)
+    return 0 if handle is None else getattr(library, f"mstxDomain{function}")(handle, *arguments)
+
+
+def _valid(function, message, stream, domain):
+    """Whether the arguments can be used; else a warning says which cannot, for no mark is worth an exception."""
+    for name, good in (
+            ("message", isinstance(message, str) and message), ("domain", isinstance(domain, str) and domain),
+            ("stream", stream is None or isinstance(stream, npu.Stream))):
+        if not good:
+            warnings.warn(f"Invalid {name} for mstx.{function} func, nothing is marked", UserWarning, stacklevel=3)
+            return False
+    return True
+
+
+def _handle(stream):
+    return None if stream is None else stream.npu_stream
+
+
+class mstx:
+    """Marks of moments and ranges for CANN's profilers; on the simulator, which has none, they have no effect.
+
+    `message`: up to 156 bytes. `stream`: None marks the host's time alone, a Stream the device's, too.
+    """
+
+    @staticmethod
+    def mark(message, stream=None, domain=DEFAULT_DOMAIN):
+        """Marks this moment."""
+        if _valid("mark", message, stream, domain):
+            _call("MarkA", domain, message.encode(), _handle(stream))
+
+    @staticmethod
+    def range_start(message, stream=None, domain=DEFAULT_DOMAIN):
+        """Begins a range; its number for range_end, 0 where nothing records."""
+        if not _valid("range_start", message, stream, domain):
+            return 0
+        return _call("RangeStartA", domain, message.encode(), _handle(stream))
+
+    @staticmethod
+    def range_end(range_id, domain=DEFAULT_DOMAIN):
+        """Ends the range of range_start."""
+        if not isinstance(range_id, int) or not 0 <= range_id < 1 << 64:
+            warnings.warn("Invalid range_id for mstx.range_end func, no range ends", UserWarning, stacklevel=2)
+        elif _valid("range_end", "-", None, domain):
+            _call("RangeEnd", domain, range_id)
+
+    @staticmethod
+    def range_push(message, stream=None, domain=DEFAULT_DOMAIN):
+        """Begins a range that range_pop of the same thread ends; how many are open around it."""
+        if not hasattr(_pushed, "ranges"):
+            _pushed.ranges = []
+        _pushed.ranges.append((mstx.range_start(message, stream, domain), domain))
+        return len(_pushed.ranges) - 1
+
+    @staticmethod
+    def range_pop():
+        """Ends the range begun last by range_push; how many are open around it, -1 where there was none."""
+        ranges = getattr(_pushed, "ranges", [])
+        if ranges:
+            mstx.range_end(*ranges.pop())
+            return len(ranges)
+        return -1
+
+    @staticmethod
+    def mstx_range(message, stream=None, domain=DEFAULT_DOMAIN):
+        """A decorator: each call of the function is a range."""
+        def decorate(function):
+            @functools.wraps(function)
+            def marked(*arguments, **options):
+                number = mstx.range_start(message, stream, domain)
+                try:
+                    return function(*arguments, **options)
+                finally:
+                    mstx.range_end(number, domain)
+            return marked
+        return decorate
