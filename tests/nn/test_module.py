@@ -334,7 +334,7 @@ CHANGED = {
     "float": lambda t, n: n.double().float(), "type": lambda t, n: n.type(t.float64), "cpu": lambda t, n: n.cpu(),
     "to dtype": lambda t, n: n.to(t.float64), "to a tensor": lambda t, n: n.to(t.ones(1, dtype=t.float64)),
     "to device": lambda t, n: n.to("cpu"), "to both": lambda t, n: n.to(t.device("cpu"), t.float16, True),
-    "to keywords": lambda t, n: n.to(device="cpu", dtype=t.float64, non_blocking=True),
+    "to keywords": lambda t, n: n.to(device="cpu", dtype=t.float64, non_blocking=False),
     "to nothing": lambda t, n: n.to(), "to python's float": lambda t, n: n.to(float),
     "to int": lambda t, n: n.to(t.int32), "to complex": lambda t, n: n.to(t.complex64),
     "to format": lambda t, n: n.to(memory_format=t.channels_last), "copy": lambda t, n: n.to("cpu", copy=True),
