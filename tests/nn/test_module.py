@@ -324,6 +324,8 @@ def changed(change):
         n(t.ones(1, 3, device=d)).sum().backward()
         weight, grad = n.first.weight, n.first.weight.grad
         change(t, n)
+        if d == "npu":
+            t.npu.synchronize()         # copies to the host that nobody waits for are only under way
         return (n.first.weight is weight, n.first.weight.grad is grad, n.again.weight is weight, dict(n.state_dict()),
                 weight.grad, [m.training for m in n.modules()], [p.requires_grad for p in n.parameters()])
     return scenario
@@ -334,7 +336,7 @@ CHANGED = {
     "float": lambda t, n: n.double().float(), "type": lambda t, n: n.type(t.float64), "cpu": lambda t, n: n.cpu(),
     "to dtype": lambda t, n: n.to(t.float64), "to a tensor": lambda t, n: n.to(t.ones(1, dtype=t.float64)),
     "to device": lambda t, n: n.to("cpu"), "to both": lambda t, n: n.to(t.device("cpu"), t.float16, True),
-    "to keywords": lambda t, n: n.to(device="cpu", dtype=t.float64, non_blocking=False),
+    "to keywords": lambda t, n: n.to(device="cpu", dtype=t.float64, non_blocking=True),
     "to nothing": lambda t, n: n.to(), "to python's float": lambda t, n: n.to(float),
     "to int": lambda t, n: n.to(t.int32), "to complex": lambda t, n: n.to(t.complex64),
     "to format": lambda t, n: n.to(memory_format=t.channels_last), "copy": lambda t, n: n.to("cpu", copy=True),
