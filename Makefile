@@ -64,7 +64,7 @@ format: $(VENV)/.lint            ## lets ruff and clang-format mend what they ca
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/clang-format -i $(NATIVE)
 
-bench: $(VENV)/.package $(VENV)/.test $(VENV)/.bench $(VENV)/.examples            ## host cost of ops, beside the C floor and torch; kernels beside NumPy
+bench: $(VENV)/.package $(VENV)/.test $(VENV)/.bench $(VENV)/.examples            ## host cost of ops and of memory, beside the C floor and torch; kernels beside NumPy
 	$(RUN) -m bench.report
 	$(RUN) -m bench.rows
 	$(RUN) -m bench.training
@@ -72,6 +72,7 @@ bench: $(VENV)/.package $(VENV)/.test $(VENV)/.bench $(VENV)/.examples          
 	$(RUN) -m bench.loading
 	$(RUN) -m bench.allocator
 	$(RUN) -m bench.replay
+	$(RUN) -m bench.memory
 	$(RUN) -m bench.kernels
 
 build: $(VENV)/.package            ## compile in place

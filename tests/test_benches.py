@@ -67,3 +67,11 @@ def test_replay():
     assert float(re.search(r"MiB +(\d\.\d+)", small)[1]) < 1.2
     assert large.startswith("6 layers of 384")
     assert float(re.search(r"MiB +(\d\.\d+)", large)[1]) < 1.15
+
+
+def test_memory(tmp_path):
+    path = tmp_path / "memory.png"
+    shown = output("bench.memory", "--output", path, "--steps", "2", "--layers", "1", "--width", "16")
+    allocated, reserved = map(int, re.findall(r"(\d+) MiB", shown))
+    assert 0 < allocated <= reserved
+    assert path.read_bytes().startswith(b"\x89PNG")
