@@ -35,7 +35,7 @@
   X(aclrtCreateEventWithFlag) X(aclrtResetEvent) X(aclrtEventGetTimestamp) X(aclrtIpcGetEventHandle) X(aclrtIpcOpenEventHandle) X(aclrtLaunchHostFunc) \
   X(aclrtCtxSetSysParamOpt) X(aclrtSetOpExecuteTimeOutWithMs) \
   X(aclrtHostRegister) X(aclrtHostRegisterV2) X(aclrtHostUnregister) \
-  X(aclrtGetMemUceInfo) X(aclrtSetDeviceResLimit) X(aclrtGetDeviceResLimit) \
+  X(aclrtGetMemUceInfo) X(aclrtDeviceTaskAbort) X(aclrtSetDeviceResLimit) X(aclrtGetDeviceResLimit) \
   X(aclrtSetStreamResLimit) X(aclrtGetStreamResLimit) X(aclrtResetStreamResLimit) \
   X(aclrtUseStreamResInCurrentThread) X(aclrtUnuseStreamResInCurrentThread) X(aclrtGetResInCurrentThread) \
   X(aclmdlInitDump) X(aclmdlSetDump) X(aclmdlFinalizeDump)

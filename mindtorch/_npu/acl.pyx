@@ -219,6 +219,15 @@ class rt:
         return [(<intptr_t>found[number].addr, found[number].len) for number in range(count)], ret
 
     @staticmethod
+    def device_task_abort(int32_t device_id, uint32_t timeout=0):
+        """`timeout` in milliseconds; 0: waits for as long as it takes."""
+        cdef int ret
+        require(<void *>api.aclrtDeviceTaskAbort, "aclrtDeviceTaskAbort")
+        with nogil:
+            ret = api.aclrtDeviceTaskAbort(device_id, timeout)
+        return ret
+
+    @staticmethod
     def set_device_res_limit(int32_t device_id, int kind, uint32_t value):
         require(<void *>api.aclrtSetDeviceResLimit, "aclrtSetDeviceResLimit")
         return api.aclrtSetDeviceResLimit(device_id, <aclrtDevResLimitType>kind, value)

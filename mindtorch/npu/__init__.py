@@ -158,7 +158,6 @@ _LAZY = {
         "IntStorage", "IntTensor", "LongStorage", "LongTensor", "ShortStorage", "ShortTensor"),
     "mindtorch.npu._limits": (
         "get_device_limit", "get_stream_limit", "reset_stream_limit", "set_device_limit", "set_stream_limit"),
-    "mindtorch.npu._memory_errors": ("check_uce_in_memory",),
     "mindtorch.npu._mstx": ("mstx",),
     "mindtorch.npu._options": (
         "CubeMathType", "are_compatible_impl_enabled", "config", "conv", "current_blas_handle",
@@ -166,13 +165,14 @@ _LAZY = {
         "get_mm_bmm_format_nd", "get_task_queue_enable", "graph_pool_handle", "init_dump",
         "is_current_stream_capturing", "is_jit_compile_false", "matmul", "npurt", "set_compile_mode",
         "set_deterministic_level", "set_dump", "set_mm_bmm_format_nd", "set_op_timeout_ms",
-        "set_task_queue_enable", "use_compatible_impl"),
+        "set_option", "set_task_queue_enable", "use_compatible_impl"),
+    "mindtorch.npu._repair": ("check_uce_in_memory", "restart_device", "stop_device"),
     "mindtorch.npu._unavailable": (
         "NPUGraph", "NpuGraphOpHandler", "clear_npu_overflow_flag", "get_npu_overflow_flag", "graph",
         "graph_task_group_begin", "graph_task_group_end", "graph_task_update_begin", "graph_task_update_end",
         "make_graphed_callables", "obfuscation_calculate", "obfuscation_finalize", "obfuscation_initialize",
-        "register_npu_graph_handler", "restart_device", "set_aoe", "set_option", "stop_device", "stress_detect",
-        "super_kernel_scope_begin", "super_kernel_scope_end"),
+        "register_npu_graph_handler", "set_aoe", "stress_detect", "super_kernel_scope_begin",
+        "super_kernel_scope_end"),
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names}
 __all__ += [name for name in _MODULE_OF if name not in __all__]

@@ -3,22 +3,11 @@ import threading
 
 from mindtorch import npu
 from mindtorch.npu import streams
+from mindtorch.npu._calls import bound, check
 from mindtorch.npu.device import _valid_index
 
 _limited = set()                 # streams with limits of their own, which empty_cache leaves alone
 _thread = threading.local()      # .stream: whose limits the thread's operators have
-
-
-def _acl(index):
-    """acl.rt with the device bound to the calling thread."""
-    from mindtorch._npu import acl, handles
-    handles.bind(index)
-    return acl.rt
-
-
-def _check(status, function):
-    from mindtorch._npu.errors import check_status
-    check_status(status, function)
 
 
 def _kinds():
@@ -44,7 +33,7 @@ def set_device_limit(device, cube_num=-1, vector_num=-1):
     """Lets this process's operators use so many cores of `device` at most; -1: as many as before."""
     index = _valid_index(device)
     for kind, cores in _asked(index, cube_num, vector_num):
-        _check(_acl(index).set_device_res_limit(index, kind, cores), "aclrtSetDeviceResLimit")
+        check(bound(index).set_device_res_limit(index, kind, cores), "aclrtSetDeviceResLimit")
 
 
 def get_device_limit(device):
@@ -52,8 +41,8 @@ def get_device_limit(device):
     index = _valid_index(device)
     limits = {}
     for name, kind in _kinds().items():
-        limits[name], status = _acl(index).get_device_res_limit(index, kind)
-        _check(status, "aclrtGetDeviceResLimit")
+        limits[name], status = bound(index).get_device_res_limit(index, kind)
+        check(status, "aclrtGetDeviceResLimit")
     return limits
 
 
@@ -61,7 +50,7 @@ def set_stream_limit(stream, cube_num=-1, vector_num=-1):
     """Lets operators of `stream` use so many cores at most, from when it becomes current; -1: as many as before."""
     index = _index_of(stream)
     for kind, cores in _asked(index, cube_num, vector_num):
-        _check(_acl(index).set_stream_res_limit(stream.npu_stream, kind, cores), "aclrtSetStreamResLimit")
+        check(bound(index).set_stream_res_limit(stream.npu_stream, kind, cores), "aclrtSetStreamResLimit")
         _limited.add(stream)
     streams._follow_limits = _follow
     _follow(npu.current_stream(index))
@@ -72,15 +61,15 @@ def get_stream_limit(stream):
     index = _index_of(stream)
     limits = {}
     for name, kind in _kinds().items():
-        limits[name], status = _acl(index).get_stream_res_limit(stream.npu_stream, kind)
-        _check(status, "aclrtGetStreamResLimit")
+        limits[name], status = bound(index).get_stream_res_limit(stream.npu_stream, kind)
+        check(status, "aclrtGetStreamResLimit")
     return limits
 
 
 def reset_stream_limit(stream):
     """Takes the limits of set_stream_limit away."""
     index = _index_of(stream)
-    _check(_acl(index).reset_stream_res_limit(stream.npu_stream), "aclrtResetStreamResLimit")
+    check(bound(index).reset_stream_res_limit(stream.npu_stream), "aclrtResetStreamResLimit")
     _limited.discard(stream)
     _follow(npu.current_stream(index))
 
@@ -95,10 +84,10 @@ def _follow(stream):
     """The calling thread's operators go to `stream` from now on: its limits are theirs."""
     before = getattr(_thread, "stream", None)
     if stream in _limited:
-        _check(_acl(stream.device_index).use_stream_res_in_current_thread(stream.npu_stream),
-               "aclrtUseStreamResInCurrentThread")
+        check(bound(stream.device_index).use_stream_res_in_current_thread(stream.npu_stream),
+              "aclrtUseStreamResInCurrentThread")
         _thread.stream = stream
     elif before is not None:
-        _check(_acl(before.device_index).unuse_stream_res_in_current_thread(before.npu_stream),
-               "aclrtUnuseStreamResInCurrentThread")
+        check(bound(before.device_index).unuse_stream_res_in_current_thread(before.npu_stream),
+              "aclrtUnuseStreamResInCurrentThread")
         _thread.stream = None

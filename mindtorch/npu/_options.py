@@ -4,6 +4,8 @@ import enum
 import os
 import warnings
 
+from mindtorch import npu
+from mindtorch.npu._calls import check
 from mindtorch.npu.device import _lazy_init
 
 
@@ -57,6 +59,51 @@ def set_compile_mode(jit_compile=False):
     _only("set_compile_mode", jit_compile, False, "ACLNN's operators are compiled beforehand")
 
 
+# Options of CANN's operator compiler that torch_npu knows: their number, and the values of those that have a list.
+_COMPILE_OPTIONS = {
+    "ACL_PRECISION_MODE": (0, ("allow_fp32_to_fp16", "must_keep_origin_dtype")),
+    "ACL_AICORE_NUM": (1, tuple(str(cores) for cores in range(1, 33))),
+    "ACL_OP_SELECT_IMPL_MODE": (3, ("high_performance", "high_precision")),
+    "ACL_OPTYPELIST_FOR_IMPLMODE": (4, None),
+    "ACL_OP_DEBUG_LEVEL": (5, ("0", "1", "2", "3", "4")),
+    "ACL_DEBUG_DIR": (6, None),
+    "ACL_OP_COMPILER_CACHE_MODE": (7, ("disable", "enable", "force")),
+    "ACL_OP_COMPILER_CACHE_DIR": (8, None),
+    "ACL_OP_DEBUG_OPTION": (16, None),
+}
+
+
+def set_option(option):
+    """Sets options of CANN's operator compiler, by name: aclSetCompileopt. ACLNN's operators are compiled beforehand.
+
+    ValueError for an option or value that there is not; then none is set.
+    """
+    if not isinstance(option, dict):
+        raise TypeError(f"npu option must be a dict, not {type(option).__name__}")
+    option = {name: str(value) for name, value in option.items()}
+    matrices = option.pop("MM_BMM_ND_ENABLE", None)
+    for name, value in option.items():
+        if name not in _COMPILE_OPTIONS:
+            raise ValueError(f"invalid npu option name: {name}")
+        allowed = _COMPILE_OPTIONS[name][1]
+        if allowed is not None and value not in allowed:
+            raise ValueError(f"value of {name} should be in {list(allowed)}, but got {value}")
+    if matrices is not None:
+        set_mm_bmm_format_nd(matrices != "disable")
+    for name, value in option.items():
+        check(_op_compiler().aclSetCompileopt(_COMPILE_OPTIONS[name][0], value.encode()), "aclSetCompileopt")
+
+
+def _op_compiler():
+    from mindtorch._npu import toolkit
+    _acl()
+    root = npu.toolkit().root
+    path = toolkit.find_library(root, "libacl_op_compiler.so")
+    if path is None:
+        raise RuntimeError(f"the CANN toolkit at {root} has no libacl_op_compiler.so")
+    return ctypes.CDLL(str(path))
+
+
 def is_jit_compile_false():
     """True: see set_compile_mode."""
     return True
@@ -108,17 +155,12 @@ def _acl():
     return acl
 
 
-def _check(status, function):
-    from mindtorch._npu.errors import check_status
-    check_status(status, function)
-
-
 def set_deterministic_level(level):
     """0: operators may add in any order; 1, 2 and 3: they give the same bits for the same operands each time."""
     if level not in (0, 1, 2, 3):
         raise RuntimeError(f"set_deterministic_level supports the levels 0, 1, 2 and 3, but got {level}")
     deterministic = 0                                    # ACL_OPT_DETERMINISTIC
-    _check(_acl().rt.set_ctx_sys_param_opt(deterministic, int(level > 0)), "aclrtCtxSetSysParamOpt")
+    check(_acl().rt.set_ctx_sys_param_opt(deterministic, int(level > 0)), "aclrtCtxSetSysParamOpt")
 
 
 def _toggled(tensor, forward, backward):
@@ -149,22 +191,22 @@ def disable_deterministic_with_backward(tensor):
 
 def set_op_timeout_ms(timeout):
     """An operator that runs for longer than `timeout` milliseconds is a fault of the device."""
-    _check(_acl().rt.set_op_execute_time_out_with_ms(timeout), "aclrtSetOpExecuteTimeOutWithMs")
+    check(_acl().rt.set_op_execute_time_out_with_ms(timeout), "aclrtSetOpExecuteTimeOutWithMs")
 
 
 def init_dump():
     """Begins with dumps of what operators read and write: aclmdlInitDump."""
-    _check(_acl().mdl.init_dump(), "aclmdlInitDump")
+    check(_acl().mdl.init_dump(), "aclmdlInitDump")
 
 
 def set_dump(cfg_file):
     """Says in a file of JSON what is dumped: aclmdlSetDump."""
-    _check(_acl().mdl.set_dump(cfg_file), "aclmdlSetDump")
+    check(_acl().mdl.set_dump(cfg_file), "aclmdlSetDump")
 
 
 def finalize_dump():
     """Ends the dumps: aclmdlFinalizeDump."""
-    _check(_acl().mdl.finalize_dump(), "aclmdlFinalizeDump")
+    check(_acl().mdl.finalize_dump(), "aclmdlFinalizeDump")
 
 
 class _Npurt:

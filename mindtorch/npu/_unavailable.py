@@ -3,7 +3,6 @@
 _GRAPHS = "mindtorch captures no graphs; every operator is launched when it is called"
 _COMPILER = "it sets up CANN's graph compiler, and mindtorch's operators are ACLNN's, compiled beforehand"
 _OVERFLOW = "only the first Ascend 910 keeps such a flag; later chips give inf and nan, which torch.isfinite finds"
-_REPAIR = "it takes a faulty chip out of service and back, which the chip's firmware does"
 _SECRET = "it runs in the chip's trusted environment, which has the keys"
 
 REASONS = {
@@ -11,9 +10,8 @@ REASONS = {
     "graph_task_group_begin": _GRAPHS, "graph_task_group_end": _GRAPHS, "graph_task_update_begin": _GRAPHS,
     "graph_task_update_end": _GRAPHS, "make_graphed_callables": _GRAPHS, "register_npu_graph_handler": _GRAPHS,
     "super_kernel_scope_begin": _GRAPHS, "super_kernel_scope_end": _GRAPHS,
-    "set_aoe": _COMPILER, "set_option": _COMPILER,
+    "set_aoe": _COMPILER,
     "clear_npu_overflow_flag": _OVERFLOW, "get_npu_overflow_flag": _OVERFLOW,
-    "restart_device": _REPAIR, "stop_device": _REPAIR,
     "stress_detect": "it tests the cores of a chip",
     "obfuscation_calculate": _SECRET, "obfuscation_finalize": _SECRET, "obfuscation_initialize": _SECRET,
 }

@@ -102,6 +102,48 @@ def test_where_memory_has_errors(error_at):
         npu.check_uce_in_memory(99)
 
 
+def test_work_that_is_given_up():
+    stream = npu.Stream()
+    block = torch.ones(5000, device="npu")
+    npu.synchronize()
+    gate, waits, outcomes, ran = threading.Event(), threading.Event(), [], []
+
+    def wait():
+        waits.set()
+        try:
+            stream.synchronize()
+        except RuntimeError as error:
+            outcomes.append(str(error))
+    npu._launch_host_func(stream, gate.wait)
+    npu._launch_host_func(stream, lambda: ran.append(1))
+    with npu.stream(stream):
+        result = block + 1
+    block.record_stream(stream)
+    event = stream.record_event()
+    del block
+    thread = threading.Thread(target=wait)
+    thread.start()
+    waits.wait()
+    assert npu.stop_device(0) == 0
+    gate.set()
+    thread.join()
+    npu.restart_device(0)
+    assert ran == []
+    assert stream.query()
+    assert event.query()
+    # None, where the thread came too late to wait.
+    assert all("aclrtSynchronizeStream failed" in text for text in outcomes)
+    with npu.stream(stream):
+        assert (result * 0 + 2).shape == (5000,)
+        assert torch.ones(3, device="npu").sum().item() == 3
+    with sim.fault("aclrtDeviceTaskAbort", 1, 507899):
+        assert npu.stop_device(0) == 1
+    with pytest.raises(RuntimeError, match="is not available: a device is closed only when the process ends"):
+        npu.restart_device(0, rebuild_all_resources=True)
+    with pytest.raises(AssertionError, match="Invalid device id"):
+        npu.stop_device(99)
+
+
 # --- marks -----------------------------------------------------------------------------------------------------------
 
 LIBRARY = r"""

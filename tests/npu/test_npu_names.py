@@ -105,6 +105,27 @@ def test_what_cann_is_told(tmp_path):
     torch.npu.set_deterministic_level(0)
 
 
+def compile_option(number):
+    library = ctypes.CDLL(f"{torch.npu.toolkit().root}/lib64/libacl_op_compiler.so")
+    value = ctypes.create_string_buffer(100)
+    assert library.aclGetCompileopt(number, value, len(value)) == 0
+    return value.value.decode()
+
+
+def test_options_of_the_operator_compiler():
+    torch.npu.set_option({"ACL_OP_DEBUG_LEVEL": 3, "ACL_PRECISION_MODE": "must_keep_origin_dtype",
+                          "MM_BMM_ND_ENABLE": "enable"})
+    assert (compile_option(5), compile_option(0)) == ("3", "must_keep_origin_dtype")
+    for option, error, message in (
+            ({"ACL_OP_DEBUG_LEVEL": "1", "ACL_PRECISION_MODE": "5"}, ValueError, "value of ACL_PRECISION_MODE should"),
+            ({"ACL_OP_DEBUG_LEVEL": "1", "unknown": "1"}, ValueError, "invalid npu option name: unknown"),
+            ({"MM_BMM_ND_ENABLE": "disable"}, RuntimeError, "is not available"), ("x", TypeError, "must be a dict")):
+        with pytest.raises(error, match=message):
+            torch.npu.set_option(option)
+    assert compile_option(5) == "3"
+    torch.npu.set_option({"ACL_OP_DEBUG_LEVEL": "0"})
+
+
 def test_what_needs_no_chip():
     assert torch.npu.is_current_stream_capturing() is False
     first, second = torch.npu.graph_pool_handle(), torch.npu.graph_pool_handle()

@@ -91,6 +91,7 @@ cdef extern from "mindtorch/cann_api.h" nogil:
         aclError (*aclrtHostUnregister)(void *ptr) noexcept nogil
         aclError (*aclrtGetMemUceInfo)(int32_t deviceId, aclrtMemUceInfo *memUceInfoArray, size_t arraySize,
                                        size_t *retSize) noexcept nogil
+        aclError (*aclrtDeviceTaskAbort)(int32_t deviceId, uint32_t timeout) noexcept nogil
         aclError (*aclrtSetDeviceResLimit)(int32_t deviceId, aclrtDevResLimitType type, uint32_t value) noexcept nogil
         aclError (*aclrtGetDeviceResLimit)(int32_t deviceId, aclrtDevResLimitType type, uint32_t *value) noexcept nogil
         aclError (*aclrtSetStreamResLimit)(aclrtStream stream, aclrtDevResLimitType type, uint32_t value) noexcept nogil

@@ -1,0 +1,47 @@
+"""Devices that go on after a fault: what their memory has lost, and work that is given up."""
+from mindtorch import npu
+from mindtorch.npu._calls import bound, check
+from mindtorch.npu.device import _valid_index
+
+NONE, OUTSIDE, UNUSED, IN_USE = range(4)
+
+
+def check_uce_in_memory(device_id):
+    """Where the device has memory errors that it could not correct, as a number.
+
+    0: nowhere. 1: outside this process's cached memory. 2: in memory that nobody used, which has gone back to the
+    driver: the step can be repeated. 3: in memory in use: what it held has to be loaded again.
+    """
+    index = _valid_index(device_id)
+    errors, status = bound(index).get_mem_uce_info(index)
+    check(status, "aclrtGetMemUceInfo")
+    if not errors:
+        return NONE
+    if not _cached(index, errors):
+        return OUTSIDE
+    npu.empty_cache()
+    return IN_USE if _cached(index, errors) else UNUSED
+
+
+def _cached(index, errors):
+    """Whether the allocator's segments reach into one of the ranges of addresses."""
+    segments = npu._get_allocator(index).snapshot()
+    return any(segment["address"] < address + nbytes and address < segment["address"] + segment["total_size"]
+               for segment in segments for address, nbytes in errors)
+
+
+def stop_device(device_id):
+    """Gives up what the device has yet to do: who waits for it gets a RuntimeError. 0 where it did, else 1."""
+    index = _valid_index(device_id)
+    return int(bound(index).device_task_abort(index) != 0)
+
+
+def restart_device(device_id, rebuild_all_resources=False, disable_tensor_unsafe_check=False):
+    """Goes on after stop_device. What the work that was given up should have written may hold anything.
+
+    RuntimeError where `rebuild_all_resources`: a device is closed only when the process ends.
+    """
+    if rebuild_all_resources:
+        raise RuntimeError("torch.npu.restart_device(rebuild_all_resources=True) is not available: a device is closed "
+                           "only when the process ends")
+    npu.synchronize(_valid_index(device_id))
