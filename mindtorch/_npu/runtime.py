@@ -134,11 +134,16 @@ def get_runtime(index=0):
     return _start(index) if runtime is None else runtime
 
 
-def _start(index):
+def require_device(index):
+    """RuntimeError where no device `index` can be used."""
     _check_usable()
     count = device_count()
     if not 0 <= index < count:
         raise RuntimeError(f"NPU error: invalid device ordinal {index}: {count} device(s) available")
+
+
+def _start(index):
+    require_device(index)
     with _lock:
         if index not in _runtimes:
             runtime = _Runtime()

@@ -65,13 +65,12 @@ def memory_snapshot(mempool_id=None):
     """Every segment of device memory with its blocks, as dictionaries; only those of a pool given by its id."""
     if mempool_id is not None and (not isinstance(mempool_id, tuple | list) or len(mempool_id) != 2):
         raise TypeError(f"mempool_id must be a pair of ints, as MemPool.id is, not {mempool_id!r}")
+    pool = () if mempool_id is None else (mempool_id,)
     if not is_initialized():
-        return npu._get_allocator().snapshot()
+        return npu._get_allocator().snapshot(*pool)
     from mindtorch._npu import runtime
-    if len(runtime.started_devices()) <= 1:
-        return npu._get_allocator().snapshot() if mempool_id is None else npu._get_allocator().snapshot(mempool_id)
-    allocators = [npu._get_allocator(index) for index in runtime.started_devices()]
-    return [segment for allocator in allocators for segment in allocator.snapshot(mempool_id)]
+    first, *others = (npu._get_allocator(index).snapshot(*pool) for index in runtime.started_devices())
+    return sum(others, first)
 
 
 def _save_picture(stacks_of, filename, snapshot):

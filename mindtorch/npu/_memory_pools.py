@@ -87,6 +87,7 @@ class MemPool:
 
     @property
     def allocator(self):
+        """The NPUPluggableAllocator that gives the pool's memory; None: the driver does."""
         return self._source
 
     def use_count(self):

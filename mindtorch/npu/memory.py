@@ -45,7 +45,7 @@ class _Unused:
     def nested_stats(self):
         return {}
 
-    def snapshot(self):
+    def snapshot(self, mempool_id=None):
         return []
 
     def reset_peak(self):
@@ -56,11 +56,12 @@ class _Unused:
 
 
 def _get_allocator(device=None):
+    """The allocator of a device, which is not started for it; RuntimeError for a device that does not exist."""
     if not is_initialized():
         return _Unused()
     from mindtorch._npu import allocator, runtime
     index = _get_device_index(device, optional=True)
-    runtime.get_runtime(index)
+    runtime.require_device(index)
     return allocator.get_allocator(index)
 
 

@@ -121,7 +121,11 @@ def test_record_stream_of_something_else_changes_nothing():
 def test_a_snapshot_has_a_trace_for_each_device():
     run("""
 import mindtorch as torch
-torch.ones(1, device="npu:1")
+from mindtorch._npu import runtime
+kept = torch.ones(1, device="npu:1")
+assert torch.npu.memory_allocated() == 0 and torch.npu.memory_allocated(1) == 512
+assert [segment["device"] for segment in torch.npu.memory_snapshot()] == [1]
+assert runtime.started_devices() == [1]              # asking about another device does not start it
 from mindtorch.npu.memory import _snapshot
 assert len(_snapshot()["device_traces"]) == torch.npu.device_count() == 3
 """, MINDTORCH_SIM_DEVICES="3")
