@@ -253,6 +253,8 @@ allocated = torch.npu.memory_allocated()
 assert allocated == sum(-(-(t.numel() + 32) // 512) * 512 for t in (first, large, small, other))
 if gap >= 1024:
     states = [block["state"] for block in torch.npu.memory_snapshot()[0]["blocks"]]
+    if states[0] == "inactive":                          # the segment itself may start between two multiples of 3 KiB
+        del states[0]
     assert states[:3] == ["active_allocated", "inactive", "active_allocated"]
 del first, large, small, other
 segment, = torch.npu.memory_snapshot()
