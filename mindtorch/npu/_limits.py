@@ -6,7 +6,7 @@ from mindtorch.npu import streams
 from mindtorch.npu._calls import bound, check
 from mindtorch.npu.device import _valid_index
 
-_limited = set()                 # streams with limits of their own, which empty_cache leaves alone
+_limited: set = set()            # streams with limits of their own, which empty_cache leaves alone
 _thread = threading.local()      # .stream: whose limits the thread's operators have
 
 

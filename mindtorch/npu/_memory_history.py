@@ -3,7 +3,7 @@ import pickle
 import sys
 
 from mindtorch import npu
-from mindtorch.npu.device import _lazy_init, device_count, is_initialized
+from mindtorch.npu.device import _get_device_index, _lazy_init, device_count, is_initialized
 
 PROTOCOL = 4            # the highest that the viewer's own unpickler knows
 
@@ -27,6 +27,7 @@ def _record_memory_history(enabled="all", context="all", stacks="all", max_entri
     if not isinstance(max_entries, int) or max_entries < 0:
         raise ValueError(f"max_entries is {max_entries!r}, expected an int of at least 0")
     _lazy_init()
+    _get_device_index(device, optional=True)          # which must be an NPU; all of them are recorded
     from mindtorch._npu import allocator
     from mindtorch._npu.memory_history import MemoryHistory
     allocator.record_history(
@@ -47,7 +48,10 @@ def _trace(index):
 
 
 def _snapshot(device=None, augment_with_fx_traces=False):
-    """{"segments": all segments with their blocks, "device_traces": for each device its recorded events}."""
+    """{"segments": all segments with their blocks, "device_traces": for each device its recorded events}.
+
+    Of all devices, whatever `device` is. There are no traces of torch.fx that frames could be augmented with.
+    """
     if not is_initialized():
         return {"segments": [], "device_traces": []}
     pictures = [_trace(index) for index in range(device_count())]

@@ -65,6 +65,14 @@ def _get_allocator(device=None):
     return allocator.get_allocator(index)
 
 
+def _allocators():
+    """The allocators of the devices that have been started."""
+    if not is_initialized():
+        return []
+    from mindtorch._npu import allocator, runtime
+    return [allocator.get_allocator(index) for index in runtime.started_devices()]
+
+
 def memory_stats(device=None):
     """All counters in one flat dictionary, as torch.cuda.memory_stats names them; empty before the first use."""
     return npu._get_allocator(device).memory_stats()
@@ -116,9 +124,10 @@ def empty_cache():
     """Gives all cached memory of all devices back, idle streams, events and pinned host memory included."""
     if not is_initialized():
         return
-    from mindtorch._npu import allocator, handles, host_memory, runtime
+    from mindtorch._npu import handles, host_memory, runtime
+    for allocator in _allocators():
+        allocator.empty_cache()
     for index in runtime.started_devices():
-        allocator.get_allocator(index).empty_cache()
         handles.release_idle(index)
     host_memory.release_idle()
 
@@ -201,10 +210,9 @@ def _set_allocator_settings(settings):
     if is_initialized():
         npu.synchronize()
     in_force.apply(config)
-    if config.per_process_memory_fraction is not None and is_initialized():
-        from mindtorch._npu import allocator, runtime
-        for index in runtime.started_devices():
-            allocator.get_allocator(index).set_memory_fraction(config.per_process_memory_fraction)
+    if config.per_process_memory_fraction is not None:
+        for allocator in _allocators():
+            allocator.set_memory_fraction(config.per_process_memory_fraction)
 
 
 def empty_virt_addr_cache():
@@ -212,10 +220,8 @@ def empty_virt_addr_cache():
     from mindtorch._npu import settings
     if not settings.current.expandable_segments:
         raise RuntimeError("empty_virt_addr_cache needs expandable_segments:True in PYTORCH_NPU_ALLOC_CONF")
-    if is_initialized():
-        from mindtorch._npu import allocator, runtime
-        for index in runtime.started_devices():
-            allocator.get_allocator(index).empty_virt_addr_cache()
+    for allocator in _allocators():
+        allocator.empty_virt_addr_cache()
 
 
 def _attach_out_of_memory_observer(observer):

@@ -91,6 +91,7 @@ WRONG = {
         "memory._record_memory_history('on')": ("RuntimeError", "expected enabled to be"),
         "memory._record_memory_history(context='x')": ("RuntimeError", "expected context to be"),
         "memory._record_memory_history(stacks=None)": ("RuntimeError", "expected stacks to be"),
+        "memory._record_memory_history(device='cpu')": ("ValueError", NOT_NPU),
         "memory._record_memory_history(max_entries=-1)": ("ValueError", "max_entries is -1"),
         "memory._record_memory_history(max_entries='x')": ("ValueError", "max_entries is 'x'"),
         "memory._dump_snapshot('/no/such/folder/file')": ("FileNotFoundError", ""),
