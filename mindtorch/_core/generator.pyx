@@ -100,6 +100,7 @@ cdef class Generator:
         self.require_offset()
         check_offset(offset)
         self.offset = offset
+        return self
 
     def require_offset(self):
         if self.type_code == CPU:

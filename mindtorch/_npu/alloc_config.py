@@ -91,12 +91,12 @@ def _at_least(name, minimum, tokens):
     return value
 
 
-def _checked(read, accepts, refusal):
-    """A reader of values that refuses those that `accepts` does not take."""
+def _checked(read, accepts, refusal, error=RuntimeError):
+    """A reader of values that refuses those that `accepts` does not take: by RuntimeError where the key is torch_npu's."""
     def read_checked(config, tokens):
         value = read(tokens)
         if not accepts(value):
-            raise ValueError(refusal.format(value))
+            raise error(refusal.format(value))
         return value
     return read_checked
 
@@ -153,11 +153,13 @@ KEYS = {
     "max_non_split_rounding_mb": ("max_non_split_rounding_mb",
                                   _lower_limit("max_non_split_rounding_mb", "large_segment_size_mb")),
     "garbage_collection_threshold": ("garbage_collection_threshold", _checked(
-        _real, lambda value: 0 < value < 1, "garbage_collect_threshold is invalid, set it in (0.0, 1.0)")),
+        _real, lambda value: 0 < value < 1, "garbage_collect_threshold is invalid, set it in (0.0, 1.0)",
+        ValueError)),
     "per_process_memory_fraction": ("per_process_memory_fraction", _checked(
         _real, lambda value: 0 <= value <= 1, "per_process_memory_fraction is invalid, set it in [0.0, 1.0], got {}")),
     "large_segment_size_mb": ("large_segment_size_mb", _checked(
-        _unsigned, lambda value: value > 10, "CachingAllocator option large_segment_size_mb must be > 10 MB")),
+        _unsigned, lambda value: value > 10, "CachingAllocator option large_segment_size_mb must be > 10 MB",
+        ValueError)),
     "segment_size_mb": ("large_segment_size_mb", _checked(
         _unsigned, lambda value: 20 <= value <= 512,
         "CachingAllocator option segment_size_mb is {}, expected 20 to 512")),
@@ -181,8 +183,8 @@ CHANGEABLE = ("expandable_segments", "max_split_size_mb", "max_non_split_roundin
 def parse(text, base=None, changeable=None):
     """An AllocConfig from "key:value,key:value"; what it does not name is as in `base`.
 
-    ValueError for a value or key that is none, RuntimeError for a text that breaks off, as torch has them;
-    NotImplementedError for the one setting that is not available.
+    ValueError for a value or key that is none, RuntimeError for a text that breaks off and for what torch_npu checks
+    itself, as torch has them; NotImplementedError for the one setting that is not available.
     """
     if not isinstance(text, str):
         raise TypeError(f"the allocator's settings must be str, not {type(text).__name__}")
@@ -191,8 +193,10 @@ def parse(text, base=None, changeable=None):
     while tokens.more():
         key = tokens.next()
         tokens.expect(":")
-        if key not in KEYS or (changeable is not None and key not in changeable):
+        if key not in KEYS:
             raise ValueError(f"Unrecognized key '{key}' in NPU allocator config")
+        if changeable is not None and key not in changeable:
+            raise ValueError(f"torch.npu.memory._set_allocator_settings() unsupported setting: {key}")
         field, read = KEYS[key]
         config = replace(config, **{field: read(config, tokens)})
         if tokens.more():
@@ -207,12 +211,12 @@ def _check_together(config):
                                   "pinned memory is taken from the driver block by block")
     for key in ("max_split_size_mb", "garbage_collection_threshold"):
         if config.expandable_segments and getattr(config, key):
-            raise ValueError(f"`{key}` cannot be enabled with `expandable_segments`")
+            raise RuntimeError(f"`{key}` cannot be enabled with `expandable_segments`")
 
 
 def from_environment():
     """The AllocConfig of the process's environment; None where it says nothing."""
     given = [name for name in VARIABLES if os.environ.get(name)]
     if len(given) > 1:
-        raise ValueError(f"{' and '.join(given)} are both set: use one of them")
+        raise RuntimeError(f"{' and '.join(given)} are both set: use one of them")
     return parse(os.environ[given[0]]) if given else None

@@ -103,10 +103,10 @@ cdef class Event:
         if not isinstance(end_event, Event):
             raise RuntimeError("expected other to be a torch.Event object")
         end = <Event>end_event
-        if self.kind != TIMING_EVENT or end.kind != TIMING_EVENT:
-            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if self.slot == NULL or end.slot == NULL:
             raise RuntimeError("Both events must be recorded before calculating elapsed time.")
+        if self.kind != TIMING_EVENT or end.kind != TIMING_EVENT:
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         self.synchronize()
         end.synchronize()
         check(api.aclrtEventElapsedTime(&milliseconds, self.slot.handle, end.slot.handle), b"aclrtEventElapsedTime")
@@ -115,10 +115,10 @@ cdef class Event:
     def recorded_time(self):
         """When the work before the last record was done, in microseconds of the device's clock."""
         cdef uint64_t microseconds = 0
-        if self.kind != TIMING_EVENT:
-            raise ValueError("The event must be created with argument 'enable_timing=True'.")
         if self.slot == NULL:
             raise RuntimeError("Event must be recorded before getting recorded timestamp.")
+        if self.kind != TIMING_EVENT:
+            raise ValueError("The event must be created with argument 'enable_timing=True'.")
         require(<void *>api.aclrtEventGetTimestamp, "aclrtEventGetTimestamp")
         self.synchronize()
         check(api.aclrtEventGetTimestamp(self.slot.handle, &microseconds), b"aclrtEventGetTimestamp")

@@ -337,7 +337,7 @@ def pin_memory(TensorBase tensor not None):
 
 
 def is_pinned(TensorBase tensor not None):
-    return isinstance(tensor.storage, PinnedStorage)
+    return isinstance(tensor.storage, PinnedStorage) and tensor.storage.nbytes > 0
 
 
 # Statistics

@@ -129,6 +129,11 @@ def are_compatible_impl_enabled():
     return False
 
 
+def clear_npu_overflow_flag():
+    """Warns, and changes nothing: only the first Ascend 910 keeps a flag of overflows."""
+    warnings.warn("clear_npu_overflow_flag changes nothing: only the first Ascend 910 keeps such a flag", stacklevel=2)
+
+
 def set_task_queue_enable(mode):
     """0, 1 or 2; kept and given back, without effect: the thread that calls an operator launches it itself."""
     mode = int(mode)

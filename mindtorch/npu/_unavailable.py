@@ -2,7 +2,6 @@
 
 _GRAPHS = "mindtorch captures no graphs; every operator is launched when it is called"
 _COMPILER = "it sets up CANN's graph compiler, and mindtorch's operators are ACLNN's, compiled beforehand"
-_OVERFLOW = "only the first Ascend 910 keeps such a flag; later chips give inf and nan, which torch.isfinite finds"
 _SECRET = "it runs in the chip's trusted environment, which has the keys"
 
 REASONS = {
@@ -11,7 +10,8 @@ REASONS = {
     "graph_task_update_end": _GRAPHS, "make_graphed_callables": _GRAPHS, "register_npu_graph_handler": _GRAPHS,
     "super_kernel_scope_begin": _GRAPHS, "super_kernel_scope_end": _GRAPHS,
     "set_aoe": _COMPILER,
-    "clear_npu_overflow_flag": _OVERFLOW, "get_npu_overflow_flag": _OVERFLOW,
+    "get_npu_overflow_flag": "only the first Ascend 910 keeps such a flag; later chips give inf and nan, which "
+                             "torch.isfinite finds",
     "stress_detect": "it tests the cores of a chip",
     "obfuscation_calculate": _SECRET, "obfuscation_finalize": _SECRET, "obfuscation_initialize": _SECRET,
 }

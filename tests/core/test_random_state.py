@@ -115,6 +115,9 @@ def test_npu_states():
         npu.set_rng_state(mindtorch.zeros(9, dtype=mindtorch.uint8))
     with pytest.raises(RuntimeError, match="multiple of 4"):
         mindtorch.Generator("npu").set_offset(3)
+    generator = mindtorch.Generator("npu")
+    assert generator.set_offset(8) is generator
+    assert generator.get_offset() == 8
 
 
 def test_fork_rng():

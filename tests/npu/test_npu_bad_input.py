@@ -102,10 +102,10 @@ WRONG = {
     "settings": {
         "memory._set_allocator_settings('unknown:1')": ("ValueError", "Unrecognized key 'unknown' in NPU allocator"),
         "memory._set_allocator_settings('expandable_segments:True,unknown:1')": ("ValueError", "Unrecognized key"),
-        "memory._set_allocator_settings('garbage_collection_threshold:0.5')": ("ValueError", "Unrecognized key"),
+        "memory._set_allocator_settings('garbage_collection_threshold:0.5')": ("ValueError", "torch.npu.memory._set_a"),
         "memory._set_allocator_settings('max_split_size_mb:10')": ("ValueError", "CachingAllocator option max_split"),
         "memory._set_allocator_settings('expandable_segments:true')": ("ValueError", "Expected 'True' or 'False'"),
-        "memory._set_allocator_settings('per_process_memory_fraction:2')": ("ValueError", "per_process_memory_frac"),
+        "memory._set_allocator_settings('per_process_memory_fraction:2')": ("RuntimeError", "per_process_memory_frac"),
         "memory._set_allocator_settings('max_split_size_mb')": ("RuntimeError", "the allocator's settings end too"),
         "memory._set_allocator_settings(None)": ("TypeError", "the allocator's settings must be str, not NoneType"),
         "npu.empty_virt_addr_cache()": ("RuntimeError", "empty_virt_addr_cache needs expandable_segments:True"),

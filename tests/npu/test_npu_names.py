@@ -52,6 +52,11 @@ def test_permissions():
             place.other = True
 
 
+def test_a_flag_that_chips_no_longer_keep():
+    with pytest.warns(UserWarning, match="only the first Ascend 910"):
+        assert torch.npu.clear_npu_overflow_flag() is None
+
+
 @pytest.mark.parametrize(("setter", "getter", "only", "got"), [
     ("set_compile_mode", "is_jit_compile_false", False, True),
     ("set_mm_bmm_format_nd", "get_mm_bmm_format_nd", True, True),

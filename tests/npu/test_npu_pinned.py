@@ -35,6 +35,7 @@ def test_sizes_are_powers_of_two():
     assert change == [8192, 8192, 1, 1, 1, 1]
     assert pinned.is_pinned()
     assert not source.is_pinned()
+    assert not torch.empty(0, pin_memory=True).is_pinned()
     assert pinned.equal(source)
     assert pinned.pin_memory() is pinned
 

@@ -123,8 +123,13 @@ def test_event_errors():
     timed, plain = torch.npu.Event(enable_timing=True), torch.npu.Event()
     with pytest.raises(RuntimeError, match="Both events must be recorded before calculating elapsed time"):
         timed.elapsed_time(torch.npu.Event(enable_timing=True))
-    with pytest.raises(ValueError, match="enable_timing=True"):
+    with pytest.raises(RuntimeError, match="Both events must be recorded before calculating elapsed time"):
         plain.elapsed_time(timed)
+    timed.record()
+    plain.record()
+    for begin, end in ((plain, timed), (timed, plain)):
+        with pytest.raises(ValueError, match="enable_timing=True"):
+            begin.elapsed_time(end)
     with pytest.raises(TypeError):
         plain.record("no stream")
 
