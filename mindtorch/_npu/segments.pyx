@@ -7,6 +7,8 @@
 The GIL is given up around driver calls, so other threads go on meanwhile. What goes back to the driver is first taken
 out of reach, then the device is waited for, since streams may still work on what was freed in their order.
 """
+import threading
+
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from libc.stdint cimport intptr_t
 from libc.stdlib cimport calloc, free
@@ -29,6 +31,9 @@ cdef enum:
     SMALL_GRANULE = 2 * 1024 * 1024
     GIGABYTE_PAGE = 1024 * 1024 * 1024
     HUGE_PAGES = 1                   # flag of aclrtReserveMemAddress
+
+
+FREE_MUTEX = threading.RLock()           # who holds it lets nobody else give memory back to the driver
 
 
 cdef class SegmentCache(BlockCache):
@@ -170,19 +175,20 @@ cdef class SegmentCache(BlockCache):
         """Gives back what is out of reach. What the driver refuses is tried again the next time."""
         cdef Segment *segment
         cdef Block *block
-        while self.unwanted_pages != NULL:       # whose segments may follow
-            block = self.unwanted_pages
-            self.unwanted_pages = block.left
-            self.release_pages(block)
-        while self.unwanted != NULL:
-            segment = self.unwanted
-            self.unwanted = segment.next
-            try:
-                self.release_segment(segment)
-            except BaseException:
-                segment.next = self.unwanted
-                self.unwanted = segment
-                raise
+        with FREE_MUTEX:
+            while self.unwanted_pages != NULL:       # whose segments may follow
+                block = self.unwanted_pages
+                self.unwanted_pages = block.left
+                self.release_pages(block)
+            while self.unwanted != NULL:
+                segment = self.unwanted
+                self.unwanted = segment.next
+                try:
+                    self.release_segment(segment)
+                except BaseException:
+                    segment.next = self.unwanted
+                    self.unwanted = segment
+                    raise
         return 0
 
     cdef int release_segment(self, Segment *segment) except -1:

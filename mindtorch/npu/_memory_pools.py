@@ -140,6 +140,14 @@ def caching_allocator_delete(mem_ptr):
     raw_memory.release(mem_ptr)
 
 
+@contextmanager
+def _free_mutex():
+    """Inside, only the calling thread gives device memory back to the driver; others wait."""
+    from mindtorch._npu.segments import FREE_MUTEX
+    with FREE_MUTEX:
+        yield
+
+
 def _erase_stream(tensor, stream):
     """Takes back tensor.record_stream(stream), once the current stream has waited for `stream` by itself."""
     from mindtorch._npu import raw_memory

@@ -15,6 +15,7 @@ from mindtorch.npu._memory_pools import (
     MemPool,
     NPUPluggableAllocator,
     _erase_stream,
+    _free_mutex,
     _get_current_allocator,
     caching_allocator_alloc,
     caching_allocator_delete,
@@ -25,7 +26,7 @@ from mindtorch.npu._memory_pools import (
 from mindtorch.npu.device import _get_device_index, _lazy_init, _valid_index, is_initialized
 
 __all__ = [
-    "MemPool", "NPUPluggableAllocator", "_dump_snapshot", "_erase_stream", "_get_current_allocator",
+    "MemPool", "NPUPluggableAllocator", "_dump_snapshot", "_erase_stream", "_free_mutex", "_get_current_allocator",
     "_record_memory_history", "_save_memory_usage", "_save_segment_usage", "_snapshot", "caching_allocator_alloc",
     "caching_allocator_delete", "change_current_allocator", "empty_cache", "empty_virt_addr_cache",
     "get_allocator_backend", "get_per_process_memory_fraction", "host_empty_cache", "is_pinned", "max_memory_allocated",

@@ -15,7 +15,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "npu.md"
 PRIVATE = {
     npu: ("_get_device_index", "_get_generator", "_get_rng_state_offset", "_is_in_bad_fork", "_launch_host_func",
           "_lazy_call", "_lazy_init", "_set_rng_state_offset", "_sleep", "default_generators"),
-    memory: ("_dump_snapshot", "_erase_stream", "_get_current_allocator", "_record_memory_history",
+    memory: ("_dump_snapshot", "_erase_stream", "_free_mutex", "_get_current_allocator", "_record_memory_history",
              "_save_memory_usage", "_save_segment_usage", "_set_allocator_settings", "_snapshot"),
 }
 

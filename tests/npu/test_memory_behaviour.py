@@ -209,6 +209,23 @@ def test_a_stream_that_is_erased_holds_a_block_no_longer():
     assert held is not None
 
 
+def test_memory_that_no_other_thread_may_give_back():
+    take(1000)
+    freed = npu.memory_stats()["num_device_free"]
+    with npu.memory._free_mutex():
+        thread = threading.Thread(target=npu.empty_cache)
+        thread.start()
+        thread.join(timeout=0.05)
+        assert thread.is_alive()
+        assert npu.memory_stats()["num_device_free"] == freed
+    thread.join()
+    assert npu.memory_stats()["num_device_free"] == freed + 1
+    take(1000)
+    with npu.memory._free_mutex():
+        npu.empty_cache()                                 # the thread itself may
+    assert npu.memory_reserved() == 0
+
+
 # --- running out -----------------------------------------------------------------------------------------------------
 
 def test_a_limit_that_is_passed_and_life_after_it():

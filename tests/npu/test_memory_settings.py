@@ -94,6 +94,33 @@ def test_a_running_program_may_change_some():
         parse("garbage_collection_threshold:0.5", None, CHANGEABLE)
 
 
+def test_settings_of_a_running_program():
+    run(TAKE + """
+change = torch.npu.memory._set_allocator_settings
+change("expandable_segments:True,release_lock_on_npumalloc:True")       # before the first use of a device
+grown = take(3 * MIB)
+change("expandable_segments:False,max_split_size_mb:64,max_non_split_rounding_mb:30")
+whole = take(100 * MIB)
+assert sorted(s["is_expandable"] for s in torch.npu.memory_snapshot()) == [False, True]
+assert stats("oversize_segments.current") == 1 and stats("max_split_size") == -1         # as it was at first
+address = whole.data_ptr()
+del whole
+assert take(75 * MIB).data_ptr() == address          # 27 MiB more than it needs
+change("per_process_memory_fraction:0.5")
+assert torch.npu.get_per_process_memory_fraction() == 0.5
+change("throw_on_npumalloc_oom:True")
+for refused in (0, 1):
+    change(f"throw_on_npumalloc_oom:{bool(refused)}")
+    try:
+        take(400 * MIB)
+    except torch.OutOfMemoryError:
+        pass
+    else:
+        raise AssertionError
+    assert stats("num_oom_rejections") == refused and stats("num_ooms") == 1
+""", MINDTORCH_SIM_MEMORY="512MiB")
+
+
 def test_both_variables_are_an_error():
     code = """
 import mindtorch as torch
@@ -347,6 +374,12 @@ assert torch.npu.memory_reserved() == 302 * MIB
 def test_fraction_from_the_settings():
     run(TAKE + """
 assert torch.npu.get_per_process_memory_fraction() == 0.25
+try:
+    take(torch.npu.mem_get_info()[1] // 2)
+except torch.OutOfMemoryError as error:
+    assert "8.00 GiB allowed" in str(error)
+else:
+    raise AssertionError
 """, PYTORCH_NPU_ALLOC_CONF="per_process_memory_fraction:0.25")
 
 
