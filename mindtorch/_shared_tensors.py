@@ -7,13 +7,18 @@ from mindtorch._core import shared_memory
 SHARED_FROM = 1 << 16           # bytes; below that, mapping memory takes longer than copying
 
 
-def bytes_of(tensor):
-    """The elements of a CPU tensor as an array of bytes. RuntimeError for one with a history."""
+def check_leaf(tensor):
+    """RuntimeError for a tensor with a history."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
             "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "
             "crossing process boundaries.  If you just want to transfer the data, call detach() on the tensor "
             "before serializing (e.g., putting it on the queue).")
+
+
+def bytes_of(tensor):
+    """The elements of a CPU tensor as an array of bytes. RuntimeError for one with a history."""
+    check_leaf(tensor)
     return tensor.detach().contiguous().flatten().view(mindtorch.uint8).numpy()
 
 

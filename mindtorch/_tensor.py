@@ -38,6 +38,7 @@ class Tensor(TensorBase):
 
     item = values.item
     is_shared = shared_memory.is_shared
+    share_memory_ = shared_memory.share_memory_
     tolist = values.tolist
     numpy = values.numpy
 

@@ -7,7 +7,7 @@ from mindtorch._core._gen.matmul cimport op_addmm, op_matmul
 from mindtorch._core._gen.pointwise cimport op_add__Tensor, op_neg
 from mindtorch._core._gen.reduce cimport op_sum_dim_IntList
 from mindtorch._core.arguments cimport optional_tensor, parse_varargs, require_tensor
-from mindtorch._core.dispatch cimport ONE
+from mindtorch._core.dispatch cimport ONE, check_factors
 from mindtorch._core.dtype cimport KIND
 from mindtorch._core.scalar cimport COMPLEX_KIND
 from mindtorch._core.tensor cimport Shape, TensorBase, shape_text
@@ -61,6 +61,8 @@ def linear(input, weight, bias=None):
     w = transpose_matrix(w)
     if b is not None and x.ndim == 2:
         return op_addmm(b, x, w, &ONE, &ONE, None)
+    if b is not None:
+        check_factors(x, w)
     product = op_matmul(x, w, None)
     return product if b is None else op_add__Tensor(product, b, &ONE)
 

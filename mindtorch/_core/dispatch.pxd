@@ -113,6 +113,7 @@ cdef int check_abs(TensorBase self) except -1
 cdef int check_abs_in_place(TensorBase self) except -1
 cdef int check_addend(TensorBase self, TensorBase mat2) except -1                 # addmm
 cdef int check_number_fits(ScalarType dtype, const Scalar *number) except -1      # NULL fits
+cdef int check_factors(TensorBase a, TensorBase b) except -1                     # addmm
 cdef int check_same_dtype(TensorBase a, TensorBase b) except -1                  # matrix products
 cdef int check_pow(TensorBase self, const Scalar *exponent) except -1
 cdef int check_rounding(object rounding_mode) except -1

@@ -470,6 +470,14 @@ cdef int check_same_dtype(TensorBase a, TensorBase b) except -1:
     return 0
 
 
+cdef int check_factors(TensorBase a, TensorBase b) except -1:
+    """check_same_dtype of a product that is added to something, which has words of its own."""
+    if a.dtype != b.dtype:
+        raise RuntimeError("mat1 and mat2 must have the same dtype, but got "
+                           f"{code_name(a.dtype)} and {code_name(b.dtype)}")
+    return 0
+
+
 cdef int check_addend(TensorBase self, TensorBase mat2) except -1:
     if self.dtype != mat2.dtype:
         raise RuntimeError("self and mat2 must have the same dtype, but got "

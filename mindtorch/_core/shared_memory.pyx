@@ -8,7 +8,9 @@
    are never used again, so nobody's memory changes below him.
 """
 cimport cython
+from cpython.ref cimport Py_INCREF, Py_REFCNT, PyObject
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
 from posix.mman cimport MAP_FAILED, MAP_SHARED, PROT_READ, PROT_WRITE, mmap, munmap
 from posix.unistd cimport close
 
@@ -16,7 +18,7 @@ import os
 
 from mindtorch._core.device cimport CPU, require_backend
 from mindtorch._core.scalar cimport Byte
-from mindtorch._core.tensor cimport Storage, TensorBase, make_tensor
+from mindtorch._core.tensor cimport Storage, TensorBase, make_tensor, set_storage
 
 cdef extern from *:
     """
@@ -71,7 +73,7 @@ cdef class SharedStorage(Storage):
     cdef int forks
 
     def __dealloc__(self):
-        if self.data == NULL:
+        if self.data == NULL:           # it was never finished
             return
         if self.forks == forks:
             add_user(<int32_t *>(self.data - HEADER), -1)
@@ -142,10 +144,8 @@ def attach(int descriptor, size_t nbytes):
 
 def lend(storage, size_t address, size_t nbytes):
     """The descriptor of the file whose content begins with these bytes, for one `attach`; -1 for any other memory."""
-    if not isinstance(storage, SharedStorage):
-        return -1
-    cdef SharedStorage shared = storage
-    if shared.file is None or <size_t>shared.data != address or shared.nbytes != nbytes:
+    cdef SharedStorage shared = shared_of(storage)
+    if shared is None or shared.file is None or <size_t>shared.data != address or shared.nbytes != nbytes:
         return -1
     add_user(<int32_t *>(shared.data - HEADER), 1)
     return shared.file.descriptor
@@ -154,15 +154,53 @@ def lend(storage, size_t address, size_t nbytes):
 def whole_of(storage):
     """All of `storage` as a tensor of bytes; None where it is no shared memory."""
     cdef int64_t count
-    if not isinstance(storage, SharedStorage):
+    cdef SharedStorage shared = shared_of(storage)
+    if shared is None:
         return None
-    count = (<SharedStorage>storage).nbytes
-    return make_tensor(<SharedStorage>storage, Byte, 1, &count, NULL, 0)
+    count = shared.nbytes
+    return make_tensor(shared, Byte, 1, &count, NULL, 0)
+
+
+def whole_below(TensorBase tensor not None):
+    """All of the shared memory that the tensor lies in, as a tensor of bytes; None where it lies in no such memory."""
+    return whole_of(tensor.storage)
+
+
+cdef SharedStorage shared_of(storage):
+    """The shared memory that a storage is, or has moved to; None for any other."""
+    if isinstance(storage, SharedStorage):
+        return storage
+    if isinstance(storage, Storage) and (<Storage>storage).lender != NULL:
+        return <SharedStorage>(<Storage>storage).lender
+    return None
 
 
 def is_shared(TensorBase self):
-    """Whether other processes can see the tensor's memory: that of batches from workers, and all of an NPU's."""
-    return self.device_type != CPU or isinstance(self.storage, SharedStorage)
+    """Whether other processes can see the tensor's memory: after share_memory_, in batches from workers, on an NPU."""
+    return self.device_type != CPU or shared_of(self.storage) is not None
+
+
+def share_memory_(TensorBase self not None):
+    """Move the tensor's memory, and with it that of all views, to where processes that are given it see it too.
+
+    What is written is seen by all of them. Nothing happens to shared memory and to tensors on an NPU.
+    """
+    cdef Storage storage = self.storage
+    cdef Storage shared
+    if self.device_type != CPU or shared_of(storage) is not None:
+        return self
+    shared = (<TensorBase>allocate(max(storage.nbytes, 1))).storage
+    if storage.nbytes:
+        memcpy(shared.data, storage.data, storage.nbytes)
+    shared.version = storage.version
+    if Py_REFCNT(storage) == 2:         # the tensor's reference, and that of this function
+        shared.nbytes = storage.nbytes
+        set_storage(self, shared, self.dtype)
+        return self
+    storage.former, storage.data = storage.data, shared.data
+    storage.lender = <PyObject *>shared
+    Py_INCREF(shared)
+    return self
 
 
 def _before_fork():

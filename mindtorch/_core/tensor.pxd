@@ -1,5 +1,6 @@
 """TensorBase: a view (sizes, strides, offset) of a Storage. Views share the storage; nothing here copies data."""
 cimport cython
+from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint32_t
 
 from mindtorch._core.dtype cimport ITEMSIZE
@@ -23,6 +24,8 @@ cdef class Storage:
     cdef int device_type
     cdef int device_index
     cdef uint32_t version              # counts in-place writes through any view of it; see TensorBase.counter
+    cdef PyObject *lender              # the storage whose memory `data` is since share_memory_, or NULL
+    cdef char *former                  # the own memory, then: kept, for others may know its address
 
 
 cdef class TensorBase:

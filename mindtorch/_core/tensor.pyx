@@ -7,7 +7,7 @@
 3. Reference cycles can pass through TensorBase only by way of its AutogradMeta, where the cycle collector breaks them.
 """
 from cpython.object cimport Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT, PyObject, PyTypeObject
-from cpython.ref cimport Py_INCREF
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_SET_ITEM
 cimport cython
 from libc.stdint cimport uint64_t
@@ -100,6 +100,9 @@ cdef class Storage:
 
     def __init__(self):
         raise TypeError("storages are made by the functions that make tensors")
+
+    def __dealloc__(self):
+        Py_XDECREF(self.lender)
 
 
 @cython.no_gc_clear

@@ -19,7 +19,7 @@ cdef enum:
 
 cdef class CpuStorage(Storage):
     def __dealloc__(self):
-        free(self.data)
+        free(self.data if self.lender == NULL else self.former)
 
 
 cdef Storage allocate(size_t nbytes, int index):

@@ -2,6 +2,7 @@
 import functools
 
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.advanced_indexing import nonzero as _nonzero
 from mindtorch._core.tensor import TensorBase
 
 _abs, _all, _eq, _isfinite = _OPS["abs"], _OPS["all"], _OPS["eq"], _OPS["isfinite"]
@@ -88,12 +89,19 @@ def _method(function):
     return method
 
 
+def where(condition, *branches, **options):
+    """The elements of the one tensor where `condition` is true, else those of the other; without them, where it is."""
+    if branches or options:
+        return _where(condition, *branches, **options)
+    return _nonzero(condition, as_tuple=True)
+
+
 def where_method(self, condition, other):
     """Tensor.where: the tensor's elements where `condition` is true, else those of `other`."""
     return _where(condition, self, other)
 
 
 _COMPARISONS = {"isclose": isclose, "allclose": allclose, "equal": equal}
-FUNCTIONS = dict(_COMPARISONS)
+FUNCTIONS = {"where": where, **_COMPARISONS}
 METHODS = {"where": where_method,
            **{name: _method(function) for name, function in _COMPARISONS.items()}}

@@ -1,4 +1,7 @@
-"""Tensors through queues and pipes of multiprocessing: large ones in shared memory, as batches of workers."""
+"""Tensors through queues and pipes of multiprocessing: large ones in shared memory, as batches of workers.
+
+Those that share_memory_ has moved arrive as what they are: sender and receiver see what the other writes.
+"""
 import os
 from multiprocessing import context, reduction
 
@@ -6,7 +9,7 @@ import numpy as np
 
 from mindtorch import Tensor
 from mindtorch._core import shared_memory
-from mindtorch._shared_tensors import SHARED_FROM, bytes_of, share, tensor_on
+from mindtorch._shared_tensors import SHARED_FROM, bytes_of, check_leaf, share, tensor_on
 from mindtorch.nn.parameter import Parameter
 
 __all__ = ["init_reductions"]
@@ -15,7 +18,8 @@ __all__ = ["init_reductions"]
 def init_reductions():
     """Has multiprocessing's pickler take tensors this way.
 
-    The receiver gets what the tensor was when it was sent; the sender of a large one has to live until it has come.
+    The receiver gets what the tensor was when it was sent, or the shared memory that it lies in. The sender of a large
+    or a shared one has to live until it has come.
     """
     reduction.ForkingPickler.register(Tensor, _reduce_tensor)
     reduction.ForkingPickler.register(Parameter, _reduce_parameter)
@@ -24,6 +28,11 @@ def init_reductions():
 def _reduce_tensor(tensor):
     if not tensor.is_cpu or vars(tensor):
         return tensor.__reduce_ex__(2)
+    check_leaf(tensor)
+    if tensor.is_shared():
+        lent = _lent(tensor)
+        if lent is not None:
+            return lent
     array = bytes_of(tensor)
     details = tensor.dtype, tuple(tensor.shape), tensor.requires_grad
     # What a process is started with goes through its pipe: descriptors would have to stay open until it has begun.
@@ -35,12 +44,31 @@ def _reduce_tensor(tensor):
     return reduced
 
 
+def _lent(tensor):
+    """How the receiver comes to the same memory, where this process has made it; None where it has not."""
+    whole = shared_memory.whole_below(tensor).numpy()
+    descriptor = shared_memory.lend(whole.base, whole.ctypes.data, whole.nbytes)
+    if descriptor < 0:
+        return None
+    geometry = tuple(tensor.shape), tensor.stride(), tensor.storage_offset()
+    return _from_lent, (reduction.DupFd(descriptor), whole.nbytes, tensor.dtype, geometry, tensor.requires_grad)
+
+
 def _reduce_parameter(parameter):
     return _as_parameter, (parameter.detach(), parameter.requires_grad, vars(parameter))
 
 
 def _from_bytes(content, *details):
     return tensor_on(np.frombuffer(bytearray(content), np.uint8), *details)
+
+
+def _from_lent(duplicate, nbytes, dtype, geometry, requires_grad):
+    descriptor = duplicate.detach()
+    try:
+        whole = shared_memory.attach(descriptor, nbytes)
+    finally:
+        os.close(descriptor)
+    return whole.view(dtype).as_strided(*geometry).detach().requires_grad_(requires_grad)
 
 
 def _from_descriptor(duplicate, nbytes, *details):

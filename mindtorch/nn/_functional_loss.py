@@ -270,9 +270,11 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     if reduction not in _REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     number = _REDUCTIONS[reduction]
+    if input.dim() > 1 and input.size(0) != target.size(0):
+        raise ValueError(f"Expected input batch_size ({input.size(0)}) to match target batch_size ({target.size(0)}).")
     if input.dim() <= 2:
         return _ATEN["nll_loss_forward"](input, target, weight, number, ignore_index)[0]
-    if input.size(0) != target.size(0) or input.shape[2:] != target.shape[1:]:
+    if input.shape[2:] != target.shape[1:]:
         raise ValueError(f"Expected target size {(input.size(0), *input.shape[2:])}, got {target.size()}")
     rows = input.movedim(1, -1).reshape(-1, input.size(1))
     loss = _ATEN["nll_loss_forward"](rows, target.reshape(-1), weight, number, ignore_index)[0]

@@ -61,7 +61,7 @@ def _attend(q, k, v, mask, dropout_p, is_causal):
 def _fused(q, k, v, mask, dropout_p, is_causal, sizes):
     """The attention of each head without the weights; `sizes` are those of batch and heads."""
     if mask is not None:
-        mask = mask.reshape(*((1, 1) if mask.size(0) == 1 else sizes), q.size(1), k.size(1))
+        mask = mask.reshape(*((1, 1) if mask.size(0) == 1 else sizes), *mask.shape[1:])     # (..., 1 or L, S)
     parts = (t.reshape(*sizes, *t.shape[1:]) for t in (q, k, v))
     return scaled_dot_product_attention(*parts, mask, dropout_p, is_causal).reshape(q.shape)
 

@@ -246,6 +246,8 @@ MULTI_HEAD = {
     "numbers": {"attn_mask": numbers(4, 5)}, "masks of heads": {"attn_mask": numbers(3 * HEADS, 4, 5)},
     "masks of heads without weights": {"attn_mask": numbers(3 * HEADS, 4, 5), "need_weights": False},
     "padding": {"key_padding_mask": np.array([[False, False, True, False, True]] * 3)},
+    "padding without weights": {"key_padding_mask": np.array([[False, False, True, False, True]] * 3),
+                                "need_weights": False},
     "padding and mask": {"key_padding_mask": np.array([[False, False, True, False, False]] * 3), "attn_mask": LOOKS,
                          "add_zero_attn": True},
     "biases": {"bias_k": numbers(1, 1, WIDTH), "bias_v": numbers(1, 1, WIDTH, phase=2.0), "attn_mask": LOOKS},

@@ -146,13 +146,26 @@ def test_where_as_a_method(device):
     assert a.where(condition=a > 0, other=7).tolist() == [1.0, 7.0, 3.0]
 
 
+def test_where_a_condition_holds(device):
+    a = mindtorch.tensor([[1.0, 0.0], [3.0, 4.0]], device=device)
+    rows, columns = mindtorch.where(a)
+    assert (rows.tolist(), columns.tolist()) == ([0, 1, 1], [0, 0, 1])
+    assert [index.tolist() for index in mindtorch.where(condition=mindtorch.tensor(True, device=device))] == [[0]]
+
+
 @pytest.mark.parametrize("call", [
     "torch.zeros()", "torch.ones(dtype=torch.int32)", "torch.empty()", "torch.full(2, 3.0)",
     "torch.addmm(torch.ones(2), torch.ones(2, 4), torch.ones(4, 3))",
     "torch.nn.functional.linear(torch.ones(2, 3), torch.ones(4, 3), torch.ones(3))",
+    "torch.nn.functional.linear(torch.ones(2, 3), torch.ones(4, 3).double(), torch.ones(4).double())",
+    "torch.nn.functional.linear(torch.ones(1, 2, 3).half(), torch.ones(4, 3), torch.ones(4))",
+    "torch.nn.functional.linear(torch.ones(1, 2, 3).half(), torch.ones(4, 3))",
+    "torch.addmm(torch.ones(3), torch.ones(2, 4), torch.ones(4, 3).double())",
+    "torch.nn.functional.cross_entropy(torch.ones(6, 4), torch.ones(3).long())",
+    "torch.nn.functional.nll_loss(torch.ones(6, 4, 2), torch.ones(3, 2).long())",
 ])
 def test_refusals_as_torch_words_them(call):
-    with pytest.raises((TypeError, RuntimeError)) as theirs:
+    with pytest.raises((TypeError, ValueError, RuntimeError)) as theirs:
         eval(call, {"torch": torch})
     with pytest.raises(theirs.type) as ours:
         eval(call, {"torch": mindtorch})
@@ -168,9 +181,10 @@ def test_a_sum_wraps_in_the_dtype_asked_for(device):
 def test_nothing_hides_the_functions_of_the_table():
     """A composite of the same name would; a row that serves one has the variant "aten".
 
-    searchsorted alone has a function around it, which brings both operands to one dtype.
+    searchsorted has a function around it, which brings both operands to one dtype, and where one for a lone condition.
     """
-    assert {name for name, made in FUNCTIONS.items() if getattr(mindtorch, name) is not made} == {"searchsorted"}
+    assert {name for name, made in FUNCTIONS.items() if getattr(mindtorch, name) is not made} == {
+        "searchsorted", "where"}
     assert {name for name, made in METHODS.items() if getattr(mindtorch.Tensor, name) is not made} == set()
 
 

@@ -337,6 +337,13 @@ class Module(ModuleHooks, ModuleState):
                 self._buffers[name] = fn(buffer)
         return self
 
+    def share_memory(self):
+        """Move parameters, their gradients and buffers to memory that other processes share: Tensor.share_memory_."""
+        for tensor in (*self.parameters(), *(param.grad for param in self.parameters()), *self.buffers()):
+            if tensor is not None:
+                tensor.share_memory_()
+        return self
+
     def cuda(self, device=None):
         """AssertionError, as from a torch that was built without CUDA; nothing for a module without tensors."""
         return self._apply(lambda tensor: tensor.cuda(device))
