@@ -92,7 +92,7 @@ def _at_least(name, minimum, tokens):
 
 
 def _checked(read, accepts, refusal, error=RuntimeError):
-    """A reader of values that refuses those that `accepts` does not take: by RuntimeError where the key is torch_npu's."""
+    """A reader of values that refuses those that `accepts` does not take. Keys of torch_npu alone are RuntimeErrors."""
     def read_checked(config, tokens):
         value = read(tokens)
         if not accepts(value):
