@@ -318,6 +318,22 @@ typedef void * aclrtBinHandle;
 
 typedef void * aclrtFuncHandle;
 
+typedef void * aclmdlRI;
+
+typedef void * aclrtTaskGrp;
+
+typedef enum aclmdlRICaptureMode {
+  ACL_MODEL_RI_CAPTURE_MODE_GLOBAL = 0,
+  ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL = 1,
+  ACL_MODEL_RI_CAPTURE_MODE_RELAXED = 2,
+} aclmdlRICaptureMode;
+
+typedef enum aclmdlRICaptureStatus {
+  ACL_MODEL_RI_CAPTURE_STATUS_NONE = 0,
+  ACL_MODEL_RI_CAPTURE_STATUS_ACTIVE = 1,
+  ACL_MODEL_RI_CAPTURE_STATUS_INVALIDATED = 2,
+} aclmdlRICaptureStatus;
+
 typedef enum aclrtBinaryLoadOptionType {
   ACL_RT_BINARY_LOAD_OPT_LAZY_LOAD = 1,
   ACL_RT_BINARY_LOAD_OPT_LAZY_MAGIC = 2,
@@ -486,6 +502,20 @@ aclError aclrtMemSetAccess(void *virPtr, size_t size, aclrtMemAccessDesc *desc, 
 aclError aclrtMemGetAccess(void *virPtr, aclrtMemLocation *location, uint64_t *flag);
 aclError aclrtMemGetAddressRange(void *ptr, void **pbase, size_t *psize);
 aclError aclrtGetThreadLastTaskId(uint32_t *taskId);
+aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mode);
+aclError aclmdlRICaptureGetInfo(aclrtStream stream, aclmdlRICaptureStatus *status, aclmdlRI *modelRI);
+aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI *modelRI);
+aclError aclmdlRICaptureThreadExchangeMode(aclmdlRICaptureMode *mode);
+aclError aclmdlRICaptureTaskGrpBegin(aclrtStream stream);
+aclError aclmdlRICaptureTaskGrpEnd(aclrtStream stream, aclrtTaskGrp *handle);
+aclError aclmdlRICaptureTaskUpdateBegin(aclrtStream stream, aclrtTaskGrp handle);
+aclError aclmdlRICaptureTaskUpdateEnd(aclrtStream stream);
+aclError aclmdlRIExecuteAsync(aclmdlRI modelRI, aclrtStream stream);
+aclError aclmdlRIExecute(aclmdlRI modelRI, int32_t timeout);
+aclError aclmdlRIAbort(aclmdlRI modelRI);
+aclError aclmdlRIDestroy(aclmdlRI modelRI);
+aclError aclmdlRIDebugPrint(aclmdlRI modelRI);
+aclError aclmdlRIDebugJsonPrint(aclmdlRI modelRI, const char *path, uint32_t flags);
 aclError aclmdlInitDump(void);
 aclError aclmdlSetDump(const char *dumpCfgPath);
 aclError aclmdlFinalizeDump(void);

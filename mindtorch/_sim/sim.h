@@ -37,6 +37,7 @@ typedef enum SimKind {
   SIM_SCALAR_LIST,
   SIM_EXECUTOR,
   SIM_DATA_BUFFER,
+  SIM_GRAPH,
   SIM_KIND_COUNT
 } SimKind;
 

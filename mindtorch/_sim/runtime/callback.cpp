@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 
+#include "capture.h"
 #include "stream.h"
 
 namespace sim {
@@ -41,7 +42,6 @@ void unsubscribe(uint64_t thread) {
 }
 
 struct CallbackWork {
-  const Stream *stream;
   uint64_t thread;
   Callback callback;
   bool blocks;
@@ -54,7 +54,7 @@ struct CallbackWork {
       posted = true;
     });
     const auto finished = [&] { return callback.finished->done.load(); };
-    if (posted && blocks) waitInTask(*stream, forever(), finished);
+    if (posted && blocks) waitInTask(forever(), finished);
     return ACL_SUCCESS;
   }
 };
@@ -118,13 +118,14 @@ aclError aclrtLaunchCallback(aclrtCallback fn, void *userData, aclrtCallbackBloc
   sim::Stream *found = nullptr;
   if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
   if (aclError error = found->device().check(__func__); error != ACL_SUCCESS) return error;
+  if (aclError error = sim::refuseCapturing(__func__, *found); error != ACL_SUCCESS) return error;
   const uint64_t thread = found->subscriber.load();
   if (thread == 0) {
     return simFail(ACL_ERROR_RT_STREAM_NO_CB_REG, "EE1001", "%s: call aclrtSubscribeReport for the stream first",
                    __func__);
   }
   const sim::Callback callback{fn, userData, std::make_shared<sim::Marker>()};
-  return sim::submitWork(*found, __func__, sim::CallbackWork{found, thread, callback, blockType == ACL_CALLBACK_BLOCK});
+  return sim::submitWork(*found, __func__, sim::CallbackWork{thread, callback, blockType == ACL_CALLBACK_BLOCK});
 }
 
 aclError aclrtProcessReport(int32_t timeout) {

@@ -1,4 +1,5 @@
 // Contexts, the calling thread's current one, and the parameters that are kept per context or per process.
+#include "capture.h"
 #include "stream.h"
 
 namespace sim {
@@ -83,6 +84,7 @@ Context *openContext(Device &device, bool primary) {
 }
 
 void closeContext(Context *context) {
+  abandonCaptures(*context);
   std::vector<Stream *> closing;
   {
     std::lock_guard<std::mutex> lock(lifecycleMutex());

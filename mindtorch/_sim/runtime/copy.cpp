@@ -3,6 +3,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "capture.h"
 #include "host_memory.h"
 #include "stream.h"
 
@@ -133,10 +134,14 @@ aclError copyNow(const char *function, Copy copy, aclrtMemcpyKind kind) {
   if (copy.width == 0 || copy.height == 0) return ACL_SUCCESS;
   if (aclError error = context->device->check(function); error != ACL_SUCCESS) return error;
   if (aclError error = plan(function, *context->device, &copy, kind); error != ACL_SUCCESS) return error;
+  if (aclError error = refuseUnsafe(function); error != ACL_SUCCESS) return error;
   return move(function, copy);
 }
 
 aclError enqueue(const char *function, Stream &stream, const Copy &copy) {
+  if (copy.pageable()) {
+    if (aclError error = refusePageable(function, stream); error != ACL_SUCCESS) return error;
+  }
   // Nothing keeps pageable memory alive after the call, so the call ends after the copy; with nothing ahead of it, it
   // needs no other thread.
   const bool alone = stream.idle() && !stream.stores() && stream.device().attention.load() == 0;
@@ -310,6 +315,7 @@ aclError aclrtMemcpyBatch(void **dsts, size_t *destMaxs, void **srcs, size_t *si
   if (aclError error = context->device->check(__func__); error != ACL_SUCCESS) return error;
   std::vector<sim::Copy> copies;
   aclError error = sim::planBatch(__func__, *context->device, batch, &copies);
+  if (error == ACL_SUCCESS) error = sim::refuseUnsafe(__func__);
   for (size_t i = 0; error == ACL_SUCCESS && i < copies.size(); ++i) error = sim::move(__func__, copies[i]);
   return error;
 }
@@ -335,6 +341,7 @@ aclError aclrtMemset(void *devPtr, size_t maxCount, int32_t value, size_t count)
   sim::Device &device = *context->device;
   if (aclError error = device.check(__func__); error != ACL_SUCCESS) return error;
   if (aclError error = sim::checkFill(__func__, device, devPtr, maxCount, count); error != ACL_SUCCESS) return error;
+  if (aclError error = sim::refuseUnsafe(__func__); error != ACL_SUCCESS) return error;
   return sim::fill(__func__, devPtr, value, count);
 }
 

@@ -47,7 +47,7 @@ Block *adoptBlock() {
 constexpr const char *kNames[SIM_KIND_COUNT] = {
     "context",         "stream",           "event",       "notify",   "device_memory", "host_memory",
     "physical_memory", "reserved_address", "tensor",      "scalar",   "int_array",     "float_array",
-    "bool_array",      "tensor_list",      "scalar_list", "executor", "data_buffer"};
+    "bool_array",      "tensor_list",      "scalar_list", "executor", "data_buffer",   "graph"};
 
 }  // namespace
 

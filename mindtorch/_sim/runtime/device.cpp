@@ -1,6 +1,7 @@
 // Devices: choosing and giving back, waiting, what they are, peers, and their faults.
 #include <cstring>
 
+#include "capture.h"
 #include "stream.h"
 
 namespace sim {
@@ -26,6 +27,7 @@ void releaseDevice(Device &device) {
     device.set_count = 0;
   }
   for (Context *context : closing) closeContext(context);
+  releaseGraphs(&device);
   releaseEvents(&device);
   releaseNotifies(&device);
   device.memory.freeAll();
@@ -40,6 +42,7 @@ void releaseDevice(Device &device) {
 aclError synchronizeContext(const char *function, Clock::time_point end) {
   Context *context = contextOrDefault();
   if (context == nullptr) return noContext(function);
+  if (aclError error = refuseCapturing(function, *context); error != ACL_SUCCESS) return error;
   std::vector<Stream *> waiting;
   {
     std::lock_guard<std::mutex> lock(lifecycleMutex());

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "capture.h"
 #include "ipc_event.h"
 #include "stream.h"
 
@@ -27,6 +28,7 @@ struct Event {
   bool extended = false;             // of aclrtCreateEventExWithFlag
   MarkerPtr recorded;                // the latest record; empty before the first
   MarkerPtr raised;                  // the hardware flag of an event that is not extended
+  CapturePointPtr captured;          // the latest record, where a capturing stream made it
   std::shared_ptr<IpcEvent> shared;  // with the flag ACL_EVENT_IPC; constant while the event lives
 };
 
@@ -62,6 +64,7 @@ aclError createEvent(const char *function, aclrtEvent *event, uint32_t flags, bo
     created->flags = flags;
     created->extended = extended;
     created->recorded.reset();
+    created->captured.reset();
     created->raised = extended ? nullptr : std::make_shared<Marker>();
     created->shared = std::move(shared);
   }
@@ -77,6 +80,7 @@ void closeEvent(Event *event) {
     std::lock_guard<std::mutex> lock(event->mutex);
     event->recorded.reset();
     event->raised.reset();
+    event->captured.reset();
     event->shared.reset();
     if (!event->extended) event->device->event_ids.fetch_sub(1);
   }
@@ -98,6 +102,11 @@ aclError refuse(const char *function, const char *reason) {
 MarkerPtr latest(Event &event) {
   std::lock_guard<std::mutex> lock(event.mutex);
   return event.recorded;
+}
+
+CapturePointPtr capturedAt(Event &event) {
+  std::lock_guard<std::mutex> lock(event.mutex);
+  return event.captured;
 }
 
 // Completes its markers when it has been run, or dropped without: nobody is left waiting for a record that is gone.
@@ -122,12 +131,56 @@ struct RecordWork {
   }
 };
 
+// The flag of an event that is not extended, as tasks of a graph find it each time they are run.
+MarkerPtr flagOf(Event *event) {
+  if (events().find(event) == nullptr) return nullptr;
+  std::lock_guard<std::mutex> lock(event->mutex);
+  return event->raised;
+}
+
+void lower(Event &event) {
+  std::lock_guard<std::mutex> lock(event.mutex);
+  if (event.raised != nullptr) event.raised = std::make_shared<Marker>();
+}
+
+aclError destroyedEvent() {
+  return simFail(ACL_ERROR_RT_INVALID_HANDLE, "EE1001", "an event that the graph uses was destroyed");
+}
+
+// On a capturing stream a record is a place in the capture, or raises the hardware flag whenever the graph is run.
+aclError recordCaptured(const char *function, Event &event, Stream &stream, CapturePointPtr point) {
+  if (!event.extended) {
+    return submitWork(stream, function, [flagged = &event]() -> aclError {
+      const MarkerPtr raised = flagOf(flagged);
+      if (raised == nullptr) return destroyedEvent();
+      complete(*raised);
+      return ACL_SUCCESS;
+    });
+  }
+  std::lock_guard<std::mutex> lock(event.mutex);
+  if (event.shared != nullptr) {
+    return spoil(stream, refuse(function, "an event of several processes is not recorded in a capture"));
+  }
+  event.captured = std::move(point);
+  return ACL_SUCCESS;
+}
+
+aclError waitForFlag(const char *function, Event *event, Clock::duration patience) {
+  const MarkerPtr raised = flagOf(event);
+  if (raised == nullptr) return destroyedEvent();
+  const auto end = patience == Clock::duration::zero() ? forever() : Clock::now() + patience;
+  const auto up = [&] { return raised->done.load(std::memory_order_acquire); };
+  if (waitInTask(end, up) != WaitResult::kTimeout) return ACL_SUCCESS;
+  return simFail(ACL_ERROR_RT_WAIT_TIMEOUT, "EE9999", "%s: the event was not recorded in time", function);
+}
+
 aclError recordEvent(const char *function, Event &event, Stream &stream) {
   if (&stream.device() != event.device) {
     return simFail(ACL_ERROR_RT_STREAM_CONTEXT, "EE1001", "%s: the event is of device %d, the stream of device %d",
                    function, event.device->id, stream.device().id);
   }
   if (aclError error = stream.device().check(function); error != ACL_SUCCESS) return error;
+  if (CapturePointPtr point = pointOf(stream)) return recordCaptured(function, event, stream, std::move(point));
   const MarkerPtr recorded = std::make_shared<Marker>();
   MarkerPtr raised;
   std::shared_ptr<IpcEvent> shared;
@@ -145,17 +198,17 @@ aclError recordEvent(const char *function, Event &event, Stream &stream) {
   }
   std::lock_guard<std::mutex> lock(event.mutex);
   event.recorded = recorded;
+  event.captured.reset();
   return ACL_SUCCESS;
 }
 
 // A stream's wait for a marker; counted from the call until it is over, also when it is dropped.
 struct WaitWork {
   MarkerPtr marker;
-  const Stream *stream;
   Clock::duration patience;  // zero: for ever
   const char *function;
-  WaitWork(MarkerPtr awaited, const Stream *waiting, Clock::duration longest, const char *name)
-      : marker(std::move(awaited)), stream(waiting), patience(longest), function(name) {
+  WaitWork(MarkerPtr awaited, Clock::duration longest, const char *name)
+      : marker(std::move(awaited)), patience(longest), function(name) {
     marker->waits.fetch_add(1);
   }
   WaitWork(WaitWork &&) = default;
@@ -166,7 +219,7 @@ struct WaitWork {
   aclError operator()() {
     const auto end = patience == Clock::duration::zero() ? forever() : Clock::now() + patience;
     const auto passed = [&] { return marker->done.load(std::memory_order_acquire); };
-    if (waitInTask(*stream, end, passed) != WaitResult::kTimeout) return ACL_SUCCESS;
+    if (waitInTask(end, passed) != WaitResult::kTimeout) return ACL_SUCCESS;
     return simFail(ACL_ERROR_RT_WAIT_TIMEOUT, "EE9999", "%s: the event was not recorded in time", function);
   }
 };
@@ -175,7 +228,6 @@ struct WaitWork {
 struct IpcWaitWork {
   std::shared_ptr<IpcEvent> shared;
   uint64_t number;
-  const Stream *stream;
   Clock::time_point end;
   const char *function;
   aclError operator()() {
@@ -184,7 +236,7 @@ struct IpcWaitWork {
       if (Clock::now() >= end) {
         return simFail(ACL_ERROR_RT_WAIT_TIMEOUT, "EE9999", "%s: the event was not recorded in time", function);
       }
-      if (waitInTask(*stream, std::min(end, Clock::now() + kIpcPause), passed) == WaitResult::kCancelled) break;
+      if (waitInTask(std::min(end, Clock::now() + kIpcPause), passed) == WaitResult::kCancelled) break;
     }
     return ACL_SUCCESS;
   }
@@ -199,7 +251,7 @@ aclError waitShared(const char *function, Stream &stream, const std::shared_ptr<
   const uint64_t number = shared->recorded();
   if (shared->passed(number)) return ACL_SUCCESS;
   const auto end = seconds == 0 ? forever() : Clock::now() + std::chrono::seconds(seconds);
-  return submitWork(stream, function, IpcWaitWork{shared, number, &stream, end, function});
+  return submitWork(stream, function, IpcWaitWork{shared, number, end, function});
 }
 
 aclError synchronizeShared(const char *function, const IpcEvent &shared, Clock::time_point end) {
@@ -222,6 +274,12 @@ aclError waitEvent(const char *function, aclrtStream handle, aclrtEvent event_ha
     return refuse(function, "an event that streams wait for needs the flag ACL_EVENT_SYNC");
   }
   if (aclError error = stream->device().check(function); error != ACL_SUCCESS) return error;
+  if (!event->extended && pointOf(*stream) != nullptr) {
+    return submitWork(*stream, function, [=] { return waitForFlag(function, event, std::chrono::seconds(seconds)); });
+  }
+  const bool recorded = latest(*event) != nullptr || sharedOf(*event) != nullptr;
+  aclError result = ACL_SUCCESS;
+  if (waitCaptured(function, *stream, capturedAt(*event), recorded, &result)) return result;
   if (const auto shared = sharedOf(*event)) return waitShared(function, *stream, shared, seconds);
   MarkerPtr marker;
   {
@@ -229,12 +287,13 @@ aclError waitEvent(const char *function, aclrtStream handle, aclrtEvent event_ha
     marker = event->extended ? event->recorded : event->raised;
   }
   if (marker == nullptr || marker->done.load(std::memory_order_acquire)) return ACL_SUCCESS;
-  return submitWork(*stream, function, WaitWork(marker, stream, std::chrono::seconds(seconds), function));
+  return submitWork(*stream, function, WaitWork(marker, std::chrono::seconds(seconds), function));
 }
 
 aclError synchronizeEvent(const char *function, aclrtEvent handle, Clock::time_point end) {
   Event *event = nullptr;
   if (aclError error = resolveEvent(function, handle, &event); error != ACL_SUCCESS) return error;
+  if (aclError error = refuseCaptured(function, capturedAt(*event)); error != ACL_SUCCESS) return error;
   Device &device = *event->device;
   if (const auto shared = sharedOf(*event)) {
     if (aclError error = synchronizeShared(function, *shared, end); error != ACL_SUCCESS) return error;
@@ -254,6 +313,7 @@ aclError synchronizeEvent(const char *function, aclrtEvent handle, Clock::time_p
 }
 
 aclError timeOf(const char *function, const char *argument, Event &event, int64_t *nanoseconds) {
+  if (aclError error = refuseCaptured(function, capturedAt(event)); error != ACL_SUCCESS) return error;
   const MarkerPtr marker = latest(event);
   if ((event.flags & ACL_EVENT_TIME_LINE) == 0 || marker == nullptr) {
     return simFail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "EE1001", "%s: %s %s", function, argument,
@@ -321,9 +381,15 @@ aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
   if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
   if (found->extended) return sim::refuse(__func__, "events of aclrtCreateEventExWithFlag are not reset");
   if ((found->flags & ACL_EVENT_SYNC) == 0) return sim::refuse(__func__, "the event lacks the flag ACL_EVENT_SYNC");
-  std::lock_guard<std::mutex> lock(found->mutex);
-  found->raised = std::make_shared<sim::Marker>();
-  return ACL_SUCCESS;
+  if (sim::pointOf(*found_stream) == nullptr) {
+    sim::lower(*found);
+    return ACL_SUCCESS;
+  }
+  return sim::submitWork(*found_stream, __func__, [found]() -> aclError {
+    if (sim::flagOf(found) == nullptr) return sim::destroyedEvent();
+    sim::lower(*found);
+    return ACL_SUCCESS;
+  });
 }
 
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
@@ -356,6 +422,7 @@ aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus *statu
   SIM_REQUIRE_POINTER(status);
   sim::Event *found = nullptr;
   if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
+  if (aclError error = sim::refuseCaptured(__func__, sim::capturedAt(*found)); error != ACL_SUCCESS) return error;
   if (aclError error = found->device->check(__func__); error != ACL_SUCCESS) return error;
   const sim::MarkerPtr marker = sim::latest(*found);
   const auto shared = sim::sharedOf(*found);

@@ -20,9 +20,10 @@ void carryDeviceMemoryOver(Fork stage) {
 // In the order in which they nest. Left out are the locks inside streams, events and handles of physical memory, which
 // no child can reach, and the one around aclInit and aclFinalize, for they wait for host functions, which may fork.
 constexpr void (*kParts[])(Fork) = {
-    carryLifecycleOver,    carryContextsOver,       carryStreamsOver,      carryEventsOver, carryNotifiesOver,
-    carryPinnedMemoryOver, carryPhysicalMemoryOver, carryDeviceMemoryOver, carrySignalOver, Device::carryFaultsOver,
-    carryDataBuffersOver,  carryWatchesOver,        carryMessagesOver,     carryMemoryErrorsOver,
+    carryLifecycleOver,      carryCapturesOver,     carryGraphsOver,   carryContextsOver,
+    carryStreamsOver,        carryEventsOver,       carryNotifiesOver, carryPinnedMemoryOver,
+    carryPhysicalMemoryOver, carryDeviceMemoryOver, carrySignalOver,   Device::carryFaultsOver,
+    carryDataBuffersOver,    carryWatchesOver,      carryMessagesOver, carryMemoryErrorsOver,
 };
 
 void release(Fork stage) {

@@ -36,7 +36,6 @@ aclError resolveNotify(const char *function, aclrtNotify handle, Notify **notify
 }
 
 aclError waitNotify(const char *function, Stream &stream, const std::shared_ptr<Flag> &flag, uint32_t seconds) {
-  const Stream *waiting = &stream;
   return submitWork(stream, function, [=]() -> aclError {
     const auto take = [&] {  // called with the lock of signal() held, so that one record ends one wait
       const bool raised = flag->raised;
@@ -46,7 +45,7 @@ aclError waitNotify(const char *function, Stream &stream, const std::shared_ptr<
     bool taken = false;
     const bool in_time = signal().wait(afterSeconds(seconds), [&] {
       taken = taken || take();
-      return taken || waiting->cancelled();
+      return taken || running_stream->cancelled();
     });
     if (in_time) return ACL_SUCCESS;
     return simFail(ACL_ERROR_RT_WAIT_TIMEOUT, "EE9999", "%s: the notify was not recorded in time", function);

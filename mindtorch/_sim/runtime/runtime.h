@@ -123,6 +123,8 @@ void carryContextsOver(Fork stage);
 void carryStreamsOver(Fork stage);
 void carryEventsOver(Fork stage);
 void carryNotifiesOver(Fork stage);
+void carryCapturesOver(Fork stage);
+void carryGraphsOver(Fork stage);
 void carryPhysicalMemoryOver(Fork stage);
 void carryPinnedMemoryOver(Fork stage);
 void carryDataBuffersOver(Fork stage);
@@ -134,13 +136,14 @@ void carryMemoryErrorsOver(Fork stage);
 uint32_t coreCount(aclrtDevResLimitType kind);  // of the chip; 0: there is no such kind
 void forgetMemoryErrors();
 
-// device.cpp, context.cpp, stream.cpp, event.cpp, notify.cpp: what the end of a device takes with it
+// device.cpp, context.cpp, stream.cpp, event.cpp, notify.cpp, graph.cpp: what the end of a device takes with it
 void releaseAllDevices();
 aclError retainDevice(Device &device);
 Context *openContext(Device &device, bool primary);  // lifecycle mutex held; nullptr: no stream left
 void closeContext(Context *context);                 // lifecycle mutex not held
 void releaseEvents(const Device *device);
 void releaseNotifies(const Device *device);
+void releaseGraphs(const Device *device);
 void releasePinnedMemory();
 void releasePhysicalMemory(Device &device);
 void forgetSubscriptions();

@@ -19,6 +19,7 @@ void Stream::open(Context *context, uint32_t priority, uint32_t flags) {
   context_ = context;
   priority_ = priority;
   flags_ = flags;
+  diverted = false;
   failure_mode = 0;
   failure_mode_set = false;
   overflow_switch = custom_tag = cache_op_info = 0;
@@ -30,6 +31,10 @@ void Stream::open(Context *context, uint32_t priority, uint32_t flags) {
 }
 
 aclError Stream::submit(const char *function, const SimTask &task, uint64_t *ticket) {
+  if (diverted.load(std::memory_order_acquire)) {
+    aclError error = ACL_SUCCESS;
+    if (divert(function, *this, task, &error)) return error;
+  }
   std::unique_lock<std::mutex> lock(mutex_);
   if (closing_) return badHandle(function, "stream", this);
   if (pending_.load(std::memory_order_relaxed) >= kDepth) {
@@ -86,6 +91,7 @@ aclError Stream::wait(const char *function, Clock::time_point end, uint64_t tick
 }
 
 void Stream::work() {
+  running_stream = this;
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     sleeping_ = true;
@@ -128,7 +134,6 @@ void Stream::run(const SimTask &task) {
   if (task.drop != nullptr) task.drop(task.argument);
 }
 
-// A kernel past its limit is not stopped; what it took is judged at its end.
 aclError Stream::runTimed(const SimTask &task) {
   const uint64_t limit = opExecuteMicroseconds();
   if (limit == 0) return task.run(task.argument);

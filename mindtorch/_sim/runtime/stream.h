@@ -26,9 +26,10 @@ class Stream {
   Device &device() const { return *context()->device; }
   uint32_t priority() const { return priority_.load(std::memory_order_relaxed); }
   uint32_t flags() const { return flags_.load(std::memory_order_relaxed); }
-  // PERSISTENT, DEVICE_USE_ONLY and CPU_SCHEDULE streams: their tasks are never run from here.
+  // Capturing streams, and PERSISTENT, DEVICE_USE_ONLY and CPU_SCHEDULE ones: their tasks are never run from here.
   bool stores() const {
-    return (flags() & (ACL_STREAM_PERSISTENT | ACL_STREAM_DEVICE_USE_ONLY | ACL_STREAM_CPU_SCHEDULE)) != 0;
+    return diverted.load(std::memory_order_acquire) ||
+           (flags() & (ACL_STREAM_PERSISTENT | ACL_STREAM_DEVICE_USE_ONLY | ACL_STREAM_CPU_SCHEDULE)) != 0;
   }
   // True when every task has been run: what they wrote may be read.
   bool idle() const { return pending_.load(std::memory_order_acquire) == 0; }
@@ -41,6 +42,10 @@ class Stream {
   void abort(aclError code);
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
 
+  // A kernel past the limit of aclrtSetOpExecuteTimeOut fails, when it ends.
+  static aclError runTimed(const SimTask &task);
+
+  std::atomic<bool> diverted{false};  // tasks go to capture.cpp, which changes this with its lock held
   std::atomic<uint64_t> failure_mode{0};
   std::atomic<bool> failure_mode_set{false};
   std::atomic<uint32_t> overflow_switch{0};
@@ -52,7 +57,6 @@ class Stream {
  private:
   void work();
   void run(const SimTask &task);
-  static aclError runTimed(const SimTask &task);
   void cancel(std::unique_lock<std::mutex> &lock);  // returns with the lock dropped
   void leave(std::unique_lock<std::mutex> &lock);   // one user less; the last gives the slot back
 
@@ -81,14 +85,21 @@ class Stream {
 
 HandleTable<Stream> &streams();
 
+// A task of a stream that is diverted: stored, with the result *error. False: the stream is not diverted any more.
+bool divert(const char *function, Stream &stream, const SimTask &task, aclError *error);
+
 // The live stream behind `handle` (NULL: the default stream of the current context), which must be the current
 // context's own.
 aclError resolveStream(const char *function, aclrtStream handle, Stream **stream);
 
-// For a task that waits: until done() holds, the time is up, or its stream is cancelled.
+// The stream whose thread this is.
+inline thread_local const Stream *running_stream = nullptr;
+
+// For a task that waits: until done() holds, the time is up, or the stream that runs it is cancelled.
 enum class WaitResult { kDone, kTimeout, kCancelled };
 template <class Done>
-WaitResult waitInTask(const Stream &stream, Clock::time_point end, Done done) {
+WaitResult waitInTask(Clock::time_point end, Done done) {
+  const Stream &stream = *running_stream;
   if (!signal().wait(end, [&] { return done() || stream.cancelled(); })) return WaitResult::kTimeout;
   return done() ? WaitResult::kDone : WaitResult::kCancelled;
 }

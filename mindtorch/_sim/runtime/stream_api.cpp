@@ -1,6 +1,7 @@
 // The functions of the C API on streams.
 #include <climits>
 
+#include "capture.h"
 #include "stream.h"
 
 namespace sim {
@@ -47,6 +48,10 @@ aclError destroyStream(const char *function, aclrtStream handle, bool force) {
   if (stream == context->default_stream) {
     return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: the default stream ends with its context only", function);
   }
+  if (!force) {
+    if (aclError error = refuseCapturing(function, *stream); error != ACL_SUCCESS) return error;
+  }
+  abandonCaptures(*stream);
   // A fault of the device does not keep a stream from being destroyed.
   if (!force && (context->device->attention.load() & Device::kFaulted) == 0) {
     if (aclError error = stream->wait(function, forever()); error == ACL_ERROR_RT_STREAM_ABORT) return error;
@@ -70,6 +75,7 @@ aclError destroyStream(const char *function, aclrtStream handle, bool force) {
 aclError synchronize(const char *function, aclrtStream handle, Clock::time_point end) {
   Stream *stream = nullptr;
   if (aclError error = resolveStream(function, handle, &stream); error != ACL_SUCCESS) return error;
+  if (aclError error = refuseCapturing(function, *stream); error != ACL_SUCCESS) return error;
   return stream->wait(function, end);
 }
 
@@ -116,6 +122,7 @@ aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus *status) {
   SIM_REQUIRE_POINTER(status);
   sim::Stream *found = nullptr;
   if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
+  if (aclError error = sim::refuseCapturing(__func__, *found); error != ACL_SUCCESS) return error;
   if (aclError error = found->device().check(__func__); error != ACL_SUCCESS) return error;
   *status = found->idle() || found->stores() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
   return ACL_SUCCESS;
@@ -152,7 +159,7 @@ aclError aclrtStreamAbort(aclrtStream stream) {
   SIM_ENTER(aclrtStreamAbort);
   sim::Stream *found = nullptr;
   if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
-  found->abort(ACL_ERROR_RT_STREAM_ABORT);
+  found->abort(sim::spoil(*found, ACL_ERROR_RT_STREAM_ABORT));
   return ACL_SUCCESS;
 }
 
