@@ -4,11 +4,11 @@ import warnings
 import mindtorch
 from mindtorch import npu
 
-__all__ = ["current_accelerator", "current_device_idx", "current_device_index", "current_stream", "device_count",
-           "device_index", "empty_cache", "empty_host_cache", "get_device_capability", "get_memory_info",
-           "is_available", "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved",
-           "memory_stats", "reset_accumulated_memory_stats", "reset_peak_memory_stats", "set_device_idx",
-           "set_device_index", "set_stream", "synchronize"]
+__all__ = ["Graph", "current_accelerator", "current_device_idx", "current_device_index", "current_stream",
+           "device_count", "device_index", "empty_cache", "empty_host_cache", "get_device_capability",
+           "get_memory_info", "is_available", "max_memory_allocated", "max_memory_reserved", "memory_allocated",
+           "memory_reserved", "memory_stats", "reset_accumulated_memory_stats", "reset_peak_memory_stats",
+           "set_device_idx", "set_device_index", "set_stream", "synchronize"]
 
 
 def _require():
@@ -151,3 +151,70 @@ def set_device_idx(device, /):
     """set_device_index under an old name."""
     warnings.warn("Use `set_device_index` instead.", FutureWarning, stacklevel=2)
     set_device_index(device)
+
+
+class Graph:
+    """Graph(keep_graph=False, *, pool=None, capture_error_mode="default"): torch.npu.NPUGraph without the NPU's name.
+
+    with graph: ... captures the work of the current stream, which must not be the default one. keep_graph changes
+    nothing but that `instantiate` may be called. The pool and the mode of the next capture may be set as attributes.
+    """
+
+    def __init__(self, keep_graph=False, *, pool=None, capture_error_mode="default"):
+        _require()
+        modes = ("default", "global", "thread_local", "relaxed")
+        if capture_error_mode not in modes:
+            raise RuntimeError(f"Unknown capture error mode. Expected one of {', '.join(modes)}, got "
+                               f"{capture_error_mode}")
+        self.graph_pool = pool
+        self.capture_error_mode = capture_error_mode
+        self._graph = npu.NPUGraph()
+        self._keeps = bool(keep_graph)
+        self._debug = False
+
+    def capture_begin(self):
+        """Begins to store the work of the current stream instead of doing it."""
+        mode = "global" if self.capture_error_mode == "default" else self.capture_error_mode
+        self._graph.capture_begin(self.graph_pool, mode)
+
+    def capture_end(self):
+        """Ends the capture, on the stream it began on."""
+        self._graph.capture_end()
+
+    def instantiate(self):
+        """Nothing is left to be done: a graph of an NPU can be replayed once it is captured."""
+        if not self._keeps:
+            raise RuntimeError("instantiate() is for graphs made with keep_graph=True")
+        self._graph.pool()               # refuses where nothing was captured
+
+    def replay(self):
+        """Does the stored work once more, on the current stream."""
+        self._graph.replay()
+
+    def reset(self):
+        """Gives up the graph and its memory; another may be captured then."""
+        self._graph.reset()
+
+    def pool(self):
+        """The id of the graph's pool of memory, which other graphs may share."""
+        return self._graph.pool()
+
+    def enable_debug_mode(self):
+        """Permits debug_dump."""
+        self._debug = True
+
+    def debug_dump(self, path):
+        """Writes the graph's tasks to a file, as JSON."""
+        if not self._debug:
+            raise RuntimeError("call enable_debug_mode() before debug_dump()")
+        self._graph.debug_dump(path)
+
+    def __enter__(self):
+        self.capture_begin()
+
+    def __exit__(self, kind, value, traceback):
+        try:
+            self.capture_end()
+        except RuntimeError:
+            if value is None:            # else that is what the caller should see
+                raise

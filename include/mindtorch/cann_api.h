@@ -38,7 +38,11 @@
   X(aclrtGetMemUceInfo) X(aclrtDeviceTaskAbort) X(aclrtSetDeviceResLimit) X(aclrtGetDeviceResLimit) \
   X(aclrtSetStreamResLimit) X(aclrtGetStreamResLimit) X(aclrtResetStreamResLimit) \
   X(aclrtUseStreamResInCurrentThread) X(aclrtUnuseStreamResInCurrentThread) X(aclrtGetResInCurrentThread) \
-  X(aclmdlInitDump) X(aclmdlSetDump) X(aclmdlFinalizeDump)
+  X(aclmdlInitDump) X(aclmdlSetDump) X(aclmdlFinalizeDump) \
+  X(aclmdlRICaptureBegin) X(aclmdlRICaptureGetInfo) X(aclmdlRICaptureEnd) \
+  X(aclmdlRIExecuteAsync) X(aclmdlRIDestroy) X(aclmdlRIDebugJsonPrint) \
+  X(aclmdlRICaptureTaskGrpBegin) X(aclmdlRICaptureTaskGrpEnd) \
+  X(aclmdlRICaptureTaskUpdateBegin) X(aclmdlRICaptureTaskUpdateEnd)
 /* clang-format on */
 
 typedef struct CannApi {

@@ -23,6 +23,7 @@ ctypedef struct Backend:
     # The CPU backend serves CPU to CPU only. Asynchronous only where `non_blocking` and the host side is pinned.
     int (*copy)(TensorBase dst, TensorBase src, bint non_blocking) except -1
     bint streams                                             # some thread has left a device's default stream
+    bint (*capturing)(int index) noexcept                    # the thread's stream there stores its work; CPU: NULL
 
 cdef Backend BACKENDS[DEVICE_TYPES]
 

@@ -1,12 +1,13 @@
 """torch.Generator and the default generators.
 
 CPU: a Mersenne Twister. NPU: a seed and an offset, which every operator call is handed; the numbers are made on the
-device by counting, so no state lives there and none is shared between streams.
+device by counting, so no state lives there and none is shared between streams. A graph would repeat the numbers that
+it was captured with, so none are drawn for one.
 """
 import secrets
 
 from mindtorch._core.arguments cimport wrong_type
-from mindtorch._core.device cimport CPU, NPU, device, make_device, resolve
+from mindtorch._core.device cimport BACKENDS, CPU, NPU, device, make_device, resolve
 from mindtorch._core.mersenne import Mersenne
 from mindtorch._core.tensor cimport TensorBase
 from mindtorch._core.dtype import uint8
@@ -50,11 +51,18 @@ cdef class Generator:
         """Start anew from `seed`, an int of 64 bits; negative ones count from 2**64. Returns the generator."""
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
-        self.reseed(seed_bits(seed))
+        bits = seed_bits(seed)
+        if captures(self.type_code, self.index):
+            if bits != self.seed_value:
+                raise RuntimeError("NPUGeneratorImpl::set_current_seed can be called during stream capture only if new "
+                                   "seed is the same as the original seed.")
+            return self
+        self.reseed(bits)
         return self
 
     def seed(self):
         """Start anew from a seed that nobody can foretell, and return it."""
+        require_no_capture(self.type_code, self.index, "Cannot call NPUGeneratorImpl::seed")
         seed = secrets.randbits(64)
         self.reseed(seed)
         return seed
@@ -72,6 +80,7 @@ cdef class Generator:
 
     def set_state(self, new_state):
         """Go on from what `get_state` gave. An NPU's state may be the 8 bytes of a seed alone."""
+        require_no_capture(self.type_code, self.index, "Cannot call NPUGeneratorImpl::set_state")
         state = state_bytes(new_state)
         if self.type_code == CPU:
             self.stream.set_state(state)
@@ -99,6 +108,7 @@ cdef class Generator:
         """Go on from `offset`, a multiple of 4."""
         self.require_offset()
         check_offset(offset)
+        require_no_capture(self.type_code, self.index, "Cannot call NPUGeneratorImpl::set_offset")
         self.offset = offset
         return self
 
@@ -108,6 +118,16 @@ cdef class Generator:
 
     def __reduce__(self):
         return rebuild, (self.device, self.get_state())
+
+
+cdef inline bint captures(int type_code, int index) noexcept:
+    return BACKENDS[type_code].capturing != NULL and BACKENDS[type_code].capturing(index)
+
+
+cdef int require_no_capture(int type_code, int index, str what) except -1:
+    if captures(type_code, index):
+        raise RuntimeError(f"{what} during NPU graph capture.")
+    return 0
 
 
 torch_device = device
@@ -173,6 +193,7 @@ def seed_npus(seed):
 
 
 cdef Generator generator_for(Generator given, int type_code, int index):
+    require_no_capture(type_code, index, "Random numbers cannot be drawn, as every replay would repeat them,")
     if given is None:
         return CPU_DEFAULT if type_code == CPU else npu_default(index)
     if given.type_code != type_code:

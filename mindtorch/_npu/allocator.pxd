@@ -9,6 +9,7 @@ cdef class NpuAllocator(PoolCache):
 
     cdef Block *search(self, BlockPool *pool, size_t size) except? NULL
     cdef Block *refill(self, BlockPool *pool, size_t size, object context) except NULL
+    cdef Block *make_room(self, BlockPool *pool, size_t size, object context) except? NULL
     cdef Block *obtain(self, BlockPool *pool, size_t size, object context) except? NULL
     cdef Block *borrow(self, StreamSlot *stream, size_t size) noexcept
     cdef int process_retired(self) except -1

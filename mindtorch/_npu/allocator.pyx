@@ -7,7 +7,6 @@
 """
 import os
 import threading
-from collections import OrderedDict
 
 cimport cython
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
@@ -17,12 +16,13 @@ from libc.stdlib cimport free, malloc
 from mindtorch._core.errors import OutOfMemoryError
 from mindtorch._npu import acl, acl_loader
 from mindtorch._npu import settings as settings_module
+from mindtorch._npu.stats import flatten
 
 from mindtorch._npu.blocks cimport SMALL_LIMIT, SMALL_SEGMENT, LARGE_LIMIT, round_size
 from mindtorch._npu.cann.acl_rt cimport ACL_HBM_MEM
 from mindtorch._npu.deferred cimport defer, drain, drain_all, waiting
 from mindtorch._npu.errors cimport check
-from mindtorch._npu.handles cimport MAX_DEVICES, STREAMS, use_device
+from mindtorch._npu.handles cimport MAX_DEVICES, STREAMS, capturing, use_device
 from mindtorch._npu.lock cimport acquire, release
 from mindtorch._npu.records cimport PrivatePool, Segment, StreamUse
 from mindtorch._npu.settings cimport settings
@@ -107,12 +107,13 @@ cdef class NpuAllocator(PoolCache):
     cdef Block *search(self, BlockPool *pool, size_t size) except? NULL:
         """A free block for a request, detached; events are looked at first, or if lazy only where there was none."""
         cdef Block *block
-        if not settings.lazy_reclaim or waiting > MANY_WAIT:
+        cdef bint looks = not capturing[self.device]         # events of a capture never come to pass
+        if looks and (not settings.lazy_reclaim or waiting > MANY_WAIT):
             self.process_events()
         acquire(&self.lock)
         block = self.detach_fit(pool, size)
         release(&self.lock)
-        if block == NULL and settings.lazy_reclaim:
+        if block == NULL and looks and settings.lazy_reclaim:
             self.process_events()
             acquire(&self.lock)
             block = self.detach_fit(pool, size)
@@ -143,7 +144,7 @@ cdef class NpuAllocator(PoolCache):
             self.detach_segment(segment)
         release(&self.lock)
         Py_XDECREF(context)
-        if self.unwanted != NULL:
+        if self.unwanted != NULL and not capturing[self.device]:
             if self.source is None:
                 self.wait_for_device()
             self.release_detached()
@@ -193,24 +194,29 @@ cdef class NpuAllocator(PoolCache):
     cdef Block *refill(self, BlockPool *pool, size_t size, object context) except NULL:
         """A detached block of at least `size`, from new memory."""
         cdef Block *block
-        cdef size_t wanted = segment_size(size, pool.small)
-        if settings.collect_at > 0 and self.fraction < 1.0:
+        if settings.collect_at > 0 and self.fraction < 1.0 and not capturing[self.device]:
             self.collect_garbage()
         block = self.obtain(pool, size, context)
+        if block == NULL and not capturing[self.device]:         # which forbids to wait, so nothing can be given back
+            block = self.make_room(pool, size, context)
         if block == NULL:
-            block = self.borrow(pool.stream, size)
+            self._run_out(segment_size(size, pool.small), size, <intptr_t>pool.stream.handle)
+        return block
+
+    cdef Block *make_room(self, BlockPool *pool, size_t size, object context) except? NULL:
+        """The same where there is no new memory, unless something is given back."""
+        cdef Block *block = self.borrow(pool.stream, size)
         if block == NULL and settings.max_split_size != UNLIMITED and self.release_oversize(pool, size):
             block = self.obtain(pool, size, context)
         if block == NULL and settings.refuse:
             self._stats.num_oom_rejections += 1
-            raise OutOfMemoryError(f"NPU out of memory. Tried to allocate {format_size(wanted)}; the setting "
+            wanted = format_size(segment_size(size, pool.small))
+            raise OutOfMemoryError(f"NPU out of memory. Tried to allocate {wanted}; the setting "
                                    "throw_on_npumalloc_oom forbids to wait for memory to be freed")
         if block == NULL:
             self.release_cached()
             self._stats.num_alloc_retries += 1
             block = self.obtain(pool, size, context)
-        if block == NULL:
-            self._run_out(wanted, size, <intptr_t>pool.stream.handle)
         return block
 
     cdef Block *obtain(self, BlockPool *pool, size_t size, object context) except? NULL:
@@ -241,6 +247,8 @@ cdef class NpuAllocator(PoolCache):
     cdef int release_cached(self) except -1:
         """Waits for the device, then gives everything without a block in use back to the driver."""
         cdef PrivatePool *owner = self.private_pools
+        if capturing[self.device]:
+            return 0                 # to wait would spoil the capture
         self._stats.num_sync_all_streams += 1
         self.wait_for_device()
         self.process_retired()
@@ -377,20 +385,20 @@ cdef class NpuAllocator(PoolCache):
         if owner == NULL:
             return
         owner.uses -= 1
-        if owner.uses == 0:
+        if owner.uses == 0 and not capturing[self.device]:
             self.process_events()
             if self.detach_unused(owner):
                 self.wait_for_device()
                 self.release_detached()
             self._forget_pools()
 
-    def route(self, tuple number):
-        """From now on the calling thread's blocks come from a private pool, until `unroute`."""
-        thread = threading.get_ident()
+    def route(self, tuple number, intptr_t capture=0):
+        """From now on blocks of the calling thread, or of a capture's streams, come from a pool, until `unroute`."""
+        whose = (0, capture) if capture else (threading.get_ident(), 0)
         if any(number == other for other, _ in self.routes):
             raise RuntimeError(f"memory is allocated to pool {number} already")
         self.hold_pool(number)
-        self.routes.append((number, thread))
+        self.routes.append((number, whose))
         self._watch()
 
     def unroute(self, tuple number):
@@ -466,21 +474,6 @@ cdef class NpuAllocator(PoolCache):
         close_segments(self.segments)
         close_segments(self.unwanted)
         self.segments = self.unwanted = NULL
-
-
-def flatten(nested):
-    """{"a": {"b": 1}} as {"a.b": 1}, its keys sorted."""
-    flat = {}
-
-    def add(prefix, value):
-        if isinstance(value, dict):
-            for key, inner in value.items():
-                add(f"{prefix}.{key}" if prefix else key, inner)
-        else:
-            flat[prefix] = value
-
-    add("", nested)
-    return OrderedDict(sorted(flat.items()))
 
 
 cdef void close_segments(Segment *segment) noexcept:

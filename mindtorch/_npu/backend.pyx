@@ -4,13 +4,17 @@ from mindtorch._npu import _gen
 from mindtorch._npu.acl_loader import ensure_acl
 
 from mindtorch._npu.copy cimport copy
-from mindtorch._npu.handles cimport thread_state
+from mindtorch._npu.handles cimport is_capturing, thread_state
 from mindtorch._npu.host_memory cimport allocate_pinned
 from mindtorch._npu.storage cimport allocate
 
 
 cdef int current_index() except -1:
     return thread_state().device
+
+
+cdef bint capturing(int index) noexcept:
+    return is_capturing(index)
 
 
 def register():
@@ -22,5 +26,6 @@ def register():
     BACKENDS[<int>NPU].allocate_pinned = allocate_pinned
     BACKENDS[<int>NPU].current_index = current_index
     BACKENDS[<int>NPU].copy = copy
+    BACKENDS[<int>NPU].capturing = capturing
     _gen.register()
     BACKENDS[<int>NPU].ready = True

@@ -1,6 +1,6 @@
 """Things to release later: what streams still use, and what CANN refused to destroy.
 
-1. What waits for a stream stands in that stream's queue, in the order of events.
+1. What waits for a stream stands in that stream's queue, in the order of events; while it captures, in the graph.
 2. What was refused stands in a ring: whose turn it is goes to the end when it is refused again.
 
 A queue holds at most LIMIT entries. Whoever would add one more waits for the oldest, so that a program which never
@@ -10,7 +10,7 @@ from libc.stdlib cimport free, malloc
 
 from mindtorch._npu.cann.acl_meta cimport aclBoolArray, aclOpExecutor, aclScalarList
 from mindtorch._npu.errors cimport check
-from mindtorch._npu.handles cimport STREAMS, give_event, is_complete, record, take_event, use_device
+from mindtorch._npu.handles cimport STREAMS, captures, give_event, is_complete, record, take_event, use_device
 from mindtorch._npu.records cimport Deferred, EventSlot
 from mindtorch._npu.symbols cimport api
 
@@ -35,6 +35,12 @@ cdef int defer(StreamSlot *stream, void (*release)(void *) noexcept, void *argum
     if entry == NULL:
         raise MemoryError()
     entry.event = NULL
+    if stream.capture != NULL:
+        entry.release = release
+        entry.argument = argument
+        entry.next = stream.capture.held
+        stream.capture.held = entry
+        return 0
     try:
         entry.event = take_event(stream.device, False)
         record(entry.event, stream)
@@ -83,7 +89,7 @@ cdef int release_oldest(StreamSlot *stream) except -1:
 cdef int drain() except -1:
     cdef StreamSlot *stream = STREAMS
     destroy_refused()
-    while stream != NULL and waiting != 0:
+    while stream != NULL and waiting != 0 and captures == 0:     # which may forbid to ask
         while stream.first_deferred != NULL and is_complete(stream.first_deferred.event):
             release_first(stream)
         stream = stream.next

@@ -9,8 +9,8 @@ from mindtorch._npu.cann.acl_base_rt cimport aclrtEvent
 from mindtorch._npu.cann.acl_rt cimport aclrtIpcEventHandle
 from mindtorch._npu.errors cimport check
 from mindtorch._npu.handles cimport (
-    FLAG_EVENT, IPC_EVENT, PLAIN_EVENT, TIMING_EVENT, adopt_event, current_stream, give_event, is_complete, record,
-    take_event, thread_state, use_device)
+    FLAG_EVENT, IPC_EVENT, PLAIN_EVENT, TIMING_EVENT, adopt_event, captures, current_stream, give_event,
+    is_complete, join_capture, record, take_event, thread_state, use_device)
 from mindtorch._npu.records cimport EventSlot, StreamSlot
 from mindtorch._npu.stream cimport Stream
 from mindtorch._npu.symbols cimport api, require
@@ -83,6 +83,8 @@ cdef class Event:
         use_device(waiting.device)
         with nogil:
             check(api.aclrtStreamWaitEvent(waiting.handle, self.slot.handle), b"aclrtStreamWaitEvent")
+        if captures != 0:
+            join_capture(waiting)
 
     def query(self):
         """Whether the work before the last record is done."""

@@ -1,7 +1,7 @@
 """Devices, streams and events as C records, and what each thread remembers of them."""
 from mindtorch._npu.cann.acl_base_rt cimport aclrtEvent, aclrtStream
 from mindtorch._npu.cann.thread_state cimport MAX_DEVICES, ThreadState
-from mindtorch._npu.records cimport EventSlot, StreamSlot
+from mindtorch._npu.records cimport Capture, EventSlot, StreamSlot
 
 cdef StreamSlot *STREAMS                                   # all streams of the process
 
@@ -45,6 +45,18 @@ cdef StreamSlot *take_external(int device, aclrtStream handle) except NULL
 
 cdef int wait_for_stream(StreamSlot *stream) except -1                 # without the GIL
 cdef int let_wait(StreamSlot *waiting, StreamSlot *awaited) except -1  # later work, for the other's work so far
+
+# Captures that are under way: in the process, by device, and all of them.
+cdef int captures
+cdef int[MAX_DEVICES] capturing
+cdef Capture *CAPTURES
+cdef inline bint is_capturing(int device) noexcept:                    # the calling thread's current stream there
+    cdef StreamSlot *stream = NULL if captures == 0 else <StreamSlot *>thread_state().streams[device]
+    return stream != NULL and stream.capture != NULL
+
+cdef void enter_capture(Capture *capture, StreamSlot *stream) noexcept  # it has begun on `stream`
+cdef int join_capture(StreamSlot *stream) except -1                    # where it takes part in one since its last wait
+cdef void leave_capture(Capture *capture) noexcept                     # for all streams that took part
 
 cdef enum EventKind:
     PLAIN_EVENT = 0

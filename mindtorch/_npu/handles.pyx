@@ -15,7 +15,8 @@ from mindtorch._npu.cann.acl_base_rt cimport (
     ACL_ERROR_RT_INVALID_HANDLE, ACL_EVENT_IPC, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE, ACL_STREAM_FAST_LAUNCH,
     ACL_STREAM_FAST_SYNC, aclrtContext, aclrtEvent, aclrtStream)
 from mindtorch._npu.cann.acl_rt cimport (
-    ACL_EVENT_RECORDED_STATUS_COMPLETE, aclrtEventRecordedStatus, aclrtStreamStatus)
+    ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_MODEL_RI_CAPTURE_STATUS_NONE, aclmdlRI, aclmdlRICaptureStatus,
+    aclrtEventRecordedStatus, aclrtStreamStatus)
 from mindtorch._npu.cann.thread_state cimport ThreadState
 from mindtorch._npu.cann.thread_state_address cimport mindtorch_thread_state
 from mindtorch._npu.errors cimport check
@@ -209,6 +210,8 @@ cdef int let_wait(StreamSlot *waiting, StreamSlot *awaited) except -1:
         use_device(waiting.device)
         with nogil:
             check(api.aclrtStreamWaitEvent(waiting.handle, event.handle), b"aclrtStreamWaitEvent")
+        if captures != 0:
+            join_capture(waiting)
     finally:
         give_event(event)            # a wait is for the record it saw; recording anew does not disturb it
     return 0
@@ -241,6 +244,57 @@ def streams_of(int device):
             handles.append(<intptr_t>slot.handle)
         slot = slot.next
     return handles
+
+
+# Captures
+
+cdef void enter_capture(Capture *capture, StreamSlot *stream) noexcept:
+    global captures, CAPTURES
+    capture.next = CAPTURES
+    CAPTURES = capture
+    captures += 1
+    capturing[capture.device] += 1
+    take_part(capture, stream)
+
+
+cdef void take_part(Capture *capture, StreamSlot *stream) noexcept:
+    stream.capture = capture
+    stream.set_aside = stream.workspace          # which others may use while the graph is run
+    stream.workspace = NULL
+
+
+cdef int join_capture(StreamSlot *stream) except -1:
+    cdef aclmdlRICaptureStatus status
+    cdef aclmdlRI graph = NULL
+    cdef Capture *capture = CAPTURES
+    if stream.capture != NULL:
+        return 0
+    check(api.aclmdlRICaptureGetInfo(stream.handle, &status, &graph), b"aclmdlRICaptureGetInfo")
+    while capture != NULL and capture.graph != graph:
+        capture = capture.next
+    if status != ACL_MODEL_RI_CAPTURE_STATUS_NONE and capture != NULL:
+        take_part(capture, stream)
+    return 0
+
+
+cdef void leave_capture(Capture *capture) noexcept:
+    global captures
+    cdef Capture **link = &CAPTURES
+    cdef StreamSlot *stream = STREAMS
+    while link[0] != capture:
+        link = &link[0].next
+    link[0] = capture.next
+    captures -= 1
+    capturing[capture.device] -= 1
+    while stream != NULL:
+        if stream.capture == capture:
+            if stream.workspace != NULL:
+                stream.workspace.left = capture.workspaces
+                capture.workspaces = stream.workspace
+            stream.workspace = stream.set_aside
+            stream.set_aside = NULL
+            stream.capture = NULL
+        stream = stream.next
 
 
 # Events
@@ -324,6 +378,8 @@ def release_idle(int device):
     cdef EventSlot *event
     cdef StreamSlot *slot = STREAMS
     cdef int status, kind
+    if capturing[device]:
+        return                       # what looks idle may stand for a place in the capture
     use_device(device)
     for kind in range(EVENT_KINDS):
         while DEVICES[device].idle_events[kind] != NULL:

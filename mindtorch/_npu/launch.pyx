@@ -301,7 +301,7 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
         fail(call, status, name, False)
     if call.objects != 0:
         release_objects(call)
-    if BLOCKING:
+    if BLOCKING and stream.capture == NULL:
         wait_for_stream(stream)
     return 0
 

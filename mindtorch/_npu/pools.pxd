@@ -5,7 +5,8 @@ from mindtorch._npu.segments cimport SegmentCache
 
 cdef class PoolCache(SegmentCache):
     cdef PrivatePool *private_pools
-    cdef list routes                 # [(id of a private pool, thread)]: where a thread's blocks come from, last first
+    # [(id of a private pool, thread or capture)]: where the blocks of a thread, or of streams, come from; last first
+    cdef list routes
 
     cdef BlockPool *choose_pool(self, StreamSlot *stream, bint small) except NULL
     cdef BlockPool *pool_of(self, PrivatePool *owner, StreamSlot *stream, bint small) except NULL

@@ -1,7 +1,8 @@
-"""Private pools: segments that only those use who ask for them (torch.npu.MemPool). All of it runs under the GIL."""
+"""Private pools: segments that only those use who ask for them (MemPool, graphs). All of it runs under the GIL."""
 import threading
 
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
+from libc.stdint cimport intptr_t
 from libc.stdlib cimport calloc, free
 
 from mindtorch._npu.records cimport Segment
@@ -17,7 +18,7 @@ cdef class PoolCache(SegmentCache):
         if self.routes:
             thread = threading.get_ident()
             for number, owner in reversed(self.routes):
-                if owner == thread:
+                if owner == (thread, 0) or owner == (0, <intptr_t>stream.capture):
                     return self.pool_of(self.find_pool(number), stream, small)
         return &stream.pools[<int>small]
 

@@ -8,7 +8,7 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
 from mindtorch._npu.cann.acl_base_rt cimport aclrtEvent, aclrtStream
-from mindtorch._npu.cann.acl_rt cimport aclrtDrvMemHandle
+from mindtorch._npu.cann.acl_rt cimport aclmdlRI, aclrtDrvMemHandle
 
 
 cdef struct EventSlot:
@@ -24,7 +24,14 @@ cdef struct Deferred:            # something to release once a stream has passed
     void *argument
     Deferred *next
 
-cdef struct PrivatePool:         # the segments of a MemPool
+cdef struct Capture:             # a graph, from the beginning of its capture to its end
+    aclmdlRI graph               # as the driver calls it
+    int device
+    Deferred *held               # what its tasks use: released with it
+    Block *workspaces            # the same of its operators' scratch memory; linked by `left`
+    Capture *next                # among those that are being captured
+
+cdef struct PrivatePool:         # the segments of a MemPool or of graphs
     long long id[2]
     int uses                     # of torch.npu.use_mem_pool and MemPool objects; at 0 its segments may be given back
     bint use_on_oom              # others may take its free blocks before they run out of memory
@@ -102,6 +109,8 @@ cdef struct StreamSlot:
     Block *workspace             # grows; ops use it one after another
     Block *old_workspaces        # replaced while a launch was under way; linked by `left`
     int launches                 # phase-2 calls under way without the GIL
+    Capture *capture             # that stores the stream's work; NULL: its work is done
+    Block *set_aside             # the workspace it had before
     Deferred *first_deferred     # in the order of their events
     Deferred *last_deferred
     int deferred

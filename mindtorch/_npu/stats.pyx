@@ -1,4 +1,5 @@
 """Counters of the caching allocator, under torch's names."""
+from collections import OrderedDict
 
 KINDS = ("allocation", "segment", "active", "inactive_split", "allocated_bytes", "reserved_bytes", "active_bytes",
          "inactive_split_bytes", "requested_bytes")
@@ -64,3 +65,18 @@ cdef class MemoryStats:
 
 cdef dict metrics_of(Stat *stat):
     return {"current": stat.current, "peak": stat.peak, "allocated": stat.allocated, "freed": stat.freed}
+
+
+def flatten(nested):
+    """{"a": {"b": 1}} as {"a.b": 1}, its keys sorted."""
+    flat = {}
+
+    def add(prefix, value):
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                add(f"{prefix}.{key}" if prefix else key, inner)
+        else:
+            flat[prefix] = value
+
+    add("", nested)
+    return OrderedDict(sorted(flat.items()))

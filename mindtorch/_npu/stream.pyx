@@ -17,8 +17,8 @@ from mindtorch._npu.cann.acl_base_rt cimport aclrtStream
 from mindtorch._npu.cann.acl_rt cimport ACL_STREAM_STATUS_COMPLETE, aclrtHostFunc, aclrtStreamStatus
 from mindtorch._npu.errors cimport check
 from mindtorch._npu.handles cimport (
-    HIGH_STREAM, NORMAL_STREAM, SYNC_LAUNCH_STREAM, about_to_wait, current_stream, default_stream, let_wait,
-    take_external, take_numbered, take_stream, thread_state, use_device, wait_for_stream)
+    HIGH_STREAM, NORMAL_STREAM, SYNC_LAUNCH_STREAM, about_to_wait, current_stream, default_stream, is_capturing,
+    let_wait, take_external, take_numbered, take_stream, thread_state, use_device, wait_for_stream)
 from mindtorch._npu.records cimport StreamSlot
 from mindtorch._npu.symbols cimport api, require
 
@@ -92,8 +92,8 @@ cdef class Stream:
         return 0, -1
 
     def is_capturing(self):
-        """False: mindtorch captures no graphs."""
-        return False
+        """Whether the stream's work is stored in a graph now."""
+        return self.slot.capture != NULL
 
     def query(self):
         """Whether all work submitted so far is done."""
@@ -242,6 +242,11 @@ def launch_host_function(Stream stream not None, function):
     except BaseException:
         Py_DECREF(function)
         raise
+
+
+def is_current_capturing():
+    """Whether the calling thread's current stream stores its work in a graph. Starts no device."""
+    return is_capturing(thread_state().device)
 
 
 def sleep(Stream stream not None, intptr_t nanoseconds):

@@ -152,6 +152,11 @@ __all__ += [
 _LAZY = {
     "mindtorch._npu.event": ("Event", "ExternalEvent"),
     "mindtorch._npu.stream": ("ExternalStream", "Stream", "SyncLaunchStream"),
+    "mindtorch.npu._graphed_callables": ("make_graphed_callables",),
+    "mindtorch.npu._memory_pools": ("graph_pool_handle",),
+    "mindtorch.npu.graphs": (
+        "NPUGraph", "graph", "graph_task_group_begin", "graph_task_group_end", "graph_task_update_begin",
+        "graph_task_update_end", "is_current_stream_capturing"),
     "mindtorch.npu._legacy": (
         "BFloat16Storage", "BFloat16Tensor", "BoolStorage", "BoolTensor", "ByteStorage", "ByteTensor", "CharStorage",
         "CharTensor", "DoubleStorage", "DoubleTensor", "FloatStorage", "FloatTensor", "HalfStorage", "HalfTensor",
@@ -162,18 +167,14 @@ _LAZY = {
     "mindtorch.npu._options": (
         "CubeMathType", "are_compatible_impl_enabled", "clear_npu_overflow_flag", "config", "conv",
         "current_blas_handle", "disable_deterministic_with_backward", "enable_deterministic_with_backward",
-        "finalize_dump",
-        "get_mm_bmm_format_nd", "get_task_queue_enable", "graph_pool_handle", "init_dump",
-        "is_current_stream_capturing", "is_jit_compile_false", "matmul", "npurt", "set_compile_mode",
-        "set_deterministic_level", "set_dump", "set_mm_bmm_format_nd", "set_op_timeout_ms",
-        "set_option", "set_task_queue_enable", "use_compatible_impl"),
+        "finalize_dump", "get_mm_bmm_format_nd", "get_task_queue_enable", "init_dump", "is_jit_compile_false",
+        "matmul", "npurt", "set_compile_mode", "set_deterministic_level", "set_dump", "set_mm_bmm_format_nd",
+        "set_op_timeout_ms", "set_option", "set_task_queue_enable", "use_compatible_impl"),
     "mindtorch.npu._repair": ("check_uce_in_memory", "restart_device", "stop_device"),
     "mindtorch.npu._unavailable": (
-        "NPUGraph", "NpuGraphOpHandler", "get_npu_overflow_flag", "graph",
-        "graph_task_group_begin", "graph_task_group_end", "graph_task_update_begin", "graph_task_update_end",
-        "make_graphed_callables", "obfuscation_calculate", "obfuscation_finalize", "obfuscation_initialize",
-        "register_npu_graph_handler", "set_aoe", "stress_detect", "super_kernel_scope_begin",
-        "super_kernel_scope_end"),
+        "NpuGraphOpHandler", "get_npu_overflow_flag", "obfuscation_calculate", "obfuscation_finalize",
+        "obfuscation_initialize", "register_npu_graph_handler", "set_aoe", "stress_detect",
+        "super_kernel_scope_begin", "super_kernel_scope_end"),
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names}
 __all__ += [name for name in _MODULE_OF if name not in __all__]

@@ -7,7 +7,7 @@ def host_memory_stats():
     `allocations` and `allocated_bytes` are of what the driver gave, cached or not; `active_requests` and `active_bytes`
     of what is in use, or still waits for a copy.
     """
-    from mindtorch._npu.allocator import flatten
+    from mindtorch._npu.stats import flatten
     return flatten(host_memory_stats_as_nested_dict())
 
 

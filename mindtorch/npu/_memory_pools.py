@@ -53,6 +53,11 @@ def get_allocator_backend():
     return "native" if _get_current_allocator() is None else "pluggable"
 
 
+def graph_pool_handle():
+    """The id of a pool of memory that no other has, for graphs to share: (0, n)."""
+    return 0, next(_pool_numbers)
+
+
 class MemPool:
     """A pool of device memory of its own: with torch.npu.use_mem_pool(pool): ... allocates from it.
 

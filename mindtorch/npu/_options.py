@@ -245,14 +245,3 @@ def npurt():
     """Raw calls of the runtime: npuHostRegister, npuHostUnregister, npuStreamCreate, npuStreamDestroy."""
     _lazy_init()
     return _Npurt
-
-
-def is_current_stream_capturing():
-    """False: mindtorch captures no graphs."""
-    return False
-
-
-def graph_pool_handle():
-    """The id of a pool of memory that no other has: (0, n)."""
-    from mindtorch.npu._memory_pools import _pool_numbers
-    return 0, next(_pool_numbers)

@@ -1,14 +1,13 @@
 """Names of torch.npu that need what mindtorch, or any CPU, does not have. Calling one is an error that says why."""
 
-_GRAPHS = "mindtorch captures no graphs; every operator is launched when it is called"
+_UPDATES = "it is for operators that take lengths from the host, which mindtorch has not; see graph_task_group_begin"
+_SUPER = "CANN's graph compiler joins the kernels of such a scope, and mindtorch's operators are ACLNN's"
 _COMPILER = "it sets up CANN's graph compiler, and mindtorch's operators are ACLNN's, compiled beforehand"
 _SECRET = "it runs in the chip's trusted environment, which has the keys"
 
 REASONS = {
-    "NPUGraph": _GRAPHS, "NpuGraphOpHandler": _GRAPHS, "graph": _GRAPHS,
-    "graph_task_group_begin": _GRAPHS, "graph_task_group_end": _GRAPHS, "graph_task_update_begin": _GRAPHS,
-    "graph_task_update_end": _GRAPHS, "make_graphed_callables": _GRAPHS, "register_npu_graph_handler": _GRAPHS,
-    "super_kernel_scope_begin": _GRAPHS, "super_kernel_scope_end": _GRAPHS,
+    "NpuGraphOpHandler": _UPDATES, "register_npu_graph_handler": _UPDATES,
+    "super_kernel_scope_begin": _SUPER, "super_kernel_scope_end": _SUPER,
     "set_aoe": _COMPILER,
     "get_npu_overflow_flag": "only the first Ascend 910 keeps such a flag; later chips give inf and nan, which "
                              "torch.isfinite finds",

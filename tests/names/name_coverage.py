@@ -44,7 +44,6 @@ _SUBJECTS = {
     "dtypes that mindtorch lacks": "^float[48]|^(u?int[1-7]|uint16|uint32|uint64|bits?[0-9x]*|complex32|chalf)$",
     "tracing, TorchScript and symbolic shapes": "^sym_|^Sym|[Ss]cript|parse_|import_ir|unify_type|merge_type|^fork$"
                                                 "|^wait$|^DisableTorch",
-    "captured graphs": "^Graph$",
     "old constructors and storages": "^(Bool|Byte|Char|Double|Float|Int|Long|Short|Typed|Untyped)(Tensor|Storage)$",
 }
 

@@ -74,3 +74,16 @@ cdef extern from "acl/acl_rt.h" nogil:
 
     ctypedef enum aclrtHostRegisterType:
         ACL_HOST_REGISTER_MAPPED
+
+    ctypedef void *aclmdlRI
+    ctypedef void *aclrtTaskGrp
+
+    ctypedef enum aclmdlRICaptureMode:
+        ACL_MODEL_RI_CAPTURE_MODE_GLOBAL
+        ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL
+        ACL_MODEL_RI_CAPTURE_MODE_RELAXED
+
+    ctypedef enum aclmdlRICaptureStatus:
+        ACL_MODEL_RI_CAPTURE_STATUS_NONE
+        ACL_MODEL_RI_CAPTURE_STATUS_ACTIVE
+        ACL_MODEL_RI_CAPTURE_STATUS_INVALIDATED

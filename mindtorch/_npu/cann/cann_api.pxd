@@ -104,3 +104,14 @@ cdef extern from "mindtorch/cann_api.h" nogil:
         aclError (*aclmdlInitDump)() noexcept nogil
         aclError (*aclmdlSetDump)(const char *dumpCfgPath) noexcept nogil
         aclError (*aclmdlFinalizeDump)() noexcept nogil
+        aclError (*aclmdlRICaptureBegin)(aclrtStream stream, aclmdlRICaptureMode mode) noexcept nogil
+        aclError (*aclmdlRICaptureGetInfo)(aclrtStream stream, aclmdlRICaptureStatus *status,
+                                           aclmdlRI *modelRI) noexcept nogil
+        aclError (*aclmdlRICaptureEnd)(aclrtStream stream, aclmdlRI *modelRI) noexcept nogil
+        aclError (*aclmdlRIExecuteAsync)(aclmdlRI modelRI, aclrtStream stream) noexcept nogil
+        aclError (*aclmdlRIDestroy)(aclmdlRI modelRI) noexcept nogil
+        aclError (*aclmdlRIDebugJsonPrint)(aclmdlRI modelRI, const char *path, uint32_t flags) noexcept nogil
+        aclError (*aclmdlRICaptureTaskGrpBegin)(aclrtStream stream) noexcept nogil
+        aclError (*aclmdlRICaptureTaskGrpEnd)(aclrtStream stream, aclrtTaskGrp *handle) noexcept nogil
+        aclError (*aclmdlRICaptureTaskUpdateBegin)(aclrtStream stream, aclrtTaskGrp handle) noexcept nogil
+        aclError (*aclmdlRICaptureTaskUpdateEnd)(aclrtStream stream) noexcept nogil

@@ -1,0 +1,344 @@
+"""Graphs: work of a stream that the driver stores, to be run again by one call.
+
+1. While a stream captures, its memory comes from the graph's private pool, which others do not touch before the graph
+   is reset: what is freed in a capture serves later work of the same capture only.
+2. What the graph's tasks use beside that memory (pinned blocks, workspaces) is held until then, too.
+3. During a capture nobody may wait for the device: caches stay as they are, and a graph that dies is reset at the end.
+"""
+import atexit
+import itertools
+import weakref
+
+from libc.stdint cimport intptr_t
+from libc.stdlib cimport calloc, free
+
+from mindtorch._npu import runtime
+
+from mindtorch._npu.allocator cimport NpuAllocator, allocator_of, free_block
+from mindtorch._npu.cann.acl_rt cimport (
+    ACL_MODEL_RI_CAPTURE_MODE_GLOBAL, ACL_MODEL_RI_CAPTURE_MODE_RELAXED, ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL,
+    ACL_MODEL_RI_CAPTURE_STATUS_NONE, aclmdlRI, aclmdlRICaptureMode, aclmdlRICaptureStatus, aclrtTaskGrp)
+from mindtorch._npu.errors cimport check
+from mindtorch._npu.handles cimport (
+    capturing, current_stream, default_stream, enter_capture, leave_capture, thread_state, use_device)
+from mindtorch._npu.records cimport Block, Capture, Deferred, StreamSlot
+from mindtorch._npu.stream cimport Stream
+from mindtorch._npu.symbols cimport api, require
+
+
+MODES = {"global": ACL_MODEL_RI_CAPTURE_MODE_GLOBAL, "thread_local": ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL,
+         "relaxed": ACL_MODEL_RI_CAPTURE_MODE_RELAXED}
+_pool_numbers = itertools.count(1)
+_live = weakref.WeakSet()                # graphs that own something of the driver's
+_dead = []                               # those whose reset waits for the end of a capture
+
+
+cdef class Graph:
+    """What a capture has made; released once."""
+    cdef object __weakref__
+    cdef Capture *capture
+    cdef aclmdlRI handle                 # NULL before the end of the capture
+    cdef StreamSlot *stream              # that it began on
+    cdef bint capturing
+    cdef readonly tuple pool
+
+    cdef int begin(self, StreamSlot *stream, tuple pool, aclmdlRICaptureMode mode) except -1:
+        cdef NpuAllocator allocator = allocator_of(stream.device)
+        self.capture = <Capture *>calloc(1, sizeof(Capture))
+        if self.capture == NULL:
+            raise MemoryError()
+        use_device(stream.device)
+        self.capture.device = stream.device
+        self.stream = stream
+        self.pool = pool
+        allocator.hold_pool(pool)
+        _live.add(self)
+        try:
+            allocator.route(pool, <intptr_t>self.capture)
+            try:
+                with nogil:
+                    check(api.aclmdlRICaptureBegin(stream.handle, mode), b"aclmdlRICaptureBegin")
+                self.learn_name(stream)
+            except BaseException:
+                allocator.unroute(pool)
+                raise
+        except BaseException:
+            self.release()
+            raise
+        enter_capture(self.capture, stream)
+        self.capturing = True
+        return 0
+
+    cdef int learn_name(self, StreamSlot *stream) except -1:
+        """Asks what the driver calls the capture, by which streams that join it are known."""
+        cdef aclmdlRICaptureStatus status
+        try:
+            check(api.aclmdlRICaptureGetInfo(stream.handle, &status, &self.capture.graph), b"aclmdlRICaptureGetInfo")
+        except BaseException:
+            if api.aclmdlRICaptureEnd(stream.handle, &self.handle) == 0:
+                api.aclmdlRIDestroy(self.handle)
+            self.handle = NULL
+            raise
+        return 0
+
+    cdef int end(self) except -1:
+        """Makes the graph; where the driver refuses, which it may for good, there is none."""
+        cdef StreamSlot *stream = self.stream
+        use_device(stream.device)
+        try:
+            with nogil:
+                check(api.aclmdlRICaptureEnd(stream.handle, &self.handle), b"aclmdlRICaptureEnd")
+        except BaseException:
+            self.handle = NULL
+            if not captures_still(stream):
+                self.leave()
+                self.release()
+            raise
+        self.leave()
+        return 0
+
+    cdef int leave(self) except -1:
+        self.capturing = False
+        leave_capture(self.capture)
+        allocator_of(self.capture.device).unroute(self.pool)
+        return 0
+
+    cdef int release(self) except -1:
+        """Gives back all that the graph has, when its executions are over."""
+        cdef Capture *capture = self.capture
+        cdef int device
+        if capture == NULL:
+            return 0
+        if capturing[capture.device]:
+            _dead.append(self)
+            return 0
+        if self.handle != NULL:
+            use_device(capture.device)
+            with nogil:
+                check(api.aclrtSynchronizeDevice(), b"aclrtSynchronizeDevice")
+                check(api.aclmdlRIDestroy(self.handle), b"aclmdlRIDestroy")
+        self.handle = NULL
+        self.capture = NULL
+        _live.discard(self)
+        release_held(capture)
+        device = capture.device
+        free(capture)
+        allocator_of(device).leave_pool(self.pool)
+        return 0
+
+    cdef int replay(self) except -1:
+        cdef StreamSlot *stream = current_stream(self.capture.device)
+        use_device(self.capture.device)
+        with nogil:
+            check(api.aclmdlRIExecuteAsync(self.handle, stream.handle), b"aclmdlRIExecuteAsync")
+        return 0
+
+    cdef bint is_made(self) noexcept:
+        return self.handle != NULL
+
+
+cdef int release_dead() except -1:
+    cdef list dead = _dead[:]
+    _dead.clear()
+    try:
+        while dead:
+            (<Graph>dead[len(dead) - 1]).release()       # which puts it back where another capture is under way
+            dead.pop()
+    finally:
+        _dead.extend(dead)
+    return 0
+
+
+cdef bint captures_still(StreamSlot *stream) noexcept:
+    cdef aclmdlRICaptureStatus status = ACL_MODEL_RI_CAPTURE_STATUS_NONE
+    cdef aclmdlRI graph
+    return (api.aclmdlRICaptureGetInfo(stream.handle, &status, &graph) == 0
+            and status != ACL_MODEL_RI_CAPTURE_STATUS_NONE)
+
+
+cdef void release_held(Capture *capture) noexcept:
+    cdef Deferred *entry
+    cdef Block *block
+    while capture.held != NULL:
+        entry = capture.held
+        capture.held = entry.next
+        entry.release(entry.argument)
+        free(entry)
+    while capture.workspaces != NULL:
+        block = capture.workspaces
+        capture.workspaces = block.left
+        free_block(block)
+
+
+def _close():
+    """At exit, before the devices are closed."""
+    for graph in list(_live):
+        if runtime.is_started() and not capturing[(<Graph>graph).capture.device]:
+            (<Graph>graph).release()
+
+
+atexit.register(_close)
+
+
+cdef class GraphBase:
+    """What torch.npu.NPUGraph is made of."""
+    cdef Graph graph
+
+    def capture_begin(self, pool=None, capture_error_mode="global"):
+        """Begins to store the work of the current stream, and of streams that wait for it, instead of doing it.
+
+        `pool`: that of another graph, graph_pool_handle() or MemPool.id. `capture_error_mode`: which threads may not
+        make calls that a capture does not bear, "global" (none may), "thread_local" (this one), "relaxed".
+        """
+        cdef int device = thread_state().device
+        cdef StreamSlot *stream
+        cdef NpuAllocator allocator
+        cdef Graph graph
+        if self.graph is not None:
+            raise RuntimeError("This NPUGraph instance already owns a captured graph. To capture a new graph, create a "
+                               "new instance.")
+        if capture_error_mode not in MODES:
+            raise RuntimeError("Unknown capture error mode. Expected `global`, `thread_local`, or `relaxed`, got "
+                               f"{capture_error_mode}")
+        require(<void *>api.aclmdlRICaptureBegin, "aclmdlRICaptureBegin")
+        stream = current_stream(device)
+        if stream == default_stream(device):
+            raise RuntimeError("NPU graphs must be captured on a non-default stream. (However, after capture, it's ok "
+                               "to replay them on the default stream.)")
+        allocator = allocator_of(device)
+        if allocator.uncached or allocator.source is not None:
+            raise RuntimeError("NPU graphs need the caching allocator: their memory must stay theirs")
+        graph = Graph.__new__(Graph)
+        graph.begin(stream, (next(_pool_numbers), 0) if pool is None else checked_pool(pool), MODES[capture_error_mode])
+        self.graph = graph
+
+    def capture_end(self):
+        """Ends the capture, on the stream it began on. RuntimeError where a call in between has spoilt it."""
+        if self.graph is None or not self.graph.capturing:
+            raise RuntimeError("capture_end() needs a capture_begin() before it")
+        if current_stream(self.graph.capture.device) != self.graph.stream:
+            raise RuntimeError("Capture must end on the same stream it began on.")
+        try:
+            self.graph.end()
+        except BaseException:
+            if not self.graph.capturing:
+                self.graph = None
+            raise
+        finally:
+            release_dead()
+
+    def replay(self):
+        """Does the stored work once more, on the current stream."""
+        if self.graph is None or not self.graph.is_made():
+            raise RuntimeError("Called NPUGraph::replay without a preceding successful capture.")
+        self.graph.replay()
+
+    def reset(self):
+        """Gives up the graph and its memory; another may be captured then."""
+        if self.graph is None:
+            return
+        if self.graph.capturing:
+            raise RuntimeError("a graph cannot be reset while it is being captured")
+        self.graph.release()
+        self.graph = None
+
+    def pool(self):
+        """The id of the graph's pool of memory, which other graphs may share."""
+        if self.graph is None or not self.graph.is_made():
+            raise RuntimeError("Called NPUGraph::pool() without a preceding successful capture.")
+        return self.graph.pool
+
+    def debug_dump(self, debug_path):
+        """Writes the graph's tasks to a file, as JSON."""
+        cdef bytes path = str(debug_path).encode()
+        if self.graph is None or not self.graph.is_made():
+            raise RuntimeError("Called NPUGraph::debug_dump without a preceding successful capture.")
+        require(<void *>api.aclmdlRIDebugJsonPrint, "aclmdlRIDebugJsonPrint")
+        use_device(self.graph.capture.device)
+        check(api.aclmdlRIDebugJsonPrint(self.graph.handle, path, 0), b"aclmdlRIDebugJsonPrint")
+
+    def _abandon(self):
+        """Ends a capture, if there is one, and gives up the graph."""
+        if self.graph is None or not runtime.is_started():
+            return
+        if self.graph.capturing:
+            try:
+                self.graph.end()
+            except RuntimeError:
+                return                   # it was spoilt, and is gone; or another thread's, which alone may end it
+        self.reset()
+
+
+cdef tuple checked_pool(object pool):
+    try:
+        first, second = pool
+        return int(first), int(second)
+    except (TypeError, ValueError):
+        raise TypeError(f"pool must be a pair of ints, such as NPUGraph.pool() gives, not {pool!r}") from None
+
+
+# Groups of tasks, whose arguments may be replaced later
+
+cdef class TaskGroup:
+    """Tasks of a graph, as graph_task_group_end names them."""
+    cdef Graph graph
+    cdef aclrtTaskGrp handle
+
+
+cdef Graph graph_of(StreamSlot *stream):
+    for graph in _live:
+        if stream.capture != NULL and (<Graph>graph).capture == stream.capture:
+            return <Graph>graph
+    raise RuntimeError("the stream is not capturing an NPUGraph")
+
+
+def begin_group(Stream stream not None):
+    """See torch.npu.graph_task_group_begin."""
+    graph_of(stream.slot)
+    use_device(stream.slot.device)
+    require(<void *>api.aclmdlRICaptureTaskGrpBegin, "aclmdlRICaptureTaskGrpBegin")
+    check(api.aclmdlRICaptureTaskGrpBegin(stream.slot.handle), b"aclmdlRICaptureTaskGrpBegin")
+
+
+def end_group(Stream stream not None):
+    """See torch.npu.graph_task_group_end."""
+    cdef TaskGroup group = TaskGroup.__new__(TaskGroup)
+    group.graph = graph_of(stream.slot)
+    use_device(stream.slot.device)
+    check(api.aclmdlRICaptureTaskGrpEnd(stream.slot.handle, &group.handle), b"aclmdlRICaptureTaskGrpEnd")
+    return group
+
+
+def begin_update(Stream stream not None, TaskGroup group not None):
+    """See torch.npu.graph_task_update_begin."""
+    cdef StreamSlot *slot = stream.slot
+    if group.graph.handle == NULL:
+        raise RuntimeError("the graph of these tasks is not captured, or was reset")
+    if slot.capture != NULL:
+        raise RuntimeError("a stream that captures cannot update the tasks of a graph")
+    use_device(slot.device)
+    allocator_of(slot.device).route(group.graph.pool, <intptr_t>group.graph.capture)
+    try:
+        check(api.aclmdlRICaptureTaskUpdateBegin(slot.handle, group.handle), b"aclmdlRICaptureTaskUpdateBegin")
+    except BaseException:
+        allocator_of(slot.device).unroute(group.graph.pool)
+        raise
+    slot.capture = group.graph.capture
+    slot.set_aside = slot.workspace      # the graph's operators keep theirs
+    slot.workspace = NULL
+
+
+def end_update(Stream stream not None):
+    """See torch.npu.graph_task_update_end."""
+    cdef StreamSlot *slot = stream.slot
+    cdef Graph graph = graph_of(slot)
+    if slot.workspace != NULL:
+        slot.workspace.left = graph.capture.workspaces
+        graph.capture.workspaces = slot.workspace
+    slot.workspace = slot.set_aside
+    slot.set_aside = NULL
+    slot.capture = NULL
+    allocator_of(slot.device).unroute(graph.pool)
+    use_device(slot.device)
+    with nogil:
+        check(api.aclmdlRICaptureTaskUpdateEnd(slot.handle), b"aclmdlRICaptureTaskUpdateEnd")
