@@ -55,15 +55,21 @@ def _call(function, domain, *arguments):
     return 0 if handle is None else getattr(library, f"mstxDomain{function}")(handle, *arguments)
 
 
-def _valid(function, message, stream, domain):
-    """Whether the arguments can be used; else a warning says which cannot, for no mark is worth an exception."""
-    for name, good in (
-            ("message", isinstance(message, str) and message), ("domain", isinstance(domain, str) and domain),
-            ("stream", stream is None or isinstance(stream, npu.Stream))):
+def _valid(function, **arguments):
+    """Whether all of the arguments are good; else a warning names one that is not: no mark is worth an exception."""
+    for name, good in arguments.items():
         if not good:
             warnings.warn(f"Invalid {name} for mstx.{function} func, nothing is marked", UserWarning, stacklevel=3)
             return False
     return True
+
+
+def _is_text(value):
+    return isinstance(value, str) and value != ""
+
+
+def _is_stream(value):
+    return value is None or isinstance(value, npu.Stream)
 
 
 def _handle(stream):
@@ -79,22 +85,21 @@ class mstx:
     @staticmethod
     def mark(message, stream=None, domain=DEFAULT_DOMAIN):
         """Marks this moment."""
-        if _valid("mark", message, stream, domain):
+        if _valid("mark", message=_is_text(message), stream=_is_stream(stream), domain=_is_text(domain)):
             _call("MarkA", domain, message.encode(), _handle(stream))
 
     @staticmethod
     def range_start(message, stream=None, domain=DEFAULT_DOMAIN):
         """Begins a range; its number for range_end, 0 where nothing records."""
-        if not _valid("range_start", message, stream, domain):
-            return 0
-        return _call("RangeStartA", domain, message.encode(), _handle(stream))
+        if _valid("range_start", message=_is_text(message), stream=_is_stream(stream), domain=_is_text(domain)):
+            return _call("RangeStartA", domain, message.encode(), _handle(stream))
+        return 0
 
     @staticmethod
     def range_end(range_id, domain=DEFAULT_DOMAIN):
         """Ends the range of range_start."""
-        if not isinstance(range_id, int) or not 0 <= range_id < 1 << 64:
-            warnings.warn("Invalid range_id for mstx.range_end func, no range ends", UserWarning, stacklevel=2)
-        elif _valid("range_end", "-", None, domain):
+        known = isinstance(range_id, int) and 0 <= range_id < 1 << 64
+        if _valid("range_end", range_id=known, domain=_is_text(domain)):
             _call("RangeEnd", domain, range_id)
 
     @staticmethod

@@ -273,6 +273,20 @@ with sim.fault("aclrtHostRegisterV2", 1, 507899):
         raise AssertionError
 assert figures()["allocations.current"] == figures()["active_requests.current"] == 0
 """),
+    "the thread ends with a device that fails": ("pinned_use_background_threads:True", """
+from mindtorch import sim
+pin(5000)
+thread, = (thread for thread in threading.enumerate() if thread.name == "mindtorch-events")
+sim.inject_device_fault(507015)
+there = kept[0].to("npu", non_blocking=True)
+thread.join()
+try:
+    torch.npu.synchronize()
+except RuntimeError as error:
+    assert "507015" in str(error)
+else:
+    raise AssertionError
+"""),
     "a thread looks after what the copies have passed": ("pinned_use_background_threads:True", """
 pin(5000)
 there = kept[0].to("npu", non_blocking=True)
