@@ -1,7 +1,8 @@
 """`import torch` that means mindtorch, in this process and the processes that multiprocessing starts from it.
 
 A finder, first on sys.meta_path, answers for `torch` and `torch.*` with mindtorch's own module objects: torch.nn is
-mindtorch.nn. Nothing is loaded twice, classes keep their names and pickles can be read without the alias.
+mindtorch.nn, torch_npu.npu is mindtorch.npu. Nothing is loaded twice, classes keep their names and pickles can be read
+without the alias.
 """
 import importlib.metadata
 import sys
@@ -17,9 +18,14 @@ import mindtorch
 __all__ = ["alias_torch"]
 
 
+# Names of modules, and what they and all below them are called here: the first that fits.
+_NAMES = {"torch_npu.npu": "mindtorch.npu", "torch_npu": "mindtorch._torch_npu", "torch": "mindtorch"}
+
+
 def _own_name(name):
-    """The name in mindtorch of what is `name` in torch."""
-    return "mindtorch" + name[len("torch"):]
+    """The name in mindtorch of what is `name` in torch or torch_npu."""
+    theirs = next(known for known in _NAMES if name == known or name.startswith(known + "."))
+    return _NAMES[theirs] + name[len(theirs):]
 
 
 def _is_ours(name):
@@ -39,7 +45,7 @@ def _share_loaded(name):
     prefix = _own_name(name) + "."
     for own, module in list(sys.modules.items()):
         if own.startswith(prefix):
-            sys.modules.setdefault("torch" + own[len("mindtorch"):], module)
+            sys.modules.setdefault(name + own[len(prefix) - 1:], module)
 
 
 class _Loader:
@@ -61,12 +67,15 @@ class _Loader:
 
 
 class _Distribution(importlib.metadata.Distribution):
-    """What importlib.metadata tells about torch: its name and version."""
+    """What importlib.metadata tells about torch, or torch_npu: its name and version."""
+
+    def __init__(self, name):
+        self._name = name
 
     def read_text(self, filename):
         if filename == "METADATA":
-            return f"Metadata-Version: 2.1\nName: torch\nVersion: {mindtorch.__version__}\n"
-        return "torch\n" if filename == "top_level.txt" else None
+            return f"Metadata-Version: 2.1\nName: {self._name}\nVersion: {mindtorch.__version__}\n"
+        return f"{self._name}\n" if filename == "top_level.txt" else None
 
     def locate_file(self, path):
         return Path(mindtorch.__file__).parent.parent / path
@@ -78,7 +87,7 @@ class _Finder:
     loader = _Loader()
 
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] != "torch":
+        if name.partition(".")[0] not in _NAMES:
             return None
         if _is_ours(name):
             own = find_spec(_own_name(name))
@@ -91,8 +100,9 @@ class _Finder:
         raise ModuleNotFoundError(f"No module named '{name}': mindtorch does not have it", name=name)
 
     def find_distributions(self, context):
-        """The distribution that importlib.metadata.version("torch") reads."""
-        return [_Distribution()] if (context.name or "torch").lower() == "torch" else []
+        """The distributions that importlib.metadata.version("torch"), or ("torch_npu"), reads."""
+        wanted = None if context.name is None else context.name.lower().replace("-", "_")
+        return [_Distribution(name) for name in ("torch", "torch_npu") if wanted in (None, name)]
 
 
 def alias_torch():

@@ -8,6 +8,7 @@ from mindtorch._core.tensor cimport Shape, TensorBase
 cdef int check_uniform(TensorBase self, double low, double high) except -1
 cdef int check_normal(TensorBase self, double std) except -1
 cdef int check_probability(TensorBase self, double p) except -1            # bernoulli_
+cdef int check_chances(TensorBase p) except -1
 cdef int check_probabilities(TensorBase self, TensorBase p) except -1      # bernoulli_ with a tensor
 cdef int check_random(TensorBase self, int64_t low, const Shape *high) except -1     # no `high`: the dtype's largest
 cdef int check_whole_range(TensorBase self) except -1

@@ -65,11 +65,16 @@ cdef int check_probabilities(TensorBase self, TensorBase p) except -1:
     cdef Shape shape
     same(&shape, self)
     expand_to(p, &shape)
-    if KIND[<int>p.dtype] != FLOAT_KIND:
-        not_implemented("bernoulli_tensor_cpu_p_", p.dtype)
+    check_chances(p)
     if KIND[<int>self.dtype] == COMPLEX_KIND:
         not_implemented("bernoulli_tensor_cpu_self_", self.dtype)
     return check_overlap(self)
+
+
+cdef int check_chances(TensorBase p) except -1:
+    if KIND[<int>p.dtype] != FLOAT_KIND:
+        not_implemented("bernoulli_tensor_cpu_p_", p.dtype)
+    return 0
 
 
 cdef tuple range_of(ScalarType dtype):

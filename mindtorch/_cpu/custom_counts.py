@@ -22,9 +22,10 @@ def poisson(rates, stream):
     """How often what happens `rate` times on average happens."""
     if np.any(rates < 0):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    result = np.empty(rates.shape, rates.dtype)
     with stream.singly() as uniform:
-        counts = [_poisson(rate, uniform) for rate in _in_memory_order(rates, rates)]
-    return _deal(rates, np.array(counts, np.float64))
+        counts = [_poisson(rate, uniform) for rate in _in_memory_order(rates, result)]
+    return _deal(result, np.array(counts, np.float64))
 
 
 def _poisson(rate, uniform):

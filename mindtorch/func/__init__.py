@@ -1,8 +1,10 @@
-"""torch.func: modules as functions of their parameters and buffers."""
+"""torch.func: derivatives of functions, and modules as functions of their parameters and buffers. There is no vmap."""
 from mindtorch import stack
+from mindtorch.func._derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp
 from mindtorch.nn.utils.stateless import _functional_call
 
-__all__ = ["functional_call", "stack_module_state"]
+__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "stack_module_state",
+           "vjp"]
 
 
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):

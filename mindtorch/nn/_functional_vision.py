@@ -8,6 +8,7 @@ from mindtorch._ops.composite_grid import affine_grid_generator as _affine_grid_
 from mindtorch._ops.composite_grid import grid_sampler as _grid_sampler
 from mindtorch._ops.composite_vision import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from mindtorch._ops.composite_vision import channel_shuffle as native_channel_shuffle
+from mindtorch.nn._functional_antialias import antialiased
 from mindtorch.nn._functional_pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 __all__ = [
@@ -139,7 +140,7 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         align_corners = False
     sizes, scales = _new_size(input, size, scale_factor, mode, recompute_scale_factor)
     if antialias:
-        raise NotImplementedError("interpolate with antialias=True is not implemented")
+        return antialiased(input, sizes, scales, mode, align_corners)
     dims = input.dim() - 2
     if mode == "area" and dims in _AREA:
         return _AREA[dims](input, sizes)

@@ -39,6 +39,25 @@ mindtorch.alias_torch()
 assert sum(type(finder).__module__ == "mindtorch._alias" for finder in sys.meta_path) == 1
 """
 
+TORCH_NPU = """
+import importlib.metadata, importlib.util, sys
+import torch, torch_npu
+from torch_npu.npu import amp, Event
+import torch_npu.npu.streams
+
+assert torch_npu.npu is torch.npu is sys.modules["torch_npu.npu"] and Event is torch.npu.Event
+assert torch_npu.npu.streams is sys.modules["mindtorch.npu.streams"] and amp is torch.npu.amp
+assert torch_npu.npu.device_count() == 1 and torch_npu.__version__ == torch.__version__
+assert importlib.util.find_spec("torch_npu") and importlib.util.find_spec("torch_npu.nothing") is None
+assert importlib.metadata.version("torch_npu") == importlib.metadata.version("torch-npu") == torch.__version__
+assert {"torch", "torch_npu"} <= set(importlib.metadata.packages_distributions())
+for code in ("torch_npu.nothing", "import torch_npu.contrib"):
+    try:
+        exec(code)
+    except Exception as error:
+        print(type(error).__name__, error)
+"""
+
 MISSING = """
 def error(code):
     try:
@@ -97,6 +116,12 @@ if __name__ == "__main__":
 def test_the_modules_are_mindtorchs_own(tmp_path):
     tmp_path.joinpath("script.py").write_text(MODULES, encoding="utf-8")
     passes("script.py", cwd=tmp_path)
+
+
+def test_torch_npu():
+    assert passes("-c", TORCH_NPU).splitlines() == [
+        "AttributeError module 'torch_npu' has no attribute 'nothing': mindtorch does not have it",
+        "ModuleNotFoundError No module named 'torch_npu.contrib': mindtorch does not have it"]
 
 
 def test_what_is_missing_is_named():

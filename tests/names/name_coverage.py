@@ -19,7 +19,8 @@ REQUIRED = {
     "torch.fft": 0, "torch.special": 100, "torch.nn.init": 0, "torch.nn.utils": 0, "torch.nn.utils.rnn": 0,
     "torch.nn.utils.parametrize": 0, "torch.nn.utils.parametrizations": 0, "torch.optim.lr_scheduler": 0,
     "torch.autograd": 0, "torch.autograd.functional": 0, "torch.amp": 0, "torch.utils.data": 0,
-    "torch.serialization": 0, "torch.accelerator": 0, "torch.signal.windows": 0, "torch.masked": 0, "torch.testing": 0}
+    "torch.serialization": 0, "torch.accelerator": 0, "torch.signal.windows": 0, "torch.masked": 0, "torch.testing": 0,
+    "torch.distributions": 0, "torch.func": 0}
 
 _RULE = """# Names
 

@@ -162,6 +162,19 @@ def test_values_of_torch_in_strided_memory(name, layout):
         check_equal(ours, theirs, f"{name} {layout} {dtype}", dtype)
 
 
+@pytest.mark.parametrize("function", ["bernoulli", "poisson"])
+def test_values_of_torch_for_views(function):
+    """What says how likely a number is may be a view of any kind: the result is contiguous, in the order of a loop."""
+    for view in (lambda t: t[0].expand(3, 4), lambda t: t.t(), lambda t: t[:, ::2]):
+        made = []
+        for lib in (mindtorch, torch):
+            chances = view(lib.tensor([[0.1, 0.5, 0.9, 1.0], [0.8, 0.7, 0.3, 0.2]]))
+            lib.manual_seed(2)
+            made.append(getattr(lib, function)(chances))
+        assert made[0].tolist() == made[1].tolist()
+        assert made[0].stride() == made[1].stride()
+
+
 @pytest.mark.parametrize("dtype", ["int64", "int32", "bool", "float16", "bfloat16", "float32", "float64", "complex64"])
 def test_the_whole_range_of_int64(dtype):
     call = written("random_", -2 ** 63, None)

@@ -1,0 +1,63 @@
+import mindtorch
+from mindtorch.distributions import constraints
+from mindtorch.distributions.distribution import Distribution
+from mindtorch.distributions.utils import binary_entropy, broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+from mindtorch.nn.functional import binary_cross_entropy_with_logits
+
+__all__ = ["Bernoulli"]
+
+
+class Bernoulli(Distribution):
+    """1 with the probability `probs`, or with the log odds `logits`; else 0."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.boolean
+    has_enumerate_support = True
+
+    def __init__(self, probs=None, logits=None, validate_args=None):
+        name, value = self._either_of(probs, logits)
+        self._broadcast(validate_args, **{name: value})
+
+    @lazy_property
+    def logits(self):
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self):
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @property
+    def _param(self):
+        return self.__dict__["probs" if "probs" in self.__dict__ else "logits"]
+
+    @property
+    def param_shape(self):
+        return self._param.size()
+
+    @property
+    def mean(self):
+        return self.probs
+
+    @property
+    def mode(self):
+        return (self.probs >= 0.5).to(self.probs).masked_fill(self.probs == 0.5, float("nan"))
+
+    @property
+    def variance(self):
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape=()):
+        with mindtorch.no_grad():
+            return mindtorch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        logits, value = broadcast_all(self.logits, value)
+        return -binary_cross_entropy_with_logits(logits, value, reduction="none")
+
+    def entropy(self):
+        return binary_entropy(self.logits, self.probs)
+
+    def enumerate_support(self, expand=True):
+        return self._enumerated(mindtorch.arange(2, dtype=self._param.dtype, device=self._param.device), expand)

@@ -1,0 +1,60 @@
+import mindtorch
+from mindtorch.distributions import constraints
+from mindtorch.distributions.distribution import Distribution
+from mindtorch.distributions.gamma import log_standard_gamma
+
+__all__ = ["Beta"]
+
+
+class Beta(Distribution):
+    """The beta distribution of numbers from 0 to 1. Samples carry no gradients."""
+
+    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    support = constraints.unit_interval
+
+    def __init__(self, concentration1, concentration0, validate_args=None):
+        self._broadcast(validate_args, concentration1=concentration1, concentration0=concentration0)
+
+    @property
+    def total_concentration(self):
+        return self.concentration1 + self.concentration0
+
+    @property
+    def mean(self):
+        return self.concentration1 / self.total_concentration
+
+    @property
+    def mode(self):
+        a, b = self.concentration1, self.concentration0
+        inner = (a - 1) / (a + b - 2)
+        # With one concentration below 1 the density grows towards an end; with both it does towards both, and has none.
+        ends = mindtorch.where(a < b, mindtorch.zeros_like(a), mindtorch.ones_like(a))
+        ends = ends.masked_fill(((a < 1) & (b < 1)) | ((a == 1) & (b == 1)), float("nan"))
+        return mindtorch.where((a >= 1) & (b >= 1) & ~((a == 1) & (b == 1)), inner, ends)
+
+    @property
+    def variance(self):
+        total = self.total_concentration
+        return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
+
+    def sample(self, sample_shape=()):
+        shape = self._extended_shape(sample_shape)
+        with mindtorch.no_grad():
+            one, other = (log_standard_gamma(c.expand(shape)) for c in (self.concentration1, self.concentration0))
+            eps = mindtorch.finfo(one.dtype).eps
+            return mindtorch.sigmoid(one - other).clamp(mindtorch.finfo(one.dtype).tiny, 1 - eps)
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        return (mindtorch.xlogy(self.concentration1 - 1, value)
+                + mindtorch.xlogy(self.concentration0 - 1, 1 - value) - self._log_norm())
+
+    def _log_norm(self):
+        return (mindtorch.lgamma(self.concentration1) + mindtorch.lgamma(self.concentration0)
+                - mindtorch.lgamma(self.total_concentration))
+
+    def entropy(self):
+        a, b, total = self.concentration1, self.concentration0, self.total_concentration
+        return (self._log_norm() - (a - 1) * mindtorch.digamma(a) - (b - 1) * mindtorch.digamma(b)
+                + (total - 2) * mindtorch.digamma(total))

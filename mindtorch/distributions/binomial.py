@@ -1,0 +1,72 @@
+import mindtorch
+from mindtorch.distributions import constraints
+from mindtorch.distributions.distribution import Distribution
+from mindtorch.distributions.utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+
+__all__ = ["Binomial"]
+
+
+class Binomial(Distribution):
+    """How many of `total_count` events of the probability `probs`, or with the log odds `logits`, happen."""
+
+    arg_constraints = {"total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval,
+                       "logits": constraints.real}
+    has_enumerate_support = True
+
+    def __init__(self, total_count=1, probs=None, logits=None, validate_args=None):
+        name, value = self._either_of(probs, logits)
+        self.total_count, value = broadcast_all(total_count, value)
+        self.total_count = self.total_count.type_as(value)
+        vars(self)[name] = value
+        super().__init__(value.shape, validate_args=validate_args)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self):
+        return constraints.integer_interval(0, self.total_count)
+
+    @lazy_property
+    def logits(self):
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self):
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @property
+    def param_shape(self):
+        return self.__dict__["probs" if "probs" in self.__dict__ else "logits"].size()
+
+    @property
+    def mean(self):
+        return self.total_count * self.probs
+
+    @property
+    def mode(self):
+        return ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count)
+
+    @property
+    def variance(self):
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape=()):
+        shape = self._extended_shape(sample_shape)
+        with mindtorch.no_grad():
+            return mindtorch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        ways = (mindtorch.lgamma(self.total_count + 1) - mindtorch.lgamma(value + 1)
+                - mindtorch.lgamma(self.total_count - value + 1))
+        return ways + value * self.logits - self.total_count * mindtorch.nn.functional.softplus(self.logits)
+
+    def enumerate_support(self, expand=True):
+        count = 1 + int(self.total_count.max())
+        if not self.total_count.min() == count - 1:
+            raise NotImplementedError("Inhomogeneous total count not supported by `enumerate_support`.")
+        param = self.__dict__["probs" if "probs" in self.__dict__ else "logits"]
+        return self._enumerated(mindtorch.arange(count, dtype=param.dtype, device=param.device), expand)
+
+    def entropy(self):
+        logs = self.log_prob(self.enumerate_support(False))
+        return -(mindtorch.exp(logs) * logs).sum(0)

@@ -1,0 +1,78 @@
+import mindtorch
+from mindtorch.distributions import constraints
+from mindtorch.distributions.distribution import Distribution
+from mindtorch.distributions.utils import lazy_property, logits_to_probs, normalized, probs_to_logits
+
+__all__ = ["Categorical"]
+
+
+class Categorical(Distribution):
+    """The classes 0 to K - 1, with `probs` (..., K), which are normalized, or with `logits`, logarithms of such."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    has_enumerate_support = True
+
+    def __init__(self, probs=None, logits=None, validate_args=None):
+        name, value = self._either_of(probs, logits)
+        if value.dim() < 1:
+            raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
+        vars(self)[name] = normalized(value) if probs is None else value / value.sum(-1, keepdim=True)
+        self._num_events = value.size(-1)
+        super().__init__(value.shape[:-1], validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        new = self._get_checked_instance(Categorical, _instance)
+        new._num_events = self._num_events
+        return super().expand(batch_shape, new)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self):
+        return constraints.integer_interval(0, self._num_events - 1)
+
+    @lazy_property
+    def logits(self):
+        return probs_to_logits(self.probs)
+
+    @lazy_property
+    def probs(self):
+        return logits_to_probs(self.logits)
+
+    @property
+    def _param(self):
+        return self.__dict__["probs" if "probs" in self.__dict__ else "logits"]
+
+    @property
+    def param_shape(self):
+        return self._param.size()
+
+    @property
+    def mean(self):
+        return mindtorch.full(self._extended_shape(), float("nan"), dtype=self.probs.dtype, device=self.probs.device)
+
+    @property
+    def mode(self):
+        return self.probs.argmax(dim=-1)
+
+    @property
+    def variance(self):
+        return self.mean
+
+    def sample(self, sample_shape=()):
+        sample_shape = mindtorch.Size(sample_shape)
+        with mindtorch.no_grad():
+            rows = self.probs.reshape(-1, self._num_events)
+            return mindtorch.multinomial(rows, sample_shape.numel(), True).T.reshape(self._extended_shape(sample_shape))
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        value, logs = mindtorch.broadcast_tensors(value.long().unsqueeze(-1), self.logits)
+        return logs.gather(-1, value[..., :1]).squeeze(-1)
+
+    def entropy(self):
+        logits = mindtorch.clamp(self.logits, min=mindtorch.finfo(self.logits.dtype).min)
+        return -(logits * self.probs).sum(-1)
+
+    def enumerate_support(self, expand=True):
+        return self._enumerated(mindtorch.arange(self._num_events, dtype=mindtorch.long, device=self._param.device),
+                                expand)

@@ -1,0 +1,276 @@
+"""torch.distributions.constraints: sets of values, that parameters and samples have to lie in."""
+import mindtorch
+
+__all__ = ["Constraint", "MixtureSameFamilyConstraint", "boolean", "dependent", "dependent_property", "greater_than",
+           "greater_than_eq", "half_open_interval", "independent", "integer_interval", "interval", "is_dependent",
+           "less_than", "lower_cholesky", "lower_triangular", "multinomial", "nonnegative", "nonnegative_integer",
+           "one_hot", "positive", "positive_definite", "positive_integer", "positive_semidefinite", "real",
+           "real_vector", "simplex", "square", "symmetric", "unit_interval"]
+
+
+class Constraint:
+    """A set of values; the last `event_dim` dimensions of a tensor are one value."""
+
+    is_discrete = False
+    event_dim = 0
+
+    def check(self, value):
+        """A bool per value: whether it lies in the set."""
+        raise NotImplementedError
+
+    def __repr__(self):
+        return self.__class__.__name__[1:] + "()"
+
+
+class _Dependent(Constraint):
+    """A set that depends on other parameters, which an instance's property names."""
+
+    def __init__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+        self._is_discrete, self._event_dim = is_discrete, event_dim
+        super().__init__()
+
+    @property
+    def is_discrete(self):
+        if self._is_discrete is NotImplemented:
+            raise NotImplementedError(".is_discrete cannot be determined statically")
+        return self._is_discrete
+
+    @property
+    def event_dim(self):
+        if self._event_dim is NotImplemented:
+            raise NotImplementedError(".event_dim cannot be determined statically")
+        return self._event_dim
+
+    def __call__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+        """The same with more known about it."""
+        return _Dependent(is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
+                          event_dim=self._event_dim if event_dim is NotImplemented else event_dim)
+
+    def check(self, value):
+        raise ValueError("Cannot determine validity of dependent constraint")
+
+
+class _DependentProperty(property, _Dependent):
+    """A property whose value is a constraint; asked of the class, it is a dependent constraint itself."""
+
+    def __init__(self, fn=None, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+        super().__init__(fn)
+        self._is_discrete, self._event_dim = is_discrete, event_dim
+
+    def __call__(self, fn):
+        return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
+
+
+class _IndependentConstraint(Constraint):
+    """Values of several dimensions, each of whose elements lies in a set."""
+
+    def __init__(self, base_constraint, reinterpreted_batch_ndims):
+        if not isinstance(reinterpreted_batch_ndims, int) or reinterpreted_batch_ndims < 0:
+            raise AssertionError("reinterpreted_batch_ndims must be a non-negative int, got "
+                                 f"{reinterpreted_batch_ndims!r}")
+        self.base_constraint, self.reinterpreted_batch_ndims = base_constraint, reinterpreted_batch_ndims
+        super().__init__()
+
+    @property
+    def is_discrete(self):
+        return self.base_constraint.is_discrete
+
+    @property
+    def event_dim(self):
+        return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
+
+    def check(self, value):
+        found = self.base_constraint.check(value)
+        if found.dim() < self.reinterpreted_batch_ndims:
+            expected = self.base_constraint.event_dim + self.reinterpreted_batch_ndims
+            raise ValueError(f"Expected value.dim() >= {expected} but got {value.dim()}")
+        return found.reshape((*found.shape[:found.dim() - self.reinterpreted_batch_ndims], -1)).all(-1)
+
+    def __repr__(self):
+        return f"{self.__class__.__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+
+
+class MixtureSameFamilyConstraint(Constraint):
+    """Values that lie in the set of each component of a mixture; the components are its last batch dimension."""
+
+    def __init__(self, base_constraint):
+        if not isinstance(base_constraint, Constraint):
+            raise TypeError(f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
+        self.base_constraint = base_constraint
+        super().__init__()
+
+    @property
+    def is_discrete(self):
+        return self.base_constraint.is_discrete
+
+    @property
+    def event_dim(self):
+        return self.base_constraint.event_dim
+
+    def check(self, value):
+        return self.base_constraint.check(value.unsqueeze(-1 - self.event_dim)).all(-1)
+
+    def __repr__(self):
+        return f"{self.__class__.__name__}({self.base_constraint!r})"
+
+
+class _Boolean(Constraint):
+    is_discrete = True
+
+    def check(self, value):
+        return (value == 0) | (value == 1)
+
+
+class _OneHot(Constraint):
+    is_discrete = True
+    event_dim = 1
+
+    def check(self, value):
+        return ((value == 0) | (value == 1)).all(-1) & value.sum(-1).eq(1)
+
+
+class _Bounded(Constraint):
+    """Values between bounds; a subclass says which of the two, how repr names them, and whether they belong to it."""
+
+    _names = ("lower_bound", "upper_bound")
+    _low, _high = "ge", "le"            # the comparisons of a value with its bounds
+
+    def __init__(self, *bounds):
+        vars(self).update(zip(self._names, bounds, strict=True))
+        super().__init__()
+
+    def check(self, value):
+        held = [getattr(mindtorch, comparison)(value, getattr(self, name)) for name, comparison in
+                (("lower_bound", self._low), ("upper_bound", self._high)) if name in self._names]
+        return held[0] if len(held) == 1 else held[0] & held[1]
+
+    def __repr__(self):
+        return f"{self.__class__.__name__[1:]}({', '.join(f'{name}={getattr(self, name)}' for name in self._names)})"
+
+
+class _IntegerInterval(_Bounded):
+    is_discrete = True
+
+    def check(self, value):
+        return (value % 1 == 0) & super().check(value)
+
+
+class _IntegerGreaterThan(_IntegerInterval):
+    _names = ("lower_bound",)
+
+
+class _Real(Constraint):
+    def check(self, value):
+        return value == value       # only NaN is not
+
+
+class _GreaterThan(_Bounded):
+    _names, _low = ("lower_bound",), "gt"
+
+
+class _GreaterThanEq(_Bounded):
+    _names = ("lower_bound",)
+
+
+class _LessThan(_Bounded):
+    _names, _high = ("upper_bound",), "lt"
+
+
+class _Interval(_Bounded):
+    pass
+
+
+class _HalfOpenInterval(_Bounded):
+    _high = "lt"
+
+
+class _Simplex(Constraint):
+    event_dim = 1
+
+    def check(self, value):
+        return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
+
+
+class _Multinomial(Constraint):
+    is_discrete = True
+    event_dim = 1
+
+    def __init__(self, upper_bound):
+        self.upper_bound = upper_bound
+
+    def check(self, x):
+        return (x >= 0).all(dim=-1) & (x.sum(dim=-1) <= self.upper_bound)
+
+
+class _LowerTriangular(Constraint):
+    event_dim = 2
+
+    def check(self, value):
+        return (value.tril() == value).flatten(-2).all(-1)
+
+
+class _LowerCholesky(_LowerTriangular):
+    def check(self, value):
+        return super().check(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
+
+
+class _Square(Constraint):
+    event_dim = 2
+
+    def check(self, value):
+        return mindtorch.full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=mindtorch.bool,
+                              device=value.device)
+
+
+class _Symmetric(_Square):
+    def check(self, value):
+        square = super().check(value)
+        return square & mindtorch.isclose(value, value.mT, atol=1e-6).flatten(-2).all(-1) if square.all() else square
+
+
+class _PositiveDefinite(_Symmetric):
+    def check(self, value):
+        symmetric = super().check(value)
+        if not symmetric.all():
+            return symmetric
+        # On the host, which waits for the answer anyway: aclnnLinalgCholesky does not tell which matrices it refuses.
+        return mindtorch.linalg.cholesky_ex(value.detach().cpu()).info.eq(0)
+
+
+class _PositiveSemidefinite(_Symmetric):
+    def check(self, value):
+        symmetric = super().check(value)
+        return mindtorch.linalg.eigvalsh(value).ge(0).all(-1) if symmetric.all() else symmetric
+
+
+def is_dependent(constraint):
+    """Whether the set depends on other parameters, so that only an instance knows it."""
+    return isinstance(constraint, _Dependent)
+
+
+dependent = _Dependent()
+dependent_property = _DependentProperty
+independent = _IndependentConstraint
+boolean = _Boolean()
+one_hot = _OneHot()
+nonnegative_integer = _IntegerGreaterThan(0)
+positive_integer = _IntegerGreaterThan(1)
+integer_interval = _IntegerInterval
+real = _Real()
+real_vector = independent(real, 1)
+positive = _GreaterThan(0.0)
+nonnegative = _GreaterThanEq(0.0)
+greater_than = _GreaterThan
+greater_than_eq = _GreaterThanEq
+less_than = _LessThan
+multinomial = _Multinomial
+unit_interval = _Interval(0.0, 1.0)
+interval = _Interval
+half_open_interval = _HalfOpenInterval
+simplex = _Simplex()
+lower_triangular = _LowerTriangular()
+lower_cholesky = _LowerCholesky()
+square = _Square()
+symmetric = _Symmetric()
+positive_semidefinite = _PositiveSemidefinite()
+positive_definite = _PositiveDefinite()

@@ -1,0 +1,52 @@
+import mindtorch
+from mindtorch.distributions import constraints
+from mindtorch.distributions.distribution import Distribution
+from mindtorch.distributions.gamma import log_standard_gamma
+
+__all__ = ["Dirichlet"]
+
+
+class Dirichlet(Distribution):
+    """The Dirichlet distribution of probabilities (..., K) that sum to 1. Samples carry no gradients."""
+
+    arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
+    support = constraints.simplex
+
+    def __init__(self, concentration, validate_args=None):
+        if concentration.dim() < 1:
+            raise ValueError("`concentration` parameter must be at least one-dimensional.")
+        self.concentration = concentration
+        super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
+
+    @property
+    def mean(self):
+        return self.concentration / self.concentration.sum(-1, keepdim=True)
+
+    @property
+    def mode(self):
+        lowered = (self.concentration - 1).clamp(min=0.0)
+        found = lowered / lowered.sum(-1, keepdim=True)
+        corner = mindtorch.nn.functional.one_hot(self.concentration.argmax(-1), self._event_shape[0]).to(found)
+        return mindtorch.where((self.concentration < 1).all(-1, keepdim=True), corner, found)
+
+    @property
+    def variance(self):
+        total = self.concentration.sum(-1, keepdim=True)
+        return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
+
+    def sample(self, sample_shape=()):
+        with mindtorch.no_grad():
+            return log_standard_gamma(self.concentration.expand(self._extended_shape(sample_shape))).softmax(-1)
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        return mindtorch.xlogy(self.concentration - 1.0, value).sum(-1) - self._log_norm()
+
+    def _log_norm(self):
+        return mindtorch.lgamma(self.concentration).sum(-1) - mindtorch.lgamma(self.concentration.sum(-1))
+
+    def entropy(self):
+        k, total = self.concentration.size(-1), self.concentration.sum(-1)
+        return (self._log_norm() - (k - total) * mindtorch.digamma(total)
+                - ((self.concentration - 1.0) * mindtorch.digamma(self.concentration)).sum(-1))

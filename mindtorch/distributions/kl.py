@@ -1,0 +1,158 @@
+"""kl_divergence: how far one distribution is from another, and the table of pairs for which that is known."""
+import math
+
+import mindtorch
+from mindtorch.distributions.bernoulli import Bernoulli
+from mindtorch.distributions.beta import Beta
+from mindtorch.distributions.categorical import Categorical
+from mindtorch.distributions.dirichlet import Dirichlet
+from mindtorch.distributions.distribution import Distribution
+from mindtorch.distributions.exponential import Exponential
+from mindtorch.distributions.gamma import Gamma
+from mindtorch.distributions.independent import Independent
+from mindtorch.distributions.laplace import Laplace
+from mindtorch.distributions.multivariate_normal import MultivariateNormal, mahalanobis
+from mindtorch.distributions.normal import Normal
+from mindtorch.distributions.one_hot_categorical import OneHotCategorical
+from mindtorch.distributions.poisson import Poisson
+from mindtorch.distributions.transformed_distribution import TransformedDistribution
+from mindtorch.distributions.uniform import Uniform
+from mindtorch.distributions.utils import sum_rightmost
+
+__all__ = ["kl_divergence", "register_kl"]
+
+_KNOWN = {}
+
+
+def register_kl(type_p, type_q):
+    """A decorator: the function computes the divergence of those two classes, and of what is derived from them."""
+    if not isinstance(type_p, type) or not issubclass(type_p, Distribution):
+        raise TypeError(f"Expected type_p to be a Distribution subclass but got {type_p}")
+    if not isinstance(type_q, type) or not issubclass(type_q, Distribution):
+        raise TypeError(f"Expected type_q to be a Distribution subclass but got {type_q}")
+
+    def decorator(function):
+        _KNOWN[type_p, type_q] = function
+        return function
+    return decorator
+
+
+def _function_for(type_p, type_q):
+    """The function of the classes that are nearest: first by the distance of the one, then of the other."""
+    found = [(type_p.__mro__.index(p), type_q.__mro__.index(q), function) for (p, q), function in _KNOWN.items()
+             if issubclass(type_p, p) and issubclass(type_q, q)]
+    return min(found, key=lambda each: each[:2])[2] if found else None
+
+
+def kl_divergence(p, q):
+    """The divergence of `q` from `p`, E_p[log p(x) - log q(x)], in the batch shape of the two."""
+    function = _function_for(type(p), type(q))
+    if function is None:
+        raise NotImplementedError(
+            f"No KL(p || q) is implemented for p type {p.__class__.__name__} and q type {q.__class__.__name__}")
+    return function(p, q)
+
+
+@register_kl(Normal, Normal)
+def _normal(p, q):
+    ratio = (p.scale / q.scale).pow(2)
+    return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
+
+
+@register_kl(Categorical, Categorical)
+def _categorical(p, q):
+    terms = p.probs * (p.logits - q.logits)
+    terms = mindtorch.where((q.probs == 0).expand_as(terms), math.inf, terms)
+    return mindtorch.where((p.probs == 0).expand_as(terms), 0.0, terms).sum(-1)
+
+
+@register_kl(OneHotCategorical, OneHotCategorical)
+def _one_hot(p, q):
+    return _categorical(p._categorical, q._categorical)
+
+
+@register_kl(Bernoulli, Bernoulli)
+def _bernoulli(p, q):
+    log_not_p, log_not_q = (mindtorch.nn.functional.logsigmoid(-d.logits) for d in (p, q))
+    log_p, log_q = (mindtorch.nn.functional.logsigmoid(d.logits) for d in (p, q))
+    found = p.probs * (log_p - log_q) + (1 - p.probs) * (log_not_p - log_not_q)
+    impossible = ((q.probs == 0) & (p.probs > 0)) | ((q.probs == 1) & (p.probs < 1))
+    return mindtorch.where(impossible, math.inf, found)
+
+
+@register_kl(Beta, Beta)
+def _beta(p, q):
+    return (q._log_norm() - p._log_norm()
+            + (p.concentration1 - q.concentration1) * mindtorch.digamma(p.concentration1)
+            + (p.concentration0 - q.concentration0) * mindtorch.digamma(p.concentration0)
+            + (q.total_concentration - p.total_concentration) * mindtorch.digamma(p.total_concentration))
+
+
+@register_kl(Dirichlet, Dirichlet)
+def _dirichlet(p, q):
+    digammas = p.concentration.digamma() - p.concentration.sum(-1).digamma().unsqueeze(-1)
+    return q._log_norm() - p._log_norm() + ((p.concentration - q.concentration) * digammas).sum(-1)
+
+
+@register_kl(Gamma, Gamma)
+def _gamma(p, q):
+    a, b = p.concentration, q.concentration
+    return (b * (p.rate / q.rate).log() + mindtorch.lgamma(b) - mindtorch.lgamma(a)
+            + (a - b) * mindtorch.digamma(a) + (q.rate - p.rate) * (a / p.rate))
+
+
+@register_kl(Exponential, Exponential)
+def _exponential(p, q):
+    ratio = q.rate / p.rate
+    return ratio - 1 - ratio.log()
+
+
+@register_kl(Laplace, Laplace)
+def _laplace(p, q):
+    away, ratio = (p.loc - q.loc).abs(), p.scale / q.scale
+    return -ratio.log() + away / q.scale + ratio * (-away / p.scale).exp() - 1
+
+
+@register_kl(Poisson, Poisson)
+def _poisson(p, q):
+    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
+
+
+@register_kl(Uniform, Uniform)
+def _uniform(p, q):
+    found = ((q.high - q.low) / (p.high - p.low)).log()
+    return mindtorch.where((q.low > p.low) | (q.high < p.high), math.inf, found)
+
+
+@register_kl(Uniform, Normal)
+def _uniform_normal(p, q):
+    width = p.high - p.low
+    distance = ((p.high + p.low - 2 * q.loc) / 2).pow(2) + width.pow(2) / 12
+    return (math.sqrt(2 * math.pi) * q.scale / width).log() + distance / (2 * q.scale.pow(2))
+
+
+@register_kl(MultivariateNormal, MultivariateNormal)
+def _multivariate_normal(p, q):
+    if p.event_shape != q.event_shape:
+        raise ValueError("KL-divergence between two Multivariate Normals with different event shapes cannot be "
+                         "computed")
+    factor, n = q._unbroadcasted_scale_tril, p.event_shape[0]
+    batch = mindtorch.broadcast_shapes(p.batch_shape, q.batch_shape)
+    between = mindtorch.linalg.solve_triangular(factor, p._unbroadcasted_scale_tril.expand((*batch, n, n)), upper=False)
+    trace = between.pow(2).sum((-2, -1))
+    return q._half_log_det() - p._half_log_det() + 0.5 * (trace + mahalanobis(factor, q.loc - p.loc) - n)
+
+
+@register_kl(Independent, Independent)
+def _independent(p, q):
+    if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
+        raise NotImplementedError
+    return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
+
+
+@register_kl(TransformedDistribution, TransformedDistribution)
+def _transformed(p, q):
+    if p.transforms != q.transforms or p.event_shape != q.event_shape:
+        raise NotImplementedError
+    more = len(p.event_shape) - len(p.base_dist.event_shape)
+    return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), more)

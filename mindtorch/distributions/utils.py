@@ -1,0 +1,73 @@
+"""torch.distributions.utils: what the distributions are written with."""
+from functools import update_wrapper
+from numbers import Number
+
+import mindtorch
+from mindtorch.nn.functional import binary_cross_entropy_with_logits, log_softmax, softmax
+
+__all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits"]
+
+
+def broadcast_all(*values):
+    """The values, tensors and numbers, as tensors of one shape; numbers take dtype and device of the tensors."""
+    if not all(isinstance(v, (mindtorch.Tensor, Number)) for v in values):
+        raise ValueError("Input arguments must all be instances of Number, torch.Tensor or objects implementing "
+                         "__torch_function__.")
+    tensors = [v for v in values if isinstance(v, mindtorch.Tensor)]
+    like = {"dtype": tensors[0].dtype, "device": tensors[0].device} if tensors else {
+        "dtype": mindtorch.get_default_dtype()}
+    return mindtorch.broadcast_tensors(*(v if isinstance(v, mindtorch.Tensor) else mindtorch.tensor(v, **like)
+                                         for v in values))
+
+
+def standard_normal(shape, like):
+    """Numbers of the standard normal distribution, of the dtype and on the device of `like`."""
+    return mindtorch.randn(shape, dtype=like.dtype, device=like.device)
+
+
+def sum_rightmost(value, dim):
+    """The sum over the last `dim` dimensions."""
+    return value if dim == 0 else value.flatten(value.dim() - dim).sum(-1)
+
+
+def clamp_probs(probs):
+    """Probabilities a little off 0 and 1, so that their logarithms are finite."""
+    eps = mindtorch.finfo(probs.dtype).eps
+    return probs.clamp(min=eps, max=1 - eps)
+
+
+def logits_to_probs(logits, is_binary=False):
+    """The probabilities of unnormalized logarithms, or of log odds."""
+    return mindtorch.sigmoid(logits) if is_binary else softmax(logits, dim=-1)
+
+
+def probs_to_logits(probs, is_binary=False):
+    """The logarithms of probabilities, or their log odds; finite."""
+    clamped = clamp_probs(probs)
+    return mindtorch.log(clamped) - mindtorch.log1p(-clamped) if is_binary else mindtorch.log(clamped)
+
+
+def binary_entropy(logits, probs):
+    """The entropy of an event with these log odds."""
+    return binary_cross_entropy_with_logits(logits, probs, reduction="none")
+
+
+def normalized(logits):
+    """Logarithms whose exponentials sum to 1."""
+    return log_softmax(logits, -1)
+
+
+class lazy_property:
+    """A property that is computed, with gradients, when it is first asked for."""
+
+    def __init__(self, wrapped):
+        self.wrapped = wrapped
+        update_wrapper(self, wrapped)
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        with mindtorch.enable_grad():
+            value = self.wrapped(instance)
+        setattr(instance, self.wrapped.__name__, value)
+        return value

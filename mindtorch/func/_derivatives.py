@@ -1,0 +1,222 @@
+"""Derivatives of functions: torch.func's grad, vjp, jvp and Jacobians, by way of autograd's graphs.
+
+A function is called with stand-ins for its arguments. One for a tensor that has no history is a leaf of its own, and
+what depends on such leaves alone comes back without history; one for any other is a view, so that derivatives of
+derivatives, and backward through a result, find their way.
+"""
+import functools
+
+import mindtorch
+from mindtorch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
+
+__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp"]
+
+
+def _stand_ins(values, own):
+    """The tree of stand-ins for tensors, and a list of them; those that are leaves are added to the set `own`."""
+    leaves, spec = tree_flatten(values)
+    for i, leaf in enumerate(leaves):
+        if not isinstance(leaf, mindtorch.Tensor):
+            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
+        leaves[i] = leaf.view_as(leaf) if leaf.requires_grad else leaf.detach().requires_grad_()
+        if not leaf.requires_grad:
+            own.add(id(leaves[i]))
+    return tree_unflatten(leaves, spec), leaves
+
+
+def _depends_on_more(tensor, own):
+    """Whether the history of `tensor` leads to leaves that are not in `own`."""
+    if tensor.is_leaf:
+        return tensor.requires_grad and id(tensor) not in own
+    seen, left = set(), [tensor.grad_fn]
+    while left:
+        node = left.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        leaf = getattr(node, "variable", None)
+        if leaf is not None and id(leaf) not in own:
+            return True
+        left.extend(following for following, _ in node.next_functions)
+    return False
+
+
+def _handed_out(tree, own):
+    """The tensors without history, where that does not lead out of this call."""
+    return tree_map(lambda leaf: leaf.detach() if isinstance(leaf, mindtorch.Tensor) and leaf.requires_grad
+                    and not _depends_on_more(leaf, own) else leaf, tree)
+
+
+def _pair(result, has_aux, name):
+    if not has_aux:
+        return result, None
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    return result
+
+
+def _tensor_leaves(tree, name):
+    leaves = tree_leaves(tree)
+    for leaf in leaves:
+        if not isinstance(leaf, mindtorch.Tensor):
+            raise RuntimeError(f"{name}: expected f to return only tensors, got unsupported type {type(leaf)}")
+    return leaves
+
+
+def _gradients(outputs, inputs, cotangents):
+    """What reaches the inputs, zeros where nothing does; differentiable itself."""
+    used = [(output, cotangent) for output, cotangent in zip(outputs, cotangents, strict=True) if output.requires_grad]
+    if not used:
+        return [mindtorch.zeros_like(each) for each in inputs]
+    outputs, cotangents = zip(*used, strict=True)
+    found = mindtorch.autograd.grad(outputs, inputs, cotangents, create_graph=True, allow_unused=True)
+    return [mindtorch.zeros_like(each) if grad is None else grad for each, grad in zip(inputs, found, strict=True)]
+
+
+def _chosen(argnums, args):
+    """The arguments that are differentiated: one, or a tuple of them."""
+    for number in argnums if isinstance(argnums, tuple) else (argnums,):
+        if not isinstance(number, int):
+            raise RuntimeError(f"argnum must be int, got {type(number)}")
+        if not -len(args) <= number < len(args):
+            raise RuntimeError(f"Got argnum={number}, but only {len(args)} positional inputs")
+    return tuple(args[number] for number in argnums) if isinstance(argnums, tuple) else args[argnums]
+
+
+def _replaced(args, argnums, chosen):
+    args = list(args)
+    for number, value in zip(argnums, chosen, strict=True) if isinstance(argnums, tuple) else [(argnums, chosen)]:
+        args[number] = value
+    return args
+
+
+def grad_and_value(func, argnums=0, has_aux=False):
+    """A function that gives the gradient of `func`, which returns one number, and the number (and what comes beside).
+
+    `argnums` says which arguments, containers of tensors too, are differentiated.
+    """
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        own, keep = set(), mindtorch.is_grad_enabled()
+        with mindtorch.enable_grad():
+            chosen, leaves = _stand_ins(_chosen(argnums, args), own)
+            output, aux = _pair(func(*_replaced(args, argnums, chosen), **kwargs), has_aux, "grad_and_value(f)(*args)")
+            if not isinstance(output, mindtorch.Tensor):
+                raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got "
+                                   f"{type(output)}")
+            if output.dim() != 0:
+                raise RuntimeError("grad_and_value(f)(*args): Expected f(*args) to return a scalar tensor, got tensor "
+                                   f"with {output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
+            found = _gradients([output], leaves, [mindtorch.ones_like(output)])
+            found = tree_unflatten(found, tree_flatten(chosen)[1])
+        results = found, (output, aux) if has_aux else output
+        return _handed_out(results, own) if keep else _without_history(results)
+    return wrapper
+
+
+def _without_history(tree):
+    return tree_map(lambda leaf: leaf.detach() if isinstance(leaf, mindtorch.Tensor) else leaf, tree)
+
+
+def grad(func, argnums=0, has_aux=False):
+    """A function that gives the gradient of `func`, which returns one number; see grad_and_value."""
+    both = grad_and_value(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        found, value = both(*args, **kwargs)
+        return (found, value[1]) if has_aux else found
+    return wrapper
+
+
+def vjp(func, *primals, has_aux=False):
+    """func(*primals), a function that takes its cotangents back to the primals, and with `has_aux` what is beside."""
+    own, keep = set(), mindtorch.is_grad_enabled()
+    with mindtorch.enable_grad():
+        inputs, leaves = _stand_ins(primals, own)
+        output, aux = _pair(func(*inputs), has_aux, "vjp(f, *primals)")
+        outputs = _tensor_leaves(output, "vjp(f, *primals)")
+
+    def back(cotangents, retain_graph=True, create_graph=None):
+        given, wanted = tree_flatten(cotangents), tree_flatten(output)[1]
+        if given[1] != wanted:
+            raise RuntimeError(f"Expected pytree structure of cotangents to be the same as pytree structure of outputs "
+                               f"to the function. cotangents: {given[1]}, primal output: {wanted}")
+        keep = mindtorch.is_grad_enabled()
+        with mindtorch.enable_grad():
+            found = tree_unflatten(_gradients(outputs, leaves, given[0]), tree_flatten(primals)[1])
+        return _handed_out(found, own) if keep else _without_history(found)
+
+    results = (output, aux) if has_aux else output
+    results = _handed_out(results, own) if keep else _without_history(results)
+    return (results[0], back, results[1]) if has_aux else (results, back)
+
+
+def jvp(func, primals, tangents, *, strict=False, has_aux=False):
+    """func(*primals), and how it changes where the primals, a tuple, change by the tangents."""
+    if not isinstance(primals, tuple) or not isinstance(tangents, tuple) or not primals:
+        raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to be tuples that are not empty.")
+    if tree_flatten(primals)[1] != tree_flatten(tangents)[1]:
+        raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to have the same python "
+                           "structure.")
+    for primal, tangent in zip(tree_leaves(primals), tree_leaves(tangents), strict=True):
+        if primal.shape != tangent.shape:
+            raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to have the same shapes.")
+    own, keep = set(), mindtorch.is_grad_enabled()
+    with mindtorch.enable_grad():
+        inputs, leaves = _stand_ins(primals, own)
+        output, aux = _pair(func(*inputs), has_aux, "jvp(f, primals, tangents)")
+        outputs, spec = _tensor_leaves(output, "jvp(f, primals, tangents)"), tree_flatten(output)[1]
+        # Gradients are linear in the cotangents: their derivative by these, along the tangents, is the change.
+        cotangents = [mindtorch.zeros_like(each).requires_grad_() for each in outputs]
+        own.update(map(id, cotangents))
+        change = _gradients(_gradients(outputs, leaves, cotangents), cotangents, tree_leaves(tangents))
+    results = output, tree_unflatten(change, spec), aux
+    results = _handed_out(results, own) if keep else _without_history(results)
+    return results if has_aux else results[:2]
+
+
+def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
+    """A function that gives the Jacobian of `func`: per output and argument, a tensor of the shape of both together.
+
+    A row after the other by backward passes: `chunk_size`, how many rows torch computes at once, changes nothing.
+    """
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        def of_chosen(*chosen):
+            chosen = chosen if isinstance(argnums, tuple) else chosen[0]
+            return func(*_replaced(args, argnums, chosen), **kwargs)
+        chosen = _chosen(argnums, args)
+        primals = chosen if isinstance(argnums, tuple) else (chosen,)
+        output, back, *aux = vjp(of_chosen, *primals, has_aux=has_aux)
+        outputs, spec = tree_flatten(output)
+        found = []
+        for number, each in enumerate(outputs):
+            rows = []
+            for place in range(each.numel()):
+                cotangents = [mindtorch.zeros_like(other) for other in outputs]
+                cotangents[number].view(-1)[place] = 1
+                rows.append(tree_flatten(back(tree_unflatten(cotangents, spec)))[0])
+            found.append(_stacked(rows, each, chosen))
+        found = tree_unflatten(found, spec)
+        return (found, aux[0]) if has_aux else found
+    return wrapper
+
+
+def _stacked(rows, output, chosen):
+    """Rows of a Jacobian, one for each element of `output`, as tensors in the structure of what was differentiated."""
+    leaves, spec = tree_flatten(chosen)
+    columns = zip(*rows, strict=True) if rows else [[]] * len(leaves)
+    return tree_unflatten([
+        (mindtorch.stack(column) if column else leaf.new_zeros((0, *leaf.shape))).reshape(output.shape + leaf.shape)
+        for leaf, column in zip(leaves, (list(column) for column in columns), strict=True)], spec)
+
+
+def jacfwd(func, argnums=0, has_aux=False, *, chunk_size=None, randomness="error"):
+    """jacrev's result, with torch's arguments for the forward mode."""
+    return jacrev(func, argnums, has_aux=has_aux, chunk_size=chunk_size)
+
+
+def hessian(func, argnums=0):
+    """A function that gives the second derivatives of `func`: the Jacobian of its Jacobian."""
+    return jacrev(jacrev(func, argnums), argnums)

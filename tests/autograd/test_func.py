@@ -1,0 +1,117 @@
+"""torch.func's derivatives of functions beside torch's."""
+import numpy as np
+import pytest
+import torch
+
+import mindtorch
+
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")     # torch's forward mode
+
+# name -> what is computed, of a library and a vector and a matrix of its own
+CALLS = {
+    "grad": lambda lib, x, m: lib.func.grad(lambda a: a.sin().sum())(x),
+    "of the second": lambda lib, x, m: lib.func.grad(lambda a, b: (b @ a).square().sum(), argnums=1)(x, m),
+    "of both": lambda lib, x, m: lib.func.grad(lambda a, b: (b @ a).square().sum(), argnums=(0, 1))(x, m),
+    "of a dict": lambda lib, x, m: lib.func.grad(lambda p, k: (p["m"] @ p["x"]).sum() * k)({"x": x, "m": m}, k=2),
+    "second": lambda lib, x, m: lib.func.grad(lambda a: lib.func.grad(lambda b: (b ** 3).sum())(a).sum())(x),
+    "third": lambda lib, x, m: lib.func.grad(lib.func.grad(lib.func.grad(lambda a: a ** 4)))(x[0]),
+    "aux": lambda lib, x, m: lib.func.grad(lambda a: ((a * a).sum(), {"twice": a * 2}), has_aux=True)(x),
+    "and value": lambda lib, x, m: lib.func.grad_and_value(lambda a: (a * a).sum())(x),
+    "and value and aux": lambda lib, x, m: lib.func.grad_and_value(lambda a: ((a * a).sum(), a + 1), has_aux=True)(x),
+    "unused": lambda lib, x, m: lib.func.grad(lambda a, b: a.sum(), argnums=(0, 1))(x, m),
+    "constant": lambda lib, x, m: lib.func.grad(lambda a: m.sum())(x),
+    "without grad mode": lambda lib, x, m: no_grad(lib, lambda: lib.func.grad(lambda a: a.exp().sum())(x)),
+    "vjp": lambda lib, x, m: (lambda out, back: (out, back(lib.ones_like(out))))(*lib.func.vjp(lib.exp, x)),
+    "vjp of two": lambda lib, x, m: lib.func.vjp(lambda a, b: (b @ a, a * 2), x, m)[1]((x[:2] * 0 + 1, x)),
+    "vjp with aux": lambda lib, x, m: lib.func.vjp(lambda a: (a * a, a.sum()), x, has_aux=True)[::2],
+    "jvp": lambda lib, x, m: lib.func.jvp(lambda a: a.sin() * a, (x,), (x * 0 + 1,)),
+    "jvp of two": lambda lib, x, m: lib.func.jvp(lambda a, b: b @ a, (x, m), (x, m * 2)),
+    "jacrev": lambda lib, x, m: lib.func.jacrev(lambda a: m @ a.sin())(x),
+    "jacrev of both": lambda lib, x, m: lib.func.jacrev(lambda a, b: b @ a, argnums=(0, 1))(x, m),
+    "jacrev of outputs": lambda lib, x, m: lib.func.jacrev(lambda a: {"s": a.sum(), "e": a.exp()})(x),
+    "jacrev with aux": lambda lib, x, m: lib.func.jacrev(lambda a: (a * a, a), has_aux=True)(x),
+    "jacfwd": lambda lib, x, m: lib.func.jacfwd(lambda a: m @ a.sin())(x),
+    "hessian": lambda lib, x, m: lib.func.hessian(lambda a: (m @ a.sin()).square().sum())(x),
+    "jacobian of a gradient": lambda lib, x, m: lib.func.jacrev(lib.func.grad(lambda a: (a ** 3).sum()))(x),
+}
+
+
+def no_grad(lib, function):
+    with lib.no_grad():
+        return function()
+
+
+def operands(lib, device, **options):
+    device = device if lib is mindtorch else "cpu"
+    return (lib.tensor([0.5, -1.0, 2.0], device=device, **options),
+            lib.tensor([[1.0, 2.0, -0.5], [0.3, 0.0, 1.5]], device=device, **options))
+
+
+def agree(ours, theirs):
+    if isinstance(theirs, (tuple, list)):
+        assert type(ours) is type(theirs)
+        assert len(ours) == len(theirs)
+        for pair in zip(ours, theirs, strict=True):
+            agree(*pair)
+    elif isinstance(theirs, dict):
+        assert ours.keys() == theirs.keys()
+        for key in ours:
+            agree(ours[key], theirs[key])
+    elif isinstance(theirs, torch.Tensor):
+        assert ours.requires_grad == theirs.requires_grad
+        np.testing.assert_allclose(ours.detach().cpu().numpy(), theirs.detach().numpy(), rtol=1e-5, atol=1e-5)
+    else:
+        assert callable(ours)
+
+
+@pytest.mark.parametrize("options", [{}, {"requires_grad": True}], ids=["plain", "with gradients"])
+@pytest.mark.parametrize("name", CALLS)
+def test_derivatives(name, options, device):
+    agree(*(CALLS[name](lib, *operands(lib, device, **options)) for lib in (mindtorch, torch)))
+
+
+def test_backward_through_a_gradient(device):
+    """MAML: a step of an inner loop, differentiated by ordinary backward, also where the function holds the weights."""
+    found = []
+    for lib in (mindtorch, torch):
+        x, m = operands(lib, device, requires_grad=True)
+        step = x - 0.1 * lib.func.grad(lambda a, m=m: (m @ a).square().sum())(x)
+        (m @ step).square().sum().backward()
+        held = lib.func.grad(lambda a, m=m: (m @ a).square().sum())(x.detach())
+        (again,) = lib.autograd.grad(held.sum(), m)
+        found.append((x.grad, m.grad, again))
+    agree(*found)
+
+
+def test_models(device):
+    mindtorch.manual_seed(0)
+    model = mindtorch.nn.Linear(3, 2).to(device)
+    x, _ = operands(mindtorch, device)
+
+    def loss(parameters):
+        return mindtorch.func.functional_call(model, parameters, (x,)).square().sum()
+    found = mindtorch.func.grad(loss)({name: each.detach() for name, each in model.named_parameters()})
+    model(x).square().sum().backward()
+    for name, parameter in model.named_parameters():
+        assert mindtorch.allclose(found[name], parameter.grad)
+        assert not found[name].requires_grad
+
+
+REFUSED = {
+    "no scalar": lambda lib, x: lib.func.grad(lambda a: a)(x),
+    "no tensor": lambda lib, x: lib.func.grad(lambda a: 3)(x),
+    "no aux": lambda lib, x: lib.func.grad(lambda a: a.sum(), has_aux=True)(x),
+    "no such argument": lambda lib, x: lib.func.grad(lambda a: a.sum(), argnums=2)(x),
+    "an argument that is no tensor": lambda lib, x: lib.func.grad(lambda a: a)(2.0),
+    "shapes": lambda lib, x: lib.func.jvp(lambda a: a, (x,), (x[:1],)),
+    "no tuple": lambda lib, x: lib.func.jvp(lambda a: a, x, x),
+    "structure": lambda lib, x: lib.func.vjp(lambda a: (a, a), x)[1](x),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals(name):
+    with pytest.raises(Exception) as theirs:        # noqa: PT011 - the two are compared
+        REFUSED[name](torch, torch.ones(2))
+    with pytest.raises(theirs.type):
+        REFUSED[name](mindtorch, mindtorch.ones(2))

@@ -1,0 +1,300 @@
+"""torch.distributions beside torch's: densities, moments, transforms, divergences; samples by their moments."""
+import pickle
+
+import numpy as np
+import pytest
+import torch
+
+import mindtorch
+
+
+def tensor(lib, values, device):
+    return lib.tensor(values, device=device if lib is mindtorch else "cpu")
+
+
+# name -> (the distribution, of the library's `distributions` and a maker of tensors; values that it can take)
+DISTRIBUTIONS = {
+    "normal": (lambda d, t: d.Normal(t([0.0, 1.0]), t([1.0, 2.5])), [[0.3, -1.0], [2.0, 0.0]]),
+    "normal of numbers": (lambda d, t: d.Normal(0.5, 2), [0.3, -4.0]),
+    "uniform": (lambda d, t: d.Uniform(t([0.0, -1.0]), t([1.0, 3.0])), [[0.25, 0.5], [0.0, 2.5]]),
+    "categorical": (lambda d, t: d.Categorical(t([[1.0, 2.0, 5.0], [3.0, 0.0, 1.0]])), [[0.0, 2.0], [1.0, 0.0]]),
+    "categorical by logits": (lambda d, t: d.Categorical(logits=t([[0.1, -2.0, 1.0]])), [[1.0], [2.0]]),
+    "one hot": (lambda d, t: d.OneHotCategorical(t([[1.0, 3.0], [2.0, 2.0]])), [[0.0, 1.0], [1.0, 0.0]]),
+    "straight through": (lambda d, t: d.OneHotCategoricalStraightThrough(t([1.0, 3.0])), [[0.0, 1.0], [1.0, 0.0]]),
+    "bernoulli": (lambda d, t: d.Bernoulli(t([0.25, 0.9])), [[1.0, 0.0], [0.0, 1.0]]),
+    "bernoulli by logits": (lambda d, t: d.Bernoulli(logits=t([0.3, -8.0])), [[1.0, 0.0], [0.0, 1.0]]),
+    "geometric": (lambda d, t: d.Geometric(t([0.25, 0.9])), [[1.0, 0.0], [4.0, 1.0]]),
+    "binomial": (lambda d, t: d.Binomial(6, t([0.25, 0.9])), [[1.0, 0.0], [4.0, 6.0]]),
+    "poisson": (lambda d, t: d.Poisson(t([0.5, 4.0])), [[0.0, 3.0], [2.0, 9.0]]),
+    "gamma": (lambda d, t: d.Gamma(t([0.5, 3.0]), t([1.0, 2.0])), [[0.1, 1.0], [2.0, 0.5]]),
+    "chi2": (lambda d, t: d.Chi2(t([1.0, 4.0])), [[0.1, 1.0], [2.0, 0.5]]),
+    "beta": (lambda d, t: d.Beta(t([0.5, 3.0]), t([2.0, 2.0])), [[0.1, 0.7], [0.2, 0.5]]),
+    "dirichlet": (lambda d, t: d.Dirichlet(t([[0.5, 3.0, 1.0], [2.0, 2.0, 5.0]])), [[0.2, 0.3, 0.5], [0.1, 0.7, 0.2]]),
+    "exponential": (lambda d, t: d.Exponential(t([0.5, 3.0])), [[0.1, 0.7], [3.0, 0.0]]),
+    "laplace": (lambda d, t: d.Laplace(t([0.5, 3.0]), t([1.0, 2.0])), [[0.1, 0.7], [3.0, 4.0]]),
+    "cauchy": (lambda d, t: d.Cauchy(t([0.5, 3.0]), t([1.0, 2.0])), [[0.1, 0.7], [3.0, 4.0]]),
+    "student": (lambda d, t: d.StudentT(t([1.5, 8.0]), t([1.0, 0.0]), 2.0), [[0.1, 0.7], [3.0, 4.0]]),
+    "half normal": (lambda d, t: d.HalfNormal(t([0.5, 3.0])), [[0.1, 0.7], [3.0, 4.0]]),
+    "log normal": (lambda d, t: d.LogNormal(t([0.5, 0.0]), t([0.3, 0.6])), [[0.1, 0.7], [3.0, 4.0]]),
+    "multivariate normal": (lambda d, t: d.MultivariateNormal(t([1.0, -1.0]), t([[2.0, 0.3], [0.3, 1.0]])),
+                            [[0.1, 0.7], [3.0, 4.0]]),
+    "by precision": (lambda d, t: d.MultivariateNormal(t([1.0, -1.0]), precision_matrix=t([[2.0, 0.3], [0.3, 1.0]])),
+                     [[0.1, 0.7], [3.0, 4.0]]),
+    "by factor": (lambda d, t: d.MultivariateNormal(t([[1.0, -1.0], [0.0, 0.0]]),
+                                                    scale_tril=t([[2.0, 0.0], [0.3, 1.0]])), [[0.1, 0.7], [3.0, 4.0]]),
+    "independent": (lambda d, t: d.Independent(d.Normal(t([0.0, 1.0]), t([1.0, 2.5])), 1), [[0.3, -1.0], [2.0, 0.0]]),
+    "mixture": (lambda d, t: d.MixtureSameFamily(d.Categorical(t([0.3, 0.7])), d.Normal(t([0.0, 4.0]), t([1.0, 0.5]))),
+                [0.3, 3.5]),
+    "mixture of vectors": (lambda d, t: d.MixtureSameFamily(
+        d.Categorical(t([0.3, 0.7])), d.Independent(d.Normal(t([[0.0, 4.0], [1.0, 1.0]]), t([1.0, 0.5])), 1)),
+        [[0.3, 3.5], [1.0, 1.0]]),
+    "squashed": (lambda d, t: d.TransformedDistribution(
+        d.Independent(d.Normal(t([0.1, -0.2]), t([0.5, 0.7])), 1), [d.TanhTransform(cache_size=1)]),
+        [[0.1, 0.7], [-0.3, 0.4]]),
+    "logistic": (lambda d, t: d.TransformedDistribution(d.Uniform(t([0.0]), t([1.0])), [
+        d.SigmoidTransform().inv, d.AffineTransform(1.0, -2.0)]), [[0.5], [3.0]]),
+    "widened": (lambda d, t: d.TransformedDistribution(d.Normal(t(0.0), 1.0), d.AffineTransform(t([1.0, 2.0]), 2.0)),
+                [[0.5, 3.0]]),
+}
+ATTRIBUTES = ("mean", "variance", "stddev", "mode", "batch_shape", "event_shape", "has_rsample", "support", "probs",
+              "logits", "covariance_matrix", "precision_matrix", "scale_tril")
+METHODS = {"entropy": lambda made, value: made.entropy(), "log_prob": lambda made, value: made.log_prob(value),
+           "cdf": lambda made, value: made.cdf(value), "icdf": lambda made, value: made.icdf(value.abs() / 9),
+           "enumerate_support": lambda made, value: made.enumerate_support(),
+           "perplexity": lambda made, value: made.perplexity(), "repr": lambda made, value: repr(made),
+           "expanded": lambda made, value: made.expand((3, 1, *made.batch_shape)).log_prob(value)}
+# samples without gradients, where torch's have them
+DRAWN_ONLY = {"gamma", "chi2", "beta", "dirichlet", "student"}
+# torch's say less, or more where something has been computed already
+OWN_REPR = {"beta", "mixture", "mixture of vectors"}
+
+
+def pair(name, device):
+    """The distribution of both libraries, and the values, of torch's."""
+    make, values = DISTRIBUTIONS[name]
+    device = "cpu" if name.endswith("of numbers") else device
+    return [(make(lib.distributions, lambda v, lib=lib: tensor(lib, v, device)), tensor(lib, values, device))
+            for lib in (mindtorch, torch)]
+
+
+def outcome(function):
+    try:
+        found = function()
+    except NotImplementedError:
+        return "not implemented"
+    return found.detach().cpu().numpy() if hasattr(found, "numpy") else found
+
+
+def agree(ours, theirs, tolerance=2e-5):
+    if isinstance(theirs, np.ndarray):
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
+    else:
+        assert repr(ours) == repr(theirs)
+
+
+def shown(value):
+    """A constraint as its name: its bounds are tensors, whose device is printed."""
+    return value if isinstance(value, (str, tuple, bool)) or hasattr(value, "shape") else repr(value).partition("(")[0]
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_attributes(name, device):
+    (ours, _), (theirs, _) = pair(name, device)
+    for attribute in ATTRIBUTES:
+        if (attribute == "has_rsample" and name in DRAWN_ONLY) or not hasattr(type(theirs), attribute):
+            continue
+        agree(*(shown(outcome(lambda a=attribute, made=made: getattr(made, a))) for made in (ours, theirs)))
+
+
+@pytest.mark.parametrize(("name", "method"), [(name, method) for name in DISTRIBUTIONS for method in METHODS
+                                              if method != "repr" or name not in OWN_REPR])
+def test_methods(name, method, device):
+    agree(*(outcome(lambda made=made, value=value: METHODS[method](made, value))
+            for made, value in pair(name, device)), tolerance=1e-4)
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_samples(name, device):
+    """Ten thousand of them have the mean and the variance that the distribution says."""
+    mindtorch.manual_seed(3)
+    (ours, _), (theirs, _) = pair(name, device)
+    drawn = ours.sample((10000,))
+    assert drawn.shape == (10000, *theirs.batch_shape, *theirs.event_shape)
+    assert drawn.dtype is mindtorch.float32 or name.startswith("categorical")
+    assert drawn.device.type == ("cpu" if name.endswith("of numbers") else device)
+    assert not drawn.requires_grad
+    drawn, reference = drawn.cpu().double().numpy(), theirs.sample((20000,)).double().numpy()
+    if name not in ("cauchy", "student", "logistic"):
+        spread = reference.std(0)
+        assert (abs(drawn.mean(0) - reference.mean(0)) <= 5 * spread / 80 + 1e-6).all()
+    for share in (0.25, 0.5, 0.75):             # of the values, as far as there are gaps between them
+        below = [(each <= np.quantile(reference, share, axis=0)).mean(0) for each in (drawn, reference)]
+        assert (abs(below[0] - below[1]) < 0.03).all()
+
+
+@pytest.mark.parametrize("name", ["normal", "uniform", "categorical", "bernoulli", "exponential", "laplace", "poisson",
+                                  "multivariate normal", "mixture", "squashed", "half normal", "geometric"])
+def test_numbers_of_a_seed(name):
+    """On the CPU they are torch's."""
+    (ours, _), (theirs, _) = pair(name, "cpu")
+    for method in ("sample", "rsample") if theirs.has_rsample else ("sample",):
+        for lib in (mindtorch, torch):
+            lib.manual_seed(5)
+        agree(getattr(ours, method)((3,)).numpy(), getattr(theirs, method)((3,)).numpy(), 1e-5)
+
+
+@pytest.mark.parametrize("name", ["normal", "uniform", "exponential", "laplace", "cauchy"])
+def test_samples_carry_gradients(name):
+    make, _ = DISTRIBUTIONS[name]
+    found = []
+    for lib in (mindtorch, torch):
+        given = []
+
+        def leaf(values, lib=lib, given=given):
+            given.append(lib.tensor(values, requires_grad=True))
+            return given[-1]
+        made = make(lib.distributions, leaf)
+        lib.manual_seed(1)
+        (made.rsample((4,)).square().sum() + made.entropy().sum()).backward()
+        found.append([each.grad.numpy() for each in given])
+    for ours, theirs in zip(*found, strict=True):
+        agree(ours, theirs, 1e-4)
+
+
+PAIRS = ["normal", "categorical", "one hot", "bernoulli", "beta", "dirichlet", "gamma", "exponential", "laplace",
+         "poisson", "uniform", "multivariate normal", "independent"]
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_divergences(name, device):
+    shifted = {"uniform": lambda d, t: d.Uniform(t([-0.5, -2.0]), t([1.5, 4.0])),
+               "categorical": lambda d, t: d.Categorical(t([[1.0, 0.0, 5.0], [3.0, 2.0, 1.0]])),
+               "one hot": lambda d, t: d.OneHotCategorical(t([[2.0, 3.0], [2.0, 1.0]])),
+               "multivariate normal": lambda d, t: d.MultivariateNormal(t([0.0, 0.5]), t([[1.0, -0.2], [-0.2, 3.0]])),
+               "independent": lambda d, t: d.Independent(d.Normal(t([2.0, 1.0]), t([0.5, 0.5])), 1)}.get(name)
+    found = []
+    for (made, _), lib in zip(pair(name, device), (mindtorch, torch), strict=True):
+        if shifted is not None:
+            other = shifted(lib.distributions, lambda v, lib=lib: tensor(lib, v, device))
+        else:
+            listed = [key for key in made.arg_constraints if key in made.__dict__ or name == "beta"]
+            other = type(made)(**{key: getattr(made, key) * 0.7 for key in listed})
+        found.append(outcome(lambda made=made, other=other, lib=lib: lib.distributions.kl_divergence(made, other)))
+        assert outcome(lambda made=made, lib=lib: lib.distributions.kl_divergence(made, made)).max() < 1e-5
+    agree(*found, tolerance=1e-4)
+
+
+def test_divergence_of_own_classes():
+    class Mine(mindtorch.distributions.Normal):
+        pass
+    one, other = Mine(0.0, 1.0), mindtorch.distributions.Normal(1.0, 1.0)
+    assert mindtorch.distributions.kl_divergence(one, other).item() == 0.5
+
+    @mindtorch.distributions.register_kl(Mine, mindtorch.distributions.Normal)
+    def divergence(p, q):
+        return "mine"
+    assert mindtorch.distributions.kl_divergence(one, other) == "mine"
+    with pytest.raises(NotImplementedError, match="is implemented for p type Normal and q type Beta"):
+        mindtorch.distributions.kl_divergence(other, mindtorch.distributions.Beta(1.0, 1.0))
+
+
+REFUSED = [
+    "d.Normal(torch.tensor([0.0, 1.0]), torch.tensor([1.0, -1.0]))", "d.Normal(0.0, float('nan'))", "d.Normal('a', 1)",
+    "d.Uniform(2.0, 1.0)", "d.Categorical()", "d.Categorical(torch.tensor(1.0))",
+    "d.Categorical(torch.tensor([-1.0, 2.0]))",
+    "d.Bernoulli(torch.tensor([1.5]))", "d.Normal(0.0, 1.0).log_prob(1.0)",
+    "d.Categorical(torch.ones(3)).log_prob(torch.tensor([3]))",
+    "d.Normal(0.0, 1.0).log_prob(torch.tensor(float('nan')))",
+    "d.Normal(torch.zeros(3), 1.0).log_prob(torch.zeros(2))", "d.Dirichlet(torch.ones(3)).log_prob(torch.ones(2))",
+    "d.MultivariateNormal(torch.zeros(2))", "d.MultivariateNormal(torch.zeros(2), torch.ones(2, 2))",
+    "d.MultivariateNormal(torch.tensor(0.0), torch.ones(1, 1))", "d.Independent(d.Normal(0.0, 1.0), 1)",
+    "d.TransformedDistribution(d.Normal(0.0, 1.0), 3)", "d.Poisson(1.0).rsample()",
+    "d.Categorical(torch.ones(2)).cdf(1)",
+    "d.MixtureSameFamily(d.Normal(0., 1.), d.Normal(0., 1.))", "d.Bernoulli(0.5).rsample()", "d.Geometric(0.0)",
+    "d.MixtureSameFamily(d.Categorical(torch.ones(2)), d.Normal(torch.zeros(3), 1.))", "d.AffineTransform(1, 2, 0, 5)",
+]
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_refusals(call):
+    with pytest.raises(Exception) as theirs:        # noqa: PT011 - the two are compared
+        eval(call, {"torch": torch, "d": torch.distributions})
+    with pytest.raises(theirs.type) as ours:
+        eval(call, {"torch": mindtorch, "d": mindtorch.distributions})
+    assert str(ours.value).replace("mindtorch", "torch") == str(theirs.value)
+
+
+TRANSFORMS = {
+    "exp": lambda d, t: d.ExpTransform(), "sigmoid": lambda d, t: d.SigmoidTransform(),
+    "tanh": lambda d, t: d.TanhTransform(), "inverse": lambda d, t: d.SigmoidTransform().inv,
+    "softplus": lambda d, t: d.SoftplusTransform(), "affine": lambda d, t: d.AffineTransform(t([1.0, 2.0]), -3.0),
+    "affine of vectors": lambda d, t: d.AffineTransform(1.0, 3.0, event_dim=1),
+    "composed": lambda d, t: d.ComposeTransform([d.AffineTransform(0.0, 0.5), d.SigmoidTransform(),
+                                                 d.PowerTransform(2.0)]),
+    "independent": lambda d, t: d.IndependentTransform(d.ExpTransform(), 1),
+    "stick": lambda d, t: d.StickBreakingTransform(),
+    "reshape": lambda d, t: d.ReshapeTransform((2,), (2, 1)), "softmax": lambda d, t: d.SoftmaxTransform(),
+    "composed of vectors": lambda d, t: d.ComposeTransform([d.ExpTransform(), d.StickBreakingTransform()]),
+    "abs": lambda d, t: d.AbsTransform(), "cholesky": lambda d, t: d.LowerCholeskyTransform(),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_transforms(name, device):
+    found = []
+    for lib in (mindtorch, torch):
+        made = TRANSFORMS[name](lib.distributions.transforms, lambda v, lib=lib: tensor(lib, v, device))
+        x = tensor(lib, [[0.3, 0.6], [0.8, 0.4]], device)
+        y = made(x)
+        results = [outcome(lambda y=y: y), outcome(lambda made=made, y=y: made.inv(y))]
+        results.append(outcome(lambda made=made, x=x, y=y: made.log_abs_det_jacobian(x, y)))
+        results += [made.bijective, outcome(lambda made=made: made.sign), made.forward_shape((2, 2)), repr(made.domain),
+                    repr(made.codomain), made.domain.event_dim, made.codomain.event_dim, repr(made),
+                    made.inv.inv is made, made == TRANSFORMS[name](lib.distributions.transforms, lambda v: 0.0),
+                    made.inv == made]
+        found.append(results)
+    for ours, theirs in zip(*found, strict=True):
+        agree(ours, theirs, 1e-4)
+
+
+def test_a_cache_hands_back_the_argument():
+    transform, x = mindtorch.distributions.TanhTransform(cache_size=1), mindtorch.tensor([30.0])
+    y = transform(x)
+    assert transform(x) is y
+    assert transform.inv(y) is x
+    assert transform.with_cache(0).inv(y).isinf()
+    assert mindtorch.distributions.TanhTransform().with_cache(1)(x) == 1
+
+
+def test_validation_can_be_turned_off():
+    normal = mindtorch.distributions.Normal(0.0, -1.0, validate_args=False)
+    assert normal.stddev == -1
+    mindtorch.distributions.Distribution.set_default_validate_args(False)
+    try:
+        assert mindtorch.distributions.Normal(0.0, -1.0).scale == -1
+    finally:
+        mindtorch.distributions.Distribution.set_default_validate_args(True)
+    with pytest.warns(UserWarning, match="sample_n"):
+        assert mindtorch.distributions.Poisson(2.0).sample_n(3).shape == (3,)
+
+
+def test_pickles():
+    for made in (mindtorch.distributions.Normal(0.0, 1.0), mindtorch.distributions.LogNormal(0.0, 1.0)):
+        again = pickle.loads(pickle.dumps(made))
+        assert repr(again) == repr(made)
+        assert again.mean == made.mean
+
+
+@pytest.mark.parametrize("name", ["boolean", "real", "positive", "unit_interval", "simplex", "lower_cholesky",
+                                  "one_hot", "nonnegative_integer", "positive_definite", "real_vector", "symmetric",
+                                  "square", "lower_triangular", "nonnegative", "positive_integer",
+                                  "positive_semidefinite"])
+def test_constraints(name):
+    values = [[[1.0, 0.0], [0.5, 0.5]], [[2.0, 0.3], [0.3, 2.0]], [[-1.0, float("nan")], [1.0, 1.0]],
+              [[1.0, 0.0], [-2.0, 3.0]]]
+    found = [getattr(lib.distributions.constraints, name) for lib in (mindtorch, torch)]
+    ours, theirs = (each.check(lib.tensor(values)).numpy() for each, lib in zip(found, (mindtorch, torch), strict=True))
+    agree(ours, theirs)
+    assert repr(found[0]) == repr(found[1])
+    assert (found[0].is_discrete, found[0].event_dim) == (found[1].is_discrete, found[1].event_dim)
