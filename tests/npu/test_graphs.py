@@ -469,6 +469,7 @@ SPOILERS = {
 @pytest.mark.parametrize("name", SPOILERS)
 def test_what_spoils_a_capture(name):
     x, graph, stream = ones(10), npu.NPUGraph(), npu.Stream()
+    stream.wait_stream(npu.current_stream())
     with npu.stream(stream):
         graph.capture_begin()
         x.add_(1)
