@@ -43,13 +43,27 @@ class Tensor(TensorBase):
     numpy = values.numpy
 
     def __new__(cls, *args, device=None):
-        """torch's legacy constructor: `Tensor(2, 3)` is uninitialised, `Tensor([2, 3])` holds those numbers."""
+        """torch's legacy constructor: `Tensor(2, 3)` is uninitialised, `Tensor([2, 3])` holds those numbers.
+
+        That of a derived class makes one of that class. What operators compute from it is a Tensor.
+        """
         if len(args) == 1 and isinstance(args[0], TensorBase):
-            return moves.detach(args[0])
-        if len(args) == 1 and isinstance(args[0], (list, tuple, numpy.ndarray)) and not isinstance(args[0], Size):
-            return tensor_from(args[0], dtype_module.get_default_dtype(), device, False, "new")
-        from mindtorch import empty
-        return empty(*(args or (0,)), device=device)
+            made = args[0].view_as(args[0])
+        elif len(args) == 1 and isinstance(args[0], (list, tuple, numpy.ndarray)) and not isinstance(args[0], Size):
+            made = tensor_from(args[0], dtype_module.get_default_dtype(), device, False, "new")
+        else:
+            from mindtorch import empty
+            made = empty(*(args or (0,)), device=device)
+        if cls is not Tensor:
+            made.__class__ = cls
+        return made
+
+    @staticmethod
+    def _make_subclass(kind, data, require_grad=False):
+        """A leaf of `kind`, a class derived from Tensor, over the elements of `data`."""
+        made = moves.detach(data)
+        made.__class__ = kind
+        return made.requires_grad_(require_grad)
 
     # --- Python's conversions -----------------------------------------------------------------------------------------
 

@@ -1,7 +1,21 @@
-"""torch.jit, as far as models that are never scripted use it: marks, and questions whose answer is no."""
+"""torch.jit without TorchScript: marks, questions whose answer is no, and `script`, which changes nothing."""
+import warnings
 from typing import Final
 
-__all__ = ["Final", "annotate", "export", "ignore", "is_scripting", "is_tracing", "script_if_tracing", "unused"]
+__all__ = ["Final", "annotate", "export", "ignore", "is_scripting", "is_tracing", "script", "script_if_tracing",
+           "unused"]
+
+_said = False
+
+
+def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
+    """`obj`, a function, class or Module, unchanged: it runs as the Python that it is. Says so, once."""
+    global _said
+    if not _said:
+        _said = True
+        warnings.warn("mindtorch has no TorchScript: torch.jit.script returns what it is given, unchanged.",
+                      UserWarning, stacklevel=2)
+    return obj
 
 
 def is_scripting():

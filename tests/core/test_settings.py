@@ -166,6 +166,17 @@ def test_compile_refuses(call, kind, text):
         call()
 
 
+def test_script_says_so_once(recwarn, monkeypatch):
+    def function(x):
+        return x + 1
+    monkeypatch.setattr("mindtorch.jit._said", False)
+    module = torch.nn.Linear(1, 1)
+    assert torch.jit.script(function) is function
+    assert torch.jit.script(module) is module
+    assert [str(each.message) for each in recwarn] == [
+        "mindtorch has no TorchScript: torch.jit.script returns what it is given, unchanged."]
+
+
 def test_jit_marks():
     def function():
         return 1
@@ -174,8 +185,8 @@ def test_jit_marks():
               jit.script_if_tracing(function)]
     assert marked == [function] * 5
     assert (jit.is_scripting(), jit.is_tracing(), jit.annotate(int, 2)) == (False, False, 2)
-    with pytest.raises(AttributeError, match=r"module 'mindtorch.jit' has no attribute 'script'"):
-        jit.script(function)
+    with pytest.raises(AttributeError, match=r"module 'mindtorch.jit' has no attribute 'trace'"):
+        jit.trace(function)
 
 
 def test_accelerator_is_the_npu():

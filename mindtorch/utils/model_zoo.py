@@ -1,0 +1,4 @@
+"""torch.utils.model_zoo: the old name of torch.hub's download of weights."""
+from mindtorch.hub import load_state_dict_from_url as load_url
+
+__all__ = ["load_url"]
