@@ -80,7 +80,7 @@ build: $(VENV)/.package            ## compile in place
 wheel: $(VENV)/.build            ## dist/mindtorch-*.whl
 	$(RUN) -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
 
-test-clients: $(VENV)/.package            ## the published torch_npu wheel on the simulated toolkit
+test-clients: $(VENV)/.package            ## the published torch_npu wheel on the simulated toolkit, and mindtorch beside it
 	@if [ "$$(uname -m)" != x86_64 ] || ! $(RUN) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then \
 		echo "test-clients: left out, torch_npu is published for x86_64 and Python 3.11 only"; \
 	else \
@@ -89,6 +89,7 @@ test-clients: $(VENV)/.package            ## the published torch_npu wheel on th
 			$(CLIENTS)/bin/python tests/clients/run.py --toolkit "$$($(RUN) -m mindtorch.sim)" \
 				tests/clients/$$script.py || exit 1; \
 		done; \
+		$(RUN) tests/clients/compare.py --clients $(CLIENTS)/bin/python --toolkit "$$($(RUN) -m mindtorch.sim)"; \
 	fi
 
 clean:            ## take away all that a build makes

@@ -9,7 +9,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from mindtorch._core cimport tensor as tensor_module
+cimport mindtorch._core.tensor as tensor_module
 from mindtorch._core.device cimport BACKENDS
 from mindtorch._core.dtype cimport DTYPES, KIND
 from mindtorch._core.modes cimport anomaly_mode, inference_enabled

@@ -1,7 +1,7 @@
 """Ops written with other ops, in Cython because training steps call them; the others: _ops/composite*.py."""
 from libc.stdint cimport int64_t
 
-from mindtorch._core cimport autocast
+cimport mindtorch._core.autocast as autocast
 from mindtorch._core._gen.arithmetic cimport op_complex_kernel
 from mindtorch._core._gen.matmul cimport op_addmm, op_matmul
 from mindtorch._core._gen.pointwise cimport op_add__Tensor, op_neg

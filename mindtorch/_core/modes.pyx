@@ -4,7 +4,7 @@ Those of grad and inference are of the calling thread; anomaly mode is of the pr
 """
 import threading
 
-from mindtorch._core cimport tensor as tensor_module
+cimport mindtorch._core.tensor as tensor_module
 
 cdef extern from *:
     """

@@ -386,6 +386,7 @@ cdef class NpuAllocator(PoolCache):
             return
         owner.uses -= 1
         if owner.uses == 0 and not capturing[self.device]:
+            self._stats.num_sync_all_streams += 1        # torch_npu empties the pool's cache
             self.process_events()
             if self.detach_unused(owner):
                 self.wait_for_device()
