@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from blocked import blocked
 from process import run
 
 import mindtorch as torch
@@ -69,11 +70,9 @@ def test_replays_on_the_current_stream():
     x = ones(3)
     graph, _ = captured(lambda: x.mul_(2))
     stream = npu.Stream()
-    with npu.stream(stream):
-        npu._sleep(5_000_000)
+    with blocked(stream), npu.stream(stream):
         graph.replay()
         assert not stream.query()
-    stream.synchronize()
     assert x.tolist() == [2] * 3
 
 
