@@ -1,6 +1,7 @@
 """PYTORCH_NPU_ALLOC_CONF: the settings of the allocator as text, with the errors of torch 2.13 and torch_npu."""
 import os
 import re
+import warnings
 from dataclasses import dataclass, replace
 
 VARIABLES = ("PYTORCH_NPU_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
@@ -184,7 +185,7 @@ def parse(text, base=None, changeable=None):
     """An AllocConfig from "key:value,key:value"; what it does not name is as in `base`.
 
     ValueError for a value or key that is none, RuntimeError for a text that breaks off and for what torch_npu checks
-    itself, as torch has them; NotImplementedError for the one setting that is not available.
+    itself, as torch has them; UserWarning for the one setting that is not available.
     """
     if not isinstance(text, str):
         raise TypeError(f"the allocator's settings must be str, not {type(text).__name__}")
@@ -207,8 +208,8 @@ def parse(text, base=None, changeable=None):
 
 def _check_together(config):
     if config.pin_memory_expandable_segments:
-        raise NotImplementedError("pin_memory_expandable_segments:True in the allocator's settings is not available: "
-                                  "pinned memory is taken from the driver block by block")
+        warnings.warn("pin_memory_expandable_segments:True in the allocator's settings changes nothing: pinned memory "
+                      "is taken from the driver block by block", stacklevel=3)
     for key in ("max_split_size_mb", "garbage_collection_threshold"):
         if config.expandable_segments and getattr(config, key):
             raise RuntimeError(f"`{key}` cannot be enabled with `expandable_segments`")
