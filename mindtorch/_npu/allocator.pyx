@@ -194,6 +194,9 @@ cdef class NpuAllocator(PoolCache):
     cdef Block *refill(self, BlockPool *pool, size_t size, object context) except NULL:
         """A detached block of at least `size`, from new memory."""
         cdef Block *block
+        acquire(&self.lock)
+        self.searches += not pool.small          # one that found nothing
+        release(&self.lock)
         if settings.collect_at > 0 and self.fraction < 1.0 and not capturing[self.device]:
             self.collect_garbage()
         block = self.obtain(pool, size, context)
@@ -266,8 +269,8 @@ cdef class NpuAllocator(PoolCache):
     cdef int collect_garbage(self) except -1:
         """Gives back large segments that have been free for longest, where little is left below the process's limit.
 
-        Above the share `garbage_collection_threshold` of the limit: those whose age, counted in searches, is at least
-        the average, until as much is free again as that share says.
+        Above the share `garbage_collection_threshold` of the limit: those whose age, counted in searches for large
+        blocks, is at least the average, until as much is free again as that share says.
         """
         cdef double limit = settings.collect_at * self.fraction * self._mem_get_info()[1]
         cdef long long excess = self._stats["reserved_bytes.all.current"] - <long long>limit

@@ -32,7 +32,7 @@ cdef class BlockCache:
     cdef bint watched                # everything goes by the slow paths, under the GIL
     cdef Segment *segments
     cdef Block *retired              # freed with other streams' work pending; linked by `left`
-    cdef long long searches          # for free blocks: the clock of garbage collection
+    cdef long long searches          # for large free blocks: the clock of garbage collection
     cdef Block *spare                # records of merged blocks, linked by `left`: ops split and merge all the time
     cdef uint32_t random
 

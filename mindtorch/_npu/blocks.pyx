@@ -109,6 +109,7 @@ cdef class BlockCache:
     cdef Block *detach_fit(self, BlockPool *pool, size_t size) noexcept nogil:
         cdef Block *block = self.find(pool, size)
         if block != NULL:
+            self.searches += not pool.small
             self.detach(block)
         return block
 
@@ -129,7 +130,6 @@ cdef class BlockCache:
         """The free block that suits a request best; NULL where there is none."""
         cdef Block *block = best_fit(&pool.free, size)
         cdef Block *following
-        self.searches += 1
         if block == NULL:
             return NULL
         if block.segment.granule != 0:

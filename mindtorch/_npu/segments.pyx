@@ -222,6 +222,10 @@ cdef class SegmentCache(BlockCache):
         cdef Block *first
         cdef Block *last
         cdef char *end
+        cdef char *address = NULL
+        cdef size_t total = 0
+        cdef size_t merged = 0
+        cdef int count = 0
         use_device(self.device)
         acquire(&self.lock)
         first = self.find_run(pool, size)
@@ -243,12 +247,15 @@ cdef class SegmentCache(BlockCache):
                 end = last.address + last.size
                 while first.address + first.size < end:
                     self.merge_next(first)
+                address, total = first.address, first.size
+                first = self.join(first, &merged, &count)        # what follows may be free as well
+                first.allocated = True
             else:
                 self.undo_run(first, last)
             release(&self.lock)
         if not mapped:
             return NULL
-        self.trace("segment_map", first.address, first.size, pool, context)
+        self.trace("segment_map", address, total, pool, context)
         return first
 
     cdef int map_run(self, Block *first, Block *last) except -1:

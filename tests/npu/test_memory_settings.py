@@ -182,6 +182,23 @@ assert stats("num_device_free") >= 1 and stats("num_alloc_retries") == 0
 """, PYTORCH_NPU_ALLOC_CONF="garbage_collection_threshold:0.5", MINDTORCH_SIM_MEMORY="1GiB")
 
 
+def test_searches_for_small_blocks_make_no_large_block_older():
+    run(TAKE + """
+torch.npu.set_per_process_memory_fraction(0.9)
+held, small = take(2 * MIB), take(100)               # the rest of the segment of the first serves the searches below
+cached = [take(20 * MIB) for _ in range(3)]          # segments of 22 MiB
+kept = take(396 * MIB)
+for _ in range(3):
+    del cached[0]
+    take(5 * MIB)
+    for _ in range(50 if len(cached) == 2 else 0):
+        take(100)
+assert stats("num_device_free") == 0
+more = take(30 * MIB)                                # a little more than half of what is allowed
+assert stats("num_device_free") == 2                 # of ages 4, 3 and 2; with small searches 54, 3 and 2
+""", PYTORCH_NPU_ALLOC_CONF="garbage_collection_threshold:0.5", MINDTORCH_SIM_MEMORY="1GiB")
+
+
 def test_sizes_are_rounded_to_parts_of_powers_of_two():
     run(TAKE + """
 for nbytes, block in ((5 * MIB, 5 * MIB + 512), (300 * MIB, 320 * MIB), (512 * MIB - 32, 512 * MIB)):
@@ -316,6 +333,19 @@ assert [int(t[-1]) for t in used] == [1, 2]
 more = take(100 * MIB)                               # spans the hole and what follows
 assert torch.npu.memory_reserved() <= 240 * MIB
 assert [int(t.sum()) for t in used] == [40 * MIB, 80 * MIB]
+""", PYTORCH_NPU_ALLOC_CONF="expandable_segments:True")
+
+
+def test_memory_mapped_before_a_free_block_is_one_with_it():
+    run(TAKE + """
+first, second, third = take(40 * MIB - 32), take(20 * MIB - 32), take(20 * MIB - 32)
+del first
+torch.npu.empty_cache()
+del second
+again = take(30 * MIB)                               # maps 40 MiB, before 20 MiB that are free
+assert torch.npu.memory_reserved() == 80 * MIB
+other = take(25 * MIB)
+assert torch.npu.memory_reserved() == 80 * MIB
 """, PYTORCH_NPU_ALLOC_CONF="expandable_segments:True")
 
 
