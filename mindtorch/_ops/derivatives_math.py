@@ -37,6 +37,12 @@ def xlogy_backward_self(grad, self, other):
     return grad * _nought_where((self == 0) & (other <= 0), slope)
 
 
+def inverse_of_squares(a, b):
+    """1 / (a * a + b * b), and 0 where both are 0: there atan2 has no slope, and is given none."""
+    squares = a * a + b * b
+    return _nought_where(squares == 0, squares.reciprocal())
+
+
 def copysign_backward(grad, self, result):
     """The gradient with the sign that was changed, and 0 where self is 0."""
     return grad * _nought_where(self == 0, result / self)
