@@ -2,11 +2,13 @@
 
 Some steps of examples/train_gpt.py are recorded, with null kernels: the GPT as it is, and one that is larger. Fresh
 processes take and give back the same blocks in the same order: mindtorch, and torch_npu's allocator on the same
-simulator where `make test-clients` has installed that, with several settings of PYTORCH_NPU_ALLOC_CONF each.
+simulator where `make test-clients` has installed that, with several settings of PYTORCH_NPU_ALLOC_CONF each. Where
+both are there they also take and give back at random, with little memory.
 """
 import argparse
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -18,10 +20,13 @@ from bench.gpt import example
 from bench.pairs import MIB
 from bench.rungs import ROOT
 
-RUNS = {"as it is": "",
-        "6 layers of 384": "--layers 6 --width 384 --heads 6 --context 256 --batch-size 64"}
+RUNS = {"GPT as it is": "",
+        "GPT of 6 layers of width 384": "--layers 6 --width 384 --heads 6 --context 256 --batch-size 64"}
 SETTINGS = "", "expandable_segments:True", "max_split_size_mb:64", "roundup_power2_divisions:4"
 STEPS = 3
+SHORT = "per_process_memory_fraction:0.06"      # not enough for all that is taken at random
+RANDOM_SETTINGS = ("", SHORT, f"max_split_size_mb:32,{SHORT}", f"garbage_collection_threshold:0.8,{SHORT}",
+                   f"expandable_segments:True,{SHORT}")
 LIMIT = 1.15            # reserved / allocated, both at their peaks
 
 
@@ -44,6 +49,19 @@ def record(arguments):
             trace.append(event["size"])
         elif event["action"] == "free_completed" and event["addr"] in number:
             trace.append(~number.pop(event["addr"]))
+    return trace
+
+
+def random_trace(count=6000, most=400):
+    """Blocks of 512 bytes to 128 MiB, as many small ones as large ones; at most so many at a time."""
+    draw, trace, live, taken = random.Random(0), [], [], 0
+    for _ in range(count):
+        if live and (draw.random() < 0.48 or len(live) > most):
+            trace.append(~live.pop(draw.randrange(len(live))))
+        else:
+            trace.append(int(512 * (128 * MIB / 512) ** draw.random()))
+            live.append(taken)
+            taken += 1
     return trace
 
 
@@ -74,21 +92,21 @@ def fresh(library, python, path, settings):
     return client.hear(shown.splitlines())
 
 
-def compare(pythons, all_settings):
-    print(f"\n{'GPT':18}{'PYTORCH_NPU_ALLOC_CONF':30}{'':12}{'allocated':>12}{'reserved':>12}   reserved / allocated")
-    for title, arguments in RUNS.items():
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".json") as file:
-            json.dump(record(arguments), file)
-            file.flush()
-            for settings in all_settings:
-                all_stats = [fresh(library, python, file.name, settings) for library, python in pythons.items()]
-                for library, stats in zip(pythons, all_stats, strict=True):
-                    allocated, reserved = (stats[f"{kind}_bytes.all.peak"] for kind in ("allocated", "reserved"))
-                    print(f"{title:18}{settings:30}{library:12}{allocated / MIB:8.0f} MiB{reserved / MIB:8.0f} MiB"
-                          f"{reserved / allocated:8.3f}" + f", above {LIMIT}" * (reserved > LIMIT * allocated))
-                if len(all_stats) > 1:
-                    differing = [key for key in all_stats[0] if all_stats[0][key] != all_stats[1].get(key)]
-                    print(" " * 48, f"of {len(all_stats[0])} counters differ:", ", ".join(differing) or "none")
+def compare(pythons, title, trace, all_settings):
+    """Prints a line for each library and setting, and the counters in which two libraries differ."""
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".json") as file:
+        json.dump(trace, file)
+        file.flush()
+        for settings in all_settings:
+            all_stats = [fresh(library, python, file.name, settings) for library, python in pythons.items()]
+            print(f"{title}, {settings or 'no settings'}")
+            for library, stats in zip(pythons, all_stats, strict=True):
+                allocated, reserved = (stats[f"{kind}_bytes.all.peak"] for kind in ("allocated", "reserved"))
+                print(f"    {library:12}{allocated / MIB:8.0f} MiB{reserved / MIB:8.0f} MiB{reserved / allocated:8.3f}"
+                      + f", above {LIMIT}" * (reserved > LIMIT * allocated and title in RUNS))
+            if len(all_stats) > 1:
+                differing = [key for key in all_stats[0] if all_stats[0][key] != all_stats[1].get(key)]
+                print(f"    of {len(all_stats[0])} counters differ:", ", ".join(differing) or "none")
 
 
 def main():
@@ -104,8 +122,12 @@ def main():
     pythons = {"mindtorch": sys.executable}
     if args.clients.exists():
         pythons["torch_npu"] = args.clients
-    compare(pythons, args.settings)
-    if "torch_npu" not in pythons:
+    print(f"\n{'':16}{'allocated':>12}{'reserved':>12}   reserved / allocated, at their peaks")
+    for title, arguments in RUNS.items():
+        compare(pythons, title, record(arguments), args.settings)
+    if "torch_npu" in pythons:
+        compare(pythons, "at random", random_trace(), RANDOM_SETTINGS)
+    else:
         print(client.LEFT_OUT)
 
 

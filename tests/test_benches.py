@@ -62,11 +62,10 @@ def test_allocator():
 
 def test_replay():
     """A GPT of some GiB: of what is reserved, hardly anything is unused. A small one is a few segments large."""
-    *_, small, large, _ = output("bench.replay", "--clients", "none", "--settings", "").splitlines()
-    assert small.startswith("as it is")
-    assert float(re.search(r"MiB +(\d\.\d+)", small)[1]) < 1.2
-    assert large.startswith("6 layers of 384")
-    assert float(re.search(r"MiB +(\d\.\d+)", large)[1]) < 1.15
+    shown = output("bench.replay", "--clients", "none", "--settings", "")
+    small, large = (float(ratio) for ratio in re.findall(r"MiB +(\d\.\d+)", shown))
+    assert 1 < small < 1.2
+    assert 1 < large < 1.15
 
 
 def test_memory(tmp_path):
