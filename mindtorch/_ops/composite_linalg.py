@@ -458,7 +458,8 @@ def vander(x, N=None):
     count = x.shape[-1] if N is None else N
     if count <= 1:
         raise RuntimeError("N must be greater than 1.")
-    columns = [x.new_ones(x.shape) if x.is_floating_point() or x.is_complex() else (x * 0 + 1)]
+    x = x if x.is_floating_point() or x.is_complex() else x.long()
+    columns = [x.new_ones(x.shape)]
     for _ in range(1, count):
         columns.append(columns[-1] * x)
     return _OPS["stack"](columns, -1)
@@ -469,7 +470,8 @@ def old_vander(x, N=None, increasing=False):
     if x.dim() != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     count = x.shape[0] if N is None else N
-    columns = [x * 0 + 1]
+    x = x if x.is_floating_point() or x.is_complex() else x.long()
+    columns = [x.new_ones(x.shape)]
     for _ in range(1, count):
         columns.append(columns[-1] * x)
     columns = columns[:count]

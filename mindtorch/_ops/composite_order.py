@@ -7,7 +7,7 @@ from mindtorch._core.dtype import _promote_types, int64
 from mindtorch._core.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor import TensorBase
 from mindtorch._factories import tensor
-from mindtorch._ops.composite import _require_tensors
+from mindtorch._ops.composite import _require_tensors, scalar_type
 from mindtorch._ops.composite_statistics import count_nonzero, diff, written
 
 
@@ -89,7 +89,10 @@ def cartesian_prod(*tensors):
 def bincount(input, weights=None, minlength=0):
     """How often each whole number occurs, or the sum of its weights."""
     _require_tensors("bincount", input=input)
-    if input.dim() != 1 or input.is_floating_point() or input.is_complex():
+    kind = scalar_type(input.dtype)
+    if kind == "Bool" or input.is_floating_point() or input.is_complex():
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{kind}'")
+    if input.dim() != 1:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")

@@ -5,6 +5,7 @@ from mindtorch import return_types
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.autocast import casting, without_autocast
+from mindtorch._core.dtype import get_default_dtype
 from mindtorch._core.tensor import TensorBase
 from mindtorch._ops.composite import _require_tensors
 from mindtorch._ops.composite import scalar_type as _name
@@ -201,6 +202,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     if str(input.dtype) == "torch.bool":
         raise RuntimeError("cov(): bool dtype is not supported for input")
     rows = input if input.dim() == 2 else input.reshape(1, -1)
+    rows = rows if rows.is_floating_point() or rows.is_complex() else rows.to(get_default_dtype())
     weights = _weights(rows, fweights, aweights)
     total = rows.shape[1] if weights is None else weights.sum()
     mean = rows.mean(1) if weights is None else (rows * weights).sum(1) / total

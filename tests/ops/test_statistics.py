@@ -57,6 +57,10 @@ VALUES = {
     "isin number": lambda lib, i: lib.isin(i, 2, invert=True), "count_nonzero": lambda lib, i: lib.count_nonzero(i, 1),
     "bucketize": lambda lib, i: lib.bucketize(i, lib.tensor([1, 3], device=i.device), right=True),
     "bucketize number": lambda lib, i: lib.bucketize(2, lib.tensor([1, 3], device=i.device)),
+    "cov": lambda lib, i: lib.cov(i), "cov bytes": lambda lib, i: lib.cov(i[0].to(lib.uint8), correction=0),
+    "corrcoef": lambda lib, i: lib.corrcoef(i.int()), "vander": lambda lib, i: lib.vander(i[0].int(), 7),
+    "vander one": lambda lib, i: lib.vander(i[0], 1, increasing=True),
+    "linalg.vander": lambda lib, i: lib.linalg.vander(i.to(lib.uint8), N=9),
 }
 INTEGERS = [[2, 0, 2, 2], [5, 1, 1, 0], [2, 0, 2, 2]]
 
@@ -91,3 +95,13 @@ def test_values(name, device):
     for one, other in zip(ours, theirs, strict=True):
         assert (one.shape, str(one.dtype)) == (tuple(other.shape), str(other.dtype))
         same(one, other)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "float32", "complex64"])
+def test_what_is_not_counted(dtype, device):
+    said = []
+    for lib, place in ((mindtorch, device), (torch, "cpu")):
+        with pytest.raises(NotImplementedError) as caught:
+            lib.bincount(lib.ones(2, 2).to(place, getattr(lib, dtype)))
+        said.append(str(caught.value))
+    assert said[0] == said[1]
