@@ -1,4 +1,4 @@
-/* aclnnCeil, under the vendor's header name.
+/* aclnnCeil, aclnnInplaceCeil, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_CEIL_H_
 #define MINDTORCH_ACLNNOP_ACLNN_CEIL_H_
@@ -14,6 +14,12 @@ aclnnStatus aclnnCeilGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnCeil(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceCeilGetWorkspaceSize(
+    aclTensor *selfRef,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceCeil(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* aclnnClampMinTensor, under the vendor's header name.
+/* aclnnClampMinTensor, aclnnInplaceClampMinTensor, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_CLAMP_MIN_TENSOR_H_
 #define MINDTORCH_ACLNNOP_ACLNN_CLAMP_MIN_TENSOR_H_
@@ -15,6 +15,13 @@ aclnnStatus aclnnClampMinTensorGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnClampMinTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceClampMinTensorGetWorkspaceSize(
+    aclTensor *selfRef,
+    const aclTensor *clipValueMin,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceClampMinTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

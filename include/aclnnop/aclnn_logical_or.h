@@ -1,4 +1,4 @@
-/* aclnnLogicalOr, under the vendor's header name.
+/* aclnnInplaceLogicalOr, aclnnLogicalOr, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_LOGICAL_OR_H_
 #define MINDTORCH_ACLNNOP_ACLNN_LOGICAL_OR_H_
@@ -7,6 +7,13 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+aclnnStatus aclnnInplaceLogicalOrGetWorkspaceSize(
+    aclTensor *selfRef,
+    const aclTensor *other,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceLogicalOr(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 aclnnStatus aclnnLogicalOrGetWorkspaceSize(
     const aclTensor *self,

@@ -36,7 +36,18 @@ _OPTIONAL = {
     ("aclnnClamp", "clipValueMin"), ("aclnnClamp", "clipValueMax"), ("aclnnReduceSum", "dims"), ("aclnnMean", "dim"),
     ("aclnnMeanV2", "dim"), ("aclnnAmax", "dim"), ("aclnnAmin", "dim"), ("aclnnAll", "dim"), ("aclnnAny", "dim"),
     ("aclnnNLLLoss", "weight"), ("aclnnNLLLossBackward", "weight"), ("aclnnConvolution", "bias"),
-    ("aclnnSearchSorted", "sorter"),
+    ("aclnnSearchSorted", "sorter"), ("aclnnClampTensor", "clipValueMin"), ("aclnnClampTensor", "clipValueMax"),
+    ("aclnnNorm", "dim"), ("aclnnBincount", "weights"), ("aclnnBinaryCrossEntropy", "weight"),
+    ("aclnnBatchNorm", "weight"), ("aclnnBatchNorm", "bias"), ("aclnnBatchNorm", "runningMean"),
+    ("aclnnBatchNorm", "runningVar"), ("aclnnBatchNorm", "saveMean"), ("aclnnBatchNorm", "saveInvstd"),
+    ("aclnnBatchNormBackward", "weight"), ("aclnnBatchNormBackward", "runningMean"),
+    ("aclnnBatchNormBackward", "runningVar"), ("aclnnBatchNormBackward", "saveMean"),
+    ("aclnnBatchNormBackward", "saveInvstd"), ("aclnnBatchNormBackward", "gradInput"),
+    ("aclnnBatchNormBackward", "gradWeight"), ("aclnnBatchNormBackward", "gradBias"),
+    ("aclnnLayerNormBackward", "gradInputOut"), ("aclnnLayerNormBackward", "gradWeightOut"),
+    ("aclnnLayerNormBackward", "gradBiasOut"), ("aclnnGroupNorm", "gamma"), ("aclnnGroupNorm", "beta"),
+    ("aclnnGroupNormBackward", "gamma"), ("aclnnGroupNormBackward", "gradInput"),
+    ("aclnnGroupNormBackward", "gradGammaOut"), ("aclnnGroupNormBackward", "gradBetaOut"),
     ("aclnnApplyAdamWV2", "maxGradNormOptionalRef"), ("aclnnFusedSgd", "momentumBufferListOptionalRef"),
     ("aclnnFusedSgd", "gradScaleOptional"),
     ("aclnnConvolutionBackward", "biasSizes"), ("aclnnConvolutionBackward", "gradInput"),
@@ -48,6 +59,16 @@ _OVERRIDES = {
     ("aclnnMinDim", "indices"): {"dtypes": frozenset({"INT32", "INT64"})},  # as aclnnMaxDim
     ("aclnnInplacePowTensorScalar", "self"): {"role": "inout"},             # listed as an input only
     ("aclnnSlogdet", "self"): {"ranks": (0, MAX_RANK)},                      # a batch, as aclnnLogdet
+    # An empty tensor of torch's default type stands for a dimension without index; kernels check the others.
+    ("aclnnIndex", "indices"): {"dtypes": frozenset({"INT32", "INT64", "BOOL", "UINT8", "FLOAT"})},
+    ("aclnnIndexPutImpl", "indices"): {"dtypes": frozenset({"INT32", "INT64", "BOOL", "UINT8", "FLOAT"})},
+    ("aclnnBatchNorm", "runningMean"): {"role": "inout"},                    # listed as outputs only
+    ("aclnnBatchNorm", "runningVar"): {"role": "inout"},
+    ("aclnnAmpUpdateScale", "currentScale"): {"ranks": (0, 1)},              # torch's scaler has 0-d tensors
+    ("aclnnAmpUpdateScale", "growthTracker"): {"ranks": (0, 1)},
+    ("aclnnAmpUpdateScale", "foundInf"): {"ranks": (0, 1)},
+    ("aclnnAmpUpdateScale", "updatedScale"): {"ranks": (0, 1)},
+    ("aclnnAmpUpdateScale", "updatedGrowthTracker"): {"ranks": (0, 1)},
 }
 
 
@@ -86,8 +107,9 @@ def _rule(op, parameter) -> str:
 def _contiguous_only() -> frozenset:
     """(operator, parameter) of what is documented to refuse strided views; where nothing is said, they are taken."""
     rows = map(json.loads, TABLE.read_text(encoding="utf-8").splitlines())
-    return frozenset((row["name"], parameter["name"]) for row in rows for parameter in row["params"]
-                     if parameter.get("noncontiguous_ok") is False)
+    listed = {(row["name"], parameter["name"]) for row in rows for parameter in row["params"]
+              if parameter.get("noncontiguous_ok") is False}
+    return frozenset(listed | {("aclnnNonzeroV2", "out")})  # dense in the shape that the kernel finds
 
 
 def _declare(parameter) -> str:

@@ -27,6 +27,7 @@ bool fill(aclTensor *tensor, const char *function, const int64_t *dims, uint64_t
   tensor->storage_rank = static_cast<uint32_t>(storage_rank);
   tensor->offset = offset;
   tensor->data = data;
+  tensor->found.reset();
   for (uint64_t i = 0; i < rank; ++i) tensor->dims[i] = dims[i];
   for (uint64_t i = 0; i < storage_rank; ++i) tensor->storage_dims[i] = storage_dims[i];
   if (strides != nullptr) {
@@ -65,6 +66,7 @@ aclnnStatus destroyTensor(const aclTensor *tensor) {
   aclTensor *object = const_cast<aclTensor *>(tensor);
   object->header.magic = kDead;
   ++object->header.generation;
+  object->found.reset();
   Pool<aclTensor>::give(object);
   simCount(SIM_TENSOR, -1);
   return ACLNN_SUCCESS;
@@ -152,6 +154,10 @@ SIM_API aclnnStatus aclDestroyScalar(const aclScalar *scalar) {
 SIM_API aclnnStatus aclGetViewShape(const aclTensor *tensor, int64_t **viewDims, uint64_t *viewDimsNum) {
   SIM_ENTER(aclGetViewShape);
   CHECK_TENSOR(aclGetViewShape, tensor);
+  const FoundShape *found = tensor->found.get();
+  if (found != nullptr && found->known.load(std::memory_order_acquire)) {
+    return copyOut("aclGetViewShape", found->dims, found->rank, viewDims, viewDimsNum);
+  }
   return copyOut("aclGetViewShape", tensor->dims, tensor->rank, viewDims, viewDimsNum);
 }
 

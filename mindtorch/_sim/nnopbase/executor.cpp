@@ -18,6 +18,7 @@ void giveExecutor(aclOpExecutor *executor) {
   executor->references.clear();
   executor->listed_numbers.clear();
   executor->integers.clear();
+  for (auto &found : executor->found) found.reset();
   Pool<aclOpExecutor>::give(executor);
 }
 

@@ -115,7 +115,8 @@ struct aclOpExecutor {
   aclError (*run)(const aclOpExecutor &);
   const void *kernel;
   int64_t attributes[16];
-  sim::SmallArray<int64_t, 4> integers; /* of arrays, which the caller may destroy before the kernel runs */
+  sim::SmallArray<int64_t, 4> integers;      /* of arrays, which the caller may destroy before the kernel runs */
+  std::shared_ptr<sim::FoundShape> found[3]; /* of the outputs whose shapes the kernel finds out, in order */
 };
 
 namespace sim {

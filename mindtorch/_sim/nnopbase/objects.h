@@ -5,7 +5,9 @@
  * arguments between the phases. */
 #ifndef MINDTORCH_SIM_NNOPBASE_OBJECTS_H_
 #define MINDTORCH_SIM_NNOPBASE_OBJECTS_H_
+#include <atomic>
 #include <cstdint>
+#include <memory>
 
 #include "aclnn/acl_meta.h"
 #include "sim.h"
@@ -48,6 +50,13 @@ inline int64_t itemSize(aclDataType type) {
   return static_cast<uint32_t>(type) < sizeof kItemSizes ? kItemSizes[type] : 0;
 }
 
+/* The shape of an output that only its kernel finds out. Descriptor and executor share it: either may go first. */
+struct FoundShape {
+  std::atomic<bool> known{false};
+  uint32_t rank = 0;
+  int64_t dims[kMaxRank] = {};
+};
+
 }  // namespace sim
 
 struct aclTensor {
@@ -62,6 +71,7 @@ struct aclTensor {
   int64_t dims[sim::kMaxDims];
   int64_t strides[sim::kMaxDims];
   int64_t storage_dims[sim::kMaxDims];
+  std::shared_ptr<sim::FoundShape> found;
 };
 
 struct aclScalar {

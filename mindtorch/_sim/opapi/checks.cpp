@@ -89,6 +89,18 @@ aclnnStatus normalizeDim(const aclOpExecutor &executor, int64_t dim, int32_t ran
   return ACLNN_SUCCESS;
 }
 
+void expectShape(aclOpExecutor &executor, const Operand &out, int which) {
+  executor.found[which] = std::make_shared<FoundShape>();
+  const_cast<aclTensor *>(out.tensor)->found = executor.found[which];
+}
+
+void reportShape(const aclOpExecutor &executor, int which, const Shape &shape) {
+  FoundShape &found = *executor.found[which];
+  found.rank = static_cast<uint32_t>(shape.rank);
+  for (int32_t i = 0; i < shape.rank; ++i) found.dims[i] = shape.dims[i];
+  found.known.store(true, std::memory_order_release);
+}
+
 void expandTo(Operand *operand, const Shape &shape) {
   int32_t shift = shape.rank - operand->rank;
   for (int32_t i = shape.rank; i-- > 0;) {

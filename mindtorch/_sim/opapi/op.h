@@ -94,6 +94,10 @@ bool broadcastInto(Shape *shape, const Operand &operand); /* false: the shapes d
 aclnnStatus requireShape(const aclOpExecutor &executor, const Operand &out, const Shape &shape);
 aclnnStatus requireCast(const aclOpExecutor &executor, aclDataType from, const Operand &out);
 aclnnStatus normalizeDim(const aclOpExecutor &executor, int64_t dim, int32_t rank, int32_t *result);
+/* Outputs whose shapes the values decide: they have room for the most there may be, and aclGetViewShape gives what the
+ * kernel has found once the stream has passed it. */
+void expectShape(aclOpExecutor &executor, const Operand &out, int which);
+void reportShape(const aclOpExecutor &executor, int which, const Shape &shape);
 void expandTo(Operand *operand, const Shape &shape); /* broadcast dimensions get the stride 0 */
 
 inline Operand &firstOut(aclOpExecutor &executor) {

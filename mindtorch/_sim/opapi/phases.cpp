@@ -1,6 +1,8 @@
 /* The two phases of every operator: checking and capturing the arguments, then handing the executor to a stream. */
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <iterator>
 #include <limits>
 
 #include "opapi/op.h"
@@ -403,6 +405,7 @@ aclOpExecutor *consume(aclOpExecutor *executor) {
     copy->run = executor->run;
     copy->kernel = executor->kernel;
     std::memcpy(copy->attributes, executor->attributes, sizeof copy->attributes);
+    std::copy(std::begin(executor->found), std::end(executor->found), copy->found);
     return copy;
   }
   executor->header.magic = kDead;

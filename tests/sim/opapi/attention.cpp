@@ -134,6 +134,83 @@ void testBlind() {
   EXPECT_VALUES(dv.read(), Values{3, 4, 0, 0}, 0);
 }
 
+/* What one call of `layout` gives for these queries, keys and values; `mask` and `drop` may be NULL. */
+Values attend(const char *layout, const Dims &dims, const Values &q, const Values &k, const Values &v, int64_t batch,
+              int64_t heads, int64_t queries, aclTensor *mask, int64_t sparse, aclTensor *drop = nullptr,
+              double keep = 1.0) {
+  std::string name(layout);
+  Dims statistics = {batch, heads, queries, 8};
+  Tensor query(ACL_FLOAT, dims, q), key(ACL_FLOAT, dims, k), value(ACL_FLOAT, dims, v), out(ACL_FLOAT, dims, {});
+  Tensor most(ACL_FLOAT, statistics, {}), sum(ACL_FLOAT, statistics, {}), nothing(ACL_FLOAT, {0}, {});
+  Tensor dq(ACL_FLOAT, dims, {}), dk(ACL_FLOAT, dims, {}), dv(ACL_FLOAT, dims, {});
+  EXPECT(RUN(aclnnFlashAttentionScore, query, key, value, nullptr, drop, nullptr, mask, nullptr, 0.5, keep, kEverything,
+             kEverything, heads, &name[0], 0, sparse, most, sum, nothing, out) == ACLNN_SUCCESS);
+  EXPECT(RUN(aclnnFlashAttentionScoreGrad, query, key, value, query, nullptr, drop, nullptr, mask, most, sum, nullptr,
+             out, nullptr, 0.5, keep, kEverything, kEverything, heads, &name[0], 0, sparse, dq, dk, dv,
+             nothing) == ACLNN_SUCCESS);
+  Values all = out.read();
+  for (const Tensor *gradient : {&dq, &dk, &dv}) {
+    const Values values = gradient->read();
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  return all;
+}
+
+/* Every layout gives the numbers of BNSD, in its own order. */
+void testLayouts() {
+  const Dims dims = {2, 2, 3, 4}; /* batch, heads, length, width */
+  const Values q = numbers(dims, 7, 11), k = numbers(dims, 5, 13), v = numbers(dims, 3, 7);
+  const size_t count = q.size();
+  struct Order {
+    const char *layout;
+    Dims dims;
+    std::function<size_t(size_t b, size_t n, size_t s)> row; /* of 4 elements */
+  };
+  const Order orders[] = {
+      {"BSND", {2, 3, 2, 4}, [](size_t b, size_t n, size_t s) { return (b * 3 + s) * 2 + n; }},
+      {"BSH", {2, 3, 8}, [](size_t b, size_t n, size_t s) { return (b * 3 + s) * 2 + n; }},
+      {"SBH", {3, 2, 8}, [](size_t b, size_t n, size_t s) { return (s * 2 + b) * 2 + n; }},
+  };
+  const Values plain = attend("BNSD", dims, q, k, v, 2, 2, 3, nullptr, 0);
+  for (const Order &order : orders) {
+    currentCase() = order.layout;
+    const auto moved = [&](const Values &values) {
+      Values result(values.size());
+      for (size_t i = 0; i < values.size(); ++i) {
+        const size_t row = i % count / 4;
+        result[i / count * count + order.row(row / 6, row / 3 % 2, row % 3) * 4 + i % 4] = values[i];
+      }
+      return result;
+    };
+    EXPECT_VALUES(attend(order.layout, order.dims, moved(q), moved(k), moved(v), 2, 2, 3, nullptr, 0), moved(plain),
+                  1e-6);
+  }
+}
+
+/* The causal modes, with their triangle of a fixed size, are the mask that hides what comes later. */
+void testCausal() {
+  currentCase() = "causal";
+  const Dims dims = {1, 2, 3, 4};
+  const Values q = numbers(dims, 7, 11), k = numbers(dims, 5, 13), v = numbers(dims, 3, 7);
+  Tensor mask(ACL_BOOL, {3, 3}, {0, 1, 1, 0, 0, 1, 0, 0, 0}), triangle(ACL_BOOL, {2048, 2048}, {});
+  const Values expected = attend("BNSD", dims, q, k, v, 1, 2, 3, mask, 0);
+  for (int64_t sparse : {2, 3}) {
+    EXPECT_VALUES(attend("BNSD", dims, q, k, v, 1, 2, 3, triangle, sparse), expected, 0);
+  }
+  EXPECT_VALUES(attend("BNSD", dims, q, k, v, 1, 2, 3, mask, 1), expected, 0);
+}
+
+/* A key that is dropped everywhere counts for the weights, not for the result; the others count for more. */
+void testDropout() {
+  currentCase() = "dropout";
+  const Dims dims = {1, 1, 2, 2};
+  const Values same = {1, 1, 1, 1}, v = {2, 4, 6, 8};
+  Tensor drop(ACL_UINT8, {16}, {0x5});
+  const Values all = attend("BNSD", dims, same, same, v, 1, 1, 2, nullptr, 0, drop, 0.5);
+  EXPECT_VALUES({all.begin(), all.begin() + 4}, {2, 4, 2, 4}, 1e-6);
+  EXPECT_VALUES({all.begin() + 12, all.end()}, {2, 2, 0, 0}, 1e-6);
+}
+
 struct Wrong {
   const char *name;
   Dims query, key, value, mask, statistics, out;
@@ -166,6 +243,9 @@ int main() {
   test({1, 4, 2, 3, 5, 4, true, kEverything, 0.5});
   test({1, 2, 1, 6, 5, 3, true, 0, 0.7});
   test({1, 1, 1, 40, 4100, 2, true, 4000, 0.3}); /* several blocks */
+  testLayouts();
+  testCausal();
+  testDropout();
   currentCase() = "blind";
   testBlind();
   const Dims good = {1, 2, 3, 4}, keys = {1, 2, 5, 4}, statistics = {1, 2, 3, 8}, mask = {3, 5};
@@ -178,6 +258,7 @@ int main() {
   refuse({"statistics", good, keys, keys, mask, {1, 2, 3, 4}, good, 1, 2, 0, "BNSD"});
   refuse({"result", good, keys, keys, mask, statistics, {1, 2, 3, 3}, 1, 2, 0, "BNSD"});
   refuse({"dropout", good, keys, keys, mask, statistics, good, 0.5, 2, 0, "BNSD"});
-  refuse({"sparse mode", good, keys, keys, mask, statistics, good, 1, 2, 2, "BNSD"});
+  refuse({"sparse mode", good, keys, keys, mask, statistics, good, 1, 2, 4, "BNSD"});
   refuse({"layout", good, keys, keys, mask, statistics, good, 1, 2, 0, "BSND"});
+  refuse({"unknown layout", good, keys, keys, mask, statistics, good, 1, 2, 0, "TND"});
 }

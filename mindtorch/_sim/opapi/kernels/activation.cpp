@@ -10,6 +10,7 @@ constexpr double kHalfRoot = 0.70710678118654752440;  /* sqrt(1/2) */
 constexpr double kTwoOverPi = 0.79788456080286535588; /* sqrt(2/pi) */
 constexpr double kDensity = 0.39894228040143267794;   /* 1/sqrt(2 pi) */
 constexpr double kCubic = 0.044715;
+constexpr double kFastGelu = 1.702;
 
 template <class C>
 SIM_INLINE C normalCdf(C x) {
@@ -127,6 +128,11 @@ SIM_ELEMENT(Softshrink, 1, kFloats, 1, x > p[0] ? x - p[0] : x < -p[0] ? x + p[0
 SIM_ELEMENT(ShrinkBackward, 2, kFloats, 1, shrunk(y, p[0]) ? C(0) : x)
 SIM_ELEMENT(Threshold, 1, kReals, 2, x <= p[0] ? p[1] : x)
 SIM_ELEMENT(LogSigmoid, 1, kFloats, 0, -softplus(-x))
+SIM_ELEMENT(LogSigmoidBackward, 2, kFloats, 0, x *vec::sigmoid(-y))
+SIM_ELEMENT(FastGelu, 1, kFloats, 0, x *vec::sigmoid(C(kFastGelu) * x))
+SIM_ELEMENT(FastGeluBackward, 2, kFloats, 0, x *siluSlope(C(kFastGelu) * y))
+SIM_ELEMENT(Celu, 1, kFloats, 1, x > C(0) ? x : p[0] * std::expm1(x / p[0]))
+SIM_ELEMENT(Prelu, 2, kFloats, 0, x > C(0) ? x : x * y)
 SIM_ELEMENT(SigmoidBackward, 2, kFloats | kComplexes, 0, x *conjugate((C(1) - y) * y))
 SIM_ELEMENT(TanhBackward, 2, kFloats, 0, x *(C(1) - y * y))
 
@@ -147,6 +153,39 @@ aclnnStatus prepareGeluBackwardV2(aclOpExecutor &executor, const Argument *argum
     return refuse(executor, "approximate is %s, expected none or tanh", mode != nullptr ? mode : "NULL");
   }
   return prepareLoops(executor, by_tanh ? kLoopsOf<GeluTanhBackward> : kLoopsOf<GeluBackward>, kSameType);
+}
+
+/* self, out, buffer: the buffer is room for a device that keeps exp(-|x|) there, and stays as it is. */
+aclnnStatus prepareLogSigmoidForward(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  executor.operands.pop();
+  return prepareLoops(executor, kLoopsOf<LogSigmoid>, kSameType);
+}
+
+/* gradOutput, self, buffer, gradInput */
+aclnnStatus prepareLogSigmoidBackward(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  executor.operands[2] = executor.operands[3];
+  executor.operands.pop();
+  return prepareLoops(executor, kLoopsOf<LogSigmoidBackward>, kSameType);
+}
+
+/* self, weight, out: a weight for all, or one for each channel */
+aclnnStatus preparePrelu(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  Operand &self = executor.operands[0], &weight = executor.operands[1];
+  if (weight.count != 1) {
+    if (self.rank < 2 || weight.rank != 1 || weight.count != self.dims[1]) {
+      return refuse(executor, "weight has %lld elements, expected 1 or one for each channel",
+                    static_cast<long long>(weight.count));
+    }
+    const int64_t stride = weight.strides[0];
+    weight.rank = self.rank - 1;
+    for (int32_t i = 0; i < weight.rank; ++i) {
+      weight.dims[i] = i == 0 ? self.dims[1] : 1;
+      weight.strides[i] = i == 0 ? stride : 0;
+    }
+  } else {
+    weight.rank = 0;
+  }
+  return prepareLoops(executor, kLoopsOf<Prelu>, kSameType);
 }
 
 /* gradOutput, alpha, scale, inputScale, isResult, selfOrResult */
@@ -189,6 +228,13 @@ SIM_ELEMENTWISE(aclnnSoftshrink, Softshrink, kSameType)
 SIM_ELEMENTWISE(aclnnSoftshrinkBackward, ShrinkBackward, kSameType)
 SIM_ELEMENTWISE(aclnnThreshold, Threshold, kSameType)
 SIM_ELEMENTWISE(aclnnLogSigmoid, LogSigmoid, kSameType)
+SIM_OP(aclnnLogSigmoidForward, prepareLogSigmoidForward, nullptr, 0)
+SIM_OP(aclnnLogSigmoidBackward, prepareLogSigmoidBackward, nullptr, 0)
+SIM_ELEMENTWISE(aclnnHardswishBackwardV2, HardswishBackward, kSameType)
+SIM_ELEMENTWISE(aclnnFastGelu, FastGelu, kSameType)
+SIM_ELEMENTWISE(aclnnFastGeluBackward, FastGeluBackward, kSameType)
+SIM_ELEMENTWISE(aclnnCelu, Celu, kSameType)
+SIM_OP(aclnnPrelu, preparePrelu, nullptr, 0)
 SIM_ELEMENTWISE(aclnnSigmoidBackward, SigmoidBackward, kSameType)
 SIM_ELEMENTWISE(aclnnTanhBackward, TanhBackward, kSameType)
 

@@ -1,6 +1,8 @@
-/* Attention in one operator, over (batch, heads, length, width): a block of queries at a time, so that the scores stay
- * in the cache. The gradient computes the weights once more from the statistics. */
+/* Attention in one operator, over (batch, heads, length, width) however it is laid out: a block of queries at a time,
+ * so that the scores stay in the cache. The gradient computes the weights once more from the statistics. */
 #include <algorithm>
+#include <initializer_list>
+#include <iterator>
 
 #include "opapi/kernels/convolution.h"
 #include "opapi/kernels/matrices.h"
@@ -11,7 +13,7 @@ namespace {
 constexpr int64_t kScores = 1 << 16; /* of a block */
 constexpr int64_t kStatistics = 8;   /* equal numbers for each query, as the hardware lays them out */
 
-enum Attribute { kBefore, kBehind, kScale }; /* kScale: the bits of a float */
+enum Attribute { kBefore, kBehind, kScale, kKeep, kBounded }; /* kScale, kKeep: the bits of a float */
 
 struct Sizes {
   int64_t batch, heads, shared, queries, keys, width, value_width;
@@ -36,10 +38,10 @@ struct Block {
   int64_t first, count, end;
 };
 
-/* The mask bounds how far behind its own place a query may look; without a mask it sees everything. */
-Block blockAt(const aclOpExecutor &executor, const Sizes &sizes, bool masked, int64_t first) {
+/* Where a call is bounded, it is told how far behind its own place a query may look; else it sees everything. */
+Block blockAt(const aclOpExecutor &executor, const Sizes &sizes, int64_t first) {
   const int64_t count = std::min(rowsOfBlock(sizes), sizes.queries - first);
-  if (!masked) return {first, count, sizes.keys};
+  if (executor.attributes[kBounded] == 0) return {first, count, sizes.keys};
   const int64_t reach = executor.attributes[kBehind];
   const int64_t end = reach >= sizes.keys ? sizes.keys : first + count + reach;
   return {first, count, std::max<int64_t>(0, std::min(sizes.keys, end))};
@@ -97,11 +99,15 @@ SIM_CLONES void scoreGradient(const float *weights, int64_t count, float common,
 
 void hideScores(const aclOpExecutor &executor, const Operand &mask, const Block &block, int64_t batch, int64_t head,
                 uint8_t *line, float *scores) {
-  const int64_t stride = mask.strides[3];
-  const char *rows = mask.host + batch * mask.strides[0] + head * mask.strides[1]; /* of one byte an element */
+  const bool masked = mask.tensor != nullptr;
+  const int64_t stride = masked ? mask.strides[3] : 0; /* of one byte an element */
+  const char *rows = masked ? mask.host + batch * mask.strides[0] + head * mask.strides[1] : nullptr;
   for (int64_t i = 0; i < block.count; ++i, scores += block.end) {
-    const uint8_t *row = reinterpret_cast<const uint8_t *>(rows + (block.first + i) * mask.strides[2]);
-    if (stride == 1) {
+    const uint8_t *row = nullptr;
+    if (masked) row = reinterpret_cast<const uint8_t *>(rows + (block.first + i) * mask.strides[2]);
+    if (!masked) {
+      /* only the places below are hidden */
+    } else if (stride == 1) {
       hide(row, block.end, scores);
     } else {
       for (int64_t k = 0; k < block.end; ++k) line[k] = row[k * stride];
@@ -126,7 +132,22 @@ void computeScores(const aclOpExecutor &executor, const Sizes &sizes, const Bloc
   sgemmOf(executor)(kRowMajor, kNoTranspose, kTranspose, asInt(block.count), asInt(block.end), asInt(sizes.width),
                     scaleOf(executor), queries + block.first * sizes.width, asInt(sizes.width), keys,
                     asInt(sizes.width), 0.0f, scores, asInt(block.end));
-  if (mask.tensor != nullptr) hideScores(executor, mask, block, batch, head, line, scores);
+  if (executor.attributes[kBounded] != 0) hideScores(executor, mask, block, batch, head, line, scores);
+}
+
+/* values = values / keep where the mask, of one bit for each score of the call, has a 1, else 0. */
+void dropScores(const aclOpExecutor &executor, const Operand &mask, const Sizes &sizes, const Block &block,
+                int64_t batch, int64_t head, float *values) {
+  if (mask.tensor == nullptr) return;
+  const float factor = 1.0f / bitsToFloat(static_cast<uint32_t>(executor.attributes[kKeep]));
+  const uint8_t *bits = reinterpret_cast<const uint8_t *>(mask.host);
+  for (int64_t i = 0; i < block.count; ++i, values += block.end) {
+    const int64_t row = ((batch * sizes.heads + head) * sizes.queries + block.first + i) * sizes.keys;
+    for (int64_t k = 0; k < block.end; ++k) {
+      const bool kept = (bits[(row + k) / 8] >> ((row + k) % 8) & 1) != 0;
+      values[k] = kept ? values[k] * factor : 0.0f;
+    }
+  }
 }
 
 void writeStatistic(const Operand &operand, int64_t batch, int64_t head, int64_t row, float value) {
@@ -177,12 +198,13 @@ aclError runAttention(const aclOpExecutor &executor) {
       }
       copyPlain(headOf(query, b, h), queries, true);
       for (int64_t first = 0; first < s.queries; first += rowsOfBlock(s)) {
-        const Block block = blockAt(executor, s, mask.tensor != nullptr, first);
+        const Block block = blockAt(executor, s, first);
         float *rows = results + first * s.value_width;
         std::fill_n(rows, block.count * s.value_width, 0.0f);
         if (block.end > 0) computeScores(executor, s, block, queries, keys, mask, b, h, line, scores);
         takeWeights(executor, block, b, h, scores);
         if (block.end == 0) continue;
+        dropScores(executor, executor.operands[kDrop], s, block, b, h, scores);
         sgemmOf(executor)(kRowMajor, kNoTranspose, kNoTranspose, asInt(block.count), asInt(s.value_width),
                           asInt(block.end), 1.0f, scores, asInt(block.end), values, asInt(s.value_width), 0.0f, rows,
                           asInt(s.value_width));
@@ -197,6 +219,7 @@ aclError runAttention(const aclOpExecutor &executor) {
  * dq, dk, dv, dpse */
 enum Backward {
   kGrad = kValue + 1,
+  kGradDrop = kGrad + 2,
   kGradMask = kGrad + 4,
   kGradMax,
   kGradSum,
@@ -245,6 +268,8 @@ void blockBackward(const aclOpExecutor &executor, const Sizes &s, const Head &he
                 head.weights);
   sgemm(kRowMajor, kNoTranspose, kTranspose, count, end, wide, 1.0f, grads, wide, head.values, wide, 0.0f, head.scores,
         end);
+  const Operand &drop = executor.operands[kGradDrop];
+  dropScores(executor, drop, s, block, b, h, head.scores);
   for (int64_t i = 0; i < block.count; ++i) {
     float *weights = head.weights + i * block.end;
     const float most = readStatistic(executor.operands[kGradMax], b, h, block.first + i);
@@ -257,6 +282,7 @@ void blockBackward(const aclOpExecutor &executor, const Sizes &s, const Head &he
         head.of_queries + block.first * s.width, width);
   sgemm(kRowMajor, kTranspose, kNoTranspose, end, width, count, 1.0f, head.scores, end,
         head.queries + block.first * s.width, width, 1.0f, head.of_keys, width);
+  dropScores(executor, drop, s, block, b, h, head.weights);
   sgemm(kRowMajor, kTranspose, kNoTranspose, end, wide, count, 1.0f, head.weights, end, grads, wide, 1.0f,
         head.of_values, wide);
 }
@@ -279,7 +305,7 @@ aclError runAttentionBackward(const aclOpExecutor &executor) {
       copyPlain(headOf(operands[kAttention], b, h), head.results, true);
       std::fill_n(head.of_queries, s.queries * s.width, 0.0f);
       for (int64_t first = 0; first < s.queries; first += rowsOfBlock(s)) {
-        const Block block = blockAt(executor, s, operands[kGradMask].tensor != nullptr, first);
+        const Block block = blockAt(executor, s, first);
         if (block.end > 0) blockBackward(executor, s, head, block, b, h);
       }
       copyPlain(headOf(operands[kGradQuery], b, h), head.of_queries, false);
@@ -305,14 +331,18 @@ Options optionsFrom(const Argument *arguments) {
           arguments[6].integer, arguments[7].integer};
 }
 
-/* This kernel has no dropout, no shift of the scores, no prefix, and one of the layouts. */
+/* What sparseMode says: which keys are hidden by their places, beside those that the mask hides. */
+enum Sparse : int64_t { kDefault, kAllMask, kLeftUp, kRightDown };
+
+/* This kernel has no shift of the scores, no prefix, no bands of keys. */
 aclnnStatus checkOptions(const aclOpExecutor &executor, const Options &options, const void *prefix) {
-  if (options.layout == nullptr || std::strcmp(options.layout, "BNSD") != 0) {
-    return refuse(executor, "inputLayout is %s, this kernel has BNSD only", options.layout ? options.layout : "NULL");
+  const aclIntArray *array = static_cast<const aclIntArray *>(prefix);
+  if (options.sparse < kDefault || options.sparse > kRightDown || (array != nullptr && array->size > 0)) {
+    return refuse(executor, "sparseMode is %lld, this kernel has 0 to 3 only, and no prefix",
+                  static_cast<long long>(options.sparse));
   }
-  if (options.keep != 1.0 || options.sparse != 0 || prefix != nullptr) {
-    return refuse(executor, "keepProb is %g and sparseMode %lld, this kernel has 1 and 0 only, and no prefix",
-                  options.keep, static_cast<long long>(options.sparse));
+  if (!(options.keep > 0.0 && options.keep <= 1.0)) {
+    return refuse(executor, "keepProb is %g, expected more than 0 and 1 at most", options.keep);
   }
   if (options.heads != executor.operands[kQuery].dims[1]) {
     return refuse(executor, "headNum is %lld, query has %lld heads", static_cast<long long>(options.heads),
@@ -321,15 +351,11 @@ aclnnStatus checkOptions(const aclOpExecutor &executor, const Options &options, 
   return ACLNN_SUCCESS;
 }
 
-aclnnStatus checkAbsent(const aclOpExecutor &executor, int first, int last) {
-  for (int i = first; i <= last; ++i) {
-    const Operand &operand = executor.operands[static_cast<uint32_t>(i)];
-    if (operand.tensor != nullptr && operand.count > 0) {
-      return refuse(executor, "%s is given, this kernel has it left out only",
-                    executor.op->parameters[operand.parameter].name);
-    }
-  }
-  return ACLNN_SUCCESS;
+aclnnStatus checkAbsent(const aclOpExecutor &executor, int index) {
+  const Operand &operand = executor.operands[static_cast<uint32_t>(index)];
+  if (operand.tensor == nullptr || operand.count == 0) return ACLNN_SUCCESS;
+  return refuse(executor, "%s is given, this kernel has it left out only",
+                executor.op->parameters[operand.parameter].name);
 }
 
 aclnnStatus checkOperands(const aclOpExecutor &executor) {
@@ -353,9 +379,79 @@ aclnnStatus checkOperands(const aclOpExecutor &executor) {
   return requireShape(executor, value, shape);
 }
 
-/* A mask for each query and key, which may be one for all batches or heads. */
-aclnnStatus prepareMask(aclOpExecutor &executor, uint32_t index) {
+/* The operand as (batch, heads, length, width), which is only another way to walk through its memory. */
+aclnnStatus arrange(const aclOpExecutor &executor, const char *layout, int64_t heads, Operand *operand) {
+  if (std::strcmp(layout, "BNSD") == 0) return ACLNN_SUCCESS; /* the rank is checked with the others */
+  const bool narrow = std::strcmp(layout, "BSH") == 0 || std::strcmp(layout, "SBH") == 0;
+  if (operand->rank != (narrow ? 3 : 4)) {
+    return refuse(executor, "an operand has %d dimensions, which is not %s", operand->rank, layout);
+  }
+  const Operand given = *operand;
+  if (narrow && (heads <= 0 || given.dims[2] % heads != 0)) {
+    return refuse(executor, "%lld elements in the last dimension, expected a multiple of the number of heads",
+                  static_cast<long long>(given.dims[2]));
+  }
+  const int batch = layout[0] == 'B' ? 0 : 1, length = 1 - batch;
+  const int64_t width = narrow ? given.dims[2] / heads : given.dims[3];
+  const int64_t dims[] = {given.dims[batch], narrow ? heads : given.dims[2], given.dims[length], width};
+  const int64_t along = given.strides[narrow ? 2 : 3];
+  const int64_t strides[] = {given.strides[batch], narrow ? width * along : given.strides[2], given.strides[length],
+                             along};
+  operand->rank = 4;
+  std::copy(dims, dims + 4, operand->dims);
+  std::copy(strides, strides + 4, operand->strides);
+  return ACLNN_SUCCESS;
+}
+
+/* The operands with the heads of the queries, and those with the heads of keys and values. */
+aclnnStatus arrangeAll(aclOpExecutor &executor, const Options &options, std::initializer_list<uint32_t> of_queries,
+                       std::initializer_list<uint32_t> of_keys) {
+  static const char *const kLayouts[] = {"BNSD", "BSND", "BSH", "SBH"};
+  const char *layout = options.layout;
+  const bool known = layout != nullptr && std::any_of(std::begin(kLayouts), std::end(kLayouts),
+                                                      [&](const char *name) { return std::strcmp(layout, name) == 0; });
+  if (!known) return refuse(executor, "inputLayout is %s, expected BNSD, BSND, BSH or SBH", layout ? layout : "NULL");
+  const Operand query = executor.operands[kQuery], key = executor.operands[kKey];
+  int64_t shared = options.heads;
+  if (query.rank == 3 && key.rank == 3 && options.heads > 0 && query.dims[2] >= options.heads) {
+    shared = key.dims[2] / (query.dims[2] / options.heads); /* keys are as wide as queries */
+  }
+  aclnnStatus status = ACLNN_SUCCESS;
+  for (uint32_t index : of_queries) {
+    if (status == ACLNN_SUCCESS) status = arrange(executor, layout, options.heads, &executor.operands[index]);
+  }
+  for (uint32_t index : of_keys) {
+    if (status == ACLNN_SUCCESS) status = arrange(executor, layout, shared, &executor.operands[index]);
+  }
+  return status;
+}
+
+/* One bit for each score. */
+aclnnStatus prepareDrop(aclOpExecutor &executor, const Options &options, uint32_t index) {
+  Operand &drop = executor.operands[index];
+  if (drop.tensor == nullptr || drop.count == 0 || options.keep == 1.0) {
+    drop.tensor = nullptr;
+    drop.count = 0;
+    if (options.keep == 1.0) return ACLNN_SUCCESS;
+    return refuse(executor, "keepProb is %g, but there is no dropMask", options.keep);
+  }
+  const Operand &query = executor.operands[kQuery];
+  const int64_t scores = query.dims[0] * query.dims[1] * query.dims[2] * executor.operands[kKey].dims[2];
+  if (drop.rank == 1 && drop.strides[0] == 1 && drop.count >= (scores + 7) / 8) return ACLNN_SUCCESS;
+  return refuse(executor, "dropMask has %lld bytes, expected one bit for each of %lld scores",
+                static_cast<long long>(drop.count), static_cast<long long>(scores));
+}
+
+/* A mask for each query and key, which may be one for all batches or heads. In the causal modes it is a triangle of a
+ * fixed size, which is not looked at: the places say the same. */
+aclnnStatus prepareMask(aclOpExecutor &executor, const Options &options, uint32_t index) {
   Operand &mask = executor.operands[index];
+  if (options.sparse >= kLeftUp) {
+    if (mask.tensor == nullptr) return refuse(executor, "attenMask is NULL, expected the triangle of the sparse mode");
+    mask.tensor = nullptr;
+    mask.count = 0;
+    return ACLNN_SUCCESS;
+  }
   if (mask.tensor == nullptr) return ACLNN_SUCCESS;
   Shape shape = shapeOf(executor.operands[kQuery]);
   shape.dims[3] = executor.operands[kKey].dims[2];
@@ -375,13 +471,19 @@ aclnnStatus requireStatistics(const aclOpExecutor &executor, uint32_t index) {
   return requireShape(executor, executor.operands[index], shape);
 }
 
-aclnnStatus plan(aclOpExecutor &executor, const Options &options, int64_t floats,
+aclnnStatus plan(aclOpExecutor &executor, const Options &options, uint32_t mask, int64_t floats,
                  aclError (*run)(const aclOpExecutor &)) {
-  executor.attributes[kBefore] = options.before;
-  executor.attributes[kBehind] = options.behind;
+  const int64_t everything = std::numeric_limits<int32_t>::max();
+  const int64_t queries = executor.operands[kQuery].dims[2], keys = executor.operands[kKey].dims[2];
+  executor.attributes[kBefore] = options.sparse == kDefault ? options.before : everything;
+  executor.attributes[kBehind] = options.sparse == kDefault     ? options.behind
+                                 : options.sparse == kLeftUp    ? 0
+                                 : options.sparse == kRightDown ? keys - queries
+                                                                : everything;
+  executor.attributes[kBounded] = options.sparse >= kLeftUp || executor.operands[mask].tensor != nullptr;
+  executor.attributes[kKeep] = floatToBits(static_cast<float>(options.keep));
   executor.attributes[kScale] = floatToBits(static_cast<float>(options.scale));
   executor.run = run;
-  const int64_t keys = executor.operands[kKey].dims[2];
   executor.workspace_size = roundUp(static_cast<uint64_t>(floats) * sizeof(float) + static_cast<uint64_t>(keys));
   return takeSgemm(executor);
 }
@@ -395,27 +497,36 @@ Shape resultShape(const aclOpExecutor &executor) {
 /* ..., prefix, scaleValue, keepProb, preTokens, nextTokens, headNum, inputLayout, innerPrecise, sparseMode, ... */
 aclnnStatus prepareAttention(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Options options = optionsFrom(arguments + 8);
-  aclnnStatus status = checkOperands(executor);
+  aclnnStatus status = arrangeAll(executor, options, {kQuery, kResult}, {kKey, kValue});
+  if (status == ACLNN_SUCCESS) status = checkOperands(executor);
   if (status == ACLNN_SUCCESS) status = checkOptions(executor, options, arguments[7].pointer);
-  if (status == ACLNN_SUCCESS) status = checkAbsent(executor, kShift, kPaddingMask);
-  if (status == ACLNN_SUCCESS) status = prepareMask(executor, kMask);
+  for (int index : {kShift, kPaddingMask}) {
+    if (status == ACLNN_SUCCESS) status = checkAbsent(executor, index);
+  }
+  if (status == ACLNN_SUCCESS) status = prepareDrop(executor, options, kDrop);
+  if (status == ACLNN_SUCCESS) status = prepareMask(executor, options, kMask);
   for (uint32_t index : {kMax, kSum}) {
     if (status == ACLNN_SUCCESS) status = requireStatistics(executor, index);
   }
   if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[kResult], resultShape(executor));
   if (status != ACLNN_SUCCESS) return status;
   const Sizes s = sizesOf(executor.operands[kQuery], executor.operands[kKey], executor.operands[kValue]);
-  return plan(executor, options, (s.queries + s.keys) * (s.width + s.value_width) + rowsOfBlock(s) * s.keys,
+  return plan(executor, options, kMask, (s.queries + s.keys) * (s.width + s.value_width) + rowsOfBlock(s) * s.keys,
               runAttention);
 }
 
 /* ..., attentionIn, prefix, scaleValue, ... as above */
 aclnnStatus prepareAttentionBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Options options = optionsFrom(arguments + 13);
-  aclnnStatus status = checkOperands(executor);
+  aclnnStatus status =
+      arrangeAll(executor, options, {kQuery, kGrad, kAttention, kGradQuery}, {kKey, kValue, kGradKey, kGradValue});
+  if (status == ACLNN_SUCCESS) status = checkOperands(executor);
   if (status == ACLNN_SUCCESS) status = checkOptions(executor, options, arguments[12].pointer);
-  if (status == ACLNN_SUCCESS) status = checkAbsent(executor, kGrad + 1, kGradMask - 1);
-  if (status == ACLNN_SUCCESS) status = prepareMask(executor, kGradMask);
+  for (int index : {kGrad + 1, kGradMask - 1}) {
+    if (status == ACLNN_SUCCESS) status = checkAbsent(executor, index);
+  }
+  if (status == ACLNN_SUCCESS) status = prepareDrop(executor, options, kGradDrop);
+  if (status == ACLNN_SUCCESS) status = prepareMask(executor, options, kGradMask);
   for (uint32_t index : {kGradMax, kGradSum}) {
     if (status == ACLNN_SUCCESS) status = requireStatistics(executor, index);
   }
@@ -429,7 +540,7 @@ aclnnStatus prepareAttentionBackward(aclOpExecutor &executor, const Argument *ar
   if (status != ACLNN_SUCCESS) return status;
   const Sizes s = sizesOf(executor.operands[kQuery], executor.operands[kKey], executor.operands[kValue]);
   const int64_t floats = 2 * (s.queries + s.keys) * (s.width + s.value_width) + 2 * rowsOfBlock(s) * s.keys;
-  return plan(executor, options, floats, runAttentionBackward);
+  return plan(executor, options, kGradMask, floats, runAttentionBackward);
 }
 
 }  // namespace

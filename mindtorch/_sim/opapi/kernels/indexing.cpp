@@ -53,6 +53,52 @@ aclError runScatterAdd(const aclOpExecutor &executor) {
                          executor.operands[2], kFoldOf<Addition>[executor.operands[2].compute]);
 }
 
+/* self, index, out: one value at all indices along dim. */
+aclError runIndexFill(const aclOpExecutor &executor) {
+  const Operand &self = executor.operands[0];
+  Operand index = executor.operands[1], part = executor.operands[2];
+  if (self.address != part.address) convertView(self, part);
+  const int32_t dim = static_cast<int32_t>(executor.attributes[kDim]);
+  const int64_t size = part.rank == 0 ? 1 : part.dims[dim], step = part.rank == 0 ? 0 : part.strides[dim] * part.item;
+  if (part.rank > 0) part.dims[dim] = 1;
+  const Constant value(executor.numbers[0], computeOf(part.type), part);
+  Operand slice = part;
+  slice.compute = value.operand().compute;
+  index.compute = kI64;
+  Cursor indices(index);
+  for (int64_t i = 0; i < index.count; ++i) {
+    int64_t room;
+    int64_t at = *static_cast<const int64_t *>(indices.read(&room, 1));
+    if (at < 0) at += size;
+    if (at < 0 || at >= size) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    slice.host = part.host + at * step;
+    convertView(value.operand(), slice);
+  }
+  return ACL_SUCCESS;
+}
+
+/* selfRef, index, source: a slice of source for each index. */
+aclError runIndexCopy(const aclOpExecutor &executor) {
+  const Operand &self = executor.operands[0];
+  Operand index = executor.operands[1], source = executor.operands[2], out = executor.operands.back();
+  if (self.address != out.address) convertView(self, out);
+  const int32_t dim = static_cast<int32_t>(executor.attributes[kDim]);
+  const int64_t size = out.rank == 0 ? 1 : out.dims[dim], step = out.rank == 0 ? 0 : out.strides[dim] * out.item;
+  const int64_t from_step = source.rank == 0 ? 0 : source.strides[dim] * source.item;
+  if (out.rank > 0) out.dims[dim] = source.dims[dim] = 1;
+  index.compute = kI64;
+  Cursor indices(index);
+  char *const start = out.host;
+  for (int64_t i = 0; i < index.count; ++i, source.host += from_step) {
+    int64_t room;
+    const int64_t at = *static_cast<const int64_t *>(indices.read(&room, 1));
+    if (at < 0 || at >= size) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    out.host = start + at * step;
+    convertView(source, out);
+  }
+  return ACL_SUCCESS;
+}
+
 aclnnStatus requireType(const aclOpExecutor &executor, const Operand &operand, aclDataType type) {
   if (operand.type == type) return ACLNN_SUCCESS;
   return refuse(executor, "%s has data type %s, expected %s, as self has",
@@ -68,6 +114,42 @@ aclnnStatus prepareGather(aclOpExecutor &executor, const Argument *arguments, co
   if (status == ACLNN_SUCCESS) status = requireType(executor, out, in.type);
   executor.attributes[kDim] = dim;
   executor.run = runGather;
+  return status;
+}
+
+/* self, dim, index, value, then out where the call is not in place */
+aclnnStatus prepareIndexFill(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand self = executor.operands[0];
+  if (executor.operands.size() == 2) executor.operands.push() = self;
+  const Operand &index = executor.operands[1], &out = executor.operands[2];
+  int32_t dim;
+  aclnnStatus status = normalizeDim(executor, arguments[1].integer, self.rank, &dim);
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, shapeOf(self));
+  if (status == ACLNN_SUCCESS) status = requireType(executor, out, self.type);
+  if (status != ACLNN_SUCCESS) return status;
+  if (index.rank > 1) return refuse(executor, "index has %d dimensions, expected 1 at most", index.rank);
+  executor.attributes[kDim] = dim;
+  executor.run = runIndexFill;
+  return ACLNN_SUCCESS;
+}
+
+/* selfRef, dim, index, source, then outRef where there is one */
+aclnnStatus prepareIndexCopy(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand self = executor.operands[0];
+  if (executor.operands.size() == 3) executor.operands.push() = self;
+  const Operand &index = executor.operands[1], &source = executor.operands[2];
+  int32_t dim;
+  aclnnStatus status = normalizeDim(executor, arguments[1].integer, self.rank, &dim);
+  if (status != ACLNN_SUCCESS) return status;
+  if (index.rank > 1) return refuse(executor, "index has %d dimensions, expected 1 at most", index.rank);
+  Shape shape = shapeOf(self);
+  status = requireShape(executor, executor.operands.back(), shape);
+  if (shape.rank > 0) shape.dims[dim] = index.count;
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, source, shape);
+  if (status == ACLNN_SUCCESS) status = requireType(executor, source, self.type);
+  if (status == ACLNN_SUCCESS) status = requireType(executor, executor.operands.back(), self.type);
+  executor.attributes[kDim] = dim;
+  executor.run = runIndexCopy;
   return status;
 }
 
@@ -132,6 +214,10 @@ aclError scatterElements(const Operand &out, int32_t dim, const Operand &index, 
 
 SIM_OP(aclnnGather, prepareGather, nullptr, 0)
 SIM_OP(aclnnIndexSelect, prepareIndexSelect, nullptr, 0)
+SIM_OP(aclnnIndexFill, prepareIndexFill, nullptr, 0)
+SIM_OP(aclnnInplaceIndexFill, prepareIndexFill, nullptr, 0)
+SIM_OP(aclnnIndexCopy, prepareIndexCopy, nullptr, 0)
+SIM_OP(aclnnInplaceIndexCopy, prepareIndexCopy, nullptr, 0)
 SIM_OP(aclnnScatterAdd, prepareScatterAdd, nullptr, 0)
 
 }  // namespace sim

@@ -116,6 +116,40 @@ aclError runBackward(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
+/* self, out, mask: how the mask says where the maxima were is the operator's own affair. Here it says nothing, and the
+ * gradient looks for the maxima once more. */
+aclError runMasked(const aclOpExecutor &executor) {
+  const Operand &image = executor.operands[0], &places = executor.operands[1];
+  const Sizes sizes = sizesOf(image, places, 2);
+  double *plane = reinterpret_cast<double *>(executor.workspace), *values = plane + sizes.imageSize();
+  int64_t *indices = reinterpret_cast<int64_t *>(values + sizes.placeCount());
+  Planes from(as(image, kF64), 2), to(as(places, kF64), 2);
+  for (int64_t i = planeCount(image, 2); i-- > 0; from.next(), to.next()) {
+    from.read(plane);
+    poolPlane(executor, sizes, plane, values, indices);
+    to.write(values);
+  }
+  return ACL_SUCCESS;
+}
+
+/* gradOutput, self, mask, gradInput */
+aclError runMaskedBackward(const aclOpExecutor &executor) {
+  const Operand &grad = executor.operands[0], &image = executor.operands[1];
+  const Sizes sizes = sizesOf(image, grad, 2);
+  double *plane = reinterpret_cast<double *>(executor.workspace), *values = plane + sizes.imageSize();
+  int64_t *indices = reinterpret_cast<int64_t *>(values + sizes.placeCount());
+  Planes seen(as(image, kF64), 2), from(as(grad, kF64), 2), to(as(executor.operands[3], kF64), 2);
+  for (int64_t i = planeCount(image, 2); i-- > 0; seen.next(), from.next(), to.next()) {
+    seen.read(plane);
+    poolPlane(executor, sizes, plane, values, indices);
+    from.read(values);
+    std::fill_n(plane, sizes.imageSize(), 0.0);
+    for (int64_t p = 0; p < sizes.placeCount(); ++p) plane[indices[p]] += values[p];
+    to.write(plane);
+  }
+  return ACL_SUCCESS;
+}
+
 aclnnStatus requirePlaces(const aclOpExecutor &executor, const Operand &image, const int64_t *sizes, int dims,
                           const Operand &places, const Operand &indices) {
   Shape shape = shapeOf(image);
@@ -207,6 +241,25 @@ aclnnStatus prepareBackward(aclOpExecutor &executor, const Argument *, const OpB
   return status == ACLNN_SUCCESS ? finish(executor, body, image, grad, runBackward) : status;
 }
 
+/* self, kernelSize, stride, padding, dilation, ceilMode, out, mask */
+aclnnStatus prepareMasked(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  const Operand &image = executor.operands[0], &out = executor.operands[1];
+  int64_t sizes[3] = {};
+  aclnnStatus status = readWindows(executor, arguments, 1, 2, image, sizes);
+  if (status == ACLNN_SUCCESS) status = requirePlaces(executor, image, sizes, 2, out, out);
+  return status == ACLNN_SUCCESS ? finish(executor, body, image, out, runMasked) : status;
+}
+
+/* gradOutput, self, mask, kernelSize, stride, padding, dilation, ceilMode, gradInput */
+aclnnStatus prepareMaskedBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  const Operand &grad = executor.operands[0], &image = executor.operands[1];
+  int64_t sizes[3] = {};
+  aclnnStatus status = readWindows(executor, arguments, 3, 2, image, sizes);
+  if (status == ACLNN_SUCCESS) status = requirePlaces(executor, image, sizes, 2, grad, grad);
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[3], shapeOf(image));
+  return status == ACLNN_SUCCESS ? finish(executor, body, image, grad, runMaskedBackward) : status;
+}
+
 template <SpanRule Rule, int Dims>
 constexpr Pool kPool = {Rule, Dims};
 
@@ -214,6 +267,8 @@ constexpr Pool kPool = {Rule, Dims};
 
 SIM_OP(aclnnMaxPool2dWithIndices, preparePool, &kPool<fixedSpan, 2>, 0)
 SIM_OP(aclnnMaxPool2dWithIndicesBackward, prepareBackward, &kPool<fixedSpan, 2>, 0)
+SIM_OP(aclnnMaxPool2dWithMask, prepareMasked, &kPool<fixedSpan, 2>, 0)
+SIM_OP(aclnnMaxPool2dWithMaskBackward, prepareMaskedBackward, &kPool<fixedSpan, 2>, 0)
 SIM_OP(aclnnMaxPool3dWithArgmax, preparePool, &kPool<fixedSpan, 3>, 0)
 SIM_OP(aclnnMaxPool3dWithArgmaxBackward, prepareBackward, &kPool<fixedSpan, 3>, 0)
 SIM_OP(aclnnAdaptiveMaxPool2d, prepareAdaptive, &kPool<adaptiveSpan, 2>, 0)

@@ -97,7 +97,9 @@ aclnnStatus pickShape(const aclOpExecutor &executor, const Operand &indexed, con
                       Shape *shape) {
   if (count > indexed.rank) return refuse(executor, "%d indices for %d dimensions", count, indexed.rank);
   for (int32_t i = 0; i < count; ++i) {
-    if (indices[i].type == ACL_BOOL) return refuseType(executor, ACL_BOOL);
+    if (indices[i].count == 0) continue;
+    if (indices[i].type == ACL_BOOL || indices[i].type == ACL_UINT8) return refuseType(executor, indices[i].type);
+    if (indices[i].type == ACL_FLOAT) return refuse(executor, "indices has data type FLOAT, expected INT32 or INT64");
   }
   Picked picked;
   if (!broadcastIndices(indices, count, &picked)) return refuse(executor, "the indices do not broadcast");
@@ -247,45 +249,10 @@ aclnnStatus prepareIndexAdd(aclOpExecutor &executor, const Argument *arguments, 
   return ACLNN_SUCCESS;
 }
 
-/* The positions of all elements that are not 0, a row each; what is left of out stays as it is. */
-aclError runNonzero(const aclOpExecutor &executor) {
-  const Operand &self = executor.operands[0], &out = executor.operands[1];
-  Operand truths = self;
-  truths.compute = kTruth;
-  Cursor values(truths);
-  Truth buffer[kBlock];
-  int64_t position[kMaxRank] = {}, *row = reinterpret_cast<int64_t *>(out.host);
-  const int64_t *const end = row + out.count;
-  for (int64_t first = 0, length; first < self.count; first += length) {
-    length = std::min(kBlock, self.count - first);
-    const Truth *truth = static_cast<const Truth *>(values.read(buffer, length));
-    for (int64_t i = 0; i < length; ++i) {
-      if (truth[i] != 0 && self.rank > 0) {
-        if (row == end) return ACL_ERROR_RT_AICORE_EXCEPTION;
-        row = std::copy(position, position + self.rank, row);
-      }
-      for (int32_t dim = self.rank; dim-- > 0 && ++position[dim] == self.dims[dim];) position[dim] = 0;
-    }
-  }
-  return ACL_SUCCESS;
-}
-
-aclnnStatus prepareNonzero(aclOpExecutor &executor, const Argument *, const OpBody &) {
-  const Operand &self = executor.operands[0], &out = executor.operands[1];
-  if (out.dims[1] != self.rank || out.dims[0] > self.count) {
-    return refuse(executor, "out has shape [%lld,%lld], expected [%lld,%d], which holds all there may be",
-                  static_cast<long long>(out.dims[0]), static_cast<long long>(out.dims[1]),
-                  static_cast<long long>(self.count), self.rank);
-  }
-  executor.run = runNonzero;
-  return ACLNN_SUCCESS;
-}
-
 }  // namespace
 
 SIM_OP(aclnnIndex, prepareIndex, nullptr, 0)
 SIM_OP(aclnnIndexPutImpl, prepareIndexPut, nullptr, 0)
 SIM_OP(aclnnIndexAdd, prepareIndexAdd, nullptr, 0)
-SIM_OP(aclnnNonzero, prepareNonzero, nullptr, 0)
 
 }  // namespace sim

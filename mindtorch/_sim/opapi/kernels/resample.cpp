@@ -490,6 +490,7 @@ SIM_OP(aclnnUpsampleLinear1d, prepareUpsample, &kResampler<linearTaps, 1, kForwa
 SIM_OP(aclnnUpsampleLinear1dBackward, prepareUpsample, &kResampler<linearTaps, 1, kBackward>, kBoth)
 SIM_OP(aclnnUpsampleBilinear2d, prepareUpsample, &kResampler<linearTaps, 2, kForward>, kBoth)
 SIM_OP(aclnnUpsampleBilinear2dBackward, prepareUpsample, &kResampler<linearTaps, 2, kBackward>, kBoth)
+SIM_OP(aclnnUpsampleBilinear2dBackwardV2, prepareUpsample, &kResampler<linearTaps, 2, kBackward>, kBoth)
 SIM_OP(aclnnUpsampleTrilinear3d, prepareUpsample, &kResampler<linearTaps, 3, kForward>, kBoth)
 SIM_OP(aclnnUpsampleTrilinear3dBackward, prepareUpsample, &kResampler<linearTaps, 3, kBackward>, kBoth)
 SIM_OP(aclnnUpsampleBicubic2d, prepareUpsample, &kResampler<cubicTaps, 2, kForward>, kBoth)

@@ -45,6 +45,14 @@ C logit(C x, C eps) {
   return std::log(x / (C(1) - x));
 }
 
+/* Outside of [eps, 1 - eps] it is flat; without an eps there is no derivative outside of [0, 1]. */
+template <class C>
+C logitSlope(C x, C eps) {
+  const C least = eps >= C(0) ? eps : C(0);
+  if (x >= least && x <= C(1) - least) return C(1) / (x * (C(1) - x));
+  return eps >= C(0) ? C(0) : std::numeric_limits<C>::quiet_NaN();
+}
+
 template <class C>
 C xLog1pY(C x, C y) {
   return isNan(y) ? y : x == C(0) ? C(0) : x * std::log1p(y);
@@ -56,7 +64,14 @@ SIM_ELEMENT(Lgamma, 1, kFloats, 0, std::lgamma(x))
 SIM_ELEMENT(Digamma, 1, kFloats, 0, static_cast<C>(digamma(x)))
 SIM_ELEMENT(Ndtri, 1, kFloats, 0, static_cast<C>(ndtri(x)))
 SIM_ELEMENT(Logit, 1, kFloats, 1, logit(x, p[0]))
+SIM_ELEMENT(LogitBackward, 2, kFloats, 1, logitSlope(x, p[0]) * y)
 SIM_ELEMENT(XLog1pY, 2, kFloats, 0, xLog1pY(x, y))
+
+/* x, dy, eps, out */
+aclnnStatus prepareLogitBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  executor.numbers[0] = {true, executor.operands[0].type, 0, arguments[2].real, 0};
+  return prepareLoops(executor, kLoopsOf<LogitBackward>, kSameType);
+}
 
 aclnnStatus prepareLogit(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   executor.numbers[0] = {true, executor.operands[0].type, 0, arguments[1].real, 0};
@@ -72,6 +87,7 @@ SIM_ELEMENTWISE(aclnnDigamma, Digamma, kFloatResult)
 SIM_ELEMENTWISE(aclnnNdtri, Ndtri, kFloatResult)
 SIM_ELEMENTWISE(aclnnXlog1py, XLog1pY, kFloatResult)
 SIM_OP(aclnnLogit, prepareLogit, nullptr, 0)
+SIM_OP(aclnnLogitGrad, prepareLogitBackward, nullptr, 0)
 SIM_FOREACH(aclnnForeachErfc, Erfc)
 
 }  // namespace sim

@@ -43,6 +43,18 @@ aclnnStatus prepareClamp(aclOpExecutor &executor, const Argument *, const OpBody
   return prepareLoops(executor, kLoopsOf<ClampMaxNumber>, kPromoteFirst);
 }
 
+/* self, clipValueMin, clipValueMax, out: one of the limits may be left out, as the loops then have one input fewer */
+aclnnStatus prepareClampTensor(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  auto &operands = executor.operands;
+  const bool has_least = operands[1].tensor != nullptr, has_most = operands[2].tensor != nullptr;
+  if (!has_least && !has_most) return refuse(executor, "both limits are NULL");
+  if (has_least && has_most) return prepareLoops(executor, kLoopsOf<ClampTensors>, kSameType);
+  if (has_most) operands[1] = operands[2];
+  operands[2] = operands[3];
+  operands.pop();
+  return prepareLoops(executor, has_least ? kLoopsOf<ClampMinTensor> : kLoopsOf<ClampMaxTensor>, kSameType);
+}
+
 template <class C>
 SIM_CLONES void whereLoop(const LoopArguments &arguments) {
   const Truth *condition = static_cast<const Truth *>(arguments.in[0]);
@@ -89,7 +101,8 @@ SIM_ELEMENTWISE(aclnnClampMin, ClampMinNumber, kPromoteFirst)
 SIM_ELEMENTWISE(aclnnClampMax, ClampMaxNumber, kPromoteFirst)
 SIM_ELEMENTWISE(aclnnClampMinTensor, ClampMinTensor, kSameType)
 SIM_ELEMENTWISE(aclnnClampMaxTensor, ClampMaxTensor, kSameType)
-SIM_ELEMENTWISE(aclnnClampTensor, ClampTensors, kSameType)
+SIM_OP(aclnnClampTensor, prepareClampTensor, nullptr, 0)
+SIM_ELEMENTWISE(aclnnInplaceClampMinTensor, ClampMinTensor, kSameType)
 SIM_OP(aclnnSWhere, prepareWhere, nullptr, 0)
 SIM_FOREACH(aclnnForeachAddcmulScalarV2, Addcmul)
 SIM_FOREACH(aclnnForeachAddcdivScalarV2, Addcdiv)

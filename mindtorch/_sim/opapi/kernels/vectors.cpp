@@ -162,14 +162,14 @@ aclError runNorm(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
-/* self, ord, dims, keepDims, dtype, out */
-aclnnStatus prepareNorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+/* self, ord, dims, keepDims, then dtype (variant 0: aclnnNorm has none), out */
+aclnnStatus prepareNorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const Operand &in = executor.operands[0], &out = executor.operands[1];
   uint32_t mask;
   aclnnStatus status = readDims(executor, arguments[2].pointer, in.rank, &mask);
   if (status == ACLNN_SUCCESS) status = requireShape(executor, out, reducedShape(in, mask, arguments[3].integer != 0));
   if (status != ACLNN_SUCCESS) return status;
-  if (static_cast<aclDataType>(arguments[4].integer) != out.type) {
+  if (body.variant != 0 && static_cast<aclDataType>(arguments[4].integer) != out.type) {
     return refuse(executor, "out has data type %s, expected dtype", typeName(out.type));
   }
   executor.attributes[0] = mask;
@@ -215,7 +215,8 @@ SIM_OP(aclnnAddr, prepareAddr, nullptr, 0)
 SIM_OP(aclnnInplaceAddr, prepareAddr, nullptr, 0)
 SIM_OP(aclnnAddmv, prepareAddmv, nullptr, 0)
 SIM_OP(aclnnLinalgCross, prepareCross, nullptr, 0)
-SIM_OP(aclnnLinalgVectorNorm, prepareNorm, nullptr, 0)
+SIM_OP(aclnnLinalgVectorNorm, prepareNorm, nullptr, 1)
+SIM_OP(aclnnNorm, prepareNorm, nullptr, 0)
 SIM_OP(aclnnForeachNorm, prepareForeachNorm, nullptr, 0)
 
 }  // namespace sim

@@ -1,0 +1,24 @@
+/* aclnnBinaryCrossEntropy, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_BINARY_CROSS_ENTROPY_H_
+#define MINDTORCH_ACLNNOP_ACLNN_BINARY_CROSS_ENTROPY_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnBinaryCrossEntropyGetWorkspaceSize(
+    const aclTensor *self,
+    const aclTensor *target,
+    const aclTensor *weight,
+    int64_t reduction,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnBinaryCrossEntropy(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

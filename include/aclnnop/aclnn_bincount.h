@@ -1,0 +1,23 @@
+/* aclnnBincount, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_BINCOUNT_H_
+#define MINDTORCH_ACLNNOP_ACLNN_BINCOUNT_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnBincountGetWorkspaceSize(
+    const aclTensor *self,
+    const aclTensor *weights,
+    int64_t minlength,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnBincount(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

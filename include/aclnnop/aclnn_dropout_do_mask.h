@@ -1,0 +1,23 @@
+/* aclnnDropoutDoMask, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_DROPOUT_DO_MASK_H_
+#define MINDTORCH_ACLNNOP_ACLNN_DROPOUT_DO_MASK_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnDropoutDoMaskGetWorkspaceSize(
+    const aclTensor *self,
+    const aclTensor *mask,
+    double prob,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnDropoutDoMask(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

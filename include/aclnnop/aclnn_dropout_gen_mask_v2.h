@@ -1,0 +1,25 @@
+/* aclnnDropoutGenMaskV2, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_DROPOUT_GEN_MASK_V2_H_
+#define MINDTORCH_ACLNNOP_ACLNN_DROPOUT_GEN_MASK_V2_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnDropoutGenMaskV2GetWorkspaceSize(
+    const aclIntArray *shape,
+    double prob,
+    int64_t seed,
+    int64_t offset,
+    aclDataType probDataType,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnDropoutGenMaskV2(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

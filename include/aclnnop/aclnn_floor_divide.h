@@ -1,0 +1,29 @@
+/* aclnnFloorDivide, aclnnInplaceFloorDivide, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_FLOOR_DIVIDE_H_
+#define MINDTORCH_ACLNNOP_ACLNN_FLOOR_DIVIDE_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnFloorDivideGetWorkspaceSize(
+    const aclTensor *self,
+    const aclTensor *other,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnFloorDivide(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceFloorDivideGetWorkspaceSize(
+    aclTensor *selfRef,
+    const aclTensor *other,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceFloorDivide(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,29 @@
+/* aclnnFloorDivides, aclnnInplaceFloorDivides, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_FLOOR_DIVIDES_H_
+#define MINDTORCH_ACLNNOP_ACLNN_FLOOR_DIVIDES_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnFloorDividesGetWorkspaceSize(
+    const aclTensor *self,
+    const aclScalar *other,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnFloorDivides(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceFloorDividesGetWorkspaceSize(
+    aclTensor *selfRef,
+    const aclScalar *other,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceFloorDivides(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,30 @@
+/* aclnnGroupNorm, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_GROUP_NORM_H_
+#define MINDTORCH_ACLNNOP_ACLNN_GROUP_NORM_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnGroupNormGetWorkspaceSize(
+    const aclTensor *self,
+    const aclTensor *gamma,
+    const aclTensor *beta,
+    int64_t N,
+    int64_t C,
+    int64_t HxW,
+    int64_t group,
+    double eps,
+    aclTensor *out,
+    aclTensor *meanOut,
+    aclTensor *rstdOut,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnGroupNorm(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,25 @@
+/* aclnnIsClose, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_IS_CLOSE_H_
+#define MINDTORCH_ACLNNOP_ACLNN_IS_CLOSE_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnIsCloseGetWorkspaceSize(
+    const aclTensor *self,
+    const aclTensor *other,
+    double rtol,
+    double atol,
+    bool equalNan,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnIsClose(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,23 @@
+/* aclnnLogSigmoidBackward, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_LOG_SIGMOID_BACKWARD_H_
+#define MINDTORCH_ACLNNOP_ACLNN_LOG_SIGMOID_BACKWARD_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnLogSigmoidBackwardGetWorkspaceSize(
+    const aclTensor *gradOutput,
+    const aclTensor *self,
+    const aclTensor *buffer,
+    aclTensor *gradInput,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnLogSigmoidBackward(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,22 @@
+/* aclnnLogSigmoidForward, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_LOG_SIGMOID_FORWARD_H_
+#define MINDTORCH_ACLNNOP_ACLNN_LOG_SIGMOID_FORWARD_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnLogSigmoidForwardGetWorkspaceSize(
+    const aclTensor *self,
+    aclTensor *out,
+    aclTensor *buffer,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnLogSigmoidForward(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

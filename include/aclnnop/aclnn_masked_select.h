@@ -1,0 +1,22 @@
+/* aclnnMaskedSelect, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_MASKED_SELECT_H_
+#define MINDTORCH_ACLNNOP_ACLNN_MASKED_SELECT_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnMaskedSelectGetWorkspaceSize(
+    const aclTensor *self,
+    const aclTensor *mask,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnMaskedSelect(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,23 @@
+/* aclnnMseLossOut, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_MSE_LOSS_OUT_H_
+#define MINDTORCH_ACLNNOP_ACLNN_MSE_LOSS_OUT_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnMseLossOutGetWorkspaceSize(
+    const aclTensor *self,
+    const aclTensor *target,
+    int64_t reduction,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnMseLossOut(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,24 @@
+/* aclnnNorm, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_NORM_H_
+#define MINDTORCH_ACLNNOP_ACLNN_NORM_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnNormGetWorkspaceSize(
+    const aclTensor *self,
+    const aclScalar *pScalar,
+    const aclIntArray *dim,
+    bool keepdim,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnNorm(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,24 @@
+/* aclnnRepeatInterleaveIntWithDim, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_REPEAT_INTERLEAVE_INT_WITH_DIM_H_
+#define MINDTORCH_ACLNNOP_ACLNN_REPEAT_INTERLEAVE_INT_WITH_DIM_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnRepeatInterleaveIntWithDimGetWorkspaceSize(
+    const aclTensor *self,
+    int64_t repeats,
+    int64_t dim,
+    int64_t outputSize,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnRepeatInterleaveIntWithDim(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,25 @@
+/* aclnnRmsNormGrad, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_RMS_NORM_GRAD_H_
+#define MINDTORCH_ACLNNOP_ACLNN_RMS_NORM_GRAD_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnRmsNormGradGetWorkspaceSize(
+    const aclTensor *dy,
+    const aclTensor *x,
+    const aclTensor *rstd,
+    const aclTensor *gamma,
+    const aclTensor *dxOut,
+    const aclTensor *dgammaOut,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnRmsNormGrad(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

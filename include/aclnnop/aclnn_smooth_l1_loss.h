@@ -1,0 +1,24 @@
+/* aclnnSmoothL1Loss, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_SMOOTH_L1_LOSS_H_
+#define MINDTORCH_ACLNNOP_ACLNN_SMOOTH_L1_LOSS_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnSmoothL1LossGetWorkspaceSize(
+    const aclTensor *self,
+    const aclTensor *target,
+    int64_t reduction,
+    float beta,
+    aclTensor *result,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnSmoothL1Loss(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

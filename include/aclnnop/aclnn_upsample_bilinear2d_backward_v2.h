@@ -1,0 +1,26 @@
+/* aclnnUpsampleBilinear2dBackwardV2, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_UPSAMPLE_BILINEAR2D_BACKWARD_V2_H_
+#define MINDTORCH_ACLNNOP_ACLNN_UPSAMPLE_BILINEAR2D_BACKWARD_V2_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnUpsampleBilinear2dBackwardV2GetWorkspaceSize(
+    const aclTensor *gradOut,
+    const aclIntArray *outputSize,
+    const aclIntArray *inputSize,
+    bool alignCorners,
+    double scalesH,
+    double scalesW,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnUpsampleBilinear2dBackwardV2(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

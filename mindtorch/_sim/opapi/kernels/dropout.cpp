@@ -1,0 +1,96 @@
+/* Dropout in two calls: a mask of one bit an element, lowest bit first, and what is done with it. */
+#include <algorithm>
+
+#include "opapi/loops.h"
+#include "opapi/random.h"
+
+namespace sim {
+namespace {
+
+constexpr int64_t kMaskBits = 128; /* the mask has a multiple of as many */
+
+int64_t maskBytes(int64_t elements) { return (elements + kMaskBits - 1) / kMaskBits * (kMaskBits / 8); }
+
+/* out: a bit is 1 with the probability 1 - prob. */
+aclError runGenerate(const aclOpExecutor &executor) {
+  const Philox philox{static_cast<uint64_t>(executor.numbers[0].integer),
+                      static_cast<uint64_t>(executor.numbers[1].integer)};
+  const double drop = executor.numbers[0].real;
+  Operand out = executor.operands[0];
+  out.compute = kI64;
+  Cursor target(out);
+  for (int64_t byte = 0; byte < out.count; ++byte) {
+    uint32_t words[8];
+    int64_t bits = 0;
+    philox.blocks<2>(2 * static_cast<uint64_t>(byte), words);
+    for (int bit = 0; bit < 8; ++bit) bits |= static_cast<int64_t>(words[bit] * 0x1p-32 >= drop) << bit;
+    target.write(&bits, 1);
+  }
+  return ACL_SUCCESS;
+}
+
+aclnnStatus checkProbability(const aclOpExecutor &executor, double drop) {
+  if (drop >= 0.0 && drop <= 1.0) return ACLNN_SUCCESS;
+  return refuse(executor, "prob is %g, expected a value from 0 to 1", drop);
+}
+
+/* shape, prob, seed, offset, probDataType, out */
+aclnnStatus prepareGenerate(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const aclIntArray *shape = static_cast<const aclIntArray *>(arguments[0].pointer);
+  int64_t elements = 1;
+  for (uint64_t i = 0; i < shape->size; ++i) {
+    if (shape->items[i] < 0) return refuse(executor, "a dimension below 0 in shape");
+    elements *= shape->items[i];
+  }
+  Shape bytes;
+  bytes.rank = 1;
+  bytes.dims[0] = maskBytes(elements);
+  aclnnStatus status = checkProbability(executor, arguments[1].real);
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[0], bytes);
+  executor.numbers[0] = {true, ACL_DOUBLE, arguments[2].integer, arguments[1].real, 0.0};
+  executor.numbers[1] = {true, ACL_INT64, arguments[3].integer, 0.0, 0.0};
+  executor.run = runGenerate;
+  return status;
+}
+
+/* self, mask, out: what stays is divided by the probability to stay. */
+aclError runApply(const aclOpExecutor &executor) {
+  Operand self = executor.operands[0], mask = executor.operands[1], out = executor.operands[2];
+  self.compute = out.compute = kF64;
+  mask.compute = kI64;
+  const double keep = 1.0 - executor.numbers[0].real;
+  Cursor values(self), bytes(mask), target(out);
+  double block[8];
+  for (int64_t first = 0; first < self.count; first += 8) {
+    const int64_t count = std::min<int64_t>(8, self.count - first);
+    int64_t room;
+    const int64_t bits = *static_cast<const int64_t *>(bytes.read(&room, 1));
+    const double *x = static_cast<const double *>(values.read(block, count));
+    double kept[8];
+    for (int64_t i = 0; i < count; ++i) kept[i] = (bits >> i & 1) != 0 ? x[i] / keep : 0.0;
+    target.write(kept, count);
+  }
+  return ACL_SUCCESS;
+}
+
+/* self, mask, prob, out */
+aclnnStatus prepareApply(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &self = executor.operands[0], &mask = executor.operands[1], &out = executor.operands[2];
+  aclnnStatus status = checkProbability(executor, arguments[2].real);
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, shapeOf(self));
+  if (status == ACLNN_SUCCESS) status = requireCast(executor, self.type, out);
+  if (status == ACLNN_SUCCESS && mask.count < maskBytes(self.count)) {
+    status = refuse(executor, "mask has %lld bytes, expected %lld", static_cast<long long>(mask.count),
+                    static_cast<long long>(maskBytes(self.count)));
+  }
+  executor.numbers[0] = {true, ACL_DOUBLE, 0, arguments[2].real, 0.0};
+  executor.run = runApply;
+  return status;
+}
+
+}  // namespace
+
+SIM_OP(aclnnDropoutGenMaskV2, prepareGenerate, nullptr, 0)
+SIM_OP(aclnnDropoutDoMask, prepareApply, nullptr, 0)
+
+}  // namespace sim

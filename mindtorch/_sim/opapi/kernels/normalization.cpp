@@ -1,0 +1,285 @@
+/* Normalization over lines (layer and RMS norm), over groups of channels, and over one channel of all samples (batch
+ * norm), forward and backward: the same formulas on other parts of the tensor. */
+#include "opapi/kernels/normalization.h"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+enum Attribute { kLeading, kChunk, kRun, kParts, kElements, kWeights, kCentred, kTraining, kMomentum, kEpsilon };
+
+double realOf(const aclOpExecutor &executor, Attribute which) {
+  double value;
+  std::memcpy(&value, &executor.attributes[which], sizeof value);
+  return value;
+}
+
+void keepReal(aclOpExecutor &executor, Attribute which, double value) {
+  std::memcpy(&executor.attributes[which], &value, sizeof value);
+}
+
+/* The elements that are normalized together. */
+Operand partOf(const aclOpExecutor &executor, const Operand &operand, int64_t index) {
+  const int64_t chunk = executor.attributes[kChunk];
+  Operand part = operand;
+  int64_t offset = 0;
+  if (chunk > 0) {
+    const int64_t groups = operand.dims[1] / chunk;
+    offset += index % groups * chunk * operand.strides[1];
+    part.dims[1] = chunk;
+    index /= groups;
+  }
+  for (int64_t dim = executor.attributes[kLeading]; dim-- > 0; index /= operand.dims[dim]) {
+    offset += index % operand.dims[dim] * operand.strides[dim];
+    part.dims[dim] = 1;
+  }
+  part.host += offset * operand.item;
+  part.compute = kF64;
+  return part;
+}
+
+/* Which weight goes with the first element of the part; the next one follows after `kRun` elements. */
+int64_t firstWeight(const aclOpExecutor &executor, const Operand &operand, int64_t index) {
+  const int64_t chunk = executor.attributes[kChunk];
+  return chunk == 0 ? 0 : index % (operand.dims[1] / chunk) * chunk;
+}
+
+void readAll(const Operand &operand, double *values) {
+  Cursor cursor(operand);
+  for (int64_t first = 0, count; first < operand.count; first += count) {
+    count = std::min(kBlock, operand.count - first);
+    const void *block = cursor.read(values + first, count);
+    if (block != values + first) std::memcpy(values + first, block, static_cast<size_t>(count) * sizeof(double));
+  }
+}
+
+void writeAll(const Operand &operand, const double *values) {
+  Cursor cursor(operand);
+  for (int64_t first = 0, count; first < operand.count; first += count) {
+    count = std::min(kBlock, operand.count - first);
+    cursor.write(values + first, count);
+  }
+}
+
+/* A vector of the call in double; `missing` everywhere where it is left out. */
+void readVector(Operand operand, int64_t count, double missing, double *values) {
+  if (operand.tensor == nullptr) {
+    std::fill_n(values, count, missing);
+    return;
+  }
+  operand.compute = kF64;
+  readAll(operand, values);
+}
+
+void writeVector(Operand operand, const double *values) {
+  if (operand.tensor == nullptr || operand.count == 0) return;
+  operand.compute = kF64;
+  writeAll(operand, values);
+}
+
+struct Statistics {
+  double mean, variance;
+};
+
+/* Without a mean (RMS norm) the variance is the mean of the squares. */
+Statistics measure(const double *values, int64_t count, bool centred) {
+  Statistics result = {0.0, 0.0};
+  for (int64_t i = 0; centred && i < count; ++i) result.mean += values[i];
+  result.mean /= static_cast<double>(count);
+  for (int64_t i = 0; i < count; ++i) result.variance += (values[i] - result.mean) * (values[i] - result.mean);
+  result.variance /= static_cast<double>(count);
+  return result;
+}
+
+/* input, weight, bias, running mean, running variance, output, mean, reciprocal deviation */
+enum Forward { kInput, kWeight, kBias, kRunningMean, kRunningVariance, kOutput, kMean, kReciprocal };
+
+struct Rooms {
+  double *part, *weight, *bias, *mean, *reciprocal, *running_mean, *running_variance;
+};
+
+Rooms forwardRooms(const aclOpExecutor &executor) {
+  Rooms rooms;
+  const int64_t weights = executor.attributes[kWeights], parts = executor.attributes[kParts];
+  rooms.part = reinterpret_cast<double *>(executor.workspace);
+  rooms.weight = rooms.part + executor.attributes[kElements];
+  rooms.bias = rooms.weight + weights;
+  rooms.mean = rooms.bias + weights;
+  rooms.reciprocal = rooms.mean + parts;
+  rooms.running_mean = rooms.reciprocal + parts;
+  rooms.running_variance = rooms.running_mean + parts;
+  return rooms;
+}
+
+/* The statistics of the part, which move the running ones; or the running ones themselves. */
+Statistics statisticsOf(const aclOpExecutor &executor, const Rooms &rooms, int64_t i, bool has_running) {
+  if (executor.attributes[kTraining] == 0) return {rooms.running_mean[i], rooms.running_variance[i]};
+  const int64_t count = executor.attributes[kElements];
+  const Statistics found = measure(rooms.part, count, executor.attributes[kCentred] != 0);
+  if (has_running) {
+    const double momentum = realOf(executor, kMomentum), n = static_cast<double>(count);
+    rooms.running_mean[i] += momentum * (found.mean - rooms.running_mean[i]);
+    rooms.running_variance[i] += momentum * (found.variance * n / (n - 1) - rooms.running_variance[i]);
+  }
+  return found;
+}
+
+aclError runForward(const aclOpExecutor &executor) {
+  const auto &operands = executor.operands;
+  const int64_t *attributes = executor.attributes;
+  const Rooms rooms = forwardRooms(executor);
+  const bool has_running = operands[kRunningMean].tensor != nullptr;
+  readVector(operands[kWeight], attributes[kWeights], 1.0, rooms.weight);
+  readVector(operands[kBias], attributes[kWeights], 0.0, rooms.bias);
+  if (has_running) readVector(operands[kRunningMean], attributes[kParts], 0.0, rooms.running_mean);
+  if (has_running) readVector(operands[kRunningVariance], attributes[kParts], 1.0, rooms.running_variance);
+  for (int64_t i = 0; i < attributes[kParts]; ++i) {
+    Operand in = partOf(executor, operands[kInput], i), out = partOf(executor, operands[kOutput], i);
+    in.count = out.count = attributes[kElements];
+    readAll(in, rooms.part);
+    const Statistics found = statisticsOf(executor, rooms, i, has_running);
+    rooms.mean[i] = found.mean;
+    rooms.reciprocal[i] = 1.0 / std::sqrt(found.variance + realOf(executor, kEpsilon));
+    const int64_t first = firstWeight(executor, operands[kInput], i);
+    for (int64_t k = 0; k < in.count; ++k) {
+      const int64_t at = first + k / attributes[kRun];
+      rooms.part[k] = (rooms.part[k] - found.mean) * rooms.reciprocal[i] * rooms.weight[at] + rooms.bias[at];
+    }
+    writeAll(out, rooms.part);
+  }
+  if (attributes[kTraining] != 0 && has_running) {
+    writeVector(operands[kRunningMean], rooms.running_mean);
+    writeVector(operands[kRunningVariance], rooms.running_variance);
+  }
+  writeVector(operands[kMean], rooms.mean);
+  writeVector(operands[kReciprocal], rooms.reciprocal);
+  return ACL_SUCCESS;
+}
+
+/* gradient, input, mean, reciprocal deviation, weight, and the gradients of input, weight and bias */
+enum Backward { kGrad, kGradInput, kGradMean, kGradReciprocal, kGradWeight, kOfInput, kOfWeight, kOfBias };
+
+/* What follows from one part: its gradient into `grads`, and what it adds to those of weight and bias. */
+void partBackward(const aclOpExecutor &executor, int64_t first, double mean, double reciprocal, const double *weights,
+                  const double *values, double *grads, double *of_weight, double *of_bias) {
+  const int64_t count = executor.attributes[kElements], run = executor.attributes[kRun];
+  double sum = 0.0, product = 0.0;
+  for (int64_t k = 0; k < count; ++k) {
+    const int64_t at = first + k / run;
+    const double normal = (values[k] - mean) * reciprocal;
+    of_weight[at] += grads[k] * normal;
+    of_bias[at] += grads[k];
+    grads[k] *= weights[at];
+    sum += grads[k];
+    product += grads[k] * normal;
+  }
+  const double n = static_cast<double>(count);
+  const bool fixed = executor.attributes[kTraining] == 0; /* statistics that do not depend on the input */
+  const double mean_part = fixed || executor.attributes[kCentred] == 0 ? 0.0 : sum / n;
+  const double slope = fixed ? 0.0 : product / n;
+  for (int64_t k = 0; k < count; ++k) {
+    grads[k] = reciprocal * (grads[k] - mean_part - (values[k] - mean) * reciprocal * slope);
+  }
+}
+
+aclError runBackward(const aclOpExecutor &executor) {
+  const auto &operands = executor.operands;
+  const int64_t *attributes = executor.attributes;
+  const int64_t weights = attributes[kWeights], parts = attributes[kParts], elements = attributes[kElements];
+  double *values = reinterpret_cast<double *>(executor.workspace), *grads = values + elements;
+  double *weight = grads + elements, *of_weight = weight + weights, *of_bias = of_weight + weights;
+  double *mean = of_bias + weights, *reciprocal = mean + parts;
+  readVector(operands[kGradWeight], weights, 1.0, weight);
+  readVector(operands[kGradMean], parts, 0.0, mean);
+  readVector(operands[kGradReciprocal], parts, 1.0, reciprocal);
+  if (attributes[kTraining] == 0) { /* a variance is given */
+    for (int64_t i = 0; i < parts; ++i) reciprocal[i] = 1.0 / std::sqrt(reciprocal[i] + realOf(executor, kEpsilon));
+  }
+  std::fill_n(of_weight, 2 * weights, 0.0);
+  for (int64_t i = 0; i < parts; ++i) {
+    Operand grad = partOf(executor, operands[kGrad], i), in = partOf(executor, operands[kGradInput], i);
+    grad.count = in.count = elements;
+    readAll(grad, grads);
+    readAll(in, values);
+    partBackward(executor, firstWeight(executor, operands[kGradInput], i), mean[i], reciprocal[i], weight, values,
+                 grads, of_weight, of_bias);
+    if (operands[kOfInput].tensor == nullptr) continue;
+    Operand out = partOf(executor, operands[kOfInput], i);
+    out.count = elements;
+    writeAll(out, grads);
+  }
+  writeVector(operands[kOfWeight], of_weight);
+  writeVector(operands[kOfBias], of_bias);
+  return ACL_SUCCESS;
+}
+
+aclnnStatus requireSize(const aclOpExecutor &executor, const Operand &operand, int64_t count) {
+  if (operand.tensor == nullptr || operand.count == count) return ACLNN_SUCCESS;
+  return refuse(executor, "%s has %lld elements, expected %lld", executor.op->parameters[operand.parameter].name,
+                static_cast<long long>(operand.count), static_cast<long long>(count));
+}
+
+aclnnStatus requireSizes(const aclOpExecutor &executor, std::initializer_list<int> which, int64_t count) {
+  for (int index : which) {
+    const aclnnStatus status = requireSize(executor, executor.operands[static_cast<uint32_t>(index)], count);
+    if (status != ACLNN_SUCCESS) return status;
+  }
+  return ACLNN_SUCCESS;
+}
+
+}  // namespace
+
+aclnnStatus planForward(aclOpExecutor &executor, const Parts &parts, const NormOptions &options) {
+  const auto &operands = executor.operands;
+  aclnnStatus status = requireShape(executor, operands[kOutput], shapeOf(operands[kInput]));
+  if (status == ACLNN_SUCCESS) status = requireSizes(executor, {kWeight, kBias}, parts.weights);
+  if (status == ACLNN_SUCCESS) status = requireSizes(executor, {kRunningMean, kRunningVariance}, parts.count);
+  if (status == ACLNN_SUCCESS && options.training) {
+    status = requireSizes(executor, {kMean, kReciprocal}, parts.count);
+  }
+  if (status != ACLNN_SUCCESS) return status;
+  if (!options.training && (operands[kRunningMean].tensor == nullptr || operands[kRunningVariance].tensor == nullptr)) {
+    return refuse(executor, "neither training nor running statistics");
+  }
+  keepParts(executor, parts, options);
+  executor.run = runForward;
+  if (operands[kInput].count > 0) {
+    executor.workspace_size =
+        roundUp(static_cast<uint64_t>(parts.elements + 2 * parts.weights + 4 * parts.count) * sizeof(double));
+  }
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus planBackward(aclOpExecutor &executor, const Parts &parts, const NormOptions &options) {
+  const auto &operands = executor.operands;
+  const Shape shape = shapeOf(operands[kGradInput]);
+  aclnnStatus status = requireShape(executor, operands[kGrad], shape);
+  if (status == ACLNN_SUCCESS && operands[kOfInput].tensor != nullptr) {
+    status = requireShape(executor, operands[kOfInput], shape);
+  }
+  if (status == ACLNN_SUCCESS) status = requireSizes(executor, {kGradMean, kGradReciprocal}, parts.count);
+  if (status == ACLNN_SUCCESS) status = requireSizes(executor, {kGradWeight, kOfWeight, kOfBias}, parts.weights);
+  if (status != ACLNN_SUCCESS) return status;
+  keepParts(executor, parts, options);
+  executor.run = runBackward;
+  executor.workspace_size =
+      roundUp(static_cast<uint64_t>(2 * parts.elements + 3 * parts.weights + 2 * parts.count) * sizeof(double));
+  return ACLNN_SUCCESS;
+}
+
+void keepParts(aclOpExecutor &executor, const Parts &parts, const NormOptions &options) {
+  int64_t *attributes = executor.attributes;
+  attributes[kLeading] = parts.leading;
+  attributes[kChunk] = parts.chunk;
+  attributes[kRun] = std::max<int64_t>(parts.run, 1);
+  attributes[kParts] = parts.elements > 0 ? parts.count : 0;
+  attributes[kElements] = parts.elements;
+  attributes[kWeights] = parts.weights;
+  attributes[kCentred] = options.centred;
+  attributes[kTraining] = options.training;
+  keepReal(executor, kMomentum, options.momentum);
+  keepReal(executor, kEpsilon, options.epsilon);
+}
+
+}  // namespace sim

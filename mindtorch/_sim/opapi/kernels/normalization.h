@@ -1,0 +1,35 @@
+/* What all normalizations share: a tensor is cut into parts of equal size, each normalized by its own statistics. */
+#ifndef MINDTORCH_SIM_OPAPI_KERNELS_NORMALIZATION_H_
+#define MINDTORCH_SIM_OPAPI_KERNELS_NORMALIZATION_H_
+#include <initializer_list>
+
+#include "opapi/loops.h"
+
+namespace sim {
+
+struct Parts {
+  int64_t leading;  /* dimensions from the first on, of which each index makes parts of its own */
+  int64_t chunk;    /* channels (dimension 1) of a part; 0: channels are not told apart */
+  int64_t run;      /* neighbouring elements of a part with the same weight */
+  int64_t count;    /* parts */
+  int64_t elements; /* of one part */
+  int64_t weights;  /* elements of weight and bias */
+};
+
+struct NormOptions {
+  double epsilon = 0.0;
+  bool training = true; /* false: the running statistics are used */
+  double momentum = 0.0;
+  bool centred = true; /* the mean is subtracted */
+};
+
+/* operands: input, weight, bias, running mean, running variance, output, mean, reciprocal deviation; NULL where there
+ * is none. */
+aclnnStatus planForward(aclOpExecutor &executor, const Parts &parts, const NormOptions &options);
+/* operands: gradient, input, mean, reciprocal deviation (without training: variance), weight, gradients of input,
+ * weight and bias. */
+aclnnStatus planBackward(aclOpExecutor &executor, const Parts &parts, const NormOptions &options);
+void keepParts(aclOpExecutor &executor, const Parts &parts, const NormOptions &options);
+
+}  // namespace sim
+#endif

@@ -1,0 +1,268 @@
+/* Operators that move elements along dimensions, as bits: flip, roll, repeat, triangles, and what else is a map from
+ * a place in the output to one in the input. */
+#include <algorithm>
+
+#include "opapi/loops.h"
+
+namespace sim {
+namespace {
+
+constexpr int64_t kNowhere = -1; /* the place holds a 0 */
+
+/* Where along each dimension the element at `place` of the output comes from; kNowhere in any: from nowhere. */
+using Source = int64_t (*)(const aclOpExecutor &executor, int32_t dim, const int64_t *place);
+
+/* operands[0] to operands[1], by the source of each place; attributes[dim] is the operator's number for a dimension. */
+template <Source source>
+aclError runMap(const aclOpExecutor &executor) {
+  const Operand &in = executor.operands[0], &out = executor.operands[1];
+  Cursor target(out);
+  alignas(64) char buffer[kBlockBytes];
+  int64_t place[kMaxRank] = {};
+  for (int64_t first = 0, count; first < out.count; first += count) {
+    count = std::min(kBlock, out.count - first);
+    std::memset(buffer, 0, static_cast<size_t>(count * out.item));
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t offset = 0;
+      bool found = true;
+      for (int32_t dim = 0; dim < out.rank && found; ++dim) {
+        const int64_t at = source(executor, dim, place);
+        found = at != kNowhere;
+        offset += at * in.strides[dim];
+      }
+      if (found) std::memcpy(buffer + i * out.item, in.host + offset * in.item, static_cast<size_t>(out.item));
+      for (int32_t dim = out.rank; dim-- > 0 && ++place[dim] == out.dims[dim];) place[dim] = 0;
+    }
+    target.write(buffer, count);
+  }
+  return ACL_SUCCESS;
+}
+
+int64_t flipped(const aclOpExecutor &executor, int32_t dim, const int64_t *place) {
+  return executor.attributes[dim] != 0 ? executor.operands[0].dims[dim] - 1 - place[dim] : place[dim];
+}
+
+int64_t rolled(const aclOpExecutor &executor, int32_t dim, const int64_t *place) {
+  const int64_t size = executor.operands[0].dims[dim], at = place[dim] - executor.attributes[dim];
+  return at < 0 ? at + size : at;
+}
+
+int64_t repeated(const aclOpExecutor &executor, int32_t dim, const int64_t *place) {
+  return place[dim] % executor.operands[0].dims[dim];
+}
+
+int64_t interleaved(const aclOpExecutor &executor, int32_t dim, const int64_t *place) {
+  return place[dim] / executor.attributes[dim];
+}
+
+template <bool Upper>
+int64_t inTriangle(const aclOpExecutor &executor, int32_t dim, const int64_t *place) {
+  const int32_t rank = executor.operands[0].rank;
+  if (dim != rank - 1) return place[dim];
+  const int64_t past = place[rank - 1] - place[rank - 2], diagonal = executor.attributes[0];
+  return (Upper ? past >= diagonal : past <= diagonal) ? place[dim] : kNowhere;
+}
+
+aclnnStatus requireType(const aclOpExecutor &executor) {
+  const Operand &in = executor.operands[0], &out = executor.operands[1];
+  if (in.type == out.type) return ACLNN_SUCCESS;
+  return refuse(executor, "out has data type %s, expected %s", typeName(out.type), typeName(in.type));
+}
+
+aclnnStatus plan(aclOpExecutor &executor, const Shape &shape, aclError (*run)(const aclOpExecutor &)) {
+  aclnnStatus status = requireShape(executor, executor.operands[1], shape);
+  if (status == ACLNN_SUCCESS) status = requireType(executor);
+  executor.run = run;
+  return status;
+}
+
+/* self, dims, out */
+aclnnStatus prepareFlip(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const aclIntArray *dims = static_cast<const aclIntArray *>(arguments[1].pointer);
+  const Operand &in = executor.operands[0];
+  std::fill_n(executor.attributes, kMaxRank, 0);
+  for (uint64_t i = 0; i < dims->size; ++i) {
+    int32_t dim;
+    const aclnnStatus status = normalizeDim(executor, dims->items[i], in.rank, &dim);
+    if (status != ACLNN_SUCCESS) return status;
+    if (executor.attributes[dim]++ != 0) return refuse(executor, "dim %d is named twice", dim);
+  }
+  return plan(executor, shapeOf(in), runMap<flipped>);
+}
+
+/* A dense tensor seen as one line; false: it is not dense. */
+bool flatten(Operand *operand) {
+  int64_t stride = 1;
+  for (int32_t i = operand->rank; i-- > 0; stride *= operand->dims[i]) {
+    if (operand->dims[i] != 1 && operand->strides[i] != stride) return false;
+  }
+  operand->rank = 1;
+  operand->dims[0] = operand->count;
+  operand->strides[0] = 1;
+  return true;
+}
+
+/* x, shifts, dims, out: without dims the flattened tensor is shifted. */
+aclnnStatus prepareRoll(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const aclIntArray *shifts = static_cast<const aclIntArray *>(arguments[1].pointer);
+  const aclIntArray *dims = static_cast<const aclIntArray *>(arguments[2].pointer);
+  Operand &in = executor.operands[0];
+  aclnnStatus status = plan(executor, shapeOf(in), runMap<rolled>);
+  if (status != ACLNN_SUCCESS) return status;
+  std::fill_n(executor.attributes, kMaxRank, 0);
+  if (dims->size == 0 && shifts->size == 1) {
+    if (!flatten(&in) || !flatten(&executor.operands[1])) return refuse(executor, "x or out is not contiguous");
+  } else if (dims->size != shifts->size) {
+    return refuse(executor, "shifts has %llu elements, dims %llu", static_cast<unsigned long long>(shifts->size),
+                  static_cast<unsigned long long>(dims->size));
+  }
+  for (uint64_t i = 0; i < shifts->size && in.count > 0; ++i) {
+    int32_t dim = 0;
+    if (dims->size > 0) status = normalizeDim(executor, dims->items[i], in.rank, &dim);
+    if (status != ACLNN_SUCCESS) return status;
+    const int64_t size = in.rank == 0 ? 1 : in.dims[dim];
+    executor.attributes[dim] = ((executor.attributes[dim] + shifts->items[i] % size) % size + size) % size;
+  }
+  return ACLNN_SUCCESS;
+}
+
+/* self, repeats, out: missing dimensions come first. */
+aclnnStatus prepareRepeat(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const aclIntArray *repeats = static_cast<const aclIntArray *>(arguments[1].pointer);
+  Operand &in = executor.operands[0];
+  const int32_t rank = static_cast<int32_t>(repeats->size);
+  if (rank < in.rank || rank > static_cast<int32_t>(kMaxRank)) {
+    return refuse(executor, "repeats has %d elements for %d dimensions", rank, in.rank);
+  }
+  Shape shape;
+  shape.rank = rank;
+  for (int32_t i = rank; i-- > 0;) {
+    const int32_t own = i - (rank - in.rank);
+    in.dims[i] = own >= 0 ? in.dims[own] : 1;
+    in.strides[i] = own >= 0 ? in.strides[own] : 0;
+    if (repeats->items[i] < 0) return refuse(executor, "a number below 0 in repeats");
+    shape.dims[i] = in.dims[i] * repeats->items[i];
+  }
+  in.rank = rank;
+  return plan(executor, shape, runMap<repeated>);
+}
+
+/* self, repeats[, dim], outputSize, out; the variant tells whether there is a dim */
+aclnnStatus prepareInterleave(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  Operand &in = executor.operands[0];
+  const int64_t repeats = arguments[1].integer;
+  int32_t dim = 0;
+  if (repeats < 0) return refuse(executor, "repeats is %lld", static_cast<long long>(repeats));
+  if (body.variant == 0) {
+    if (!flatten(&in)) return refuse(executor, "self is not contiguous");
+  } else {
+    const aclnnStatus status = normalizeDim(executor, arguments[2].integer, in.rank, &dim);
+    if (status != ACLNN_SUCCESS) return status;
+  }
+  Shape shape = shapeOf(in);
+  if (shape.rank > 0) shape.dims[dim] *= repeats;
+  std::fill_n(executor.attributes, kMaxRank, 1);
+  executor.attributes[dim] = repeats;
+  return plan(executor, shape, runMap<interleaved>);
+}
+
+/* self, repeats, dim, outputSize, out: a number of repeats for each index along dim, or one for all. */
+aclError runInterleaveTensor(const aclOpExecutor &executor) {
+  Operand in = executor.operands[0], repeats = executor.operands[1], out = executor.operands[2];
+  const int32_t dim = static_cast<int32_t>(executor.attributes[0]);
+  repeats.compute = kI64;
+  Cursor numbers(repeats);
+  const int64_t size = in.dims[dim], room = out.dims[dim];
+  int64_t written = 0, number = 0;
+  in.dims[dim] = out.dims[dim] = 1;
+  char *const source = in.host, *const target = out.host;
+  for (int64_t i = 0; i < size; ++i) {
+    int64_t buffer;
+    if (i == 0 || repeats.count > 1) number = *static_cast<const int64_t *>(numbers.read(&buffer, 1));
+    if (number < 0 || written + number > room) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    in.host = source + i * in.strides[dim] * in.item;
+    for (int64_t k = 0; k < number && in.count > 0; ++k, ++written) {
+      out.host = target + written * out.strides[dim] * out.item;
+      convertView(in, out);
+    }
+  }
+  return written == room || in.count == 0 ? ACL_SUCCESS : ACL_ERROR_RT_AICORE_EXCEPTION;
+}
+
+aclnnStatus prepareInterleaveTensor(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  Operand &in = executor.operands[0];
+  const Operand &repeats = executor.operands[1], &out = executor.operands[2];
+  int32_t dim = 0;
+  if (body.variant == 0) {
+    if (!flatten(&in)) return refuse(executor, "self is not contiguous");
+  } else {
+    const aclnnStatus status = normalizeDim(executor, arguments[2].integer, in.rank, &dim);
+    if (status != ACLNN_SUCCESS) return status;
+  }
+  if (in.rank == 0 || (repeats.count != 1 && repeats.count != in.dims[dim])) {
+    return refuse(executor, "repeats has %lld elements, expected one for each index",
+                  static_cast<long long>(repeats.count));
+  }
+  Shape shape = shapeOf(in);
+  shape.dims[dim] = arguments[body.variant != 0 ? 3 : 2].integer;
+  const aclnnStatus status = requireShape(executor, out, shape);
+  if (status == ACLNN_SUCCESS && out.type != in.type) return refuse(executor, "out has another data type than self");
+  executor.attributes[0] = dim;
+  executor.run = runInterleaveTensor;
+  return status;
+}
+
+/* self, diagonal, out */
+template <bool Upper>
+aclnnStatus prepareTriangle(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &in = executor.operands[0];
+  if (in.rank < 2) return refuse(executor, "self has %d dimensions, expected 2 or more", in.rank);
+  executor.attributes[0] = arguments[1].integer;
+  return plan(executor, shapeOf(in), runMap<inTriangle<Upper>>);
+}
+
+/* selfRef, diagonal: the output is the input. */
+template <bool Upper>
+aclnnStatus prepareTriangleInplace(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  const Operand self = executor.operands[0];
+  executor.operands.push() = self;
+  return prepareTriangle<Upper>(executor, arguments, body);
+}
+
+/* n, m, out */
+aclError runEye(const aclOpExecutor &executor) {
+  Operand out = executor.operands[0];
+  out.compute = kI64;
+  Cursor target(out);
+  for (int64_t i = 0; i < out.count; ++i) {
+    const int64_t one = i / out.dims[1] == i % out.dims[1];
+    target.write(&one, 1);
+  }
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareEye(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  Shape shape;
+  shape.rank = 2;
+  shape.dims[0] = arguments[0].integer;
+  shape.dims[1] = arguments[1].integer;
+  executor.run = runEye;
+  return requireShape(executor, executor.operands[0], shape);
+}
+
+}  // namespace
+
+SIM_OP(aclnnFlip, prepareFlip, nullptr, 0)
+SIM_OP(aclnnRoll, prepareRoll, nullptr, 0)
+SIM_OP(aclnnRepeat, prepareRepeat, nullptr, 0)
+SIM_OP(aclnnRepeatInterleaveInt, prepareInterleave, nullptr, 0)
+SIM_OP(aclnnRepeatInterleaveIntWithDim, prepareInterleave, nullptr, 1)
+SIM_OP(aclnnRepeatInterleave, prepareInterleaveTensor, nullptr, 0)
+SIM_OP(aclnnRepeatInterleaveWithDim, prepareInterleaveTensor, nullptr, 1)
+SIM_OP(aclnnTril, prepareTriangle<false>, nullptr, 0)
+SIM_OP(aclnnTriu, prepareTriangle<true>, nullptr, 0)
+SIM_OP(aclnnInplaceTril, prepareTriangleInplace<false>, nullptr, 0)
+SIM_OP(aclnnInplaceTriu, prepareTriangleInplace<true>, nullptr, 0)
+SIM_OP(aclnnEye, prepareEye, nullptr, 0)
+
+}  // namespace sim

@@ -1,0 +1,283 @@
+/* Outputs that are as long as the values decide: masked_select, nonzero, unique, bincount. */
+#include "opapi/lines.h"
+
+namespace sim {
+namespace {
+
+enum Attribute { kInverse, kCounts, kConsecutive };
+
+Shape lineOf(int64_t length) {
+  Shape shape;
+  shape.rank = 1;
+  shape.dims[0] = length;
+  return shape;
+}
+
+/* --- aclnnMaskedSelect, aclnnInplaceMaskedScatter ------------------------------------------------------------------*/
+
+/* self, mask, out: bits are moved as they are. */
+aclError runMaskedSelect(const aclOpExecutor &executor) {
+  const Operand &self = executor.operands[0], &out = executor.operands[2];
+  Cursor values(self), mask(executor.operands[1]), target(out);
+  alignas(64) char buffer[kBlockBytes];
+  Truth truths[kBlock];
+  int64_t found = 0;
+  const int64_t total = executor.operands[1].count;
+  for (int64_t first = 0, count; first < total; first += count) {
+    count = std::min(kBlock, total - first);
+    const Truth *wanted = static_cast<const Truth *>(mask.read(truths, count));
+    int64_t kept = 0;
+    for (int64_t i = 0; i < count; ++i, values.skip(1)) {
+      if (wanted[i] == 0) continue;
+      std::memcpy(buffer + kept++ * self.item, values.position(), static_cast<size_t>(self.item));
+    }
+    if (found + kept > out.count) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    if (kept > 0) target.write(buffer, kept);
+    found += kept;
+  }
+  reportShape(executor, 0, lineOf(found));
+  return ACL_SUCCESS;
+}
+
+int64_t elementsOf(const Shape &shape) {
+  int64_t count = 1;
+  for (int32_t i = 0; i < shape.rank; ++i) count *= shape.dims[i];
+  return count;
+}
+
+void spread(Operand *operand, const Shape &shape) {
+  expandTo(operand, shape);
+  operand->count = elementsOf(shape);
+}
+
+aclnnStatus prepareMaskedSelect(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  Operand &self = executor.operands[0], &mask = executor.operands[1];
+  const Operand &out = executor.operands[2];
+  Shape shape = shapeOf(self);
+  if (!broadcastInto(&shape, mask)) return refuse(executor, "the shape of mask cannot be broadcast with that of self");
+  if (out.type != self.type) {
+    return refuse(executor, "out has data type %s, expected %s", typeName(out.type), typeName(self.type));
+  }
+  const aclnnStatus status = requireShape(executor, out, lineOf(elementsOf(shape))); /* room for all there may be */
+  if (status != ACLNN_SUCCESS) return status;
+  spread(&self, shape);
+  spread(&mask, shape);
+  mask.compute = kTruth;
+  expectShape(executor, out, 0);
+  executor.run = runMaskedSelect;
+  return ACLNN_SUCCESS;
+}
+
+/* selfRef, mask, source: as many elements of source as the mask holds, one after the other. */
+aclError runMaskedScatter(const aclOpExecutor &executor) {
+  const Operand &self = executor.operands[0], &source = executor.operands[2];
+  Cursor places(self), mask(executor.operands[1]), values(source);
+  Truth truths[kBlock];
+  int64_t taken = 0;
+  for (int64_t first = 0, count; first < self.count; first += count) {
+    count = std::min(kBlock, self.count - first);
+    const Truth *wanted = static_cast<const Truth *>(mask.read(truths, count));
+    for (int64_t i = 0; i < count; ++i, places.skip(1)) {
+      if (wanted[i] == 0) continue;
+      if (taken++ == source.count) return ACL_ERROR_RT_AICORE_EXCEPTION;
+      std::memcpy(places.position(), values.position(), static_cast<size_t>(self.item));
+      values.skip(1);
+    }
+  }
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareMaskedScatter(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  const Operand &self = executor.operands[0], &source = executor.operands[2];
+  Operand &mask = executor.operands[1];
+  Shape shape = shapeOf(self);
+  if (!broadcastInto(&shape, mask) || elementsOf(shape) != self.count || shape.rank != self.rank) {
+    return refuse(executor, "the shape of mask cannot be broadcast to that of selfRef");
+  }
+  if (source.type != self.type) {
+    return refuse(executor, "source has data type %s, expected %s", typeName(source.type), typeName(self.type));
+  }
+  spread(&mask, shape);
+  mask.compute = kTruth;
+  executor.run = runMaskedScatter;
+  return ACLNN_SUCCESS;
+}
+
+/* --- aclnnNonzero, aclnnNonzeroV2 ----------------------------------------------------------------------------------*/
+
+int64_t countTruths(const Operand &self) {
+  Cursor values(self);
+  Truth buffer[kBlock];
+  int64_t found = 0;
+  for (int64_t first = 0, length; first < self.count; first += length) {
+    length = std::min(kBlock, self.count - first);
+    const Truth *truth = static_cast<const Truth *>(values.read(buffer, length));
+    for (int64_t i = 0; i < length; ++i) found += truth[i] != 0;
+  }
+  return found;
+}
+
+/* The positions of all elements that are not 0, a row each (V2: a column each), as a dense tensor of the shape found;
+ * what is left of out stays as it is. */
+aclError runNonzero(const aclOpExecutor &executor) {
+  const Operand &self = executor.operands[0], &out = executor.operands[1];
+  Cursor values(self);
+  Truth buffer[kBlock];
+  const int32_t along = executor.attributes[0] != 0 ? 1 : 0;
+  Shape shape = shapeOf(out);
+  shape.dims[along] = countTruths(self);
+  if (shape.dims[along] * self.rank > out.count) return ACL_ERROR_RT_AICORE_EXCEPTION;
+  const int64_t step = along == 1 ? 1 : self.rank, across = along == 1 ? shape.dims[1] : 1;
+  int64_t position[kMaxRank] = {}, *to = reinterpret_cast<int64_t *>(out.host);
+  for (int64_t first = 0, length; first < self.count; first += length) {
+    length = std::min(kBlock, self.count - first);
+    const Truth *truth = static_cast<const Truth *>(values.read(buffer, length));
+    for (int64_t i = 0; i < length; ++i) {
+      if (truth[i] != 0) {
+        for (int32_t dim = 0; dim < self.rank; ++dim) to[dim * across] = position[dim];
+        to += step;
+      }
+      for (int32_t dim = self.rank; dim-- > 0 && ++position[dim] == self.dims[dim];) position[dim] = 0;
+    }
+  }
+  reportShape(executor, 0, shape);
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareNonzero(aclOpExecutor &executor, const Argument *, const OpBody &body) {
+  Operand &self = executor.operands[0];
+  const Operand &out = executor.operands[1];
+  const int32_t along = body.variant != 0 ? 1 : 0;
+  if (out.rank != 2 || out.dims[1 - along] != self.rank || out.dims[along] > self.count) {
+    return refuse(executor, "out does not have %lld positions of %d dimensions, which is all there may be",
+                  static_cast<long long>(self.count), self.rank);
+  }
+  self.compute = kTruth;
+  expectShape(executor, out, 0);
+  executor.attributes[0] = body.variant;
+  executor.run = runNonzero;
+  return ACLNN_SUCCESS;
+}
+
+/* --- aclnnUnique2, aclnnUniqueConsecutive --------------------------------------------------------------------------*/
+
+/* self, ..., valueOut, inverseOut, countsOut: sorted (or as they come), equal neighbours make one. NaN equals nothing.
+ */
+template <class C>
+aclError runUnique(const aclOpExecutor &executor) {
+  Operand self = executor.operands[0], value_out = executor.operands[1], inverse_out = executor.operands[2];
+  Operand counts_out = executor.operands[3];
+  self.compute = value_out.compute = computeOfType<C>();
+  inverse_out.compute = counts_out.compute = kI64;
+  Ranked<C> *ranked = reinterpret_cast<Ranked<C> *>(executor.workspace);
+  int64_t *inverse = reinterpret_cast<int64_t *>(ranked + self.count);
+  Cursor elements(self), values(value_out), counts(counts_out), inverses(inverse_out);
+  for (int64_t i = 0; i < self.count; ++i) {
+    C room;
+    ranked[i] = {*static_cast<const C *>(elements.read(&room, 1)), i};
+  }
+  if (executor.attributes[kConsecutive] == 0) std::sort(ranked, ranked + self.count, comesBefore<C, false>);
+  int64_t groups = 0;
+  for (int64_t i = 0, next; i < self.count; i = next, ++groups) {
+    for (next = i + 1; next < self.count && ranked[next].value == ranked[i].value;) ++next;
+    for (int64_t k = i; k < next; ++k) inverse[ranked[k].index] = groups;
+    values.write(&ranked[i].value, 1);
+    const int64_t count = next - i;
+    if (executor.attributes[kCounts] != 0) counts.write(&count, 1);
+  }
+  for (int64_t i = 0; executor.attributes[kInverse] != 0 && i < self.count; ++i) inverses.write(&inverse[i], 1);
+  reportShape(executor, 0, lineOf(groups));
+  reportShape(executor, 1, executor.attributes[kInverse] != 0 ? shapeOf(self) : shapeOf(inverse_out));
+  reportShape(executor, 2, lineOf(executor.attributes[kCounts] != 0 ? groups : 0));
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareGroups(aclOpExecutor &executor, bool consecutive, bool inverse, bool counts) {
+  static constexpr aclError (*runs[])(const aclOpExecutor &) = {runUnique<float>, runUnique<double>,
+                                                                runUnique<int64_t>};
+  const Operand &self = executor.operands[0], &values = executor.operands[1];
+  const uint8_t compute = computeOf(self.type);
+  if (compute > kI64 || self.type == ACL_UINT64) return refuseType(executor, self.type);
+  if (values.type != self.type) {
+    return refuse(executor, "valueOut has data type %s, expected %s", typeName(values.type), typeName(self.type));
+  }
+  aclnnStatus status = requireShape(executor, values, lineOf(self.count)); /* room for all there may be */
+  if (status == ACLNN_SUCCESS && inverse) status = requireShape(executor, executor.operands[2], shapeOf(self));
+  if (status == ACLNN_SUCCESS && counts) status = requireShape(executor, executor.operands[3], lineOf(self.count));
+  if (status != ACLNN_SUCCESS) return status;
+  for (int i = 0; i < 3; ++i) expectShape(executor, executor.operands[static_cast<uint32_t>(1 + i)], i);
+  executor.attributes[kInverse] = inverse;
+  executor.attributes[kCounts] = counts;
+  executor.attributes[kConsecutive] = consecutive;
+  executor.run = runs[compute];
+  executor.workspace_size = roundUp(static_cast<uint64_t>(self.count) * (sizeof(Ranked<double>) + sizeof(int64_t)));
+  return ACLNN_SUCCESS;
+}
+
+/* self, sorted, returnInverse, returnCounts, valueOut, inverseOut, countsOut. Always sorted. */
+aclnnStatus prepareUnique2(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  return prepareGroups(executor, false, arguments[2].integer != 0 || arguments[3].integer != 0,
+                       arguments[3].integer != 0);
+}
+
+/* self, returnInverse, returnCounts, dim, valueOut, inverseOut, countsOut */
+aclnnStatus prepareUniqueConsecutive(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const int64_t dim = arguments[3].integer, rank = executor.operands[0].rank;
+  if (rank > 1 && dim >= -rank && dim < rank) { /* a dim out of range stands for the flattened tensor */
+    return refuse(executor, "dim is %lld, this kernel has flattened tensors only", static_cast<long long>(dim));
+  }
+  return prepareGroups(executor, true, arguments[1].integer != 0, arguments[2].integer != 0);
+}
+
+/* --- aclnnBincount -------------------------------------------------------------------------------------------------*/
+
+/* self, weights, minlength, out: a value beyond out is a fault. */
+aclError runBincount(const aclOpExecutor &executor) {
+  const Operand &self = executor.operands[0], &weights = executor.operands[1];
+  Operand out = executor.operands[2];
+  double *sums = reinterpret_cast<double *>(executor.workspace);
+  std::fill_n(sums, out.count, 0.0);
+  Cursor values(self), amounts(weights);
+  for (int64_t i = 0; i < self.count; ++i) {
+    int64_t room;
+    double amount = 1.0;
+    const int64_t value = *static_cast<const int64_t *>(values.read(&room, 1));
+    if (executor.attributes[0] != 0) amount = *static_cast<const double *>(amounts.read(&amount, 1));
+    if (value < 0 || value >= out.count) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    sums[value] += amount;
+  }
+  out.compute = kF64;
+  Cursor target(out);
+  for (int64_t i = 0; i < out.count; ++i) target.write(&sums[i], 1);
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareBincount(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  Operand &self = executor.operands[0], &weights = executor.operands[1];
+  const Operand &out = executor.operands[2];
+  if (self.rank > 1 || out.rank != 1) return refuse(executor, "self or out is no line");
+  if (out.count < arguments[2].integer) return refuse(executor, "out is shorter than minlength");
+  if (weights.tensor != nullptr && weights.count != self.count) {
+    return refuse(executor, "weights has %lld elements, expected %lld", static_cast<long long>(weights.count),
+                  static_cast<long long>(self.count));
+  }
+  executor.attributes[0] = weights.tensor != nullptr;
+  if (weights.tensor == nullptr) weights = self; /* never read */
+  self.compute = kI64;
+  weights.compute = kF64;
+  executor.run = runBincount;
+  executor.workspace_size = roundUp(static_cast<uint64_t>(out.count) * sizeof(double));
+  return ACLNN_SUCCESS;
+}
+
+}  // namespace
+
+SIM_OP(aclnnMaskedSelect, prepareMaskedSelect, nullptr, 0)
+SIM_OP(aclnnInplaceMaskedScatter, prepareMaskedScatter, nullptr, 0)
+SIM_OP(aclnnNonzero, prepareNonzero, nullptr, 0)
+SIM_OP(aclnnNonzeroV2, prepareNonzero, nullptr, 1)
+SIM_OP(aclnnUnique2, prepareUnique2, nullptr, 0)
+SIM_OP(aclnnUniqueConsecutive, prepareUniqueConsecutive, nullptr, 0)
+SIM_OP(aclnnBincount, prepareBincount, nullptr, 0)
+
+}  // namespace sim

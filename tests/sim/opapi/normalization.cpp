@@ -1,0 +1,192 @@
+/* Layer, RMS, batch and group norm against the formulas of their definitions, gradients by finite differences. */
+#include "aclnnop/aclnn_batch_norm.h"
+#include "aclnnop/aclnn_batch_norm_backward.h"
+#include "aclnnop/aclnn_group_norm.h"
+#include "aclnnop/aclnn_group_norm_backward.h"
+#include "aclnnop/aclnn_layer_norm.h"
+#include "aclnnop/aclnn_layer_norm_backward.h"
+#include "aclnnop/aclnn_rms_norm.h"
+#include "aclnnop/aclnn_rms_norm_grad.h"
+#include "op_test.h"
+
+namespace {
+
+constexpr double kEpsilon = 1e-3;
+
+struct BoolArray {
+  explicit BoolArray(std::initializer_list<bool> values) : handle(aclCreateBoolArray(values.begin(), values.size())) {}
+  BoolArray(const BoolArray &) = delete;
+  ~BoolArray() { aclDestroyBoolArray(handle); }
+  operator aclBoolArray *() const { return handle; }
+  aclBoolArray *handle;
+};
+
+/* Which part an element belongs to, and which weight it has. */
+struct Rule {
+  size_t parts, weights;
+  std::function<size_t(size_t)> part, weight;
+  bool centred = true;
+};
+
+Values normalized(const Rule &rule, const Values &x, const Values &weight, const Values &bias,
+                  Values *means = nullptr) {
+  Values sums(rule.parts), squares(rule.parts), y(x.size());
+  const double count = static_cast<double>(x.size() / rule.parts);
+  for (size_t i = 0; i < x.size(); ++i) sums[rule.part(i)] += rule.centred ? x[i] / count : 0;
+  for (size_t i = 0; i < x.size(); ++i) squares[rule.part(i)] += std::pow(x[i] - sums[rule.part(i)], 2) / count;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const size_t p = rule.part(i), w = rule.weight(i);
+    y[i] = (x[i] - sums[p]) / std::sqrt(squares[p] + kEpsilon) * weight[w] + bias[w];
+  }
+  if (means != nullptr) *means = sums;
+  return y;
+}
+
+/* d/dv of the sum of grad * normalized(...). */
+Values slopes(const std::function<Values()> &run, Values *v, const Values &grad) {
+  Values result(v->size());
+  for (size_t i = 0; i < v->size(); ++i) {
+    const double old = (*v)[i], step = 1e-4;
+    (*v)[i] = old + step;
+    const Values up = run();
+    (*v)[i] = old - step;
+    const Values down = run();
+    (*v)[i] = old;
+    for (size_t k = 0; k < grad.size(); ++k) result[i] += grad[k] * (up[k] - down[k]) / (2 * step);
+  }
+  return result;
+}
+
+Values wave(size_t count, double pace) {
+  Values values(count);
+  for (size_t i = 0; i < count; ++i) values[i] = rounded(std::sin(pace * static_cast<double>(i) + pace), ACL_FLOAT);
+  return values;
+}
+
+const Dims kDims = {3, 4, 5};
+
+struct Sample {
+  Rule rule;
+  Values x = wave(60, 1.3), grad = wave(60, 0.7), weight, bias, y, of_x, of_weight, of_bias;
+  explicit Sample(const Rule &given, bool has_bias = true) : rule(given) {
+    weight = wave(rule.weights, 0.9);
+    bias = has_bias ? wave(rule.weights, 0.4) : Values(rule.weights);
+    const auto run = [this] { return normalized(rule, x, weight, bias); };
+    y = run();
+    of_x = slopes(run, &x, grad);
+    of_weight = slopes(run, &weight, grad);
+    of_bias = slopes(run, &bias, grad);
+  }
+};
+
+void testLayerNorm(Layout layout) {
+  currentCase() = "layer_norm";
+  const Sample s({12, 5, [](size_t i) { return i / 5; }, [](size_t i) { return i % 5; }});
+  const IntArray shape = {5};
+  const BoolArray all{true, true, true}, first{true, false, false};
+  Tensor x(ACL_FLOAT, kDims, s.x, layout), w(ACL_FLOAT, {5}, s.weight), b(ACL_FLOAT, {5}, s.bias);
+  Tensor y(ACL_FLOAT, kDims, {}, layout), mean(ACL_FLOAT, {3, 4, 1}, {}), rstd(ACL_FLOAT, {3, 4, 1}, {});
+  EXPECT(RUN(aclnnLayerNorm, x, shape, w, b, kEpsilon, y, mean, rstd) == ACLNN_SUCCESS);
+  EXPECT_VALUES(y.read(), s.y, 1e-5);
+  Tensor g(ACL_FLOAT, kDims, s.grad, layout), dx(ACL_FLOAT, kDims, {}), dw(ACL_FLOAT, {5}, {}), db(ACL_FLOAT, {5}, {});
+  EXPECT(RUN(aclnnLayerNormBackward, g, x, shape, mean, rstd, w, b, all, dx, dw, db) == ACLNN_SUCCESS);
+  EXPECT_VALUES(dx.read(), s.of_x, 1e-5);
+  EXPECT_VALUES(dw.read(), s.of_weight, 1e-5);
+  EXPECT_VALUES(db.read(), s.of_bias, 1e-5);
+  dx.write(Values(60));
+  EXPECT(RUN(aclnnLayerNormBackward, g, x, shape, mean, rstd, w, b, first, dx, nullptr, nullptr) == ACLNN_SUCCESS);
+  EXPECT_VALUES(dx.read(), s.of_x, 1e-5);
+  currentCase() = "layer_norm refusals";
+  const IntArray wrong = {4};
+  EXPECT(RUN(aclnnLayerNorm, x, wrong, w, b, kEpsilon, y, mean, rstd) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnLayerNorm, x, shape, mean, b, kEpsilon, y, mean, rstd) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnLayerNorm, x, shape, w, b, kEpsilon, mean, mean, rstd) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnLayerNorm, x, nullptr, w, b, kEpsilon, y, mean, rstd) == ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT(RUN(aclnnLayerNormBackward, g, x, shape, mean, rstd, w, b, all, dx, nullptr, db) == ACLNN_ERR_PARAM_INVALID);
+}
+
+void testRmsNorm(Layout layout) {
+  currentCase() = "rms_norm";
+  const Sample s({12, 5, [](size_t i) { return i / 5; }, [](size_t i) { return i % 5; }, false}, false);
+  Tensor x(ACL_FLOAT, kDims, s.x, layout), w(ACL_FLOAT, {5}, s.weight), y(ACL_FLOAT, kDims, {});
+  Tensor rstd(ACL_FLOAT, {3, 4, 1}, {}), g(ACL_FLOAT, kDims, s.grad), dx(ACL_FLOAT, kDims, {}), dw(ACL_FLOAT, {5}, {});
+  EXPECT(RUN(aclnnRmsNorm, x, w, kEpsilon, y, rstd) == ACLNN_SUCCESS);
+  EXPECT_VALUES(y.read(), s.y, 1e-5);
+  EXPECT(RUN(aclnnRmsNormGrad, g, x, rstd, w, dx, dw) == ACLNN_SUCCESS);
+  EXPECT_VALUES(dx.read(), s.of_x, 1e-5);
+  EXPECT_VALUES(dw.read(), s.of_weight, 1e-5);
+  EXPECT(RUN(aclnnRmsNorm, x, rstd, kEpsilon, y, rstd) == ACLNN_ERR_PARAM_INVALID);
+}
+
+void testBatchNorm(Layout layout) {
+  currentCase() = "batch_norm";
+  const auto channel = [](size_t i) { return i / 5 % 4; };
+  const Sample s({4, 4, channel, channel});
+  const BoolArray all{true, true, true};
+  Tensor x(ACL_FLOAT, kDims, s.x, layout), w(ACL_FLOAT, {4}, s.weight), b(ACL_FLOAT, {4}, s.bias);
+  Tensor mean(ACL_FLOAT, {4}, Values(4)), var(ACL_FLOAT, {4}, Values(4, 1.0)), y(ACL_FLOAT, kDims, {}, layout);
+  Tensor saved_mean(ACL_FLOAT, {4}, {}), saved(ACL_FLOAT, {4}, {});
+  EXPECT(RUN(aclnnBatchNorm, x, w, b, mean, var, true, 0.25, kEpsilon, y, saved_mean, saved) == ACLNN_SUCCESS);
+  EXPECT_VALUES(y.read(), s.y, 1e-5);
+  Values means, moved(4), spread(4);
+  normalized(s.rule, s.x, s.weight, s.bias, &means);
+  for (size_t c = 0; c < 4; ++c) {
+    moved[c] = 0.25 * means[c];
+    for (size_t i = 0; i < 60; ++i) spread[c] += channel(i) == c ? std::pow(s.x[i] - means[c], 2) / 14 : 0;
+    spread[c] = 0.75 + 0.25 * spread[c];
+  }
+  EXPECT_VALUES(mean.read(), moved, 1e-5);
+  EXPECT_VALUES(var.read(), spread, 1e-5);
+  Tensor g(ACL_FLOAT, kDims, s.grad, layout), dx(ACL_FLOAT, kDims, {}), dw(ACL_FLOAT, {4}, {}), db(ACL_FLOAT, {4}, {});
+  EXPECT(RUN(aclnnBatchNormBackward, g, x, w, mean, var, saved_mean, saved, true, kEpsilon, all, dx, dw, db) ==
+         ACLNN_SUCCESS);
+  EXPECT_VALUES(dx.read(), s.of_x, 1e-5);
+  EXPECT_VALUES(dw.read(), s.of_weight, 1e-5);
+  EXPECT_VALUES(db.read(), s.of_bias, 1e-5);
+
+  currentCase() = "batch_norm of running statistics";
+  Values expected(60), slope(60);
+  for (size_t i = 0; i < 60; ++i) {
+    const size_t c = channel(i);
+    const double reciprocal = 1 / std::sqrt(spread[c] + kEpsilon);
+    expected[i] = (s.x[i] - moved[c]) * reciprocal * s.weight[c] + s.bias[c];
+    slope[i] = s.grad[i] * s.weight[c] * reciprocal;
+  }
+  EXPECT(RUN(aclnnBatchNorm, x, w, b, mean, var, false, 0.25, kEpsilon, y, saved_mean, saved) == ACLNN_SUCCESS);
+  EXPECT_VALUES(y.read(), expected, 1e-5);
+  EXPECT_VALUES(mean.read(), moved, 1e-5);
+  EXPECT(RUN(aclnnBatchNormBackward, g, x, w, mean, var, nullptr, nullptr, false, kEpsilon, all, dx, dw, db) ==
+         ACLNN_SUCCESS);
+  EXPECT_VALUES(dx.read(), slope, 1e-5);
+  EXPECT(RUN(aclnnBatchNorm, x, w, b, nullptr, nullptr, false, 0.25, kEpsilon, y, saved_mean, saved) ==
+         ACLNN_ERR_PARAM_INVALID);
+}
+
+void testGroupNorm(Layout layout) {
+  currentCase() = "group_norm";
+  const Sample s({6, 4, [](size_t i) { return i / 10; }, [](size_t i) { return i / 5 % 4; }});
+  const BoolArray all{true, true, true};
+  Tensor x(ACL_FLOAT, kDims, s.x, layout), w(ACL_FLOAT, {4}, s.weight), b(ACL_FLOAT, {4}, s.bias);
+  Tensor y(ACL_FLOAT, kDims, {}), mean(ACL_FLOAT, {3, 2}, {}), rstd(ACL_FLOAT, {3, 2}, {});
+  EXPECT(RUN(aclnnGroupNorm, x, w, b, 3, 4, 5, 2, kEpsilon, y, mean, rstd) == ACLNN_SUCCESS);
+  EXPECT_VALUES(y.read(), s.y, 1e-5);
+  Tensor g(ACL_FLOAT, kDims, s.grad, layout), dx(ACL_FLOAT, kDims, {}), dw(ACL_FLOAT, {4}, {}), db(ACL_FLOAT, {4}, {});
+  EXPECT(RUN(aclnnGroupNormBackward, g, x, mean, rstd, w, 3, 4, 5, 2, all, dx, dw, db) == ACLNN_SUCCESS);
+  EXPECT_VALUES(dx.read(), s.of_x, 1e-5);
+  EXPECT_VALUES(dw.read(), s.of_weight, 1e-5);
+  EXPECT_VALUES(db.read(), s.of_bias, 1e-5);
+  EXPECT(RUN(aclnnGroupNorm, x, w, b, 3, 4, 5, 3, kEpsilon, y, mean, rstd) == ACLNN_ERR_PARAM_INVALID);
+}
+
+}  // namespace
+
+int main() {
+  Session session;
+  for (int layout = 0; layout < kLayouts; ++layout) {
+    const Layout each = static_cast<Layout>(layout);
+    testLayerNorm(each);
+    testRmsNorm(each);
+    testBatchNorm(each);
+    testGroupNorm(each);
+  }
+}
