@@ -99,6 +99,33 @@ aclError runIndexCopy(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
+/* self, on, off, out: on where the index along the axis is the value, off elsewhere, which is all of it for a value out
+ * of range. */
+aclError runOneHot(const aclOpExecutor &executor) {
+  Operand self = executor.operands[0], on = executor.operands[1], off = executor.operands[2],
+          out = executor.operands[3];
+  for (Operand *operand : {&on, &off, &out}) operand->compute = kF64;
+  self.compute = kI64;
+  const int32_t axis = static_cast<int32_t>(executor.attributes[kDim]);
+  const int64_t classes = out.dims[axis];
+  double room;
+  const double hot = *static_cast<const double *>(Cursor(on).read(&room, 1));
+  double other;
+  const double cold = *static_cast<const double *>(Cursor(off).read(&other, 1));
+  Operand lines = out;
+  lines.dims[axis] = 1;
+  Cursor values(self), starts(lines);
+  const StoreRow store = storeRow(out.type, kF64);
+  for (int64_t i = 0; i < self.count; ++i, starts.skip(1)) {
+    int64_t buffer;
+    const int64_t value = *static_cast<const int64_t *>(values.read(&buffer, 1));
+    for (int64_t c = 0; c < classes; ++c) {
+      store(c == value ? &hot : &cold, starts.position() + c * out.strides[axis] * out.item, 0, 1);
+    }
+  }
+  return ACL_SUCCESS;
+}
+
 aclnnStatus requireType(const aclOpExecutor &executor, const Operand &operand, aclDataType type) {
   if (operand.type == type) return ACLNN_SUCCESS;
   return refuse(executor, "%s has data type %s, expected %s, as self has",
@@ -115,6 +142,24 @@ aclnnStatus prepareGather(aclOpExecutor &executor, const Argument *arguments, co
   executor.attributes[kDim] = dim;
   executor.run = runGather;
   return status;
+}
+
+/* self, numClasses, onValue, offValue, axis, out: the classes are a new dimension */
+aclnnStatus prepareOneHot(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &self = executor.operands[0], &on = executor.operands[1], &off = executor.operands[2];
+  const int64_t classes = arguments[1].integer;
+  int32_t axis;
+  aclnnStatus status = normalizeDim(executor, arguments[4].integer, self.rank + 1, &axis);
+  if (status != ACLNN_SUCCESS) return status;
+  if (classes < 0 || self.rank == static_cast<int32_t>(kMaxRank)) return refuse(executor, "no room for the classes");
+  if (on.count != 1 || off.count != 1) return refuse(executor, "onValue or offValue is not one element");
+  Shape shape = shapeOf(self);
+  std::copy_backward(shape.dims + axis, shape.dims + shape.rank, shape.dims + shape.rank + 1);
+  shape.dims[axis] = classes;
+  ++shape.rank;
+  executor.attributes[kDim] = axis;
+  executor.run = runOneHot;
+  return requireShape(executor, executor.operands[3], shape);
 }
 
 /* self, dim, index, value, then out where the call is not in place */
@@ -214,6 +259,7 @@ aclError scatterElements(const Operand &out, int32_t dim, const Operand &index, 
 
 SIM_OP(aclnnGather, prepareGather, nullptr, 0)
 SIM_OP(aclnnIndexSelect, prepareIndexSelect, nullptr, 0)
+SIM_OP(aclnnOneHot, prepareOneHot, nullptr, 0)
 SIM_OP(aclnnIndexFill, prepareIndexFill, nullptr, 0)
 SIM_OP(aclnnInplaceIndexFill, prepareIndexFill, nullptr, 0)
 SIM_OP(aclnnIndexCopy, prepareIndexCopy, nullptr, 0)

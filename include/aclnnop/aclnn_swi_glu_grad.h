@@ -1,0 +1,23 @@
+/* aclnnSwiGluGrad, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_SWI_GLU_GRAD_H_
+#define MINDTORCH_ACLNNOP_ACLNN_SWI_GLU_GRAD_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnSwiGluGradGetWorkspaceSize(
+    const aclTensor *yGrad,
+    const aclTensor *x,
+    int64_t dim,
+    const aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnSwiGluGrad(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

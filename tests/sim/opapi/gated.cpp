@@ -1,0 +1,80 @@
+/* Gated units by their formulas, gradients by finite differences, along each dimension and in every layout; one_hot. */
+#include "aclnnop/aclnn_glu.h"
+#include "aclnnop/aclnn_glu_backward.h"
+#include "aclnnop/aclnn_one_hot.h"
+#include "aclnnop/aclnn_swi_glu.h"
+#include "aclnnop/aclnn_swi_glu_grad.h"
+#include "op_test.h"
+
+namespace {
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double glu(double x, double y) { return x * sigmoid(y); }
+double swiGlu(double x, double y) { return x * sigmoid(x) * y; }
+
+using Forward = std::function<aclnnStatus(aclTensor *x, int64_t dim, aclTensor *out)>;
+using Backward = std::function<aclnnStatus(aclTensor *grad, aclTensor *x, int64_t dim, aclTensor *out)>;
+
+/* The halves of {4, 6} along dim; `other` is how far the second one is. */
+void test(double (*formula)(double, double), const Forward &forward, const Backward &backward, int64_t dim,
+          Layout layout) {
+  const Dims dims = {4, 6}, halved = dim == 0 ? Dims{2, 6} : Dims{4, 3};
+  const size_t other = dim == 0 ? 12 : 3;
+  Values x(24), out(12), grads(12), slopes(24);
+  for (size_t i = 0; i < 24; ++i) x[i] = static_cast<double>(i * 7 % 24) / 8 - 1.5;
+  for (size_t i = 0; i < 12; ++i) {
+    const size_t first = dim == 0 ? i : i / 3 * 6 + i % 3;
+    const double a = x[first], b = x[first + other], step = 1e-5;
+    grads[i] = static_cast<double>(i) / 4 - 1;
+    out[i] = formula(a, b);
+    slopes[first] = grads[i] * (formula(a + step, b) - formula(a - step, b)) / (2 * step);
+    slopes[first + other] = grads[i] * (formula(a, b + step) - formula(a, b - step)) / (2 * step);
+  }
+  Tensor tx(ACL_FLOAT, dims, x, layout), result(ACL_FLOAT, halved, {}), grad(ACL_FLOAT, halved, grads);
+  Tensor gradient(ACL_FLOAT, dims, {}), wrong(ACL_FLOAT, dims, {}), odd(ACL_FLOAT, {3, 3}, {});
+  EXPECT(forward(tx, dim, result) == ACLNN_SUCCESS);
+  EXPECT_VALUES(result.read(), out, 1e-6);
+  EXPECT(backward(grad, tx, dim, gradient) == ACLNN_SUCCESS);
+  EXPECT_VALUES(gradient.read(), slopes, 1e-5);
+  EXPECT(forward(tx, dim, wrong) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(forward(odd, dim, odd) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(forward(tx, 2, result) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(backward(wrong, tx, dim, gradient) == ACLNN_ERR_PARAM_INVALID);
+}
+
+void testOneHot() {
+  currentCase() = "one_hot";
+  Tensor self(ACL_INT64, {2, 2}, {1, 0, 2, 5}), on(ACL_INT64, {1}, {7}), off(ACL_INT64, {1}, {1});
+  Tensor out(ACL_INT64, {2, 2, 3}, {}, kTransposed), middle(ACL_INT64, {2, 3, 2}, {}), small(ACL_INT64, {2, 2, 2}, {});
+  EXPECT(RUN(aclnnOneHot, self, 3, on, off, -1, out) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), {1, 7, 1, 7, 1, 1, 1, 1, 7, 1, 1, 1}, 0);
+  EXPECT(RUN(aclnnOneHot, self, 3, on, off, 1, middle) == ACLNN_SUCCESS);
+  EXPECT_VALUES(middle.read(), {1, 7, 7, 1, 1, 1, 1, 1, 1, 1, 7, 1}, 0);
+  EXPECT(RUN(aclnnOneHot, self, 3, on, off, -1, small) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnOneHot, self, 3, self, off, -1, out) == ACLNN_ERR_PARAM_INVALID);
+}
+
+}  // namespace
+
+int main() {
+  Session session;
+  for (int layout = 0; layout < kLayouts; ++layout) {
+    for (int64_t dim : {0, 1}) {
+      currentCase() = "glu";
+      test(
+          glu, [](aclTensor *x, int64_t d, aclTensor *out) { return RUN(aclnnGlu, x, d, out); },
+          [](aclTensor *grad, aclTensor *x, int64_t d, aclTensor *out) {
+            return RUN(aclnnGluBackward, grad, x, d, out);
+          },
+          dim, static_cast<Layout>(layout));
+    }
+  }
+  currentCase() = "swiglu"; /* contiguous tensors only */
+  for (int64_t dim : {0, 1}) {
+    test(
+        swiGlu, [](aclTensor *x, int64_t d, aclTensor *out) { return RUN(aclnnSwiGlu, x, d, out); },
+        [](aclTensor *grad, aclTensor *x, int64_t d, aclTensor *out) { return RUN(aclnnSwiGluGrad, grad, x, d, out); },
+        dim, kContiguous);
+  }
+  testOneHot();
+}
