@@ -4,7 +4,7 @@ from dataclasses import replace
 from . import emit_autocast, emit_grad, emit_lists, emit_python
 from .emit_grad import NOTE
 from .rows import RowError, inplace_name
-from .rules import RULE_MODULES, RuleError, Scope
+from .rules import RULE_CIMPORTS, RuleError, Scope, cimport_module
 
 SCALAR_IMPORT = ("from mindtorch._core.scalar cimport (\n"
                  "    BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double, Float, Half, Int, Long, Scalar,"
@@ -78,7 +78,7 @@ def family_pyx(table, family) -> str:
     python, needs = emit_python.family_functions(table, family)
     return (NOTE.format(source=f"{family}.toml") + "from libc.stdint cimport int64_t\n\n"
             "from mindtorch import return_types\n"
-            f"from mindtorch._core cimport {RULE_MODULES}\n"
+            f"{RULE_CIMPORTS}"
             f"{_autocast_import(table, family)}"
             "from mindtorch._core._gen.kernels cimport KERNELS\n"
             f"{_record_imports(table, family)}{needs}{emit_lists.imports(table, of_lists)}"
@@ -106,7 +106,7 @@ def _record_imports(table, family) -> str:
 
 def _autocast_import(table, family) -> str:
     listed = any(row.autocast for row in _neutral_rows(table, family))
-    return "from mindtorch._core cimport autocast\n" if listed else ""
+    return cimport_module("autocast") if listed else ""
 
 
 def inplace_parameters(row) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .emit_core import NOTE, SCALAR_IMPORT, compute_dtype, kernel_parameters
 from .rows import RowError
-from .rules import RULE_MODULES, RuleError, Scope
+from .rules import RULE_CIMPORTS, RuleError, Scope
 
 CUSTOM = tuple(sorted(path.stem for path in (Path(__file__).parents[2] / "_cpu").glob("custom*.py")))
 # NumPy functions that write into `out=` themselves; other results are assigned.
@@ -35,7 +35,7 @@ def family_pyx(table, family) -> str:
     return (NOTE.format(source=f"{family}.toml") + "from libc.stdint cimport int64_t\n\n"
             "import numpy as np\n\n"
             f"{_custom_imports(rows)}"
-            f"from mindtorch._core cimport {RULE_MODULES}\n"
+            f"{RULE_CIMPORTS}"
             "from mindtorch._core._gen.kernels cimport KERNELS\n"
             "from mindtorch._core.device cimport CPU\n"
             "from mindtorch._core.dispatch cimport opmath\n"

@@ -10,7 +10,7 @@ from .emit_lists import dtypes_name
 from .emit_npu_lists import dtypes_of_lists, in_parts, one_by_one, runs_one_by_one
 from .headers import declared
 from .rows import RowError
-from .rules import RULE_MODULES, RuleError, Scope
+from .rules import RULE_CIMPORTS, RuleError, Scope
 
 _MARSHALLERS = {
     "aclTensor": "tensor_argument", "aclTensorList": "tensor_list_argument", "aclScalar": "scalar_argument",
@@ -58,7 +58,7 @@ def family_pyx(table, family) -> str:
     slots += "".join(f"    KERNELS[<int>NPU].{dtypes_name(row)} = {dtypes_of_lists(row):#x}\n"
                      for row in rows if row.each)
     return (NOTE.format(source=f"{family}.toml") + "from libc.stdint cimport int64_t\n\n"
-            f"from mindtorch._core cimport {RULE_MODULES}\n"
+            f"{RULE_CIMPORTS}"
             "from mindtorch._core._gen.kernels cimport KERNELS\n"
             "from mindtorch._core.autocast cimport resume, suspend\n"
             "from mindtorch._core.autograd cimport formulas\n"

@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Modules of _core whose .pxd files declare the rules.
-RULE_MODULES = "dispatch, index_rules, infer, lists, matrix_rules, reduce_rules, sampling, windows"
+RULE_MODULES = ("dispatch", "index_rules", "infer", "lists", "matrix_rules", "reduce_rules", "sampling", "windows")
+
+
+def cimport_module(name: str) -> str:
+    """In the form that Cython follows to the .pxd file when that has changed: `from package cimport module` is not."""
+    return f"cimport mindtorch._core.{name} as {name}\n"
+
+
+RULE_CIMPORTS = "".join(map(cimport_module, RULE_MODULES))
 CORE = Path(__file__).parents[2] / "_core"
 SCALAR_TYPES = {
     "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
@@ -45,7 +53,7 @@ _DECLARATION = re.compile(r"^cdef (?:inline )?(\w+) (\w+)\(([^)]*)\)", re.MULTIL
 def rules() -> dict:
     """Every function that a row may name."""
     found = {}
-    for module in RULE_MODULES.split(", "):
+    for module in RULE_MODULES:
         text = (CORE / f"{module}.pxd").read_text(encoding="utf-8")
         for returns, name, parameters in _DECLARATION.findall(text):
             types = tuple(re.sub(r"\w+$", "", p.strip()).strip() for p in parameters.split(",") if p.strip())
