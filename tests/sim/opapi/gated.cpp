@@ -1,9 +1,12 @@
-/* Gated units by their formulas, gradients by finite differences, along each dimension and in every layout; one_hot. */
+/* Gated units by their formulas, gradients by finite differences, along each dimension and in every layout; one_hot,
+ * trace and normal numbers in a new tensor. */
 #include "aclnnop/aclnn_glu.h"
 #include "aclnnop/aclnn_glu_backward.h"
+#include "aclnnop/aclnn_normal_float_float.h"
 #include "aclnnop/aclnn_one_hot.h"
 #include "aclnnop/aclnn_swi_glu.h"
 #include "aclnnop/aclnn_swi_glu_grad.h"
+#include "aclnnop/aclnn_trace.h"
 #include "op_test.h"
 
 namespace {
@@ -54,6 +57,32 @@ void testOneHot() {
   EXPECT(RUN(aclnnOneHot, self, 3, self, off, -1, out) == ACLNN_ERR_PARAM_INVALID);
 }
 
+void testTrace(Layout layout) {
+  currentCase() = "trace";
+  Tensor self(ACL_INT32, {2, 3}, {1, 2, 3, 4, 5, 6}, layout), real(ACL_FLOAT, {3, 2}, {1, 2, 3, 4, 5, 6}, layout);
+  Tensor sum(ACL_INT64, {}, {}), real_sum(ACL_FLOAT, {}, {});
+  EXPECT(RUN(aclnnTrace, self, sum) == ACLNN_SUCCESS);
+  EXPECT_VALUES(sum.read(), {6}, 0);
+  EXPECT(RUN(aclnnTrace, real, real_sum) == ACLNN_SUCCESS);
+  EXPECT_VALUES(real_sum.read(), {5}, 0);
+  EXPECT(RUN(aclnnTrace, real, sum) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnTrace, sum, sum) == ACLNN_ERR_PARAM_INVALID);
+}
+
+void testNormal() {
+  currentCase() = "normal";
+  Tensor out(ACL_FLOAT, {10000}, {}), again(ACL_FLOAT, {10000}, {});
+  EXPECT(RUN(aclnnNormalFloatFloat, 3.0f, 2.0f, 5, 0, out) == ACLNN_SUCCESS);
+  EXPECT(RUN(aclnnNormalFloatFloat, 3.0f, 2.0f, 5, 0, again) == ACLNN_SUCCESS);
+  const Values values = out.read();
+  EXPECT_VALUES(again.read(), values, 0);
+  double mean = 0, squares = 0;
+  for (double value : values) mean += value / 10000;
+  for (double value : values) squares += (value - mean) * (value - mean) / 10000;
+  EXPECT(std::fabs(mean - 3) < 0.1 && std::fabs(squares - 4) < 0.3);
+  EXPECT(RUN(aclnnNormalFloatFloat, 3.0f, -2.0f, 5, 0, out) == ACLNN_ERR_PARAM_INVALID);
+}
+
 }  // namespace
 
 int main() {
@@ -77,4 +106,6 @@ int main() {
         dim, kContiguous);
   }
   testOneHot();
+  testNormal();
+  for (int layout = 0; layout < kLayouts; ++layout) testTrace(static_cast<Layout>(layout));
 }

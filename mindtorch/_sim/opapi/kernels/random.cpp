@@ -69,6 +69,14 @@ aclnnStatus prepareNormal(aclOpExecutor &executor, const Argument *arguments, co
                        static_cast<uint64_t>(arguments[3].integer), static_cast<uint64_t>(arguments[4].integer));
 }
 
+/* mean, std, seed, offset, out */
+aclnnStatus prepareNormalOut(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const double deviation = arguments[1].real;
+  if (!(deviation >= 0.0)) return refuse(executor, "std is %g, expected 0 or more", deviation);
+  return prepareRandom(executor, kRandomOf<Normal>, arguments[0].real, deviation,
+                       static_cast<uint64_t>(arguments[2].integer), static_cast<uint64_t>(arguments[3].integer));
+}
+
 /* selfRef, prob, seed, offset */
 aclnnStatus prepareBernoulli(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const double probability = executor.numbers[0].real;
@@ -115,6 +123,7 @@ aclnnStatus prepareRandom(aclOpExecutor &executor, const Loop *loops, double fir
 
 SIM_OP(aclnnInplaceUniform, prepareUniform, nullptr, 0)
 SIM_OP(aclnnInplaceNormal, prepareNormal, nullptr, 0)
+SIM_OP(aclnnNormalFloatFloat, prepareNormalOut, nullptr, 0)
 SIM_OP(aclnnInplaceBernoulli, prepareBernoulli, nullptr, 0)
 SIM_OP(aclnnInplaceBernoulliTensor, prepareBernoulliTensor, nullptr, 0)
 

@@ -421,8 +421,23 @@ aclnnStatus prepareDim(aclOpExecutor &executor, const Argument *arguments, const
   return status;
 }
 
+/* self, out: the diagonal is a line of its own. */
+aclnnStatus prepareTrace(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  Operand &in = executor.operands[0];
+  const Operand &out = executor.operands[1];
+  const aclDataType type = categoryOf(in.type) < kFloating ? ACL_INT64 : in.type;
+  if (out.type != type) {
+    return refuse(executor, "out has data type %s, expected %s", typeName(out.type), typeName(type));
+  }
+  in.rank = 1;
+  in.count = in.dims[0] = std::min(in.dims[0], in.dims[1]);
+  in.strides[0] += in.strides[1];
+  return prepareReducer(executor, kSum, computeOf(type), 1, false);
+}
+
 }  // namespace
 
+SIM_OP(aclnnTrace, prepareTrace, nullptr, 0)
 SIM_OP(aclnnReduceSum, prepareSum, &kSum, 0)
 SIM_OP(aclnnMean, prepareMean, &kMean, 0)
 SIM_OP(aclnnMeanV2, prepareMeanV2, nullptr, 0)
