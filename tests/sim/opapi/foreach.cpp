@@ -199,9 +199,11 @@ void testUpdateScale() {
     EXPECT_VALUES(scale.read(), Values{step.new_scale}, 1e-6);
     EXPECT_VALUES(steps.read(), Values{step.new_steps}, 0);
   }
-  Tensor scale(ACL_FLOAT, {1}, {1}), steps(ACL_INT32, {1}, {0}), two(ACL_FLOAT, {2}, {0, 0}), none(ACL_FLOAT, {}, {1});
+  Tensor scale(ACL_FLOAT, {1}, {1}), steps(ACL_INT32, {1}, {0}), two(ACL_FLOAT, {2}, {0, 0}), plain(ACL_FLOAT, {}, {4}),
+      zero(ACL_FLOAT, {}, {0});
   EXPECT(RUN(aclnnAmpUpdateScale, scale, steps, two, 2.0, 0.5, 3, scale, steps) != ACLNN_SUCCESS);
-  EXPECT(RUN(aclnnAmpUpdateScale, none, steps, scale, 2.0, 0.5, 3, scale, steps) != ACLNN_SUCCESS);
+  EXPECT(RUN(aclnnAmpUpdateScale, plain, steps, zero, 2.0, 0.5, 1, plain, steps) == ACLNN_SUCCESS);
+  EXPECT_VALUES(plain.read(), Values{8}, 0);
 }
 
 }  // namespace
