@@ -3,10 +3,11 @@ import inspect
 
 import pytest
 import torch as oracle
+import torch.nn.attention.bias
 from same_story import check
 from test_layers_nn import assert_same, flat
 
-import mindtorch
+import mindtorch.nn.attention.bias
 
 
 def attended(t, d, *args, **how):
