@@ -7,7 +7,7 @@ import json
 import sys
 
 import torch
-import torch_npu  # noqa: F401
+import torch_npu  # noqa: F401 - it adds the device npu to torch
 
 from bench.client import say
 from bench.pairs import Subject, addresses

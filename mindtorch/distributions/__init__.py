@@ -23,9 +23,10 @@ from mindtorch.distributions.one_hot_categorical import OneHotCategorical, OneHo
 from mindtorch.distributions.poisson import Poisson
 from mindtorch.distributions.studentT import StudentT
 from mindtorch.distributions.transformed_distribution import TransformedDistribution
-from mindtorch.distributions.transforms import *  # noqa: F403
+from mindtorch.distributions.transforms import *  # noqa: F403 - all that its __all__ lists, as below
 from mindtorch.distributions.uniform import Uniform
 
+# ruff does not follow transforms.__all__ to see that it holds str.
 __all__ = ["Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "Dirichlet",  # noqa: PLE0604
            "Distribution", "Exponential", "Gamma", "Geometric", "HalfNormal", "Independent", "Laplace", "LogNormal",
            "MixtureSameFamily", "MultivariateNormal", "Normal", "OneHotCategorical",

@@ -56,7 +56,7 @@ def main(library):
         import mindtorch as torch
     else:
         import torch
-        import torch_npu  # noqa: F401
+        import torch_npu  # noqa: F401 - it adds the device npu to torch
     names = {"torch": torch}
     for question, _ in questions():
         print(json.dumps(["answer", answer(question, names)]), flush=True)

@@ -2,7 +2,7 @@
 import copy
 
 import torch
-import torch_npu  # noqa: F401
+import torch_npu  # noqa: F401 - it adds the device npu to torch
 
 x = torch.ones(4).npu()
 graph = torch.npu.NPUGraph()

@@ -4,7 +4,7 @@ import copy
 import io
 
 import torch
-import torch_npu  # noqa: F401
+import torch_npu  # noqa: F401 - it adds the device npu to torch
 from torch import nn
 from torch.nn import functional as F
 
