@@ -10,7 +10,7 @@ class Context:
     __slots__ = ("places",)
 
     def __init__(self):
-        frame, self.places = sys._getframe(2), []
+        frame, self.places = sys._getframe(1).f_back, []        # none where the interpreter frees at its end
         while frame is not None:
             self.places.append((frame.f_code, frame.f_lineno))
             frame = frame.f_back

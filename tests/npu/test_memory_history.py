@@ -255,3 +255,12 @@ assert torch.npu.memory_snapshot() == []
 assert torch.npu.memory._snapshot() == {"segments": [], "device_traces": []}
 assert not torch.npu.is_initialized()
 """)
+
+
+def test_what_lives_to_the_end_is_freed_without_a_word():
+    """No Python frame is left by then, although the history asks for those of frees."""
+    assert "Traceback" not in run("""
+import mindtorch as torch
+torch.npu.memory._record_memory_history()
+kept = torch.ones(3, device="npu")
+""").stderr
