@@ -20,5 +20,7 @@ cdef int check_multinomial(TensorBase self, int64_t count, bint replacement) exc
 cdef int check_rates(TensorBase self) except -1                             # poisson
 cdef int check_binomial(TensorBase count, TensorBase prob) except -1
 cdef int not_implemented(str name, ScalarType dtype) except -1             # always raises
+cdef int check_dropout(TensorBase input, double p) except -1
 
+cdef int dropout_mask(Shape *shape, TensorBase input) except -1             # bytes of eight elements each
 cdef int multinomial(Shape *shape, TensorBase self, int64_t count) except -1

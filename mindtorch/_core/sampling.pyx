@@ -2,7 +2,7 @@
 from libc.math cimport isnan
 from libc.stdint cimport INT64_MIN
 
-from mindtorch._core.dtype cimport KIND, code_name
+from mindtorch._core.dtype cimport KIND, code_name, default_dtype
 from mindtorch._core.infer cimport check_overlap, same
 from mindtorch._core.scalar cimport (
     COMPLEX_KIND, FLOAT_KIND, BFloat16, Bool, Byte, Char, ComplexDouble, Double, Float, Half, Int, Long, ScalarType,
@@ -176,6 +176,27 @@ cdef int check_multinomial(TensorBase self, int64_t count, bint replacement) exc
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     if self.sizes[self.ndim - 1] > 1 << 24:     # what float32 counts without gaps
         raise RuntimeError("number of categories cannot exceed 2^24")
+    return 0
+
+
+cdef int check_dropout(TensorBase input, double p) except -1:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
+    if KIND[<int>input.dtype] == COMPLEX_KIND:
+        not_implemented("bernoulli_scalar_cpu_", input.dtype)
+    if KIND[<int>input.dtype] != FLOAT_KIND:
+        raise RuntimeError(f"result type {code_name(default_dtype())} can't be cast to the desired output type "
+                           f"{code_name(input.dtype)}")
+    return 0
+
+
+cdef enum:
+    MASK_BITS = 128         # an operator's mask of bits has a multiple of as many
+
+
+cdef int dropout_mask(Shape *shape, TensorBase input) except -1:
+    shape.ndim = 1
+    shape.sizes[0] = (input.numel + MASK_BITS - 1) // MASK_BITS * (MASK_BITS // 8)
     return 0
 
 

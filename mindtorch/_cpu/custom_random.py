@@ -71,6 +71,23 @@ def bernoulli(out, p, stream):
     return _deal(out, stream.doubles(out.size) < p)
 
 
+def dropout_mask(out, input, p, stream):
+    """Bytes in which a bit is 1, the lowest first, where the element of `input` stays: with the probability 1 - p."""
+    bits = np.zeros(8 * out.size, bool)
+    model = input if all(input.strides) else np.broadcast_to(False, input.shape)     # torch's noise is dense
+    bits[:input.size] = bernoulli(model, 1 - p, stream).reshape(-1)
+    return np.packbits(bits, bitorder="little")
+
+
+def dropout(out, x, mask, p):
+    """What stays of `x`, times 1 / (1 - p) as the result's dtype holds it."""
+    precise = np.float64 if _is_double(out) else np.float32
+    factor = out.dtype.type(precise(1) / precise(1 - p))
+    kept = x * np.unpackbits(mask, count=x.size, bitorder="little").reshape(x.shape)
+    kept *= factor.astype(x.dtype)
+    return kept
+
+
 def bernoulli_of(out, p, stream):
     """1 with the probability that stands at the same place of `p`."""
     p = np.broadcast_to(p, out.shape)

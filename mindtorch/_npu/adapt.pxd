@@ -9,6 +9,7 @@ from mindtorch._npu.cann.cann_api cimport aclDataType
 
 cdef const Shape *axes(Shape *all_of_them, const Shape *dim, TensorBase self) noexcept    # an empty list: every axis
 cdef aclDataType dtype_of(TensorBase tensor) noexcept
+cdef const Shape *sizes_of(Shape *storage, TensorBase tensor) except NULL
 cdef int rounding(object rounding_mode) except -1                       # None 0, "trunc" 1, "floor" 2
 # Optional numbers, NULL where they are absent.
 cdef double or_zero(const double *value) noexcept

@@ -141,21 +141,29 @@ def _check_probability(p):
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _dropped(input, p, training, inplace, mask_shape):
-    """`input` times a random mask of `mask_shape`, scaled so that the mean stays."""
+def _dropped(input, p, training, inplace, drop):
+    """`input` with what `drop` leaves of it in training; zeros where p says that nothing stays."""
     _check_probability(p)
     if not training or p == 0 or input.numel() == 0:
         return input
     if p == 1:
-        mask = _ops.zeros(mask_shape, dtype=input.dtype, device=input.device)
-    else:
-        mask = _ops.empty(mask_shape, dtype=input.dtype, device=input.device).bernoulli_(1 - p) / (1 - p)
-    return input.mul_(mask) if inplace else input * mask
+        return input.mul_(0) if inplace else input * 0
+    return drop(input, p, inplace)
+
+
+def _drop_elements(input, p, inplace):
+    mask = _ops._dropout_mask(input, p)
+    return (_ops._dropout_ if inplace else _ops._dropout)(input, mask, p)
+
+
+def _drop_channels(input, p, inplace):
+    noise = _ops.empty(_of_channels(input), dtype=input.dtype, device=input.device).bernoulli_(1 - p) / (1 - p)
+    return input.mul_(noise) if inplace else input * noise
 
 
 def dropout(input, p=0.5, training=True, inplace=False):
     """Elements are zeroed with probability `p`, the others scaled by 1 / (1 - p)."""
-    return _dropped(input, p, training, inplace, tuple(input.shape))
+    return _dropped(input, p, training, inplace, _drop_elements)
 
 
 def _of_channels(input):
@@ -169,12 +177,12 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
 
 def dropout2d(input, p=0.5, training=True, inplace=False):
     """Whole channels of (N, C, H, W) are zeroed."""
-    return _dropped(input, p, training, inplace, _of_channels(input))
+    return _dropped(input, p, training, inplace, _drop_channels)
 
 
 def dropout3d(input, p=0.5, training=True, inplace=False):
     """Whole channels of (N, C, D, H, W) are zeroed."""
-    return _dropped(input, p, training, inplace, _of_channels(input))
+    return _dropped(input, p, training, inplace, _drop_channels)
 
 
 def _channel_dropout(name, least, input, p, training, inplace):
@@ -184,7 +192,7 @@ def _channel_dropout(name, least, input, p, training, inplace):
                            "Note that dropout1d exists to provide channel-wise dropout on inputs with 1 spatial "
                            "dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs).")
     batched = input if input.dim() > least else input.unsqueeze(0)
-    result = _dropped(batched, p, training, inplace, _of_channels(batched))
+    result = _dropped(batched, p, training, inplace, _drop_channels)
     return result if input.dim() > least else result.squeeze(0)
 
 

@@ -1,4 +1,5 @@
 """Samples of what neural networks need: activation functions, normalisation, losses."""
+import math
 from dataclasses import replace
 
 from samples import FLOATING, Description, sample
@@ -161,6 +162,14 @@ def embedding_backward(make):
         for padding in (-1, 2):
             indices = make(2, 4, low=0, high=4, dtype="int64")
             yield (make(2, 4, 3), indices, 5, padding, by_frequency), {}
+
+
+@sample
+def dropout(make):
+    """Masks of one bit an element, in units of 16 bytes."""
+    for shape in ((2, 3), (), (0, 3), (13, 11)):
+        mask = make((math.prod(shape) + 127) // 128 * 16, low=0, high=255, dtype="uint8")
+        yield (make(*shape), mask, 0.25), {}
 
 
 def _attention(make):

@@ -123,7 +123,7 @@ def forms(row):
                 raise TypeError("a number has no methods")
             return getattr(args[0], row.schema.name)(*args[1:], **kwargs)
         yield "method", method
-    if row.inplace:
+    if row.inplace and "own" not in row.variants:
         yield "in-place", lambda lib, args, kwargs: inplace_of(row, lib)(*args, **kwargs)
 
 

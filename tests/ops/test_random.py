@@ -71,6 +71,14 @@ def equal_counts(name, *values):
     return call
 
 
+def dropped(p):
+    """What the mask of dropout leaves of a tensor of ones."""
+    def call(lib, shape, dtype, device, layout=None, **options):
+        ones = (layout or plain)(lib, shape, getattr(lib, dtype), device).fill_(1)
+        return lib.nn.functional.dropout(ones, p, **options)
+    return call
+
+
 def permutation(lib, shape, dtype, device, layout=None, **options):
     return lib.randperm(math.prod(shape), dtype=getattr(lib, dtype), device=device, **options)
 
@@ -114,6 +122,7 @@ CASES = {
                         (equal_counts("binomial", 9, 0.25), (2.25, 1.299)),
                         (equal_counts("binomial", 200, 0.7), (140, 42 ** 0.5)),
                         (equal_counts("binomial", 30000, 0.5), (15000, 7500 ** 0.5))],
+    "random_dropout_mask": [(dropped(0.25), (1, 3 ** -0.5)), (dropped(0.9), (1, 3))],
     "random_permutation": [(permutation, ANY)],
 }
 CALLS = {f"{key} {number}": (row, call, moments) for key, row in ROWS.items()
