@@ -63,8 +63,23 @@ def linear(input, weight, bias=None):
         return op_addmm(b, x, w, &ONE, &ONE, None)
     if b is not None:
         check_factors(x, w)
+        if x.ndim > 2 and w.ndim == 2 and b.ndim == 1 and x.contiguous and x.sizes[x.ndim - 1] == w.sizes[0]:
+            return linear_of_rows(x, w, b)
     product = op_matmul(x, w, None)
     return product if b is None else op_add__Tensor(product, b, &ONE)
+
+
+cdef TensorBase linear_of_rows(TensorBase x, TensorBase w, TensorBase b):
+    """x @ w + b with the leading dimensions of x as one, in which the bias joins the product."""
+    cdef Shape rows, shape
+    cdef int i
+    rows.ndim, shape.ndim = 2, x.ndim
+    rows.sizes[0], rows.sizes[1] = 1, w.sizes[0]
+    for i in range(x.ndim - 1):
+        rows.sizes[0] *= x.sizes[i]
+        shape.sizes[i] = x.sizes[i]
+    shape.sizes[x.ndim - 1] = w.sizes[1]
+    return reshape_to(op_addmm(b, reshape_to(x, &rows), w, &ONE, &ONE, None), &shape)
 
 
 def conj(input):

@@ -1,6 +1,5 @@
 """Reaching and rearranging elements, written with index, views, cat and other operators. Device-neutral."""
 from mindtorch._core import advanced_indexing as _indexing
-from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.autocast import casting
 from mindtorch._core.tensor import TensorBase
 from mindtorch._ops.composite import scalar_type as _name
@@ -207,7 +206,7 @@ def masked_scatter_(self, mask, source):
 
 def take_along_dim(input, indices, dim=None, *, out=None):
     """The elements at `indices` of `dim`, shapes broadcast beside it; without `dim`, of the tensor as one line."""
-    if _name(indices.dtype) not in ("Long", "Int"):
+    if _name(indices.dtype) != "Long":
         raise RuntimeError("torch.take_along_dim(): dtype of indices should be Long but got "
                            f"{_name(indices.dtype)}")
     if dim is None:
@@ -216,7 +215,7 @@ def take_along_dim(input, indices, dim=None, *, out=None):
         raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but "
                            f"got {input.dim()} dimensions for input, and {indices.dim()} dimensions for indices")
     dim = _wrapped(dim, input.dim())
-    indices = _OPS["where"](indices < 0, indices + (input.shape[dim] if input.dim() else 1), indices)
+    indices = indices % (input.shape[dim] if input.dim() else 1)         # torch takes an index beyond the end, too
     ones = tuple(1 if i == dim else size for i, size in enumerate(indices.shape))
     mine = tuple(1 if i == dim else size for i, size in enumerate(input.shape))
     shape = broadcast_shapes(ones, mine)

@@ -1,9 +1,11 @@
 """Repeating, turning, splitting and joining tensors, written with views, index and cat. Device-neutral."""
 import builtins
+import functools
 
 from mindtorch._core import moves as _moves
 from mindtorch._core import view_functions as _view_functions
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.dtype import _promote_types as promote_types
 from mindtorch._core.tensor import TensorBase
 from mindtorch._ops.composite_indexing import _to_out, _wrapped
 
@@ -231,13 +233,13 @@ def block_diag(*tensors):
     blocks = [tensor.reshape(1, -1) if tensor.dim() < 2 else tensor for tensor in tensors]
     if any(block.dim() > 2 for block in blocks):
         raise RuntimeError("torch.block_diag: Input tensors must have 2 or fewer dimensions.")
-    width, rows, left = sum(block.shape[1] for block in blocks), [], 0
+    dtype = functools.reduce(promote_types, (block.dtype for block in blocks))
+    result = blocks[0].new_zeros([sum(block.shape[dim] for block in blocks) for dim in (0, 1)], dtype=dtype)
+    top = left = 0
     for block in blocks:
-        right = width - left - block.shape[1]
-        rows.append(_OPS["cat"]([block.new_zeros((block.shape[0], left)), block,
-                                 block.new_zeros((block.shape[0], right))], 1))
-        left += block.shape[1]
-    return _OPS["cat"](rows, 0)
+        result.narrow(0, top, block.shape[0]).narrow(1, left, block.shape[1]).copy_(block)
+        top, left = top + block.shape[0], left + block.shape[1]
+    return result
 
 
 # --- grids -----------------------------------------------------------------------------------------------------------

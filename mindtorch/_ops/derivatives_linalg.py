@@ -307,7 +307,7 @@ def vector_norm_backward(grad, self, ord, dim, keepdim, result):
     if ord == 1:
         return _direction(self) * grad
     if ord == 2:
-        return self * ops.where(norm == 0, ops.zeros_like(norm), grad / norm)
+        return self * (grad / norm).masked_fill_(norm == 0, 0)
     size = self.abs()
     if ord in (float("inf"), float("-inf")):
         hit = (size == norm) | (size.isnan() & norm.isnan())

@@ -33,9 +33,8 @@ def var_backward(grad, self, dim, correction, keepdim):
 
 def std_backward(grad, self, result, dim, correction, keepdim):
     """That of the variance over twice the deviation, and 0 where the deviation is 0."""
-    equal = result == 0
-    share = ops.where(equal, 0.0, grad) / (ops.where(equal, 1.0, result) * 2)
-    return var_backward(share, self, dim, correction, keepdim)
+    slope = result.masked_fill(result == 0, float("inf"))
+    return var_backward(grad / (slope * 2), self, dim, correction, keepdim)
 
 
 def _mean_share(grad, self, dim, keepdim):

@@ -4,8 +4,8 @@ import warnings
 
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._ops.composite_native import widened as _widened
+from mindtorch._ops.composite_norms import vector_norm
 from mindtorch._ops.derivatives import ops as _ops
-from mindtorch.nn._functional_norm import vector_norm
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 

@@ -134,8 +134,8 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
             raise ValueError("var is of incorrect size")
     if reduction not in _REDUCTIONS:
         raise ValueError(f"{reduction} is not valid")
-    floor = var.detach().clamp(min=eps)
-    var = var + (floor - var.detach())          # the gradient is that of var, also where eps took its place
+    var = var.clone()
+    var.detach().clamp_(min=eps)                # without history: the gradient is that of var, also where it was eps
     loss = 0.5 * (var.log() + (input - target) ** 2 / var)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)

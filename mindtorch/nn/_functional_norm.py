@@ -1,9 +1,15 @@
 """Normalisation, distances and dropout of torch.nn.functional, with torch's shapes and errors."""
 import math
 
+from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.autocast import casting
 from mindtorch._ops import composite_native as _native
+from mindtorch._ops.composite_norms import norm as _norm
 from mindtorch._ops.derivatives import ops as _ops
+from mindtorch.nn._functional_pool import avg_pool2d, avg_pool3d
+from mindtorch.nn._functional_vision import pad
+
+_vector_norm = _ATEN["linalg_vector_norm"]
 
 # --- normalisation ---------------------------------------------------------------------------------------------------
 
@@ -71,45 +77,21 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
                          "dimensions)")
     if input.numel() == 0:
         return input
-    channels, squares, total = input.size(1), input * input, None
-    padded = [input.size(0), size - 1 + channels, *input.shape[2:]]
-    edges = [_ops.zeros((padded[0], width, *padded[2:]), dtype=input.dtype, device=input.device)
-             for width in (size // 2, (size - 1) // 2)]
-    squares = _ops.cat([edges[0], squares, edges[1]], 1)
-    for start in range(size):
-        part = squares.narrow(1, start, channels)
-        total = part if total is None else total + part
-    return input / (total / size * alpha + k).pow(beta)
+    squares, edges = (input * input).unsqueeze(1), (size // 2, (size - 1) // 2)
+    if input.dim() == 3:
+        mean = avg_pool2d(pad(squares, (0, 0, *edges)), (size, 1), stride=1).squeeze(1)
+    else:
+        rest = (input.size(1), input.size(2), -1)       # however many dimensions there are
+        squares = squares.reshape(input.size(0), 1, *rest)
+        mean = avg_pool3d(pad(squares, (0, 0, 0, 0, *edges)), (size, 1, 1), stride=1).reshape(input.shape)
+    return input / (mean * alpha + k).pow(beta)
 
 
 # --- distances -------------------------------------------------------------------------------------------------------
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The p-norm of x1 - x2 + eps along the last dimension."""
-    return vector_norm(x1 - x2 + eps, p, -1, keepdim)
-
-
-@casting("norm")
-def vector_norm(input, p, dim, keepdim):
-    """The p-norm along one dimension."""
-    sizes = input.abs()
-    if p == math.inf:
-        return sizes.amax(dim, keepdim)
-    if p == -math.inf:
-        return sizes.amin(dim, keepdim)
-    if p == 0:
-        return (sizes != 0).to(sizes.dtype).sum(dim, keepdim)
-    if p == 1:
-        return sizes.sum(dim, keepdim)
-    if p == 2:
-        return _root((input * input).sum(dim, keepdim))
-    return sizes.pow(p).sum(dim, keepdim).pow(1 / p)
-
-
-def _root(squares):
-    """The square root, with the gradient 0 at 0."""
-    zero = squares == 0
-    return _ops.where(zero, _ops.zeros_like(squares), _ops.where(zero, _ops.ones_like(squares), squares).sqrt())
+    return _norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 @casting("cosine_similarity")
@@ -118,19 +100,13 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     if x1.shape != x2.shape:
         shape = (x1 * x2).shape
         x1, x2 = x1.expand(shape), x2.expand(shape)
-    first = _at_least(_root((x1 * x1).sum(dim, True)), eps)
-    second = _at_least(_root((x2 * x2).sum(dim, True)), eps)
+    first, second = (_vector_norm(x, 2, dim, True).clamp_min(eps) for x in (x1, x2))
     return (x1 / first * (x2 / second)).sum(dim)
-
-
-def _at_least(size, eps):
-    """`size`, or the constant `eps` where it is smaller."""
-    return _ops.where(size < eps, _ops.full_like(size, eps), size)
 
 
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     """`input` over its p-norm along `dim`, which counts as `eps` at least."""
-    size = vector_norm(input, p, dim, True).clamp(min=eps).expand(input.shape)
+    size = _norm(input, p, dim, True).clamp_min(eps).expand(input.shape)
     return input / size if out is None else _ops.div(input, size, out=out)
 
 
