@@ -60,7 +60,8 @@ class Adam(Algorithm):
             largest = column(states, "max_exp_avg_sq")
             ops.maximum_(largest, squares)
             squares = largest
-        roots = ops.div(ops.sqrt(squares), [correction**0.5 for correction in corrections(beta2, counts)])
+        roots = ops.sqrt(squares)
+        ops.div_(roots, [correction**0.5 for correction in corrections(beta2, counts)])
         ops.add_(roots, group["eps"])
         rates = [-lr / correction for correction in corrections(beta1, counts)]
         scaled_addcdiv_(ops, params, averages, roots, rates)

@@ -13,11 +13,11 @@ EXPECTED_TO_DIFFER = "  # differs: "
 ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 
-def questions():
+def questions(file=QUESTIONS, expected=EXPECTED_TO_DIFFER):
     """(question, why the answers differ or "")."""
-    for line in QUESTIONS.read_text(encoding="utf-8").splitlines():
+    for line in file.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
-            question, _, reason = line.partition(EXPECTED_TO_DIFFER)
+            question, _, reason = line.partition(expected)
             yield question, reason
 
 

@@ -1,9 +1,10 @@
-"""Asks torch_npu, on a CANN toolkit, and mindtorch the same questions (questions.txt), and compares their answers.
+"""Runs the same with torch_npu, on a CANN toolkit, and with mindtorch, and compares.
 
     python tests/clients/compare.py --clients INTERPRETER --toolkit TOOLKIT_ROOT
 
-Run by mindtorch's interpreter; INTERPRETER has torch_npu. The exit status is 1 where an answer differs that should
-not, and where one does not that is said to.
+Both answer the questions of questions.txt, and mindtorch must launch no more operators than torch_npu in any statement
+of launches.txt. Run by mindtorch's interpreter; INTERPRETER has torch_npu. The exit status is 1 where an answer differs
+or more is launched and the file gives no reason, and where it gives one that no longer holds.
 """
 import argparse
 import json
@@ -13,14 +14,60 @@ import sys
 from pathlib import Path
 
 from answers import questions
+from launches import EXPECTED_TO_LAUNCH_MORE, STATEMENTS
 
 HERE = Path(__file__).parent
 
 
-def answers(command):
+def heard(command):
     output = subprocess.run(command, capture_output=True, text=True, check=True,
                             env=dict(os.environ, MINDTORCH_NPU="sim")).stdout
     return [json.loads(line)[1] for line in output.splitlines() if line.startswith('["answer", ')]
+
+
+def both(script, args):
+    """What the script says with torch_npu, and what it says with mindtorch."""
+    theirs = heard([args.clients, HERE / "run.py", "--toolkit", args.toolkit, HERE / script, "torch_npu"])
+    return theirs, heard([sys.executable, HERE / script, "mindtorch"])
+
+
+def report(question, theirs, ours, reason):
+    print(f"{question}\n    torch_npu: {theirs}\n    mindtorch: {ours}"
+          + (f"\n    but it is said: {reason}" if reason else ""))
+
+
+def compare_answers(args):
+    """The number of answers that differ and should not, or do not and should."""
+    theirs, ours = both("answers.py", args)
+    wrong = 0
+    for (question, reason), one, other in zip(questions(), theirs, ours, strict=True):
+        if (one == other) == bool(reason):
+            wrong += 1
+            report(question, one, other, reason)
+    print(f"{len(ours)} questions, {sum(bool(reason) for _, reason in questions())} known to differ, {wrong} wrong")
+    return wrong
+
+
+def compare_launches(args):
+    """The number of statements in which mindtorch launches more and should not, or does not and should, or raises."""
+    theirs, ours = both("launches.py", args)
+    statements = list(questions(STATEMENTS, EXPECTED_TO_LAUNCH_MORE))
+    wrong = fewer = compared = 0
+    for (statement, reason), one, other in zip(statements, theirs, ours, strict=True):
+        if isinstance(one, str) and not isinstance(other, str):     # the simulator has no kernel for torch_npu's call
+            if reason:
+                wrong += 1
+                report(statement, one, other, reason)
+            continue
+        compared += 1
+        here, there = (float("inf") if isinstance(each, str) else sum(each.values()) for each in (other, one))
+        fewer += here < there
+        if (here > there) != bool(reason) or here == float("inf"):
+            wrong += 1
+            report(statement, one, other, reason)
+    print(f"{compared} statements, {fewer} launch less than torch_npu's, "
+          f"{sum(bool(reason) for _, reason in statements)} known to launch more, {wrong} wrong")
+    return wrong
 
 
 def main():
@@ -28,16 +75,7 @@ def main():
     parser.add_argument("--clients", required=True, help="an interpreter with torch_npu")
     parser.add_argument("--toolkit", required=True)
     args = parser.parse_args()
-    theirs = answers([args.clients, HERE / "run.py", "--toolkit", args.toolkit, HERE / "answers.py", "torch_npu"])
-    ours = answers([sys.executable, HERE / "answers.py", "mindtorch"])
-    wrong = 0
-    for (question, reason), one, other in zip(questions(), theirs, ours, strict=True):
-        if (one == other) == bool(reason):
-            wrong += 1
-            print(f"{question}\n    torch_npu: {one}\n    mindtorch: {other}"
-                  + (f"\n    but it is said to differ: {reason}" if reason else ""))
-    print(f"{len(ours)} questions, {sum(bool(reason) for _, reason in questions())} known to differ, {wrong} wrong")
-    return wrong > 0
+    return compare_answers(args) + compare_launches(args) > 0
 
 
 if __name__ == "__main__":
