@@ -18,8 +18,8 @@ def command(python, script, *arguments):
     return [python, "tests/clients/run.py", "--toolkit", TOOLKIT, f"bench/{script}", *arguments]
 
 
-def environment(**more):
-    return {**os.environ, "MINDTORCH_NPU": "sim", "PYTHONPATH": str(ROOT), **more}
+def environment(base=os.environ, **more):
+    return {**base, "MINDTORCH_NPU": "sim", "PYTHONPATH": str(ROOT), **more}
 
 
 def say(value):

@@ -6,6 +6,7 @@ STATEMENTS = {
     "a.relu()": "v.relu()",
     "a @ b": "m @ m",
     "a.sum()": "v.sum()",
+    "a.to(float16)": "v.half()",
     "a[1]": "v[1]",
     "torch.empty(4)": "empty(4, **like)",
 }

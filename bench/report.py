@@ -11,11 +11,12 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
+from bench import client
 from bench.operators import STATEMENTS
 
 ROOT = Path(__file__).parent.parent
-RUNGS = ("C floor", "Cython launch", "mindtorch", "ctypes", "torch CPU")
-RATIOS = (("mindtorch", "C floor"), ("mindtorch", "torch CPU"), ("ctypes", "mindtorch"))
+RUNGS = ("C floor", "Cython launch", "mindtorch", "ctypes", "torch CPU", "torch_npu")
+RATIOS = (("mindtorch", "C floor"), ("mindtorch", "torch CPU"), ("mindtorch", "torch_npu"), ("ctypes", "mindtorch"))
 KERNELS = {"null": "kernels left out: host cost alone", "real": "kernels run on the device's own thread"}
 IMPORT_ROUNDS = 9
 TIMED_IMPORT = "import time; start = time.perf_counter(); import {}; print(time.perf_counter() - start)"
@@ -34,8 +35,19 @@ def run_rungs(kernels):
                         "--benchmark-disable-gc", "--benchmark-quiet", f"--benchmark-json={result}"],
                        check=True, cwd=ROOT, env=environment)
         benchmarks = json.loads(result.read_text(encoding="utf-8"))["benchmarks"]
-    return {(b["extra_info"]["rung"], b["extra_info"]["op"]): 1e9 * b["stats"]["median"] / b["extra_info"]["count"]
-            for b in benchmarks}
+    medians = {(b["extra_info"]["rung"], b["extra_info"]["op"]): 1e9 * b["stats"]["median"] / b["extra_info"]["count"]
+               for b in benchmarks}
+    return medians | {("torch_npu", op): time for op, time in torch_npu_rung(environment).items()}
+
+
+def torch_npu_rung(environment):
+    """{op: nanoseconds} of the published wheel on the same toolkit, as its users have it; nothing where it is not."""
+    if not client.PYTHON.exists():
+        return {}
+    command = client.command(client.PYTHON, "torch_npu_rung.py")
+    shown = subprocess.run(command, check=True, cwd=ROOT, env=client.environment(environment), capture_output=True,
+                           text=True).stdout
+    return client.hear(shown.splitlines())
 
 
 def toolkit():
@@ -67,6 +79,8 @@ def main():
     for kernels, meaning in KERNELS.items():
         print(f"\n4-element float32, {kernels} kernels ({meaning}); medians per op")
         print_table(tables[kernels])
+    if not client.PYTHON.exists():
+        print(client.LEFT_OUT)
     ours = import_seconds("mindtorch")
     line = f"\nimport mindtorch: {1e3 * ours:.0f} ms"
     if find_spec("torch"):
