@@ -16,27 +16,36 @@ def _scores(query, key, hidden, scale, next_tokens):
     return np.where(hidden | (np.arange(scores.shape[-1]) > places + next_tokens), -np.inf, scores)
 
 
-def attention(query, key, value, hidden, scale, next_tokens):
+def _kept(weights, drop, keep):
+    """What dropout leaves of the weights, of a mask of one bit each."""
+    if drop is None:
+        return weights
+    bits = np.unpackbits(drop, count=weights.size, bitorder="little").reshape(weights.shape)
+    return weights * bits / weights.dtype.type(keep)
+
+
+def attention(query, key, value, hidden, drop, scale, keep, next_tokens):
     """The result, and eight times for each query the largest score and the sum of exponentials."""
     scores = _scores(query, _shared(key, query), hidden, scale, next_tokens)
     most = np.max(scores, axis=-1, keepdims=True)
     most = np.where(np.isneginf(most), 0, most)      # a query that may look nowhere
     weights = np.exp(scores - most)
     total = np.sum(weights, axis=-1, keepdims=True)
-    result = np.matmul(weights / np.where(total == 0, 1, total), _shared(value, query))
+    weights = _kept(weights / np.where(total == 0, 1, total), drop, keep)
+    result = np.matmul(weights, _shared(value, query))
     return result, np.repeat(most, 8, axis=-1), np.repeat(total, 8, axis=-1)
 
 
-def attention_backward(grad, query, key, value, hidden, most, total, result, scale, next_tokens):
+def attention_backward(grad, query, key, value, hidden, drop, most, total, result, scale, keep, next_tokens):
     """The gradients of query, key and value."""
     keys, values = _shared(key, query), _shared(value, query)
     total = np.where(total == 0, 1, total)[..., :1]
     weights = np.exp(_scores(query, keys, hidden, scale, next_tokens) - most[..., :1]) / total
-    of_weights = np.matmul(grad, np.swapaxes(values, -1, -2))
+    of_weights = _kept(np.matmul(grad, np.swapaxes(values, -1, -2)), drop, keep)
     common = np.sum(grad * result, axis=-1, keepdims=True)
     of_scores = weights * (of_weights - common) * query.dtype.type(scale)
     of_keys = np.matmul(np.swapaxes(of_scores, -1, -2), query)
-    of_values = np.matmul(np.swapaxes(weights, -1, -2), grad)
+    of_values = np.matmul(np.swapaxes(_kept(weights, drop, keep), -1, -2), grad)
     return np.matmul(of_scores, keys), _gathered(of_keys, key), _gathered(of_values, value)
 
 

@@ -8,7 +8,8 @@ from mindtorch._sdp_backends import CHOICE as _CHOICE
 
 __all__ = ["scaled_dot_product_attention"]
 
-_matmul, _where, _softmax, _fused = _OPS["matmul"], _OPS["where"], _OPS["softmax"], _ATEN["_fused_attention"]
+_matmul, _where, _softmax = _OPS["matmul"], _OPS["where"], _OPS["softmax"]
+_fused, _dropout_mask = _ATEN["_fused_attention"], _ATEN["_dropout_mask"]
 _FUSED_TYPES = ("torch.float32", "torch.float16", "torch.bfloat16")
 _WIDEST = 512                 # elements of a head that the fused operator takes
 _EVERYTHING = 2 ** 31 - 1     # next tokens: no bound
@@ -44,8 +45,13 @@ def _causal(query, key):
     return rows >= _arange(key.shape[-2], device=query.device)
 
 
-def _can_fuse(query, key, value, mask, shared):
-    """Whether one operator takes it all: a batch of heads, and a mask that is no numbers to add."""
+def _can_fuse(query, key, value, mask, dropout_p, shared):
+    """Whether one operator takes it all: a batch of heads, and a mask that is no numbers to add.
+
+    As torch's, that of the CPU drops nothing; that of the NPU keeps a part of the weights.
+    """
+    if dropout_p > 0.0 and (dropout_p == 1.0 or query.device.type == "cpu"):
+        return False
     if query.dim() != 4 or str(query.dtype) not in _FUSED_TYPES or not (query.numel() and key.numel()):
         return False
     batch, heads, _, width = query.shape
@@ -56,17 +62,24 @@ def _can_fuse(query, key, value, mask, shared):
     return mask is None or str(mask.dtype) == "torch.bool"
 
 
-def _fused_attention(query, key, value, mask, is_causal, scale):
+def _fused_attention(query, key, value, mask, dropout_p, is_causal, scale):
     """The same by one operator, whose mask is true where a query may not look."""
     scale = query.shape[-1] ** -0.5 if scale is None else scale
+    drop = _dropped_weights(query, key, dropout_p) if dropout_p > 0.0 else None
+    how = drop, scale, 1.0 - dropout_p
     if is_causal:
-        return _fused(query, key, value, ~_causal(query, key), scale, 0)[0]
+        return _fused(query, key, value, ~_causal(query, key), *how, 0)[0]
     if mask is None:
-        return _fused(query, key, value, None, scale, _EVERYTHING)[0]
+        return _fused(query, key, value, None, *how, _EVERYTHING)[0]
     shape = (1,) * (4 - mask.dim()) + tuple(mask.shape)
     mask = mask.expand(*shape[:2], query.shape[2], key.shape[2])
-    result = _fused(query, key, value, ~mask, scale, _EVERYTHING)[0]
+    result = _fused(query, key, value, ~mask, *how, _EVERYTHING)[0]
     return _where(mask.any(-1, keepdim=True), result, 0.0)
+
+
+def _dropped_weights(query, key, p):
+    """A mask of dropout for weights that nobody sees: a view says how many there are."""
+    return _dropout_mask(query.detach().as_strided((*query.shape[:3], key.shape[2]), (0, 0, 0, 0)), p)
 
 
 @casting("scaled_dot_product_attention")
@@ -83,8 +96,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     if not (_CHOICE.math or _CHOICE.fused):
         raise RuntimeError("No viable backend for scaled_dot_product_attention was found. This is likely due to "
                            "turning off both the math kernel and the fused kernels.")
-    if _CHOICE.fused_first and dropout_p == 0.0 and _can_fuse(query, key, value, attn_mask, enable_gqa):
-        return _fused_attention(query, key, value, attn_mask, is_causal, scale)
+    if _CHOICE.fused_first and _can_fuse(query, key, value, attn_mask, dropout_p, enable_gqa):
+        return _fused_attention(query, key, value, attn_mask, dropout_p, is_causal, scale)
     if not _CHOICE.math:
         raise RuntimeError("No available kernel.  Aborting execution.")
     if enable_gqa:

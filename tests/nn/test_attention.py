@@ -112,16 +112,62 @@ def test_one_operator_takes_a_batch_of_heads(device):
         assert "FusedAttention" in result.grad_fn.name()
 
 
+def dropped(keep, device):
+    """A mask for 24 weights, of which every row keeps some."""
+    return None if keep == 1.0 else mindtorch.tensor([0b01110111, 0b11011110, 0b11101101] + 13 * [0],
+                                                     dtype=mindtorch.uint8, device=device)
+
+
+@pytest.mark.parametrize("following", [0, 2 ** 31 - 1])
+def test_dropout_of_the_operator(following):
+    """The NPU's result and first and second gradients beside the CPU's, with the same weights dropped."""
+    def found(device):
+        given = [mindtorch.tensor(a, device=device).requires_grad_() for a in operands(((1, 2, 3, 2), (1, 1, 4, 2)))]
+        result = ATEN["_fused_attention"](*given, None, dropped(0.75, device), 0.4, 0.75, following)[0]
+        first = mindtorch.autograd.grad((result * result).sum(), given, create_graph=True)
+        second = mindtorch.autograd.grad(sum((g * g).sum() for g in first), given)
+        return [np.array(t.tolist()) for t in (result, *first, *second)]
+    for ours, reference in zip(found("npu"), found("cpu"), strict=True):
+        np.testing.assert_allclose(ours, reference, rtol=1e-4, atol=1e-5)
+
+
+def test_dropout_is_part_of_the_operator():
+    """On the NPU no weights are kept for backward: what is kept grows with a bit for each of them."""
+    given = [mindtorch.rand(2, 4, 128, 16, device="npu", requires_grad=True) for _ in range(3)]
+    call = mindtorch.nn.functional.scaled_dot_product_attention
+    mean = call(*given[:2], mindtorch.ones_like(given[2]), dropout_p=0.25).mean()     # the workspace exists from here
+    assert abs(mean.item() - 1) < 0.02
+    del mean
+    before = mindtorch.npu.memory_allocated()
+    result = call(*given, dropout_p=0.25)
+    rows = 2 * 4 * 128
+    assert mindtorch.npu.memory_allocated() - before < result.nbytes + 2 * rows * 8 * 4 + rows * 128 // 8 + 4096
+    assert "FusedAttention" in result.grad_fn.name()
+
+
+@pytest.mark.parametrize("dropout_p", [1.0, 1.5])
+def test_everything_dropped_or_more(dropout_p, device):
+    def call(lib, functional, *given):
+        return functional.scaled_dot_product_attention(*given, dropout_p=dropout_p)
+    if dropout_p == 1.0:
+        return agree(call, operands(SHAPES["heads"]), device)
+    with pytest.raises((RuntimeError, ValueError), match="dropout probability has to be"):
+        call(mindtorch, mindtorch.nn.functional, *(mindtorch.tensor(a, device=device)
+                                                   for a in operands(SHAPES["heads"])))
+    return None
+
+
 @pytest.mark.parametrize("hidden", [None, ~FIRST[:3, :4]], ids=["all", "mask"])
 @pytest.mark.parametrize("following", [0, 1, 2 ** 31 - 1])
-def test_derivatives_of_the_operator(hidden, following):
+@pytest.mark.parametrize("keep", [1.0, 0.75])
+def test_derivatives_of_the_operator(hidden, following, keep):
     """First and second ones, by differences, in float64, which the CPU has."""
     made = [mindtorch.tensor(a, dtype=mindtorch.float64).requires_grad_()
             for a in operands(((1, 2, 3, 2), (1, 1, 4, 2)))]
     mask = None if hidden is None else mindtorch.tensor(hidden)
 
     def call(*given):
-        return ATEN["_fused_attention"](*given, mask, 0.4, following)[0]
+        return ATEN["_fused_attention"](*given, mask, dropped(keep, "cpu"), 0.4, keep, following)[0]
     assert mindtorch.autograd.gradcheck(call, made, eps=1e-3)      # the statistics have no more than float32
     assert mindtorch.autograd.gradgradcheck(call, made, eps=1e-3, atol=2e-4)
 

@@ -173,24 +173,25 @@ def dropout(make):
 
 
 def _attention(make):
-    """(query, key, value, hidden), of heads that share keys, with and without a mask."""
+    """(query, key, value, hidden, drop), of heads that share keys, with and without masks."""
     hidden = make(3, 5, dtype="bool")
     for shapes in (((1, 2, 3, 4), (1, 2, 5, 4)), ((2, 4, 3, 2), (2, 2, 5, 2))):
-        for mask in (None, hidden):
+        for masks in ((None, None), (hidden, None), (None, make(16, low=0, high=255, dtype="uint8"))):
             query, key = (make(*shape, low=-2, high=2) for shape in shapes)
-            yield query, key, make(*shapes[1], low=-2, high=2), mask
+            yield query, key, make(*shapes[1], low=-2, high=2), *masks
 
 
 @sample
 def fused_attention(make):
-    yield from (((*each, 0.5, 2 ** 31 - 1), {}) for each in _attention(make))
+    yield from (((*each, 0.5, 1.0 if each[-1] is None else 0.75, 2 ** 31 - 1), {}) for each in _attention(make))
 
 
 @sample
 def fused_attention_backward(make):
-    for query, key, value, hidden in _attention(make):
+    for query, *rest, drop in _attention(make):
         statistics = [make(*query.shape[:3], 8, low=1, high=2, dtype="float32") for _ in range(2)]
-        yield (make(*query.shape), query, key, value, hidden, *statistics, make(*query.shape), 0.5, 2 ** 31 - 1), {}
+        keep = 1.0 if drop is None else 0.75
+        yield (make(*query.shape), query, *rest, drop, *statistics, make(*query.shape), 0.5, keep, 2 ** 31 - 1), {}
 
 
 def _paths(make):
