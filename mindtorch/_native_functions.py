@@ -14,7 +14,7 @@ __all__ = [
     "alpha_dropout", "alpha_dropout_", "batch_norm", "binary_cross_entropy_with_logits", "conv_tbc",
     "cosine_embedding_loss", "cosine_similarity", "dropout", "dropout_", "embedding_renorm_", "feature_alpha_dropout",
     "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "group_norm", "hinge_embedding_loss",
-    "instance_norm", "kl_div", "layer_norm", "margin_ranking_loss", "pairwise_distance", "poisson_nll_loss", "rms_norm",
+    "instance_norm", "kl_div", "margin_ranking_loss", "pairwise_distance", "poisson_nll_loss", "rms_norm",
     "triplet_margin_loss"]
 
 _REDUCTIONS = ("none", "mean", "sum")
@@ -26,11 +26,6 @@ def _reduction(number):
 
 
 # --- normalisation ---------------------------------------------------------------------------------------------------
-
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True):
-    """Mean 0 and variance 1 over the last dimensions."""
-    return _norm.layer_norm(input, normalized_shape, weight, bias, eps)
-
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """A mean square of 1 over the last dimensions."""

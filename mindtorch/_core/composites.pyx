@@ -4,9 +4,11 @@ from libc.stdint cimport int64_t
 cimport mindtorch._core.autocast as autocast
 from mindtorch._core._gen.arithmetic cimport op_complex_kernel
 from mindtorch._core._gen.matmul cimport op_addmm, op_matmul
+from mindtorch._core._gen.norm cimport op_native_layer_norm
 from mindtorch._core._gen.pointwise cimport op_add__Tensor, op_neg
 from mindtorch._core._gen.reduce cimport op_sum_dim_IntList
-from mindtorch._core.arguments cimport optional_tensor, parse_varargs, require_tensor
+from mindtorch._core.arguments cimport (
+    optional_tensor, parse_optional_ints, parse_varargs, require_bool, require_float, require_tensor)
 from mindtorch._core.dispatch cimport ONE, check_factors
 from mindtorch._core.dtype cimport KIND
 from mindtorch._core.scalar cimport COMPLEX_KIND
@@ -82,6 +84,20 @@ cdef TensorBase linear_of_rows(TensorBase x, TensorBase w, TensorBase b):
     return reshape_to(op_addmm(b, reshape_to(x, &rows), w, &ONE, &ONE, None), &shape)
 
 
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True):
+    """Mean 0 and variance 1 over the last dimensions, which are `normalized_shape`, then times weight plus bias.
+
+    autocast says the same of it as of native_layer_norm, which casts.
+    """
+    cdef TensorBase x = require_tensor(input, b"layer_norm", b"input", 1)
+    cdef TensorBase w = optional_tensor(weight, b"layer_norm", b"weight", 3)
+    cdef TensorBase b = optional_tensor(bias, b"layer_norm", b"bias", 4)
+    cdef Shape shape
+    parse_optional_ints(normalized_shape, &shape, b"layer_norm", b"normalized_shape", 2)
+    require_bool(cudnn_enable, b"layer_norm", b"cudnn_enable", 6)
+    return op_native_layer_norm(x, &shape, w, b, require_float(eps, b"layer_norm", b"eps", 5), None, None, None)[0]
+
+
 def conj(input):
     """The complex conjugate; a real tensor as it is."""
     cdef TensorBase self = require_tensor(input, b"conj", b"input", 1)
@@ -92,5 +108,5 @@ def conj(input):
     return op_complex_kernel(select_dim(parts, -1, 0), op_neg(select_dim(parts, -1, 1), None), None)
 
 
-FUNCTIONS = {"conj": conj}
+FUNCTIONS = {"conj": conj, "layer_norm": layer_norm}
 METHODS = {"conj": conj, "sum_to_size": sum_to_size}

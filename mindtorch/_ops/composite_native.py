@@ -1,5 +1,4 @@
 """Normalisation and dropout in torch's native form: the result together with what it was computed from."""
-from mindtorch._core.autocast import casting
 from mindtorch._core.dtype import bool as _bool
 from mindtorch._core.dtype import uint8 as _uint8
 from mindtorch._core.factories import empty as _empty
@@ -51,15 +50,6 @@ def check_normalized(input, normalized_shape, **parameters):
         raise RuntimeError(f"Given normalized_shape={list(shape)}, expected input with shape "
                            f"[*, {', '.join(map(str, shape))}], but got input of size{list(input.shape)}")
     return shape
-
-
-@casting("native_layer_norm")
-def native_layer_norm(input, normalized_shape, weight, bias, eps):
-    """Mean 0 and variance 1 over the last dimensions; the means and reciprocal deviations, without history."""
-    shape = check_normalized(input, normalized_shape, weight=weight, bias=bias)
-    x, mean, _, scale = standardised(widened(input), tuple(range(-len(shape), 0)), eps)
-    dtype = _dtype_kept(input, weight, bias)
-    return (weighed(x, weight, bias, shape, input.dtype), *(s.detach().to(dtype) for s in (mean, scale)))
 
 
 def _dtype_kept(input, *parameters):
@@ -152,7 +142,7 @@ def native_dropout_backward(grad_output, mask, scale):
     return grad_output * (mask.to(grad_output.dtype) * scale)
 
 
-FUNCTIONS = {"native_layer_norm": native_layer_norm, "native_group_norm": native_group_norm,
+FUNCTIONS = {"native_group_norm": native_group_norm,
              "native_batch_norm": native_batch_norm, "_native_batch_norm_legit": _native_batch_norm_legit,
              "_batch_norm_with_update": _batch_norm_with_update, "native_dropout": native_dropout,
              "native_dropout_backward": native_dropout_backward}

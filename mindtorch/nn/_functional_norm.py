@@ -1,6 +1,7 @@
 """Normalisation, distances and dropout of torch.nn.functional, with torch's shapes and errors."""
 import math
 
+from mindtorch._core import composites as _composites
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.autocast import casting
 from mindtorch._ops import composite_native as _native
@@ -13,10 +14,9 @@ _vector_norm = _ATEN["linalg_vector_norm"]
 
 # --- normalisation ---------------------------------------------------------------------------------------------------
 
-@casting("layer_norm")
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     """Mean 0 and variance 1 over the last dimensions, which are `normalized_shape`."""
-    return _native.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+    return _composites.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):

@@ -24,12 +24,13 @@ class Description:
     values: tuple
     dtype: str
     expandable: bool = True     # may be replaced by its first row, over and over
+    dense: bool = False         # stays contiguous: torch reads it wrongly in any other layout
 
     def realise(self, lib, device, layout="contiguous"):
         """Make it in `lib` (torch or mindtorch), laid out in memory as asked; a layout that cannot be is contiguous."""
         flat = lib.tensor(list(self.values), dtype=getattr(lib, self.dtype))
         dense = flat.reshape(self.shape)
-        if self.shape and dense.numel() and (self.expandable or layout != "expanded"):
+        if self.shape and dense.numel() and not self.dense and (self.expandable or layout != "expanded"):
             dense = _LAYOUTS[layout](lib, dense)
         return dense if device == "cpu" else _on_device(lib, dense, device)
 

@@ -161,10 +161,17 @@ def _record(row) -> str:
     if names == ["results"]:
         lines.append("return attach_views(results, node)")
     elif len(names) > 1:
-        lines.append(f"return attach_outputs([{', '.join(names)}], node)")
+        lines.append(f"return attach_outputs([{', '.join(_with_history(row))}], node)")
     else:
         lines.append(f"return attach({names[0]}, node, {'inplace' if can_be_inplace(row) else 'False'})")
     return _text(f"cdef int record_{row.slot}({record_parameters(row)}) except -1", lines)
+
+
+def _with_history(row) -> list:
+    """The results, None for those whose gradient no derivative looks at: they are constants to whoever uses them."""
+    used = set().union(*(derivatives.names_used(row.grad[a.name]) for a in differentiable(row)))
+    pairs = zip(result_names(row), derivatives.results(row.schema, "grad"), strict=True)
+    return [name if grad in used or "grads" in used else "None" for name, grad in pairs]
 
 
 def _backward(row) -> str:

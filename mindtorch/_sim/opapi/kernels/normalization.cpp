@@ -82,11 +82,11 @@ struct Statistics {
   double mean, variance;
 };
 
-/* Without a mean (RMS norm) the variance is the mean of the squares. */
+/* Without a mean (RMS norm) the variance is the mean of the squares; of nothing it is NaN, and the mean 0. */
 Statistics measure(const double *values, int64_t count, bool centred) {
   Statistics result = {0.0, 0.0};
   for (int64_t i = 0; centred && i < count; ++i) result.mean += values[i];
-  result.mean /= static_cast<double>(count);
+  result.mean /= static_cast<double>(std::max<int64_t>(count, 1));
   for (int64_t i = 0; i < count; ++i) result.variance += (values[i] - result.mean) * (values[i] - result.mean);
   result.variance /= static_cast<double>(count);
   return result;
@@ -244,10 +244,8 @@ aclnnStatus planForward(aclOpExecutor &executor, const Parts &parts, const NormO
   }
   keepParts(executor, parts, options);
   executor.run = runForward;
-  if (operands[kInput].count > 0) {
-    executor.workspace_size =
-        roundUp(static_cast<uint64_t>(parts.elements + 2 * parts.weights + 4 * parts.count) * sizeof(double));
-  }
+  executor.workspace_size =
+      roundUp(static_cast<uint64_t>(parts.elements + 2 * parts.weights + 4 * parts.count) * sizeof(double));
   return ACLNN_SUCCESS;
 }
 
@@ -273,7 +271,7 @@ void keepParts(aclOpExecutor &executor, const Parts &parts, const NormOptions &o
   attributes[kLeading] = parts.leading;
   attributes[kChunk] = parts.chunk;
   attributes[kRun] = std::max<int64_t>(parts.run, 1);
-  attributes[kParts] = parts.elements > 0 ? parts.count : 0;
+  attributes[kParts] = parts.count;
   attributes[kElements] = parts.elements;
   attributes[kWeights] = parts.weights;
   attributes[kCentred] = options.centred;
