@@ -458,8 +458,9 @@ cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarTyp
                                    int device_index, TensorBase a, TensorBase b, TensorBase c):
     if out is not None:
         out_or_temporary = output(out, shape, dtype, device_type, device_index)
-        for operand in (a, b, c):
-            check_partial_overlap(out, operand)
+        check_partial_overlap(out, a)
+        check_partial_overlap(out, b)
+        check_partial_overlap(out, c)
         return out_or_temporary
     if (a.contiguous and (b is None or b.contiguous) and (c is None or c.contiguous)) or shape.ndim < 2:
         return empty_tensor(shape, dtype, device_type, device_index)

@@ -58,6 +58,12 @@ cdef inline void count_version(TensorBase tensor) noexcept:
     else:
         tensor.counter.version += 1
 
+cdef inline void set_version(TensorBase tensor, uint32_t version) noexcept:
+    if tensor.counter is None:
+        tensor.storage.version = version
+    else:
+        tensor.counter.version = version
+
 # torch.Size, a tuple. `make_size` builds one from C.
 cdef type SIZE_CLASS
 cdef object make_size(int ndim, const int64_t *sizes)

@@ -18,9 +18,11 @@ cdef double or_highest(const double *value, TensorBase tensor) noexcept    # of 
 cdef double or_lowest(const double *value, TensorBase tensor) noexcept
 cdef TensorBase cast(TensorBase tensor, TensorBase out)                 # `tensor` in the dtype of `out`
 cdef TensorBase cast_to(TensorBase tensor, ScalarType dtype)
-# Of formulas: an operand in the dtype they compute in, and their results in the outputs.
+# Of formulas: an operand in the dtype they compute in, memory for a result, and the results in the outputs.
 cdef TensorBase computed(TensorBase tensor, ScalarType dtype)
-cdef int store(list out, object results) except -1
+cdef TensorBase memory_for(TensorBase out, ScalarType dtype, bint shared)
+cdef int store(TensorBase out, object result) except -1
+cdef int store_all(list outs, object results) except -1
 cdef list cast_list(list tensors, TensorBase out)
 cdef list cat_list(list tensors, TensorBase out)                        # the same without empty 1-d tensors
 cdef list decayed(list grads, list tensors, double weight_decay, bint maximize)     # with the decay of Adam's weights

@@ -105,9 +105,24 @@ cdef TensorBase computed(TensorBase tensor, ScalarType dtype):
     return tensor if tensor.dtype == dtype else cast_to(tensor, dtype)
 
 
-cdef int store(list out, object results) except -1:
-    for target, result in zip(out, results, strict=True):
-        copy_data(target, result, True)
+cdef TensorBase memory_for(TensorBase out, ScalarType dtype, bint shared):
+    cdef Shape shape
+    dtype = opmath(dtype)
+    if out.dtype == dtype and not shared:
+        return out
+    same(&shape, out)
+    return empty_tensor(&shape, dtype, out.device_type, out.device_index)
+
+
+cdef int store(TensorBase out, object result) except -1:
+    if result is not out:
+        copy_data(out, result, True)
+    return 0
+
+
+cdef int store_all(list outs, object results) except -1:
+    for out, result in zip(outs, results, strict=True):
+        store(out, result)
     return 0
 
 

@@ -1,11 +1,15 @@
 """Formulas of ops that ACLNN lacks, by operators that it has: what the npu column of a row calls after "formula:".
 
 Arguments come in the dtype that the row computes in, float16 and bfloat16 in float32; results are cast and written by
-the caller, which also keeps them out of the graph. Equations are those of dlmf.nist.gov.
+the caller, which also keeps them out of the graph. `out` is memory of the result's shape, free to be written before
+the end; an operator that writes to memory that is there costs the host less than half of one that makes a tensor.
+Equations are those of dlmf.nist.gov.
 """
 from math import copysign, inf, log1p, pi
 
+from mindtorch._core.dtype import float32, float64, int32, int64
 from mindtorch._ops.derivatives import ops
+from mindtorch._type_info import finfo
 
 
 def full(like, value):
@@ -13,96 +17,130 @@ def full(like, value):
     return like.new_full((), value)
 
 
+def put(target, mask, value):
+    """`value` where `mask` holds, in place; aclnnInplaceMaskedFillScalar takes no float64."""
+    if target.dtype == float64:
+        return ops.where(mask, full(target, value), target, out=target)
+    return target.masked_fill_(mask, value)
+
+
 def conjugate(self):
     return ops.complex(ops.real(self), -ops.imag(self)) if self.is_complex() else self
 
 
-def unscaled(gradient, found_inf, inv_scale):
+def unscaled(self, found_inf, inv_scale):
     """The gradient times inv_scale; found_inf becomes 1 where something in it is no finite number."""
-    found_inf.copy_(ops.where(ops.isfinite(gradient).all(), found_inf, ops.ones_like(found_inf)))
-    return gradient * inv_scale
+    if self.dtype == float64:       # which the operator on lists does not take
+        found_inf.copy_(ops.where(ops.isfinite(self).all(), found_inf, ops.ones_like(found_inf)))
+        return self.mul_(inv_scale)
+    gradient = self.contiguous()
+    ops._amp_foreach_non_finite_check_and_unscale_([gradient], found_inf, inv_scale)
+    return gradient
 
 
 # --- two operands ----------------------------------------------------------------------------------------------------
 
-def least_multiple(self, other):
+def least_multiple(self, other, out):
     """|a| / gcd(a, b) |b|; 0 where either is."""
-    divisor = ops.gcd(self, other)
-    return (ops.div(self, ops.where(divisor == 0, divisor + 1, divisor), rounding_mode="trunc") * other).abs()
+    divisor = ops.gcd(self, other).clamp_(min=1)
+    return ops.div(self, divisor, rounding_mode="trunc", out=out).mul_(other).abs_()
 
 
-def with_sign(self, other):
-    """|self| with the sign of `other`, a tensor or a number."""
-    size = self.abs()
+_BITS = {float64: (int64, -2 ** 63), float32: (int32, -2 ** 31)}
+
+
+def with_sign(self, other, out):
+    """|self| with the sign of `other`, a tensor or a number: the highest bit of one, the others of the other."""
     if isinstance(other, (bool, int, float)):
-        return -size if copysign(1.0, other) < 0 else size
-    return ops.where(ops.signbit(other), -size, size)
+        size = ops.abs(self, out=out)
+        return size.neg_() if copysign(1.0, other) < 0 else size
+    bits, sign = _BITS[out.dtype]
+    ops.bitwise_or(ops.bitwise_and(self.view(bits), ~sign), ops.bitwise_and(other.view(bits), sign), out=out.view(bits))
+    return out
 
 
-def hypotenuse(self, other):
-    """Scaled by the larger of the two, whose square may overflow."""
+def hypotenuse(self, other, out):
+    """The modulus of a complex number. For float64, which has none, scaled by the larger, whose square may overflow."""
+    if self.dtype != float64:
+        return ops.abs(ops.complex(self, other), out=out)
     a, b = self.abs(), other.abs()
-    high, low = ops.maximum(a, b), ops.minimum(a, b)
-    ratio = low / ops.where(high == 0, full(high, 1), high)
-    root = high * (1 + ratio * ratio).sqrt()
-    return ops.where(ops.logical_or(a == inf, b == inf), full(root, inf), root)
+    high = ops.maximum(a, b)
+    ratio = ops.minimum(a, b).div_(put(high.clone(), high == 0, 1))
+    ops.mul(ratio.square_().add_(1).sqrt_(), high, out=out)
+    return put(out, ops.logical_or(a == inf, b == inf), inf)
 
 
-def one_that_is_no_nan(self, other, chosen):
-    """`chosen` where both are numbers."""
-    return ops.where(self.isnan(), other, ops.where(other.isnan(), self, chosen))
+def one_that_is_no_nan(self, other, comes_first, out):
+    """`self` where comes_first(self, other), or where `other` is no number."""
+    if not out.is_floating_point():
+        return ops.where(comes_first(self, other), self, other, out=out)
+    return ops.where(comes_first(self, other).logical_or_(other != other), self, other, out=out)
 
 
-def mantissa_and_exponent(self):
+# Of each dtype the bits of its exponents, the exponent of 1, and what 1 / 2 has there.
+_EXPONENTS = {float64: (0x7ff << 52, 2 ** 52, 1023), float32: (0xff << 23, 2 ** 23, 127)}
+
+
+def mantissa_and_exponent(self, mantissa, exponent):
     """self = mantissa * 2^exponent, 0.5 <= |mantissa| < 1; 0, infinities and NaN have the exponent 0."""
-    plain = ops.logical_and(self != 0, ops.isfinite(self))
-    size = ops.where(plain, self, full(self, 0.5))
-    exponent = size.abs().log2().floor() + 1
-    half = (exponent / 2).floor()
-    size = size / half.exp2() / (exponent - half).exp2()       # 2^exponent itself may be no finite number
-    for too_large, step in ((size.abs() >= 1, 1), (size.abs() < 0.5, -1)):
-        size = ops.where(too_large, size * 0.5 ** step, size)
-        exponent = ops.where(too_large, exponent + step, exponent)
-    return ops.where(plain, size, self), ops.where(plain, exponent, full(exponent, 0))
+    mask, unit, bias = _EXPONENTS[self.dtype]
+    small = self.abs().lt_(finfo(self.dtype).tiny)                       # 1 or 0: numbers without a leading 1
+    lifted = small.to(int32)
+    bits = ops.addcmul(self, self, small.mul_(2.0 ** 64), out=mantissa).view(_BITS[self.dtype][0])
+    ops.floor_divide(ops.bitwise_and(bits, mask), unit, out=exponent)
+    special = exponent.remainder(2 * bias + 1) == 0
+    exponent.sub_(lifted, alpha=64).sub_(bias - 1)
+    bits.bitwise_and_(~mask).bitwise_or_((bias - 1) * unit)
+    return ops.where(special, self, mantissa, out=mantissa), put(exponent, special, 0)
 
 
 # --- random numbers, from even ones ----------------------------------------------------------------------------------
 
 def geometric(self, p, generator):
     """How many trials the first success takes, if one succeeds with probability p."""
-    even = ops.empty_like(self if self.is_floating_point() else self.float()).uniform_(generator=generator)
-    return ((-even).log1p() / log1p(-p)).ceil().clamp(min=1)
+    even = (self if self.is_floating_point() else ops.empty_like(self, dtype=float32)).uniform_(generator=generator)
+    return even.neg_().log1p_().div_(log1p(-p)).ceil_().clamp_(min=1)
 
 
 def cauchy(self, median, sigma, generator):
-    even = ops.empty_like(self).uniform_(generator=generator)
-    return ((even - 0.5) * pi).tan() * sigma + median
+    return self.uniform_(-pi / 2, pi / 2, generator=generator).tan_().mul_(sigma).add_(median)
 
 
 # --- along a dimension -----------------------------------------------------------------------------------------------
 
-def log_sums(self, dim):
-    """log of the running sum of exponentials: sums over 1, 2, 4 ... neighbours, none of which overflows."""
+_REACH = 16        # neighbours that one operator adds up
+
+
+def log_sums(self, dim, out):
+    """log of the running sum of exponentials: sums over 16, 256, ... neighbours, none of which overflows."""
     if self.dim() == 0:
-        return self.clone()
-    reach, size = 1, self.shape[dim]
-    while reach < size:
-        later, sooner = self.narrow(dim, reach, size - reach), self.narrow(dim, 0, size - reach)
-        self = ops.cat([self.narrow(dim, 0, reach), ops.logaddexp(later, sooner)], dim)
-        reach *= 2
-    return self
+        return self
+    size, result = self.shape[dim], out.transpose(dim, -1)
+    self, step = self.transpose(dim, -1), 1
+    while True:
+        width = min(_REACH, -(-size // step))
+        padded = ops.constant_pad_nd(self, (step * (width - 1), 0), -inf)
+        strides = padded.stride()
+        windows = padded.as_strided((*self.shape, width), (*strides, step * strides[-1]))
+        step *= width
+        if step >= size:
+            ops.logsumexp(windows, -1, out=result)
+            return out
+        self = windows.logsumexp(-1)
 
 
-def most_frequent(self, dim, keepdim):
+def most_frequent(self, dim, keepdim, best, place):
     """The smallest of the most frequent elements of each line, and the place of the last one."""
     if self.dim() == 0:
-        return self, (self != self).long()
+        return self, place.zero_()
     values, places = self.sort(dim, stable=True)
-    size = self.shape[dim]
-    differs = values.narrow(dim, 1, size - 1) != values.narrow(dim, 0, size - 1)
-    run = ops.cat([places.narrow(dim, 0, 1) * 0, differs.long().cumsum(dim)], dim)
-    counts = ops.zeros_like(run).scatter_add(dim, run, ops.ones_like(run))
-    best = counts.argmax(dim, True)
-    last = ops.where(run == best, ops.ones_like(run), ops.zeros_like(run)).cumsum(dim).argmax(dim, True)
-    results = values.gather(dim, last), places.gather(dim, last)
-    return results if keepdim else [one.squeeze(dim) for one in results]
+    size, shape = self.shape[dim], [1] * self.dim()
+    shape[dim] = size
+    numbers = ops.arange(size, device=self.device).view(shape)
+    start = numbers.expand(self.shape).clone()      # where the run of equal elements begins that a place is in
+    start.narrow(dim, 1, size - 1).masked_fill_(values.narrow(dim, 1, size - 1) == values.narrow(dim, 0, size - 1), 0)
+    last = ops.sub(numbers, start.cummax(dim)[0]).argmax(dim, True)
+    wide = (best, place) if keepdim else (best.unsqueeze(dim), place.unsqueeze(dim))
+    ops.gather(values, dim, last, out=wide[0])
+    ops.gather(places, dim, last, out=wide[1])
+    return best, place

@@ -1,67 +1,122 @@
 """Formulas of Fourier transforms, which ACLNN lacks: products with matrices of roots of unity. See compositions.py.
 
 A length is split into factors of at most 64, as Cooley and Tukey did, so the matrices stay small; a large prime costs
-its square. Numbers are pairs of real and imaginary parts here.
+its square. Complex numbers are pairs of real ones here, (..., 2), and a short line of them is transformed by one real
+matrix, which also scales.
 """
 from math import pi, prod, sqrt
 
+import numpy
+
+from mindtorch._core.constants import constant
 from mindtorch._ops.derivatives import ops
 
 _LARGEST = 64
+_KEPT = 1 << 16         # roots of unity that stay on the device
+
+
+def _angles(rows, columns, length, sign):
+    """sign 2 pi j k / length; j k is reduced first, so that angles are exact."""
+    return numpy.outer(numpy.arange(rows), numpy.arange(columns)) % length * (sign * 2 * pi / length)
+
+
+def _matrix(length, sign, scale):
+    """Multiplies lines of pairs."""
+    roots = numpy.exp(1j * _angles(length, length, length, sign)) * scale
+    parts = [[roots.real, roots.imag], [-roots.imag, roots.real]]      # of the real number, and of the imaginary one
+    return numpy.transpose(parts, (2, 0, 3, 1)).reshape(2 * length, 2 * length)
+
+
+def _matrix_of_real(length, known, scale):
+    """From real numbers to the first `known` pairs."""
+    roots = numpy.exp(1j * _angles(length, known, length, -1)) * scale
+    return numpy.stack([roots.real, roots.imag], -1).reshape(length, 2 * known)
+
+
+def _matrix_to_real(length, scale):
+    """From the pairs of half a spectrum, whose other half is the conjugate."""
+    known = length // 2 + 1
+    roots = numpy.exp(1j * _angles(known, length, length, 1)) * scale
+    roots[1:(length + 1) // 2] *= 2
+    return numpy.stack([roots.real, -roots.imag], 1).reshape(2 * known, length)
+
+
+def _twiddles(rows, columns, length, sign):
+    return numpy.exp(1j * _angles(rows, columns, length, sign))
 
 
 def _roots(rows, columns, length, sign, like):
-    """exp(sign 2 pi i j k / length); j k is reduced first, so that angles are exact."""
+    """The same, made on the device: (cosines, sines)."""
     turns = ops.arange(rows, device=like.device).unsqueeze(1) * ops.arange(columns, device=like.device)
     angles = (turns % length).to(like.dtype) * (2 * pi / length)
     return angles.cos(), angles.sin() * sign
 
 
-def _product(a, b, multiply):
-    return (multiply(a[0], b[0]) - multiply(a[1], b[1]), multiply(a[0], b[1]) + multiply(a[1], b[0]))
-
-
-def _along_last(pair, sign):
-    length = pair[0].shape[-1]
+def _lines(pairs, sign, scale):
+    """Along the last dimension but one."""
+    length = pairs.shape[-2]
     factor = max((d for d in range(1, _LARGEST + 1) if length % d == 0), default=1)
-    if factor in (1, length):
-        return _product(pair, _roots(length, length, length, sign, pair[0]), ops.matmul)
+    if length <= _LARGEST:
+        matrix = constant(pairs, _matrix, length, sign, scale)
+        return ops.matmul(pairs.flatten(-2), matrix).unflatten(-1, (length, 2))
+    if factor == 1:
+        (real, imag), (c, s) = pairs.unbind(-1), _roots(length, length, length, sign, pairs)
+        parts = real @ c - imag @ s, real @ s + imag @ c
+        return ops.stack([part * scale for part in parts], -1)
     rest = length // factor
     # With places factor * a + b and frequencies c + rest * d: over a first, then over b.
-    inner = _along_last([part.unflatten(-1, (rest, factor)).transpose(-1, -2) for part in pair], sign)
-    turned = _product(inner, _roots(factor, rest, length, sign, pair[0]), ops.mul)
-    outer = _along_last([part.transpose(-1, -2) for part in turned], sign)
-    return [part.transpose(-1, -2).flatten(-2) for part in outer]
+    inner = ops.view_as_complex(_lines(pairs.unflatten(-2, (rest, factor)).transpose(-2, -3), sign, 1.0))
+    if length <= _KEPT:
+        turned = inner * constant(inner, _twiddles, factor, rest, length, sign)
+    else:
+        turned = inner * ops.complex(*_roots(factor, rest, length, sign, pairs))
+    outer = _lines(ops.view_as_real(turned).transpose(-2, -3), sign, scale)
+    return outer.transpose(-2, -3).flatten(-3, -2)
 
 
-def _transformed(pair, dim, normalization, forward):
-    """Over all dimensions of `dim`; normalization 1 divides by the root of the number of elements, 2 by that number."""
-    for d in dim:
-        pair = [part.transpose(d, -1) for part in _along_last([part.transpose(d, -1) for part in pair],
-                                                              -1 if forward else 1)]
-    count = prod(pair[0].shape[d] for d in dim)
-    scale = (1, 1 / sqrt(count), 1 / count)[normalization]
-    return pair if scale == 1 else [part * scale for part in pair]
+def _along(pairs, dims, sign, scale):
+    """Along several dimensions, numbered as those of the complex tensor."""
+    last = pairs.dim() - 2
+    for dim in dims:
+        pairs = _lines(pairs.transpose(dim, last), sign, scale).transpose(dim, last)
+        scale = 1.0
+    return pairs
+
+
+def _scale(normalization, lengths):
+    count = prod(lengths)
+    return (1.0, 1 / sqrt(count), 1 / count)[normalization]
+
+
+def _complex(pairs):
+    return ops.view_as_complex(pairs if pairs.stride(-1) == 1 else pairs.contiguous())
 
 
 def complex_to_complex(x, dim, normalization, forward):
-    return ops.complex(*_transformed((ops.real(x), ops.imag(x)), dim, normalization, forward))
+    scale = _scale(normalization, [x.shape[d] for d in dim])
+    return _complex(_along(ops.view_as_real(x), dim, -1 if forward else 1, scale))
 
 
 def real_to_complex(x, dim, normalization, onesided):
-    pair = _transformed((x, ops.zeros_like(x)), dim, normalization, True)
-    if onesided:
-        pair = [part.narrow(dim[-1], 0, x.shape[dim[-1]] // 2 + 1) for part in pair]
-    return ops.complex(*pair)
+    last, length, scale = dim[-1], x.shape[dim[-1]], _scale(normalization, [x.shape[d] for d in dim])
+    known = length // 2 + 1 if onesided else length
+    if length <= _LARGEST:
+        lines = x.transpose(last, -1) @ constant(x, _matrix_of_real, length, known, scale)
+        pairs = lines.unflatten(-1, (known, 2)).transpose(last, x.dim() - 1)
+    else:
+        pairs = _along(ops.stack([x, ops.zeros_like(x)], -1), [last], -1, scale).narrow(last, 0, known)
+    return _complex(_along(pairs, dim[:-1], -1, 1.0))
 
 
 def complex_to_real(x, dim, normalization, length):
     """The second half of the spectrum is the first one's conjugate, in reverse order."""
-    known = length // 2 + 1
-    pair = [part.narrow(dim[-1], 0, known) for part in (ops.real(x), ops.imag(x))]
-    if len(dim) > 1:        # the other dimensions first: the conjugate would be reversed in these too
-        pair = _transformed(pair, dim[:-1], 0, False)
-    rest = [part.narrow(dim[-1], 1, length - known).flip(dim[-1]) for part in pair]
-    pair = ops.cat([pair[0], rest[0]], dim[-1]), ops.cat([pair[1], -rest[1]], dim[-1])
-    count = prod(x.shape[d] for d in dim[:-1]) * length
-    return _transformed(pair, dim[-1:], 0, False)[0] * (1, 1 / sqrt(count), 1 / count)[normalization]
+    last, known = dim[-1], length // 2 + 1
+    scale = _scale(normalization, [x.shape[d] for d in dim[:-1]] + [length])
+    # The other dimensions first: the conjugate would be reversed in these too.
+    pairs = _along(ops.view_as_real(x).narrow(last, 0, known), dim[:-1], 1, 1.0)
+    if length <= _LARGEST:
+        lines = pairs.transpose(last, x.dim() - 1).flatten(-2) @ constant(pairs, _matrix_to_real, length, scale)
+        return lines.transpose(last, -1)
+    rest = pairs.narrow(last, 1, length - known).flip(last)
+    real, imag = rest.unbind(-1)
+    return _along(ops.cat([pairs, ops.stack([real, -imag], -1)], last), [last], 1, scale).select(-1, 0)

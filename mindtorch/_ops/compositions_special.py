@@ -5,8 +5,9 @@ number of terms need be the same.
 """
 from math import cos, exp, factorial, inf, nan, pi, sin, sqrt
 
-from mindtorch._ops.compositions import full
+from mindtorch._ops.compositions import full, put
 from mindtorch._ops.derivatives import ops
+from mindtorch._type_info import finfo
 
 _EULER = 0.5772156649015329
 
@@ -66,11 +67,10 @@ def bessel_i(order, x):
     return scaled_bessel_i(order, x) * x.abs().exp()
 
 
-def spherical_bessel_j0(x):
+def spherical_bessel_j0(x, out):
     """sin(x) / x."""
-    inside = ops.where(x == 0, full(x, 1), x)
-    value = ops.where(x == 0, full(x, 1), inside.sin() / inside)
-    return ops.where(x.abs() == inf, full(x, 0), value)
+    largest = finfo(x.dtype).max
+    return put(ops.clamp(x, -largest, largest, out=out).sin_().div_(x), x == 0, 1)
 
 
 def _k_near(order, x):
@@ -278,9 +278,6 @@ def incomplete_gamma(a, x, upper):
     return ops.where(inside, value, outside)
 
 
-def entropy(self):
+def entropy(self, out):
     """-x log(x), 0 at 0 and -infinity below."""
-    outside = ops.where(self == 0, full(self, 0), ops.where(self < 0, full(self, -inf), self))
-    inside = self > 0
-    safe = ops.where(inside, self, full(self, 1))
-    return ops.where(inside, -safe * safe.log(), outside)
+    return put(ops.xlogy(self, self, out=out).neg_(), self < 0, -inf)

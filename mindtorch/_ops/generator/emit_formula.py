@@ -2,7 +2,9 @@
 
 The expression is a derivative's: names of arguments, operators of the table, methods of tensors, and functions of
 mindtorch/_ops/derivatives*.py and compositions*.py. It sees tensors in the dtype that the CPU computes in, halves in
-float32, and gives the result, or a sequence of them; casting and writing to `out` is done here.
+float32, and gives the result, or a sequence of them; casting and writing to the outputs is done here. It may name an
+output: that is memory of its shape, in the dtype computed in, which shares none with the arguments. An operator that
+writes there costs the host less than half of one that makes a tensor, and a result that lies there is not copied.
 """
 import ast
 
@@ -19,7 +21,7 @@ def is_formula(row) -> bool:
 
 
 def _in_cython(row) -> str:
-    values = {a.name for a in row.schema.arguments} | {"True", "False", "None"}
+    values = {a.name for a in row.schema.arguments} | set(row.result_names) | {"True", "False", "None"}
 
     class Rename(ast.NodeTransformer):
         def visit_Name(self, node):
@@ -37,9 +39,9 @@ def kernel(row) -> str:
     """
     results = row.result_names
     goal = compute_dtype(row, Scope(row), (results or ["self"])[0])
-    expression, lines = _in_cython(row), []
+    expression, lines, written = _in_cython(row), [], []
     if not results:                 # it writes to self
-        results, lines = ["target"], ["cdef TensorBase target = self"]
+        results, lines, written = ["target"], ["cdef TensorBase target = self"], ["target"]
     for argument in row.kernel_arguments:
         name = argument.name
         if argument.type == "Tensor":
@@ -48,6 +50,14 @@ def kernel(row) -> str:
         elif argument.type in _CONVERTED:
             lines.append(f"cdef object given_{name} = {_CONVERTED[argument.type].format(name)}")
             expression = _renamed(expression, name)
+    for name in sorted(set(row.result_names) & derivatives.names_used(expression)):
+        shared = " or ".join(f"{name}.storage is {a.name}.storage" for a in row.kernel_arguments if a.type == "Tensor")
+        dtype = goal if name == results[0] else f"{name}.dtype"
+        lines.append(f"cdef TensorBase given_{name} = memory_for({name}, {dtype}, {shared})")
+        expression = _renamed(expression, name)
+        written.append(name)
+    for name in written:
+        lines.append(f"cdef uint32_t version_of_{name} = version_of({name})")
     lines += ["cdef bint recorded = set_grad_enabled(False)",
               "cdef unsigned int casting = suspend()",
               "try:",
@@ -55,7 +65,10 @@ def kernel(row) -> str:
               "finally:",
               "    set_grad_enabled(recorded)",
               "    resume(casting)",
-              f"return store([{', '.join(results)}], {'results' if len(results) > 1 else '[results]'})"]
+              # What writes to it several times counts as one write, which the caller counts.
+              *(f"set_version({name}, version_of_{name})" for name in written),
+              f"return store_all([{', '.join(results)}], results)" if len(results) > 1 else
+              f"return store({results[0]}, results)"]
     return f"cdef int {row.slot}({kernel_parameters(row)}) except -1:\n" + "".join(f"    {line}\n" for line in lines)
 
 

@@ -57,7 +57,7 @@ def family_pyx(table, family) -> str:
     slots = "".join(f"    KERNELS[<int>NPU].{row.slot} = {row.slot}\n" for row in rows)
     slots += "".join(f"    KERNELS[<int>NPU].{dtypes_name(row)} = {dtypes_of_lists(row):#x}\n"
                      for row in rows if row.each)
-    return (NOTE.format(source=f"{family}.toml") + "from libc.stdint cimport int64_t\n\n"
+    return (NOTE.format(source=f"{family}.toml") + "from libc.stdint cimport int64_t, uint32_t\n\n"
             f"{RULE_CIMPORTS}"
             "from mindtorch._core._gen.kernels cimport KERNELS\n"
             "from mindtorch._core.autocast cimport resume, suspend\n"
@@ -68,7 +68,7 @@ def family_pyx(table, family) -> str:
             "from mindtorch._core.recording cimport ints_of\n"
             + SCALAR_IMPORT +
             "from mindtorch._core.scalar cimport as_element, scalar_to\n"
-            "from mindtorch._core.tensor cimport Shape, TensorBase\n"
+            "from mindtorch._core.tensor cimport Shape, TensorBase, set_version, version_of\n"
             "from mindtorch._npu.adapt cimport *\n"
             "from mindtorch._npu.cann.cann_api cimport (\n"
             "    aclBoolArray, aclIntArray, aclScalar, aclScalarList, aclTensor, aclTensorList)\n"

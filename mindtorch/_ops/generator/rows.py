@@ -143,7 +143,8 @@ class Table:
             try:
                 derivatives.check_functions(row.schema, row.grad, operators)
                 if row.npu.startswith("formula: "):
-                    derivatives.check_functions(row.schema, {"npu": row.npu.removeprefix("formula: ")}, operators)
+                    derivatives.check_functions(row.schema, {"npu": row.npu.removeprefix("formula: ")},
+                                                operators | set(row.result_names))
             except derivatives.DerivativeError as error:
                 raise RowError(f"{row.family}.toml: {row.key}: {error}") from None
 

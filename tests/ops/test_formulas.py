@@ -1,0 +1,116 @@
+"""Operators that the NPU computes by formulas: edge values and large arguments beside torch, sizes that take pieces."""
+import subprocess
+import sys
+
+import pytest
+import torch
+
+import mindtorch
+
+INF, NAN = float("inf"), float("nan")
+TINY = 1e-42                    # float32 has it, without a leading 1
+ENDS = [0.0, -0.0, INF, -INF, NAN, 1e30, -1e30, 3e38, TINY, -TINY, 1e-30, -1.0, 2.5]
+PAIRS = [[x, y] for x in ENDS for y in ENDS]
+TOLERANCE = {"float32": (2e-5, 1e-6), "float64": (1e-9, 1e-9)}
+
+
+def beside_torch(name, values, dtype, device, module="", also=()):
+    """The same call of both libraries; torch computes in float64 and is rounded."""
+    def call(lib, dtype, **where):
+        function = getattr(getattr(lib, module) if module else lib, name)
+        columns = [lib.tensor(column, dtype=getattr(lib, dtype), **where) for column in values]
+        results = function(*columns, *also)
+        return results if isinstance(results, tuple) else (results,)
+    for ours, theirs in zip(call(mindtorch, dtype, device=device), call(torch, "float64"), strict=True):
+        expected = theirs.to(getattr(torch, dtype)) if theirs.is_floating_point() else theirs
+        found = torch.tensor(ours.tolist(), dtype=expected.dtype)
+        rtol, atol = TOLERANCE[dtype]
+        torch.testing.assert_close(found, expected, rtol=rtol, atol=atol, equal_nan=True,
+                                   msg=lambda text, v=values: f"{name} of {v}: {text}")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["fmax", "fmin", "copysign", "hypot"])
+def test_two_operands_at_the_ends(name, dtype, device):
+    beside_torch(name, list(zip(*PAIRS, strict=True)), dtype, device)
+
+
+def test_signs_of_zeros(device):
+    found = mindtorch.copysign(mindtorch.tensor([1.0, 0.0, INF, NAN], device=device),
+                               mindtorch.tensor([-0.0, -NAN, -1.0, 0.0], device=device))
+    assert found.signbit().tolist() == [True, True, True, False]
+
+
+@pytest.mark.parametrize("other", [-2.0, -0.0, 3])
+def test_sign_of_a_number(other, device):
+    beside_torch("copysign", [ENDS], "float32", device, also=[other])
+
+
+@pytest.mark.parametrize("shapes", [((3, 1), (1, 4)), ((4,), (3, 4)), ((), (2,))])
+@pytest.mark.parametrize("name", ["fmax", "copysign", "hypot"])
+def test_broadcasting(name, shapes, device):
+    values = [torch.randn(shape).tolist() for shape in shapes]
+    beside_torch(name, values, "float32", device)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["frexp", "special.entr", "special.spherical_bessel_j0"])
+def test_one_operand_at_the_ends(name, dtype, device):
+    module, _, name = name.rpartition(".")
+    if name == "frexp":         # the exponent of what float32 rounds is another one
+        values = torch.tensor([*ENDS, 2.0 ** 64, 2.0 ** -126, 2.0 ** -149, 0.5, 1 - 2.0 ** -24],
+                              dtype=getattr(torch, dtype)).double().tolist()
+    else:
+        values = ENDS
+    beside_torch(name, [values], dtype, device, module)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64"])
+def test_multiples(dtype, device):
+    pairs = [(a, b) for a in (0, 1, 6, 9, 11) for b in (0, 1, 4, 10, 11)]
+    columns = list(zip(*pairs, strict=True))
+    ours = mindtorch.lcm(*(mindtorch.tensor(c, dtype=getattr(mindtorch, dtype), device=device) for c in columns))
+    theirs = torch.lcm(*(torch.tensor(c, dtype=getattr(torch, dtype)) for c in columns))
+    assert ours.tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize(("shape", "dim"), [((1,), 0), ((5,), 0), ((16,), 0), ((17, 3), 0), ((2, 300), 1),
+                                            ((3, 4, 5), -2)])
+def test_running_log_sums(shape, dim, device):
+    values = torch.randn(shape) * 30
+    values.view(-1)[0] = -INF
+    beside_torch("logcumsumexp", [values.tolist()], "float32", device, also=[dim])
+
+
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_mode(dim, keepdim, device):
+    values = torch.randint(0, 4, (7, 9)).float()
+    beside_torch("mode", [values.tolist()], "float32", device, also=[dim, keepdim])
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 12, 64, 65, 67, 128, 210, 1024])
+def test_fourier_transforms(length, device):
+    for name in ("fft", "ifft", "rfft", "ihfft"):
+        values = torch.randn(2, length, dtype=torch.complex64 if name in ("fft", "ifft") else torch.float32)
+        theirs = getattr(torch.fft, name)(values.to(torch.complex128 if values.is_complex() else torch.float64))
+        parts = torch.view_as_real(values) if values.is_complex() else values
+        given = mindtorch.tensor(parts.tolist(), device=device)
+        given = mindtorch.view_as_complex(given) if values.is_complex() else given
+        ours = mindtorch.view_as_real(getattr(mindtorch.fft, name)(given))
+        expected = torch.view_as_real(theirs.resolve_conj()).float()
+        torch.testing.assert_close(torch.tensor(ours.tolist()), expected, rtol=1e-4,
+                                   atol=1e-5 * max(1.0, expected.abs().max().item()))
+
+
+def test_tables_stay_until_the_cache_is_emptied():
+    """In a process of one stream; tests beside this one may have left it."""
+    held = subprocess.run([sys.executable, "-c", """if True:
+        import mindtorch as torch
+        x, held = torch.ones(8, device="npu"), []
+        for call in (torch.fft.fft, torch.fft.fft, lambda x: torch.npu.empty_cache()):
+            held.append(torch.npu.memory_allocated())
+            call(x)
+        print(*held, torch.npu.memory_allocated())"""], check=True, capture_output=True, text=True).stdout
+    before, once, twice, after = map(int, held.split())
+    assert before == after < once == twice
