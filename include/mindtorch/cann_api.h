@@ -9,6 +9,13 @@
 #include "aclnn/acl_meta.h"
 #include "cann_ops.h" /* generated: the headers of the operators that rows call, and MINDTORCH_ACLNN_OPS(X) */
 
+/* delete[] of C++ (the name is the ABI's), which frees what aclGetViewShape hands out: found through libnnopbase, whose
+ * new[] it goes with. */
+#ifdef __cplusplus
+extern "C"
+#endif
+void _ZdaPv(void *array);
+
 /* clang-format off */
 #define MINDTORCH_ACL_FUNCTIONS(X) \
   X(aclInit) X(aclFinalize) X(aclGetRecentErrMsg) X(aclrtGetSocName) \
@@ -28,7 +35,7 @@
   X(aclCreateTensor) X(aclDestroyTensor) X(aclCreateScalar) X(aclDestroyScalar) \
   X(aclCreateIntArray) X(aclDestroyIntArray) X(aclCreateBoolArray) X(aclDestroyBoolArray) \
   X(aclCreateTensorList) X(aclDestroyTensorList) X(aclCreateScalarList) X(aclDestroyScalarList) \
-  X(aclDestroyAclOpExecutor)
+  X(aclDestroyAclOpExecutor) X(aclGetViewShape) X(_ZdaPv)
 
 #define MINDTORCH_OPTIONAL_FUNCTIONS(X) \
   X(aclGetDeviceCapability) X(aclrtGetDeviceUtilizationRate) X(aclrtDeviceGetUuid) \

@@ -14,13 +14,13 @@ from cpython.slice cimport PySlice_Check
 from cpython.tuple cimport PyTuple_Check
 
 from mindtorch._core._gen.indexing cimport (
-    op__nonzero_padded, op_index_put, op_index_put_, op_index_Tensor, op_masked_fill__Scalar)
+    op_index_put, op_index_put_, op_index_Tensor, op_masked_fill__Scalar, op_masked_select, op_nonzero)
 from mindtorch._core.arguments cimport optional_tensor, require_bool, require_tensor, type_label
 from mindtorch._core.device cimport CPU, copy_data, device_of
-from mindtorch._core.infer cimport output
+from mindtorch._core.infer cimport output, same
 from mindtorch._core.moves cimport type_string
 from mindtorch._core.scalar cimport Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from
-from mindtorch._core.tensor cimport Shape, TensorBase, count_version, make_view, shape_text
+from mindtorch._core.tensor cimport Shape, TensorBase, count_version, shape_text
 from mindtorch._core.values cimport check_fits
 from mindtorch._core.nested import tensor_from
 
@@ -250,24 +250,37 @@ def nonzero(input, *, out=None, as_tuple=False):
     device."""
     cdef TensorBase self = require_tensor(input, b"nonzero", b"input", 1)
     cdef TensorBase given = optional_tensor(out, b"nonzero", b"out")
-    cdef TensorBase padded, found
-    cdef Shape shape
+    cdef TensorBase found
     if as_tuple:
         return (nonzero(self.unsqueeze(0) if self.ndim == 0 else self)).unbind(1)
     if given is not None and given.dtype != Long:
         raise RuntimeError("nonzero: Expected out tensor to have scalar type Long but got scalar type"
                            f"{str(given.dtype)}")
-    shape.ndim = 2
-    shape.sizes[0] = int((self != 0).sum().item()) if self.numel else 0
-    shape.sizes[1] = self.ndim
-    found = output(given, &shape, Long, self.device_type, self.device_index)
-    if found.numel:
-        padded = op__nonzero_padded(self, None)
-        copy_data(found, make_view(padded, 2, shape.sizes, padded.strides, padded.offset), False)
-    if given is not None:
-        count_version(given)
-    return found
+    # No operator tells how many positions without numbers there are.
+    found = op_nonzero(self, None) if self.ndim else op_nonzero(self.reshape(1), None).narrow(1, 0, 0)
+    return found if given is None else moved_to(given, found)
 
 
-FUNCTIONS = {"index_put": index_put, "index_put_": index_put_, "nonzero": nonzero}
-METHODS = {"index_put": index_put, "index_put_": index_put_, "nonzero": nonzero}
+cdef TensorBase moved_to(TensorBase out, TensorBase found):
+    """What an operator that decides the shape of its result has found, in `out`."""
+    cdef Shape shape
+    same(&shape, found)
+    copy_data(output(out, &shape, found.dtype, found.device_type, found.device_index), found, False)
+    count_version(out)
+    return out
+
+
+def masked_select(input, mask, *, out=None):
+    """The elements where `mask` is true, in one line. Waits for the device."""
+    cdef TensorBase self = require_tensor(input, b"masked_select", b"input", 1)
+    cdef TensorBase chosen = require_tensor(mask, b"masked_select", b"mask", 2)
+    cdef TensorBase given = optional_tensor(out, b"masked_select", b"out")
+    if given is None:
+        return op_masked_select(self, chosen, None)
+    if given.dtype != self.dtype:
+        raise RuntimeError("masked_select(): self and result must have the same scalar type")
+    return moved_to(given, op_masked_select(self, chosen, None))
+
+
+FUNCTIONS = {"index_put": index_put, "index_put_": index_put_, "masked_select": masked_select, "nonzero": nonzero}
+METHODS = {"index_put": index_put, "index_put_": index_put_, "masked_select": masked_select, "nonzero": nonzero}

@@ -15,6 +15,8 @@ cdef int parse_ints(object value, Shape *out, const char *function, const char *
 cdef int parse_optional_int(object value, Shape *out, const char *function, const char *argument,
                             int position=*) except -1        # None: no dimension
 cdef int parse_varargs(tuple args, Shape *out, const char *function, const char *argument) except -1
+# The sizes of `f(2, 3)`, `f((2, 3))` and `f(size=(2, 3))`, for parse_varargs.
+cdef tuple sizes_argument(tuple args, dict kwargs, str function, str name)
 # None: an empty list, which means "all dimensions" to reductions.
 cdef int parse_optional_ints(object value, Shape *out, const char *function, const char *argument,
                              int position=*) except -1

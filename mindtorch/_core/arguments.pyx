@@ -108,6 +108,18 @@ cdef int parse_varargs(tuple args, Shape *out, const char *function, const char 
     return parse_sequence(args, out, function, argument, 1)
 
 
+cdef tuple sizes_argument(tuple args, dict kwargs, str function, str name):
+    """The sizes of `f(2, 3)`, `f((2, 3))` and `f(size=(2, 3))`, as a tuple that parse_varargs takes."""
+    if not kwargs:
+        if not args:
+            raise TypeError(f'{function}() missing 1 required positional arguments: "{name}"')
+        return args
+    if args or len(kwargs) > 1 or name not in kwargs:
+        unknown = next((key for key in kwargs if key != name), name)
+        raise TypeError(f"{function}() got an unexpected keyword argument '{unknown}'")
+    return (kwargs[name],)
+
+
 cdef int parse_bools(object value, Shape *out, const char *function, const char *argument, int position=0) except -1:
     cdef int i
     if not isinstance(value, (list, tuple)):

@@ -6,9 +6,12 @@ from mindtorch._core._gen.arithmetic cimport op_complex_kernel
 from mindtorch._core._gen.matmul cimport op_addmm, op_matmul
 from mindtorch._core._gen.norm cimport op_native_layer_norm
 from mindtorch._core._gen.pointwise cimport op_add__Tensor, op_neg
+from mindtorch._core._gen.rearrange cimport (
+    op_repeat_interleave_self_int, op_repeat_interleave_self_Tensor, op_repeat_interleave_Tensor)
 from mindtorch._core._gen.reduce cimport op_sum_dim_IntList
 from mindtorch._core.arguments cimport (
-    optional_tensor, parse_optional_ints, parse_varargs, require_bool, require_float, require_tensor)
+    as_int, is_int, no_combination, optional_tensor, parse_optional_int, parse_optional_ints, parse_varargs,
+    require_bool, require_float, require_tensor)
 from mindtorch._core.dispatch cimport ONE, check_factors
 from mindtorch._core.dtype cimport KIND
 from mindtorch._core.scalar cimport COMPLEX_KIND
@@ -108,5 +111,39 @@ def conj(input):
     return op_complex_kernel(select_dim(parts, -1, 0), op_neg(select_dim(parts, -1, 1), None), None)
 
 
-FUNCTIONS = {"conj": conj, "layer_norm": layer_norm}
-METHODS = {"conj": conj, "sum_to_size": sum_to_size}
+cdef str REPETITIONS = (
+    " * (Tensor repeats, *, int output_size = None)\n"
+    " * (Tensor input, Tensor repeats, int dim = None, *, int output_size = None)\n"
+    " * (Tensor input, int repeats, int dim = None, *, int output_size = None)\n")
+
+
+def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
+    """Each slice of `dim` repeated as often as `repeats` says; without `dim`, each element of the tensor.
+
+    Of `repeats` alone: each index as often as its element says. A tensor of repeats is summed to learn how long the
+    result is, which waits for the device, unless output_size tells it.
+    """
+    cdef Shape axis, length
+    parse_optional_int(dim, &axis, b"repeat_interleave", b"dim", 3)
+    parse_optional_int(output_size, &length, b"repeat_interleave", b"output_size")
+    if isinstance(input, TensorBase):
+        if isinstance(repeats, TensorBase):
+            return op_repeat_interleave_self_Tensor(<TensorBase>input, <TensorBase>repeats, &axis, &length, None)
+        if is_int(repeats):
+            return op_repeat_interleave_self_int(<TensorBase>input, as_int(repeats), &axis, &length, None)
+    if (input is None or repeats is None) and dim is None:
+        counts = repeats if input is None else input
+        return op_repeat_interleave_Tensor(
+            require_tensor(counts, b"repeat_interleave", b"repeats", 1), &length, None)
+    return no_combination(b"repeat_interleave", (input, repeats), {}, REPETITIONS)
+
+
+def repeat_interleave_method(TensorBase self, repeats, dim=None, *, output_size=None):
+    """Each slice of `dim` repeated as often as `repeats` says; without `dim`, each element of the tensor."""
+    if repeats is None:
+        no_combination(b"repeat_interleave", (None,), {}, REPETITIONS)
+    return repeat_interleave(self, repeats, dim, output_size=output_size)
+
+
+FUNCTIONS = {"conj": conj, "layer_norm": layer_norm, "repeat_interleave": repeat_interleave}
+METHODS = {"conj": conj, "repeat_interleave": repeat_interleave_method, "sum_to_size": sum_to_size}

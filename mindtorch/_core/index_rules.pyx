@@ -1,9 +1,12 @@
 """What index tensors may look like, and the shapes they give: torch's rules, with torch's errors."""
+from libc.string cimport memcmp
+
 from mindtorch._core.dispatch cimport c_name
 from mindtorch._core.dtype cimport KIND, code_name
-from mindtorch._core.infer cimport broadcast_shapes, same, wrap_dim
+from mindtorch._core.infer cimport broadcast, broadcast_shapes, same, wrap_dim
 from mindtorch._core.scalar cimport COMPLEX_KIND, Bool, Int, Long
 from mindtorch._core.tensor cimport shape_text
+from mindtorch._core.values cimport check_fits
 
 
 cdef inline bint is_index(TensorBase index) noexcept:
@@ -126,6 +129,97 @@ cdef int check_index_add(TensorBase self, int64_t dim, TensorBase index, TensorB
     return 0
 
 
+cdef int check_index_copy(TensorBase self, int64_t dim, TensorBase index, TensorBase source) except -1:
+    cdef Shape mine, theirs
+    dim = wrap_dim(dim, self.ndim)
+    if index.ndim > 1:
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
+    if source.ndim == 0 and index.numel != 1:
+        raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index.numel})")
+    if source.ndim != self.ndim and source.ndim and self.ndim:
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({source.ndim}), destination dimensionality ({self.ndim})")
+    if index.dtype != Long:
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {code_name(index.dtype)}")
+    if self.dtype != source.dtype:
+        raise RuntimeError("index_copy_(): self and source expected to have the same dtype, but got (self) "
+                           f"{code_name(self.dtype)} and (source) {code_name(source.dtype)}")
+    if source.ndim and index.numel != source.sizes[dim]:
+        raise IndexError(f"index_copy_(): Number of indices ({index.numel}) should be equal to source.size(dim) "
+                         f"({source.sizes[dim]})")
+    slice_shape(&mine, self, dim)
+    slice_shape(&theirs, source, dim)
+    if mine.ndim != theirs.ndim or memcmp(mine.sizes, theirs.sizes, mine.ndim * sizeof(int64_t)) != 0:
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{spaced(&mine)} at dimension {dim} and source slice shape: {spaced(&theirs)} at dimension 0.")
+    return 0
+
+
+cdef int slice_shape(Shape *shape, TensorBase tensor, int64_t dim) except -1:
+    """The sizes beside `dim`."""
+    cdef int i
+    shape.ndim = 0
+    for i in range(tensor.ndim):
+        if i != dim:
+            shape.sizes[shape.ndim] = tensor.sizes[i]
+            shape.ndim += 1
+    return 0
+
+
+cdef str spaced(const Shape *shape):
+    return " ".join([str(shape.sizes[i]) for i in range(shape.ndim)])
+
+
+cdef int check_index_fill(TensorBase self, int64_t dim, TensorBase index) except -1:
+    wrap_dim(dim, self.ndim)
+    if index.dtype != Long:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if index.ndim > 1:
+        raise RuntimeError("Index has to be a vector/scalar")
+    return 0
+
+
+cdef int check_filling(ScalarType dtype, const Scalar *value) except -1:
+    if value.kind == COMPLEX_KIND and KIND[<int>dtype] != COMPLEX_KIND:
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    return check_fits(value, dtype)
+
+
+cdef int check_filling_tensor(TensorBase self, TensorBase value) except -1:
+    if value.ndim:
+        raise RuntimeError("index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                           f"{value.ndim} dimension(s).")
+    if KIND[<int>value.dtype] == COMPLEX_KIND and KIND[<int>self.dtype] != COMPLEX_KIND:
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    return 0
+
+
+# --- as if in one line -----------------------------------------------------------------------------------------------
+
+cdef int check_take(TensorBase self, TensorBase index) except -1:
+    if index.dtype != Long:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {code_name(index.dtype)}")
+    if self.numel == 0 and index.numel:
+        raise IndexError("take(): tried to take from an empty tensor")
+    return 0
+
+
+cdef int check_put(TensorBase self, TensorBase index, TensorBase source) except -1:
+    if index.dtype != Long:
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {code_name(index.dtype)}")
+    if self.dtype != source.dtype:
+        raise RuntimeError("put_(): self and source expected to have the same dtype, but got self.dtype = "
+                           f"{code_name(self.dtype)} and source.dtype = {code_name(source.dtype)}")
+    if index.numel != source.numel:
+        raise IndexError("put_(): Expected source and index to have the same number of elements, but got "
+                         f"source.numel() = {source.numel}, index.numel() = {index.numel}")
+    if self.numel == 0 and index.numel:
+        raise IndexError("put_(): Tried to put elements into an empty tensor")
+    return 0
+
+
 # --- several dimensions at once --------------------------------------------------------------------------------------
 
 cdef int index_dims(Shape *shape, TensorBase self, list indices, int *place) except -1:
@@ -201,6 +295,38 @@ cdef int check_mask_value(TensorBase self, TensorBase value) except -1:
                            f"{value.ndim} dimension(s).")
     if KIND[<int>value.dtype] == COMPLEX_KIND and KIND[<int>self.dtype] != COMPLEX_KIND:
         raise RuntimeError(f"value cannot be converted to type {c_name(self.dtype)} without overflow")
+    return 0
+
+
+cdef int check_masked_scatter(TensorBase self, TensorBase mask, TensorBase source) except -1:
+    cdef Shape places
+    if mask.dtype != Bool:
+        raise RuntimeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {code_name(mask.dtype)}")
+    if self.dtype != source.dtype:
+        raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got"
+                           f"{code_name(self.dtype)} and {code_name(source.dtype)}")
+    in_line(&places, self, mask)
+    # Only a source that may be too short has the mask counted, which waits for the device.
+    if source.numel < places.sizes[0] and source.numel < places.sizes[0] // mask.numel * <object>mask.sum().item():
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    return 0
+
+
+cdef int check_selecting(TensorBase mask) except -1:
+    if mask.dtype != Bool:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    return 0
+
+
+cdef int in_line(Shape *shape, TensorBase self, TensorBase mask) except -1:
+    cdef int i
+    cdef int64_t count = 1
+    broadcast(shape, self, mask)
+    for i in range(shape.ndim):
+        count *= shape.sizes[i]
+    shape.ndim = 1
+    shape.sizes[0] = count
     return 0
 
 

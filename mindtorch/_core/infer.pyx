@@ -516,6 +516,16 @@ cdef void operand_order(const Shape *shape, TensorBase a, TensorBase b, TensorBa
             stride *= shape.sizes[order[i]]
 
 
+cdef TensorBase fitted(TensorBase result):
+    cdef Shape shape
+    cdef TensorBase made
+    same(&shape, result)
+    made = empty_tensor(&shape, result.dtype, result.device_type, result.device_index)
+    if made.numel:
+        copy_data(made, result, True)
+    return made
+
+
 cdef TensorBase write_back(TensorBase result, TensorBase out):
     if out is None or out is result:
         return result

@@ -7,6 +7,14 @@ from mindtorch._core.tensor cimport Shape, TensorBase
 
 # shapes
 cdef int selected(Shape *shape, TensorBase self, int64_t k, int64_t dim) except -1      # k elements along `dim`
+# Of distinct elements, as many as there may be; without elements where nobody asks for them.
+cdef int like_if(Shape *shape, TensorBase self, bint wanted) except -1
+cdef int line_if(Shape *shape, TensorBase self, bint wanted) except -1
+cdef int slices_if(Shape *shape, TensorBase self, int64_t dim, bint wanted) except -1
+# Of runs: along a dimension, or through all elements.
+cdef int runs(Shape *shape, TensorBase self, const Shape *dim) except -1
+cdef int runs_inverse(Shape *shape, TensorBase self, bint wanted, const Shape *dim) except -1
+cdef int runs_counts(Shape *shape, TensorBase self, bint wanted, const Shape *dim) except -1
 cdef int bins_shape(Shape *shape, int64_t bins) except -1
 
 # dtypes
@@ -27,5 +35,8 @@ cdef int check_out_values(TensorBase out, TensorBase self, str name) except -1  
 cdef int check_out_indices(TensorBase out, str name) except -1
 cdef int check_searched(TensorBase sequence, TensorBase values, bint right, object side, TensorBase sorter) except -1
 cdef int check_out_search(TensorBase out, bint out_int32) except -1
+cdef int check_unique(TensorBase self) except -1
+cdef int check_unique_dim(TensorBase self, int64_t dim) except -1
+cdef int check_runs(TensorBase self, const Shape *dim) except -1
 cdef int check_histogram(TensorBase self, int64_t bins, const Scalar *low, const Scalar *high) except -1
 cdef int check_out_histogram(TensorBase out, TensorBase self) except -1

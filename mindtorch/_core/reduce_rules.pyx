@@ -182,3 +182,58 @@ cdef int check_out_histogram(TensorBase out, TensorBase self) except -1:
         raise RuntimeError("torch.histogram: input tensor and hist tensor should have the same dtype, but got input "
                            f"{c_name(self.dtype)} and hist {c_name(out.dtype)}")
     return 0
+
+
+# --- distinct elements -----------------------------------------------------------------------------------------------
+
+cdef int line_of(Shape *shape, int64_t length) except -1:
+    shape.ndim = 1
+    shape.sizes[0] = length
+    return 0
+
+
+cdef int like_if(Shape *shape, TensorBase self, bint wanted) except -1:
+    return same(shape, self) if wanted else line_of(shape, 0)
+
+
+cdef int line_if(Shape *shape, TensorBase self, bint wanted) except -1:
+    return line_of(shape, self.numel if wanted else 0)
+
+
+cdef int slices_if(Shape *shape, TensorBase self, int64_t dim, bint wanted) except -1:
+    return line_of(shape, self.sizes[dim] if wanted else 0)
+
+
+cdef int runs(Shape *shape, TensorBase self, const Shape *dim) except -1:
+    return same(shape, self) if dim.ndim else line_of(shape, self.numel)
+
+
+cdef int runs_inverse(Shape *shape, TensorBase self, bint wanted, const Shape *dim) except -1:
+    if dim.ndim:
+        return slices_if(shape, self, wrap_dim(dim.sizes[0], self.ndim), wanted)
+    return like_if(shape, self, wanted)
+
+
+cdef int runs_counts(Shape *shape, TensorBase self, bint wanted, const Shape *dim) except -1:
+    if dim.ndim:
+        return slices_if(shape, self, wrap_dim(dim.sizes[0], self.ndim), wanted)
+    return line_if(shape, self, wanted)
+
+
+cdef int check_unique(TensorBase self) except -1:
+    return check_ordered(self.dtype, "unique")
+
+
+cdef int check_unique_dim(TensorBase self, int64_t dim) except -1:
+    cdef int i
+    if self.ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    dim = wrap_dim(dim, self.ndim)
+    for i in range(self.ndim if self.numel == 0 else 0):
+        if self.sizes[i] == 0 and i != dim:
+            raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+    return 0
+
+
+cdef int check_runs(TensorBase self, const Shape *dim) except -1:
+    return check_unique_dim(self, dim.sizes[0]) if dim.ndim else 0

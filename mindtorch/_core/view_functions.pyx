@@ -8,7 +8,7 @@ import warnings
 from libc.stdint cimport INT64_MAX, int64_t
 
 from mindtorch._core.arguments cimport (
-    no_combination, parse_ints, parse_varargs, require_int, require_tensor, wrong_type)
+    no_combination, parse_ints, parse_varargs, require_int, require_tensor, sizes_argument, wrong_type)
 from mindtorch._core.autograd cimport requires_grad, tracked
 from mindtorch._core.dtype cimport ITEMSIZE, KIND, dtype
 from mindtorch._core.infer cimport wrap_dim
@@ -30,18 +30,6 @@ cdef TensorBase shape_like(TensorBase self, TensorBase other, TensorBase (*f)(Te
     for i in range(other.ndim):
         shape.sizes[i] = other.sizes[i]
     return f(self, &shape)
-
-
-cdef tuple sizes_argument(tuple args, dict kwargs, str function, str name):
-    """The sizes of `f(2, 3)`, `f((2, 3))` and `f(size=(2, 3))`, as a tuple that parse_varargs takes."""
-    if not kwargs:
-        if not args:
-            raise TypeError(f'{function}() missing 1 required positional arguments: "{name}"')
-        return args
-    if args or len(kwargs) > 1 or name not in kwargs:
-        unknown = next((key for key in kwargs if key != name), name)
-        raise TypeError(f"{function}() got an unexpected keyword argument '{unknown}'")
-    return (kwargs[name],)
 
 
 VIEW_FORMS = " * (torch.dtype dtype)\n * (tuple of ints size)\n"

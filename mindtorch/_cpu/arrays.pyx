@@ -1,7 +1,10 @@
 import numpy as np
 
+from libc.stdint cimport int64_t
+
 from mindtorch._core.dtype cimport DTYPES, dtype as torch_dtype
 from mindtorch._core.scalar cimport as_element, scalar_to
+from mindtorch._core.tensor cimport MAX_DIMS, contiguous_strides, set_geometry
 from mindtorch._core.values cimport as_array
 
 
@@ -9,6 +12,20 @@ cdef int store_some(tuple targets, object values) except -1:
     for target, value in zip(targets, values):
         if target is not None:
             target[...] = value
+    return 0
+
+
+cdef int store_shaped(list outputs, object values) except -1:
+    cdef TensorBase out
+    cdef int64_t sizes[MAX_DIMS]
+    cdef int64_t strides[MAX_DIMS]
+    cdef int i
+    for out, value in zip(outputs, values):
+        for i in range(value.ndim):
+            sizes[i] = value.shape[i]
+        contiguous_strides(value.ndim, sizes, strides)
+        set_geometry(out, value.ndim, sizes, strides, out.offset)
+        as_array(out)[...] = value
     return 0
 
 

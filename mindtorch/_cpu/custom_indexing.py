@@ -115,8 +115,52 @@ def index_add(x, dim, index, source, alpha):
     return result.reshape(x.shape)
 
 
-def nonzero_padded(x):
-    result = np.zeros((x.size, x.ndim), np.int64)
-    found = np.argwhere(x)
-    result[:len(found)] = found
+def index_copy(x, dim, index, source):
+    result, index = np.atleast_1d(x.copy()), np.atleast_1d(index)
+    size = result.shape[dim]
+    wrong = index[(index < 0) | (index >= size)]
+    if wrong.size:
+        raise IndexError(f"index_copy_(): index {wrong[0]} is out of bounds for dimension {dim} with size {size}")
+    shape = (*result.shape[:dim], index.size, *result.shape[dim + 1:])
+    result[(slice(None),) * dim + (index,)] = source.reshape(shape)
+    return result.reshape(x.shape)
+
+
+def index_fill(x, dim, index, value):
+    result = np.atleast_1d(x.copy())
+    index = _checked(np.atleast_1d(index), dim, result.shape[dim])
+    result[(slice(None),) * dim + (index,)] = value
+    return result.reshape(x.shape)
+
+
+def _in_line(index, size):
+    wrong = index[(index < -size) | (index >= size)]
+    if wrong.size:
+        raise IndexError(f"out of range: tried to access index {wrong.flat[0]} on a tensor of {size} elements.")
+    return index
+
+
+def take(x, index):
+    return x.reshape(-1)[_in_line(index, x.size)]
+
+
+def put(x, index, source, accumulate):
+    result = x.copy(order="C")
+    line, index, source = result.reshape(-1), _in_line(index.reshape(-1), x.size), source.reshape(-1)
+    if accumulate:
+        np.add.at(line, index, source)
+    else:
+        line[index] = source
     return result
+
+
+def masked_scatter(x, mask, source):
+    x, mask = np.broadcast_arrays(x, mask)
+    result = x.copy()
+    result[mask] = source.reshape(-1)[:np.count_nonzero(mask)]
+    return result
+
+
+def masked_select(x, mask):
+    x, mask = np.broadcast_arrays(x, mask)
+    return x[mask] if x.ndim else x.reshape(1)[mask.reshape(1)]

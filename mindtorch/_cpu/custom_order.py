@@ -106,3 +106,29 @@ def histogram(x, bins, low, high):
     inside = x[(x >= low) & (x <= high)].astype(np.float64)
     places = ((inside - low) / (np.float64(high) - low) * bins).astype(np.int64)
     return np.bincount(np.minimum(places, bins - 1), minlength=bins)
+
+
+def _or_none(array, wanted):
+    return array if wanted else np.empty(0, np.int64)
+
+
+def unique(x, inverse, counts):
+    found = np.unique(x.reshape(-1), return_inverse=inverse, return_counts=counts, equal_nan=False)
+    values, *rest = found if inverse or counts else (found,)
+    places = rest.pop(0).reshape(x.shape) if inverse else None
+    return values, _or_none(places, inverse), _or_none(rest[0] if rest else None, counts)
+
+
+def unique_dim(x, dim):
+    values, places, counts = np.unique(x, axis=dim, return_inverse=True, return_counts=True, equal_nan=False)
+    return values, places.reshape(-1), counts
+
+
+def unique_consecutive(x, inverse, counts, dim):
+    slices = x.reshape(-1, 1) if dim is None else np.moveaxis(x, dim[0], 0).reshape(x.shape[dim[0]], -1)
+    begins = np.concatenate([[True], (slices[1:] != slices[:-1]).any(axis=1)])
+    starts = np.flatnonzero(begins)
+    values = x.reshape(-1)[starts] if dim is None else np.take(x, starts, axis=dim[0])
+    places = np.cumsum(begins) - 1
+    return (values, _or_none(places.reshape(x.shape) if dim is None else places, inverse),
+            _or_none(np.diff(starts, append=len(slices)), counts))

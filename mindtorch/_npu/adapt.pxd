@@ -43,6 +43,12 @@ cdef TensorBase expanded(TensorBase tensor, TensorBase out)             # a view
 cdef int qr_mode(object mode) except -1                                 # "reduced" 0, "complete" 1, "r" 2
 cdef TensorBase adjoint(TensorBase tensor)                              # a view with the last two dimensions turned
 cdef int64_t count_of(TensorBase tensor) noexcept
+# Where ACLNN wants an output that nobody asked for: with counts, the inverse.
+cdef TensorBase inverse_for(TensorBase inverse, TensorBase self, bint return_counts)
+cdef int64_t dim_or_none(const Shape *dim) noexcept                     # of aclnnUniqueConsecutive
+cdef int64_t size_along(TensorBase tensor, const Shape *dim) noexcept
+# What index_copy writes: `source` with as many dimensions as `self`, where either has none.
+cdef TensorBase slices_of(TensorBase source, TensorBase self, int64_t dim, TensorBase index)
 cdef int64_t heads_of(TensorBase query) noexcept                        # of attention: (batch, heads, length, width)
 cdef TensorBase nothing(TensorBase tensor)                              # without elements, for results not asked for
 cdef int64_t end_of_dtype(TensorBase self) noexcept                     # of the integers that it holds without gaps

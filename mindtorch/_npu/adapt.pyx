@@ -214,6 +214,33 @@ cdef int64_t count_of(TensorBase tensor) noexcept:
     return tensor.numel
 
 
+cdef TensorBase inverse_for(TensorBase inverse, TensorBase self, bint return_counts):
+    cdef Shape shape
+    if not return_counts or inverse.numel == self.numel:
+        return inverse
+    same(&shape, self)
+    return empty_tensor(&shape, Long, self.device_type, self.device_index)
+
+
+cdef int64_t dim_or_none(const Shape *dim) noexcept:
+    return dim.sizes[0] if dim.ndim else 1000       # no tensor has so many; torch_npu passes the same number
+
+
+cdef int64_t size_along(TensorBase tensor, const Shape *dim) noexcept:
+    cdef int64_t place = dim.sizes[0]
+    return tensor.sizes[place + tensor.ndim if place < 0 else place]
+
+
+cdef TensorBase slices_of(TensorBase source, TensorBase self, int64_t dim, TensorBase index):
+    cdef Shape shape
+    if source.ndim == self.ndim:
+        return source
+    same(&shape, self)
+    if self.ndim:
+        shape.sizes[dim] = index.numel
+    return make_view(source, shape.ndim, shape.sizes, NULL, source.offset)
+
+
 cdef int64_t heads_of(TensorBase query) noexcept:
     return query.sizes[1]
 

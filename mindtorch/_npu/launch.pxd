@@ -23,6 +23,7 @@ cdef struct Call:                     # lives on the stack of one op
     aclOpExecutor *executor
     int count                         # handles made so far: freed by launch, on every path
     int objects                       # how many of them are Python objects
+    bint reports                      # the operator writes shapes it has found to descriptors, which outlive launch
     void *handles[MAX_ARGUMENTS]
     unsigned char kinds[MAX_ARGUMENTS]
 
@@ -44,9 +45,17 @@ cdef inline aclDataType acl_dtype(ScalarType dtype) noexcept nogil:
 # stream when ACL_LAUNCH_BLOCKING=1. `name` is the operator's name ("aclnnAdd"), for errors.
 cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2) except -1
 
+# After the launch of a call that reports: waits for the stream, takes over what a descriptor says about an output that
+# is contiguous, and frees all that the call holds. Each frees that before it raises.
+cdef int await_reports(Call *call) except -1
+cdef int take_report(Call *call, const aclTensor *descriptor, TensorBase out) except -1
+cdef void close_call(Call *call) noexcept
+
 # Slow paths of the generated functions.
 cdef int missing_symbol(const char *name, const char *since) except -1      # always raises NotImplementedError
 # A tensor whose dtype the operator does not document: cast to `wanted` where `mask` (bit = ScalarType) has that, else
 # NotImplementedError naming op, argument, dtype, device and CANN version.
 cdef TensorBase conform(TensorBase tensor, ScalarType wanted, unsigned int mask, const char *name, const char *argument)
+# For operators that only move elements: those of a dtype that `mask` lacks as integers of their size, in place.
+cdef TensorBase as_bits(TensorBase tensor, unsigned int mask, const char *name, const char *argument)
 cdef TensorBase make_contiguous(TensorBase tensor)                          # for operators that take no strides

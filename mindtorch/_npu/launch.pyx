@@ -9,13 +9,16 @@ import os
 
 cimport cython
 from cpython.ref cimport Py_INCREF, PyObject, Py_XDECREF
+from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libcpp cimport bool as cbool
 
 from mindtorch._core.device cimport BACKENDS, NPU
-from mindtorch._core.dtype cimport DTYPES
-from mindtorch._core.scalar cimport BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, Scalar, as_element, scalar_from
-from mindtorch._core.tensor cimport MAX_DIMS, Shape, TensorBase, empty_tensor
+from mindtorch._core.dtype cimport DTYPES, ITEMSIZE
+from mindtorch._core.scalar cimport (
+    BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, Byte, Int, Long, Scalar, Short, Undefined, as_element, scalar_from)
+from mindtorch._core.tensor cimport (
+    MAX_DIMS, Shape, TensorBase, contiguous_strides, empty_tensor, make_view, set_geometry)
 from mindtorch._npu.cann.acl_base_rt cimport ACL_BOOL, ACL_COMPLEX128, ACL_DOUBLE, ACL_INT64
 from mindtorch._npu.cann.acl_meta cimport (
     aclBoolArray, aclIntArray, aclScalar, aclScalarList, aclTensor, aclTensorList)
@@ -24,7 +27,7 @@ from mindtorch._npu.deferred cimport (
     destroy_scalar_list)
 from mindtorch._npu.descriptor cimport describe, no_descriptor, try_describe
 from mindtorch._npu.errors import check_status, driver_message
-from mindtorch._npu.handles cimport bind_device, first_stream, thread_state, use_device, wait_for_stream
+from mindtorch._npu.handles cimport about_to_wait, bind_device, first_stream, thread_state, use_device, wait_for_stream
 from mindtorch._npu.symbols cimport api
 from mindtorch._npu.workspace cimport release_old_workspaces, workspace
 
@@ -42,6 +45,7 @@ cdef int open_call(Call *call, TensorBase out) except -1:
     state = thread_state()
     call.count = 0
     call.objects = 0
+    call.reports = False
     call.device = device
     call.workspace_size = 0
     call.executor = NULL
@@ -291,7 +295,7 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
     stream.launches += 1
     with nogil:
         status = phase2(scratch, call.workspace_size, call.executor, stream.handle)
-        if status == 0:
+        if status == 0 and not call.reports:
             destroy_all(call)
     stream.launches -= 1
     call.executor = NULL                         # phase 2 consumes it, also where it fails
@@ -299,10 +303,39 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
         release_old_workspaces(stream)
     if status != 0:
         fail(call, status, name, False)
-    if call.objects != 0:
+    if call.objects != 0 and not call.reports:
         release_objects(call)
     if BLOCKING and stream.capture == NULL:
         wait_for_stream(stream)
+    return 0
+
+
+# What follows a launch whose operator decides the shapes of its outputs.
+
+cdef int await_reports(Call *call) except -1:
+    try:
+        about_to_wait()
+        wait_for_stream(call.stream)
+    except BaseException:
+        close_call(call)
+        raise
+    return 0
+
+
+cdef int take_report(Call *call, const aclTensor *descriptor, TensorBase out) except -1:
+    cdef int64_t *sizes = NULL
+    cdef uint64_t ndim = 0
+    cdef int64_t strides[MAX_DIMS]
+    cdef int status = api.aclGetViewShape(descriptor, &sizes, &ndim)
+    try:
+        check_status(status, "aclGetViewShape")
+        contiguous_strides(<int>ndim, sizes, strides)
+        set_geometry(out, <int>ndim, sizes, strides, out.offset)
+    except BaseException:
+        close_call(call)
+        raise
+    finally:
+        api.delete_array(sizes)
     return 0
 
 
@@ -343,6 +376,22 @@ cdef TensorBase conform(TensorBase tensor, ScalarType wanted, unsigned int mask,
     from mindtorch._npu.acl_loader import toolkit
     raise NotImplementedError(f"{name.decode()}: argument {argument.decode()} of dtype "
                               f"{DTYPES[<int>tensor.dtype]} is not supported on npu by {toolkit()}")
+
+
+# By the size of an element.
+cdef int INTEGERS[17]
+INTEGERS[:] = [<int>Undefined] * 17
+INTEGERS[1], INTEGERS[2], INTEGERS[4], INTEGERS[8] = <int>Byte, <int>Short, <int>Int, <int>Long
+
+
+cdef TensorBase as_bits(TensorBase tensor, unsigned int mask, const char *name, const char *argument):
+    cdef TensorBase view
+    cdef int dtype = INTEGERS[ITEMSIZE[<int>tensor.dtype]]
+    if dtype == Undefined or not (mask >> dtype) & 1:
+        return conform(tensor, tensor.dtype, mask, name, argument)
+    view = make_view(tensor, tensor.ndim, tensor.sizes, tensor.strides, tensor.offset)
+    view.dtype = <ScalarType>dtype
+    return view
 
 
 cdef TensorBase make_contiguous(TensorBase tensor):

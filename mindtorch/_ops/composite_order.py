@@ -2,13 +2,14 @@
 from itertools import combinations as _combinations
 from itertools import combinations_with_replacement as _with_replacement
 
+from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.dtype import _promote_types, int64
 from mindtorch._core.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor import TensorBase
 from mindtorch._factories import tensor
 from mindtorch._ops.composite import _require_tensors, scalar_type
-from mindtorch._ops.composite_statistics import count_nonzero, diff, written
+from mindtorch._ops.composite_statistics import count_nonzero, written
 
 
 def argsort(input, dim=-1, descending=False, *, stable=None):
@@ -108,72 +109,25 @@ def bincount(input, weights=None, minlength=0):
     return weights.new_zeros((length,)).scatter_add(0, input.long(), weights)
 
 
-def _numbered(sorted_lines):
-    """For sorted rows the number of the group of equal ones that each belongs to."""
-    rows = sorted_lines.reshape(sorted_lines.shape[0], -1)
-    changed = (rows.narrow(0, 1, rows.shape[0] - 1) != rows.narrow(0, 0, rows.shape[0] - 1)).any(1)
-    return _OPS["cat"]([_FACTORIES["zeros"]((1,), dtype=int64, device=rows.device), changed.cumsum(0)])
-
-
-def _order_of_rows(rows):
-    """Indices that sort rows by their first columns first."""
-    order = None
-    for column in reversed(range(rows.shape[1])):
-        values = rows.select(1, column)
-        values = values if order is None else values.index_select(0, order)
-        step = _OPS["sort"](values, 0, stable=True)[1]
-        order = step if order is None else order.index_select(0, step)
-    return order
-
-
-def _distinct(lines, groups):
-    """The first line of each group, and how many lines it has."""
-    last = int(groups.select(0, groups.shape[0] - 1).item())
-    numbers = _FACTORIES["arange"](last + 1, device=groups.device)
-    starts = searchsorted(groups, numbers)
-    counts = diff(starts, append=starts.new_full((1,), groups.shape[0]))
-    return lines.index_select(0, starts), counts
-
-
-def _chosen(values, inverse, counts, return_inverse, return_counts):
+def _chosen(found, return_inverse, return_counts):
+    values, inverse, counts = found
     chosen = [values, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
     return chosen[0] if len(chosen) == 1 else tuple(chosen)
 
 
-def _empty_unique(input, dim):
-    none = _FACTORIES["zeros"]((0,), dtype=int64, device=input.device)
-    if dim is None:
-        return input.new_empty((0,)), _FACTORIES["zeros"](input.shape, dtype=int64, device=input.device), none
-    return input.clone(), none, none
-
-
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The distinct elements, or slices of `dim`, in order. Waits for the device to learn how many there are."""
-    _require_tensors("unique", input=input)
-    lines = input.reshape(-1) if dim is None else input.movedim(dim, 0)
-    if lines.numel() == 0:
-        return _chosen(*_empty_unique(input, dim), return_inverse, return_counts)
-    order = _order_of_rows(lines.reshape(lines.shape[0], -1))
-    ordered = lines.index_select(0, order)
-    groups = _numbered(ordered)
-    values, counts = _distinct(ordered, groups)
-    inverse = groups.new_zeros(groups.shape).scatter(0, order, groups)
     if dim is None:
-        return _chosen(values, inverse.reshape(input.shape), counts, return_inverse, return_counts)
-    return _chosen(values.movedim(0, dim), inverse, counts, return_inverse, return_counts)
+        found = _ATEN["_unique2"](input, sorted, return_inverse, return_counts)
+    else:
+        found = _ATEN["unique_dim"](input, dim, sorted, return_inverse, return_counts)
+    return _chosen(found, return_inverse, return_counts)
 
 
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """The first of each run of equal elements, or slices of `dim`. Waits for the device to learn how many there are."""
-    _require_tensors("unique_consecutive", input=input)
-    lines = input.reshape(-1) if dim is None else input.movedim(dim, 0)
-    if lines.numel() == 0:
-        return _chosen(*_empty_unique(input, dim), return_inverse, return_counts)
-    inverse = _numbered(lines)
-    values, counts = _distinct(lines, inverse)
-    if dim is None:
-        return _chosen(values, inverse.reshape(input.shape), counts, return_inverse, return_counts)
-    return _chosen(values.movedim(0, dim), inverse, counts, return_inverse, return_counts)
+    found = _ATEN["unique_consecutive"](input, return_inverse, return_counts, dim)
+    return _chosen(found, return_inverse, return_counts)
 
 
 def nonzero_static(input, *, size, fill_value=-1, out=None):

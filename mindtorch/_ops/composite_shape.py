@@ -25,49 +25,10 @@ def _sizes(values):
 
 # --- repeating -------------------------------------------------------------------------------------------------------
 
-def repeat(self, *repeats):
-    """The tensor as often as `repeats` says in each dimension; new dimensions come first."""
-    repeats = _sizes(repeats)
-    if len(repeats) < self.dim():
-        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
-    if any(count < 0 for count in repeats):
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(repeats)}: {list(repeats)}")
-    shape = (1,) * (len(repeats) - self.dim()) + tuple(self.shape)
-    apart = [size for pair in zip((1,) * len(shape), shape, strict=True) for size in pair]
-    wide = [size for pair in zip(repeats, shape, strict=True) for size in pair]
-    return self.reshape(apart).expand(wide).clone().reshape(
-        [count * size for count, size in zip(repeats, shape, strict=True)])
-
-
 def tile(input, *dims):
     """As repeat, but `dims` may be shorter than the shape."""
     dims = _sizes(dims)
-    return repeat(input, (1,) * (input.dim() - len(dims)) + tuple(dims))
-
-
-def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
-    """Each slice of `dim` repeated as often as `repeats` says; without `dim`, each element of the tensor."""
-    if repeats is None:
-        input, repeats = _arange(input.numel(), like=input), input
-    if dim is None:
-        input, dim = input.reshape(-1), 0
-    dim = _wrapped(dim, input.dim())
-    if isinstance(repeats, int):
-        if repeats < 0:
-            raise RuntimeError("Repeats must be non-negative")
-        input = input.reshape(1) if input.dim() == 0 else input
-        wide = input.unsqueeze(dim + 1)
-        wide = wide.expand([repeats if place == dim + 1 else size for place, size in enumerate(wide.shape)])
-        return wide.clone().flatten(dim, dim + 1)
-    input = input.reshape(1) if input.dim() == 0 else input
-    if repeats.numel() == 1:
-        repeats = repeats.reshape(1).expand(input.shape[dim])
-    if repeats.numel() != input.shape[dim]:
-        raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = "
-                           f"{repeats.numel()} and input.size({dim}) = {input.shape[dim]}")
-    counts = repeats.tolist()
-    places = [place for place, count in enumerate(counts) for _ in range(count)]
-    return input.index_select(dim, input.new_tensor(places, dtype=_arange(0, like=input).dtype))
+    return input.repeat((1,) * (input.dim() - len(dims)) + tuple(dims))
 
 
 def check_dims_once(dims):
@@ -78,50 +39,18 @@ def check_dims_once(dims):
 
 # --- turning ---------------------------------------------------------------------------------------------------------
 
-def flip(input, *args, dims=None):
-    """The order of the slices reversed along `dims`."""
-    dims = _sizes(args) if dims is None else (dims,) if isinstance(dims, int) else dims
-    dims = [_wrapped(dim, input.dim()) for dim in dims]
-    check_dims_once(dims)
-    result = input
-    for dim in dims if input.dim() else ():
-        result = result.index_select(dim, _arange(input.shape[dim] - 1, -1, -1, like=input))
-    return input.clone() if result is input else result
-
-
 def fliplr(input):
     """The columns in reverse order."""
     if input.dim() < 2:
         raise RuntimeError("Input must be >= 2-d.")
-    return flip(input, 1)
+    return input.flip(1)
 
 
 def flipud(input):
     """The rows in reverse order."""
     if input.dim() < 1:
         raise RuntimeError("Input must be >= 1-d.")
-    return flip(input, 0)
-
-
-def roll(input, shifts, dims=()):
-    """The slices moved by `shifts` along `dims`, those that fall off at the end coming first."""
-    shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
-    dims = (dims,) if isinstance(dims, int) else tuple(dims)
-    if not dims and len(shifts) == 1:
-        return roll(input.reshape(-1), shifts, 0).reshape(input.shape)
-    if len(shifts) != len(dims) or not shifts:
-        raise RuntimeError("`shifts` required" if not shifts else
-                           f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    if input.dim() == 0:
-        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
-    result = input
-    for shift, given in zip(shifts, dims, strict=True):
-        dim = _wrapped(given, input.dim())
-        size = input.shape[dim]
-        if size and shift % size:
-            start = size - shift % size
-            result = _OPS["cat"]([result.narrow(dim, start, size - start), result.narrow(dim, 0, start)], dim)
-    return input.clone() if result is input else result
+    return input.flip(0)
 
 
 def rot90(input, k=1, dims=(0, 1)):
@@ -136,50 +65,15 @@ def rot90(input, k=1, dims=(0, 1)):
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     match k % 4:
         case 1:
-            return flip(input, second).transpose(first, second)
+            return input.flip(second).transpose(first, second)
         case 2:
-            return flip(input, first, second)
+            return input.flip(first, second)
         case 3:
-            return flip(input, first).transpose(first, second)
+            return input.flip(first).transpose(first, second)
     return input.clone()
 
 
 # --- triangles and diagonals -----------------------------------------------------------------------------------------
-
-def _below(input, diagonal):
-    """Whether each place of the last two dimensions is on the diagonal or below it."""
-    rows, columns = input.shape[-2:]
-    return (_arange(columns, like=input) - _arange(rows, like=input).unsqueeze(1)) <= diagonal
-
-
-def _check_matrix(input, name):
-    if input.dim() < 2:
-        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
-
-
-def tril(input, diagonal=0, *, out=None):
-    """The matrix with zeros above the diagonal."""
-    _check_matrix(input, "tril")
-    return _to_out(input.masked_fill(~_below(input, diagonal), 0), out)
-
-
-def triu(input, diagonal=0, *, out=None):
-    """The matrix with zeros below the diagonal."""
-    _check_matrix(input, "triu")
-    return _to_out(input.masked_fill(_below(input, diagonal - 1), 0), out)
-
-
-def tril_(self, diagonal=0):
-    """The elements above the diagonal set to 0."""
-    _check_matrix(self, "tril")
-    return self.masked_fill_(~_below(self, diagonal), 0)
-
-
-def triu_(self, diagonal=0):
-    """The elements below the diagonal set to 0."""
-    _check_matrix(self, "triu")
-    return self.masked_fill_(_below(self, diagonal - 1), 0)
-
 
 def _triangle(row, col, dtype, device, pin_memory, keep):
     from mindtorch import int64, tensor
@@ -528,15 +422,14 @@ def fill_diagonal_(self, fill_value, wrap=False):
 
 
 FUNCTIONS = {f.__name__: f for f in (
-    tile, repeat_interleave, flip, fliplr, flipud, roll, rot90, tril, triu, tril_indices, triu_indices, diag_embed,
+    tile, fliplr, flipud, rot90, tril_indices, triu_indices, diag_embed,
     diag, diagflat, block_diag, meshgrid, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, dstack, column_stack,
     tensor_split, hsplit, vsplit, dsplit, _chunk_cat, fill,
     empty_strided, empty_permuted, eye, resize_as_)}
 FUNCTIONS.update(_COPIES, row_stack=vstack, unsafe_chunk=_VIEWS["chunk"], unsafe_split=_VIEWS["split"],
                  unsafe_split_with_sizes=_VIEWS["split_with_sizes"])
 METHODS = {f.__name__: f for f in (
-    repeat, tile, repeat_interleave, flip, fliplr, flipud, roll, rot90, tril, triu, tril_, triu_, diag_embed, diag,
-    diagflat, tensor_split, unfold,
+    tile, fliplr, flipud, rot90, diag_embed, diag, diagflat, tensor_split, unfold,
     new_empty_strided, resize_as_, fill_diagonal_)}
 METHODS.update(hsplit=_hsplit_method, vsplit=_vsplit_method, dsplit=_dsplit_method, unsafe_chunk=_VIEWS["chunk"],
                unsafe_split=_VIEWS["split"], unsafe_split_with_sizes=_VIEWS["split_with_sizes"],

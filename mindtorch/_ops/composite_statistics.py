@@ -393,18 +393,8 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     return [_slopes(input, d, step, edge_order) for d, step in zip(dims, spacings, strict=True)]
 
 
-@casting("trace")
-@without_autocast
-def trace(input):
-    """The sum of a matrix's diagonal."""
-    _require_tensors("trace", input=input)
-    if input.dim() != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.dim()}")
-    return input.diagonal().sum()
-
-
 _FUNCTIONS_AND_METHODS = (var, std, nansum, nanmean, aminmax, count_nonzero, quantile, nanquantile, cov, corrcoef, diff,
-                          trace, dist, renorm)
+                          dist, renorm)
 FUNCTIONS = {f.__name__: f for f in (*_FUNCTIONS_AND_METHODS, var_mean, std_mean, trapezoid, trapz,
                                      cumulative_trapezoid, gradient, cdist)}
 METHODS = {f.__name__: f for f in (*_FUNCTIONS_AND_METHODS, renorm_)}

@@ -9,6 +9,7 @@ from math import copysign, inf, log1p, pi
 
 from mindtorch._core.dtype import float32, float64, int32, int64
 from mindtorch._ops.derivatives import ops
+from mindtorch._ops.derivatives_indexing import slices_at
 from mindtorch._type_info import finfo
 
 
@@ -36,6 +37,11 @@ def unscaled(self, found_inf, inv_scale):
     gradient = self.contiguous()
     ops._amp_foreach_non_finite_check_and_unscale_([gradient], found_inf, inv_scale)
     return gradient
+
+
+def filled_slices(self, dim, index, value):
+    """`value`, a tensor, in the slices of `dim` that index names."""
+    return self.masked_fill(slices_at(self, dim, index), value)
 
 
 # --- two operands ----------------------------------------------------------------------------------------------------

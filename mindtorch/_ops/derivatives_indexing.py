@@ -1,4 +1,6 @@
 """Formulas of operators that reach elements through index tensors. derivatives.py says what all formulas do."""
+from math import prod
+
 from mindtorch._ops.derivatives import ops
 
 
@@ -94,3 +96,23 @@ def _product_share(grad, self, dim, index, src, include_self, result):
     others = self.scatter_reduce(dim, index, src.masked_fill(alone, 1), "prod", include_self=include_self)
     quotient = (grad * result).gather(dim, index) / src.masked_fill(zero, 1)
     return ops.where(alone, (grad * others).gather(dim, index), quotient)
+
+
+# --- slices, and masks -----------------------------------------------------------------------------------------------
+
+def slices_at(like, dim, index):
+    """A mask, True for the slices of `dim` that index names."""
+    size = like.shape[dim] if like.dim() else 1
+    chosen = ops.zeros((size,), dtype=index.dtype, device=index.device).index_fill(0, index, 1) != 0
+    return chosen.reshape((-1,) + (1,) * (like.dim() - dim - 1)) if like.dim() else chosen.reshape(())
+
+
+def index_fill_backward_value(grad, dim, index):
+    """Of the value: the sum over the slices that it went to, each counted once."""
+    return ops.where(slices_at(grad, dim, index), grad, 0).sum()
+
+
+def masked_scatter_backward(grad, mask, shape):
+    """Of what was scattered: the gradient where the mask is true, in order, 0 for what was left over."""
+    taken = grad.masked_select(mask)
+    return ops.constant_pad_nd(taken, (0, prod(shape) - taken.numel())).reshape(shape)

@@ -39,6 +39,7 @@ def work():
     torch.npu.current_stream().wait_event(event)
     event.synchronize()
     joined = torch.cat([d, d * 2])
+    chosen = c.masked_select(c > 60)
     torch._foreach_mul_([a, b], [2.0, 3.0])
     signal = torch.ones((1, 1, 4), device="npu", requires_grad=True)
     torch.nn.functional.conv1d(signal, torch.ones((1, 1, 2), device="npu")).sum().backward()
@@ -49,7 +50,7 @@ def work():
     with ThreadPoolExecutor(1) as thread:
         doubled = thread.submit(torch.add, a, a).result()
     return (joined.tolist(), large[5].item(), c[1:, ::2].tolist(), doubled.tolist(), signal.grad.tolist(),
-            torch.npu.get_device_name())
+            chosen.tolist(), torch.npu.get_device_name())
 
 
 def measure_time():
@@ -133,7 +134,8 @@ def failure(work, function, nth):
 def test_every_function_that_mindtorch_calls_is_made_to_fail_here():
     known = run("from mindtorch._npu import symbols; print(*symbols.fill([], [])[0])").stdout.split()
     failing = {*calls_made(do_all), *calls_made(do_growing), *START, *END, *PEERS, "aclGetRecentErrMsg"}
-    assert set(known) == {name for name in failing if not name.startswith("aclnn")}
+    known = {name for name in known if name.startswith("acl")}          # not what frees an array of C++
+    assert known == {name for name in failing if not name.startswith("aclnn")}
 
 
 @pytest.mark.parametrize("work", [do_all, do_growing])

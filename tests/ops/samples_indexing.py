@@ -1,4 +1,6 @@
 """Samples of operators that take index tensors; samples.py says what a sample is."""
+from dataclasses import replace
+
 from samples import Description, sample
 
 
@@ -124,6 +126,107 @@ def index_add(make):
     yield (make(4, 3), 0, at(3, 0), make(2, 2)), {}
     yield (make(4, 3), 0, at(3, 0), make(2, 3, dtype="float64")), {}
     yield (make(4, 3), 0, at(3, 0, dtype="float32"), make(2, 3)), {}
+
+
+@sample
+def index_copy(make):
+    yield (make(4, 3), 0, at(3, 0), make(2, 3)), {}
+    yield (make(4, 3), -1, at(2), make(4, 1)), {}
+    yield (make(2, 3, 4), 1, at(1, 0), make(2, 2, 4)), {}
+    yield (make(3), 0, at(1, shape=()), make()), {}
+    yield (make(), 0, at(0), make()), {}
+    yield (make(), 0, at(0), make(1)), {}
+    yield (make(1), 0, at(0), make()), {}
+    yield (make(4, 3), 0, at(shape=(0,)), make(0, 3)), {}
+    yield (make(1), 0, at(0, shape=(1, 1)), make(1)), {}
+    yield (make(1), 0, at(0, dtype="int32"), make(1)), {}
+    table = replace(make(4, 3), expandable=False)           # torch complains of overlapping elements first
+    yield (table, 0, at(3, 0), make(3, 3)), {}
+    yield (table, 0, at(3, 0), make(2, 2)), {}
+    yield (table, 0, at(3), make(3)), {}
+    yield (table, 0, at(3), make()), {}
+    yield (table, 0, at(3, 0), make(2, 3, dtype="float64")), {}
+    yield (table, 2, at(3, 0), make(2, 3)), {}
+
+
+@sample
+def index_fill(make):
+    for number in make.numbers:
+        yield (make(4, 3), 0, at(3, 0), number), {}
+    yield (make(2, 3, 4), -2, at(1, -1, 1), 2), {}
+    yield (make(3), 0, at(1, shape=()), 2), {}
+    yield (make(), 0, at(0, 0), 2), {}
+    yield (make(4, 3), 1, at(shape=(0,)), 2), {}
+    yield (make(0, 3), 1, at(2), 2), {}
+    yield from (((make(4, 3), 0, at(1), number), {}) for number in (300, 1j))
+    yield (make(4, 3), 0, at(1, dtype="int32"), 2), {}
+    yield (make(4, 3), 0, at(0, shape=(1, 1)), 2), {}
+    yield (make(4, 3), 2, at(0), 2), {}
+
+
+@sample
+def index_fill_tensor(make):
+    yield (make(4, 3), 0, at(3, 0), make()), {}
+    yield (make(2, 3, 4), -2, at(1, -1, 1), make()), {}
+    yield (make(3), 0, at(1, shape=()), make()), {}
+    yield (make(), 0, at(0), make()), {}
+    yield (make(4, 3), 1, at(shape=(0,)), make()), {}
+    yield (make(4, 3), 0, at(1), make(dtype="float32")), {}
+    yield (make(4, 3), 0, at(1), make(dtype="complex64")), {}
+    yield (make(4, 3), 0, at(1), make(1)), {}
+    yield (make(4, 3), 0, at(0, shape=(1, 1)), make()), {}
+
+
+@sample
+def take(make):
+    yield (make(2, 3), at(0, 5, -1, 5)), {}
+    yield (make(2, 3), at(0, 4, 1, 1, shape=(2, 2))), {}
+    yield (make(2, 3), at(3, shape=())), {}
+    yield (make(), at(0, 0)), {}
+    yield (make(2, 3), at(shape=(0,))), {}
+    yield (make(0), at(shape=(0,))), {}
+    yield (make(0), at(0)), {}
+    yield (make(2, 3), at(0, dtype="int32")), {}
+
+
+@sample
+def put(make):
+    for accumulate in (False, True):
+        yield (make(2, 3), at(5, 0, -2), make(3), accumulate), {}
+        yield (make(2, 3), at(5, 0, 2, 1, shape=(2, 2)), make(4), accumulate), {}
+        yield (make(), at(0, shape=()), make(), accumulate), {}
+    yield (make(2, 3), at(1, 1, 1), make(3), True), {}
+    yield (make(2, 3), at(shape=(0,)), make(0)), {}
+    yield (make(0), at(0), make(1)), {}
+    yield (make(2, 3), at(1), make(2)), {}
+    yield (make(2, 3), at(1, dtype="int32"), make(1)), {}
+    yield (make(2, 3), at(1), make(1, dtype="float64")), {}
+
+
+@sample
+def masked_select(make):
+    for shape in ((3, 4), (4,), (3, 1), ()):
+        yield (make(3, 4), make(*shape, dtype="bool")), {}
+    yield (make(4), make(3, 4, dtype="bool")), {}
+    yield (make(), make(3, 4, dtype="bool")), {}
+    yield (make(), make(dtype="bool")), {}
+    yield (make(0, 3), make(3, dtype="bool")), {}
+    yield (make(2, 2), at(False, False, shape=(1, 2), dtype="bool")), {}
+    yield (make(3), make(3, dtype="uint8")), {}
+    yield (make(3), make(2, dtype="bool")), {}
+
+
+@sample
+def masked_scatter(make):
+    for shape in ((3, 4), (4,), (3, 1), ()):
+        yield (make(3, 4), make(*shape, dtype="bool"), make(12)), {}
+    yield (make(3, 4), make(3, 4, dtype="bool"), make(4, 4)), {}
+    yield (make(4), make(3, 4, dtype="bool"), make(12)), {}
+    yield (make(), make(dtype="bool"), make(1)), {}
+    yield (make(0, 3), make(3, dtype="bool"), make(0)), {}
+    yield (make(3), make(3, dtype="uint8"), make(3)), {}
+    yield (make(3), make(3, dtype="bool"), make(3, dtype="float64")), {}
+    yield (make(3), make(2, dtype="bool"), make(3)), {}
 
 
 @sample

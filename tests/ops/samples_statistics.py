@@ -205,3 +205,49 @@ def histc(make):
     yield (make(6), 0), {}
     yield (make(6), 3, 2, 1), {}
     yield (make(6), 3, 0, float("inf")), {}
+
+
+# --- distinct elements -----------------------------------------------------------------------------------------------
+
+def _few(make, *values, shape=None):
+    """Equal elements in every dtype: 0 and 1 are what a bool holds."""
+    return Description(shape or (len(values),), values, make.dtype)
+
+
+@sample
+def unique(make):
+    for flags in ((True, True, True), (True, True, False), (True, False, False)):
+        yield (_few(make, 1, 0, 1, 1, 0, 0), *flags), {}
+        yield (_few(make, 1, 0, 1, 1, 0, 0, shape=(2, 3)), *flags), {}
+        yield (_few(make, 1, shape=()), *flags), {}
+        yield (make(0, 3), *flags), {}
+    yield (make(8, special=True), True, True, True), {}
+    yield (make(700, low=0, high=50), True, True, True), {}
+
+
+@sample
+def unique_dim(make):
+    slices = _few(make, 1, 0, 1, 0, 0, 1, 1, 0, 1, 1, 0, 0, shape=(3, 2, 2))
+    for dim in (0, 1, -1):
+        yield (slices, dim, True, True, True), {}
+    yield (_few(make, 1, 0, 1), 0), {}
+    yield (make(0, 3), 0), {}
+    yield (make(0, 3), 1), {}
+    yield (make(), 0), {}
+    yield (make(2, 3), 2), {}
+
+
+@sample
+def unique_consecutive(make):
+    line = _few(make, 1, 1, 0, 0, 0, 1)
+    for flags in ((True, True), (True, False), (False, False)):
+        yield (line, *flags), {}
+        yield (_few(make, 1, 1, 0, 0, shape=(2, 2)), *flags), {}
+        yield (_few(make, 1, shape=()), *flags), {}
+    for dim in (0, -1):
+        yield (_few(make, 1, 0, 1, 0, 0, 0, shape=(3, 2)), True, True, dim), {}
+    yield (make(8, special=True), True, True), {}
+    yield (make(0, 3), True, True, 0), {}
+    yield (make(0, 3), True, True, 1), {}
+    yield (make(), True, True, 0), {}
+    yield (make(2, 3), True, True, 2), {}

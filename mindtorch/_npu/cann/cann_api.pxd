@@ -66,6 +66,8 @@ cdef extern from "mindtorch/cann_api.h" nogil:
         aclIntArray *(*aclCreateIntArray)(const int64_t *value, uint64_t size) noexcept nogil
         aclnnStatus (*aclDestroyIntArray)(const aclIntArray *array) noexcept nogil
         aclBoolArray *(*aclCreateBoolArray)(const cbool *value, uint64_t size) noexcept nogil
+        aclnnStatus (*aclGetViewShape)(const aclTensor *tensor, int64_t **dims, uint64_t *count) noexcept nogil
+        void (*delete_array "_ZdaPv")(void *array) noexcept nogil
         aclnnStatus (*aclDestroyBoolArray)(const aclBoolArray *array) noexcept nogil
         aclTensorList *(*aclCreateTensorList)(const aclTensor **value, uint64_t size) noexcept nogil
         aclnnStatus (*aclDestroyTensorList)(const aclTensorList *array) noexcept nogil

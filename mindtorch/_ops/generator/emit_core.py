@@ -87,8 +87,8 @@ def family_pyx(table, family) -> str:
             "from mindtorch._core.recording cimport before_write, recording, recording_inplace\n"
             "from mindtorch._core.arguments cimport (\n"
             "    as_int, given, is_int, is_scalar_list, no_combination, optional_float, optional_tensor, parse_bools,\n"
-            "    parse_optional_int, parse_optional_ints, require_bool, require_dtype, require_float, require_int,\n"
-            "    require_scalar, require_scalars, require_tensor, require_tensors)\n"
+            "    parse_optional_int, parse_optional_ints, parse_varargs, require_bool, require_dtype, require_float,\n"
+            "    require_int, require_scalar, require_scalars, require_tensor, require_tensors, sizes_argument)\n"
             "from mindtorch._core.dispatch cimport (\n"
             "    NO_DIMS, ONE, Place, as_operand, distinct, finish, join, no_kernel, number_beside, number_like,\n"
             "    named, optional_scalar, place_of, place_of_list, several_outs)\n"
@@ -232,6 +232,8 @@ def _function(row) -> str:
         if not operands:
             lines += _kept_apart(row, result, f"if {name} is not None:", "")
     lines += [f"if {_anything(row, results)}:", *_begin(row), f"    {_kernel_call(row, results, 'result_dtype')}"]
+    lines += [f"{result} = infer.fitted({result})"
+              for result, out in zip(results, row.outputs, strict=True) if out.reported]
     lines += _record(row, results, False)
     finished = [f"finish({r}, {n})" for r, n in zip(results, names, strict=True)]
     lines.append(f"return {', '.join(finished)}")

@@ -44,7 +44,7 @@ def family_pyx(table, family) -> str:
             "from mindtorch._core.tensor cimport Shape, TensorBase\n"
             "from mindtorch._core.values cimport as_array\n"
             "from mindtorch._cpu.arrays cimport (\n"
-            "    arrays, ints_or_none, number, numpy_dtype, operand, operands, store_some)\n\n\n"
+            "    arrays, ints_or_none, number, numpy_dtype, operand, operands, store_shaped, store_some)\n\n\n"
             + "\n\n".join(functions) + f"\n\ndef register():\n{slots or '    pass' + chr(10)}")
 
 
@@ -147,6 +147,9 @@ def _local(argument, row) -> str:
 def _store(node, outputs, row) -> str:
     target = f"x_{outputs[0]}"
     text = ast.unparse(node)
+    if any(out.reported for out in row.outputs):
+        many = text if len(outputs) > 1 else f"({text},)"
+        return f"store_shaped([{', '.join(outputs)}], {many})"
     if any(out.mask for out in row.outputs):
         return f"store_some(({', '.join(f'x_{name}' for name in outputs)}), {text})"
     if len(outputs) > 1:

@@ -19,7 +19,8 @@ Generated from the rows in `mindtorch/_ops/*.toml` by `python -m mindtorch._ops.
 Every operator below works on `cpu` (NumPy) and, unless said otherwise, on `npu` by the call named; "view" shares the
 storage and runs nothing, "composite" and "formula" are written with other operators, "each" runs the operator on one
 tensor after the other; calls for lists take those whose tensors are alike. `npu dtypes` are those that CANN
-documents for the operand; with others the operand is cast or the call raises, as in torch_npu. `since` is the oldest
+documents for the operand; with others the operand is cast or the call raises, as in torch_npu, or its elements are
+moved as integers of their size. `since` is the oldest
 CANN release that has the call. `gradient` names the differentiable operands.
 """
 _DTYPES = dict(zip(ACL_DTYPES.values(), SCALAR_TYPES, strict=True))
@@ -115,6 +116,8 @@ def _returns(function) -> str:
 
 def _stub(function) -> str:
     positional, keywords = [], []
+    if function.of_many:
+        return f"self, *{function.parameters[1].name}: {_STUB_TYPES['int[]']}"
     for index, parameter in enumerate(function.parameters):
         if function.method and index == 0:
             positional.append("self")

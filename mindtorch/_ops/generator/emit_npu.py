@@ -73,9 +73,10 @@ def family_pyx(table, family) -> str:
             "from mindtorch._npu.cann.cann_api cimport (\n"
             "    aclBoolArray, aclIntArray, aclScalar, aclScalarList, aclTensor, aclTensorList)\n"
             "from mindtorch._npu.launch cimport (\n"
-            "    LIST_TENSORS, Call, Phase2, acl_dtype, bool_array_argument, conform, int_array_argument, launch,\n"
-            "    make_contiguous, missing_symbol, open_call, optional_tensor_argument, scalar_argument,\n"
-            "    scalar_list_argument, tensor_argument, tensor_list_argument)\n"
+            "    LIST_TENSORS, Call, Phase2, acl_dtype, as_bits, await_reports, bool_array_argument, close_call,\n"
+            "    conform, int_array_argument, launch, make_contiguous, missing_symbol, open_call,\n"
+            "    optional_tensor_argument, scalar_argument, scalar_list_argument, take_report, tensor_argument,\n"
+            "    tensor_list_argument)\n"
             "from mindtorch._npu.symbols cimport aclnn\n\n\n" + "\n\n".join(functions) +
             f"\n\ndef register():\n{slots or '    pass' + chr(10)}")
 
@@ -109,6 +110,8 @@ def _function(row, call, name, first) -> str:
     symbol, target = f'b"{operator}"', _target(row)
     lines = ["cdef Call call", *_storage(call),
              *first, f"if aclnn.{operator} == NULL:", f'    missing_symbol({symbol}, b"{row.since}")']
+    reported = [name for name, out in zip(row.result_names, row.outputs, strict=False) if out.reported]
+    lines += [f"cdef TensorBase {name}_result = {name}" for name in reported]
     prepare, copies = _prepare(row, call, target)
     lines += prepare
     lines.append(f"open_call(&call, {target})")
@@ -138,11 +141,17 @@ def _function(row, call, name, first) -> str:
         lines.append(f"cdef {const}{value.parameter.kind} *a{index} = {made}")
         arguments.append(f"a{index}")
     arguments += ["&call.workspace_size", "&call.executor"]
-    lines += [("return " if not copies else "") + f"launch(&call, aclnn.{operator}GetWorkspaceSize(",
+    if reported:
+        lines.append("call.reports = True")
+    lines += [("return " if not copies and not reported else "") + f"launch(&call, aclnn.{operator}GetWorkspaceSize(",
               f"    {', '.join(arguments)}), {symbol}, <Phase2>aclnn.{operator})"]
     for original, copy in copies.items():
         lines += [f"if {copy} is not {original}:", f"    BACKENDS[<int>NPU].copy({original}, {copy}, True)"]
-    if copies:
+    if reported:
+        places = [next(i for i, value in enumerate(call.values) if value.name == name) for name in reported]
+        lines += ["await_reports(&call)", *(f"take_report(&call, a{i}, {name}_result)"
+                                            for i, name in zip(places, reported, strict=True)), "close_call(&call)"]
+    if copies or reported:
         lines.append("return 0")
     return f"cdef int {name}({kernel_parameters(row)}) except -1:\n" + "".join(f"    {line}\n" for line in lines)
 
@@ -183,6 +192,7 @@ def _prepare(row, call, target) -> tuple:
     lines, copies, wanted = [], {}, f"{target}.dtype"
     scope = Scope(row)
     rule = row.compute or (row.outputs[0].dtype if row.outputs else "")
+    moved = next((value.mask for value in call.values if value.name in row.bits and value.mask), 0)
     for value in call.values:
         parameter, name = value.parameter, value.name
         if parameter.kind != "aclTensor" or name is None:
@@ -194,7 +204,10 @@ def _prepare(row, call, target) -> tuple:
             goal = scope.dtype(rule)
             lines += [f"if {name}.ndim == 0 and {name}.dtype != {goal}:", f"    {name} = cast_to({name}, {goal})"]
         present = f"{name} is not None and " if name in _optional(row) else ""
-        if value.mask and mask != ALL_DTYPES:
+        if name in row.bits:
+            lines += [f"if not ({moved:#x} >> {name}.dtype) & 1:",
+                      f'    {name} = as_bits({name}, {moved:#x}, b"{call.operator.name}", b"{parameter.name}")']
+        elif value.mask and mask != ALL_DTYPES:
             goal = f"{name}.dtype" if written else wanted
             if not written and row.compute:
                 try:

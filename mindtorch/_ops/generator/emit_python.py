@@ -41,8 +41,17 @@ class Function:
     aten: bool = False       # not of the torch namespace: what nn.functional and derivatives call
 
     @property
+    def of_many(self) -> bool:
+        """Whether it is a method of one list of ints, which may come as several arguments: x.flip(0, 1)."""
+        schema = self.rows[0].schema
+        types = [a.type for a in schema.kernel_arguments]
+        return self.method and len(self.rows) == 1 and types == ["Tensor", "int[]"] and "[] " in schema.text
+
+    @property
     def signature(self) -> str:
         """The parameters in Python, as stubs and Cython write them."""
+        if self.of_many:
+            return "self, *args, **kwargs"
         parts = [p.text for p in self.parameters if not p.keyword_only]
         keywords = [p.text for p in self.parameters if p.keyword_only]
         if self.takes_out:
@@ -343,6 +352,11 @@ class _Emitter:
             case "Scalar?":
                 number = self._local(f"{name}_number", "Scalar")
                 return f"optional_scalar({name}, &{number}, {where})"
+            case "int[]" if self.function.of_many:
+                sizes = self._local(f"{name}_sizes", "Shape")
+                lines.append(f'parse_varargs(sizes_argument(args, kwargs, "{function}", "{name}"), &{sizes}, '
+                             f'b"{function}", b"{name}")')
+                return f"&{sizes}"
             case "int[]" | "int[]?" | "int?":
                 sizes = self._local(f"{name}_sizes", "Shape")
                 parse = "parse_optional_int" if argument.type == "int?" else "parse_optional_ints"

@@ -8,9 +8,9 @@ from . import derivatives
 from .schema import Schema, SchemaError, parse
 
 FOLDER = Path(__file__).parent.parent
-FAMILIES = ("creation", "pointwise", "compare", "reduce", "matmul", "view", "index", "indexing", "nn", "activation",
-            "norm", "loss", "random", "linalg", "fft", "math", "arithmetic", "special", "polynomials", "statistics",
-            "order", "conv", "pool", "pad", "upsample", "attention", "foreach", "fused", "amp")
+FAMILIES = ("creation", "pointwise", "compare", "reduce", "matmul", "view", "index", "indexing", "rearrange", "nn",
+            "activation", "norm", "loss", "random", "linalg", "fft", "math", "arithmetic", "special", "polynomials",
+            "statistics", "order", "conv", "pool", "pad", "upsample", "attention", "foreach", "fused", "amp")
 # Rows of these kinds have no kernel: a function written by hand computes them for all devices.
 BY_HAND = ("view", "composite")
 
@@ -19,7 +19,7 @@ POLICIES = ("not_listed", "lower_precision_fp", "fp32", "fp32_set_opt_dtype", "p
 
 _COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check",
             "inplace_check", "out_check", "same", "variants", "hidden", "onto", "takes_out", "accepts", "python",
-            "node", "each", "together", "uniform"}
+            "node", "each", "together", "uniform", "bits"}
 
 
 class RowError(ValueError):
@@ -31,6 +31,8 @@ class Output:
     shape: str
     dtype: str
     mask: str = ""    # "output_mask[1]": there is such a result only where that truth value holds, else None
+    # The values decide the shape: `shape` is the largest, and the kernel gives the result the one that it has found.
+    reported: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Row:
     cpu: str = ""
     compute: str = ""             # dtype rule that the CPU's inputs are cast to; default: the first output's
     raw: tuple = ()               # tensor arguments that the CPU expression sees in their own dtype
+    bits: tuple = ()              # tensors whose elements the operator only moves: those of a dtype that CANN does not
+                                  # document reach it as integers of the same size
     onto: str = ""                # the argument whose elements the output holds when the kernel starts, where ACLNN
                                   # has the operator in place only
     check: tuple = ()             # calls of check_* functions made before anything else
@@ -197,9 +201,9 @@ def read_row(family, entry) -> Row:
     entry["grad"], entry["joint"] = _read_grad(entry.get("grad", {}))
     schema = parse(entry.pop("schema"))
     out = entry.pop("out", [])
-    outputs = tuple(Output(o.get("shape", ""), o.get("dtype", ""), o.get("mask", ""))
+    outputs = tuple(Output(o.get("shape", ""), o.get("dtype", ""), o.get("mask", ""), o.get("reported", False))
                     for o in (out if isinstance(out, list) else [out]))
-    for column in ("raw", "check", "inplace_check", "out_check", "variants", "together"):
+    for column in ("raw", "check", "inplace_check", "out_check", "variants", "together", "bits"):
         if column in entry:
             entry[column] = tuple(entry[column])
     if _of_lists(schema, entry.get("each") or entry.get("same")):
@@ -260,6 +264,6 @@ def _check_row(row):
             raise RowError('has no derivative: grad = "none" where there is none')
         if not row.schema.inplace and len(row.outputs) != len(row.schema.returns):
             raise RowError(f"{len(row.outputs)} output rules for {len(row.schema.returns)} results")
-    for name in (*row.raw, *filter(None, (row.onto,))):
-        if row.schema.argument(name) is None:
+    for name in (*row.raw, *row.bits, *filter(None, (row.onto,))):
+        if row.schema.argument(name) is None and name not in row.result_names:
             raise RowError(f"the schema has no argument {name!r}")

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Modules of _core whose .pxd files declare the rules.
-RULE_MODULES = ("dispatch", "index_rules", "infer", "lists", "matrix_rules", "norm_rules", "reduce_rules", "sampling",
-                "windows")
+RULE_MODULES = ("dispatch", "index_rules", "infer", "lists", "matrix_rules", "norm_rules", "rearrange_rules",
+                "reduce_rules", "sampling", "windows")
 
 
 def cimport_module(name: str) -> str:

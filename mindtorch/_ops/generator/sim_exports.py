@@ -62,6 +62,7 @@ _OVERRIDES = {
     # An empty tensor of torch's default type stands for a dimension without index; kernels check the others.
     ("aclnnIndex", "indices"): {"dtypes": frozenset({"INT32", "INT64", "BOOL", "UINT8", "FLOAT"})},
     ("aclnnIndexPutImpl", "indices"): {"dtypes": frozenset({"INT32", "INT64", "BOOL", "UINT8", "FLOAT"})},
+    ("aclnnIndexCopy", "selfRef"): {"role": "in"},                          # outRef is what it writes
     ("aclnnBatchNorm", "runningMean"): {"role": "inout"},                    # listed as outputs only
     ("aclnnBatchNorm", "runningVar"): {"role": "inout"},
     ("aclnnAmpUpdateScale", "currentScale"): {"ranks": (0, 1)},              # torch's scaler has 0-d tensors

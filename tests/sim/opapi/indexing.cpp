@@ -1,7 +1,9 @@
 /* Gathering and scattering through an index tensor, in every layout; an index out of range is a fault of the device. */
 #include "aclnnop/aclnn_gather.h"
 #include "aclnnop/aclnn_index_select.h"
+#include "aclnnop/aclnn_put.h"
 #include "aclnnop/aclnn_scatter_add.h"
+#include "aclnnop/aclnn_take.h"
 #include "op_test.h"
 
 namespace {
@@ -81,6 +83,24 @@ void testFault() {
   EXPECT(RUN(aclnnGather, self, 0, index, out) == ACL_ERROR_RT_AICORE_EXCEPTION);
 }
 
+void testLine(aclDataType type, Layout layout) {
+  Values values(12);
+  for (size_t i = 0; i < 12; ++i) values[i] = static_cast<double>(i + 1);
+  Tensor self(type, {3, 4}, values, layout), index(ACL_INT64, {2, 2}, {11, 0, -1, 5}, layout);
+  Tensor out(type, {2, 2}, {}, static_cast<Layout>(kLayouts - 1 - layout)), wide(type, {4}, {});
+  currentCase() = "take";
+  EXPECT(RUN(aclnnTake, self, index, out) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), {12, 1, 12, 6}, 0);
+  EXPECT(RUN(aclnnTake, self, index, wide) == ACLNN_ERR_PARAM_INVALID);
+  currentCase() = "put";
+  Tensor source(type, {2, 2}, {1, 2, 3, 4}, layout), places(ACL_INT32, {4}, {11, 0, 11, 5}), few(type, {3}, {1, 2, 3});
+  EXPECT(RUN(aclnnInplacePut, self, places, source, false) == ACLNN_SUCCESS);
+  EXPECT_VALUES(self.read(), {2, 2, 3, 4, 5, 4, 7, 8, 9, 10, 11, 3}, 0);
+  EXPECT(RUN(aclnnInplacePut, self, places, source, true) == ACLNN_SUCCESS);
+  EXPECT_VALUES(self.read(), {4, 2, 3, 4, 5, 8, 7, 8, 9, 10, 11, 7}, 0);
+  EXPECT(RUN(aclnnInplacePut, self, places, few, true) == ACLNN_ERR_PARAM_INVALID);
+}
+
 }  // namespace
 
 int main() {
@@ -88,6 +108,7 @@ int main() {
   for (int layout = 0; layout < kLayouts; ++layout) {
     const Layout each = static_cast<Layout>(layout);
     for (aclDataType type : {ACL_FLOAT, ACL_BF16, ACL_INT64, ACL_INT8}) {
+      testLine(type, each);
       test(type, ACL_INT64, {5, 40, 3}, {9, 40, 2}, 0, each);
       test(type, ACL_INT32, {5, 4, 3}, {5, 2, 3}, 1, each);
       test(type, ACL_INT64, {700, 3}, {600, 4}, 1, each);

@@ -7,7 +7,9 @@
 #include "aclnnop/aclnn_index_fill.h"
 #include "aclnnop/aclnn_repeat.h"
 #include "aclnnop/aclnn_repeat_interleave.h"
+#include "aclnnop/aclnn_repeat_interleave_int.h"
 #include "aclnnop/aclnn_repeat_interleave_int_with_dim.h"
+#include "aclnnop/aclnn_repeat_interleave_tensor.h"
 #include "aclnnop/aclnn_repeat_interleave_with_dim.h"
 #include "aclnnop/aclnn_roll.h"
 #include "aclnnop/aclnn_tril.h"
@@ -50,9 +52,8 @@ void testMoves(aclDataType type, Layout layout) {
   currentCase() = "roll";
   EXPECT(RUN(aclnnRoll, self, shifts, both, out) == ACLNN_SUCCESS);
   EXPECT_VALUES(out.read(), rolled, 0);
-  Tensor dense(type, kDims, values), flat(type, kDims, {});
-  EXPECT(RUN(aclnnRoll, dense, three, none, flat) == ACLNN_SUCCESS);
-  EXPECT_VALUES(flat.read(), line, 0);
+  EXPECT(RUN(aclnnRoll, self, three, none, out) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), line, 0);
   EXPECT(RUN(aclnnRoll, self, three, both, out) == ACLNN_ERR_PARAM_INVALID);
   currentCase() = "repeat";
   Tensor wide(type, {2, 3, 8}, {}), pairs(type, {3, 8}, {}, layout);
@@ -65,6 +66,16 @@ void testMoves(aclDataType type, Layout layout) {
   EXPECT(RUN(aclnnRepeatInterleaveWithDim, self, numbers, 0, 3, some) == ACLNN_SUCCESS);
   EXPECT_VALUES(some.read(), {5, 6, 7, 8, 5, 6, 7, 8, 9, 10, 11, 12}, 0);
   EXPECT(RUN(aclnnRepeatInterleaveWithDim, self, numbers, 1, 3, some) == ACLNN_ERR_PARAM_INVALID);
+  Values twofold, odd;
+  for (double value : values) twofold.insert(twofold.end(), {value, value});
+  for (size_t i = 1; i < 12; i += 2) odd.push_back(values[i]);
+  Tensor all(type, {24}, {}), half(type, {6}, {}), every(ACL_INT32, {12}, {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1}, layout);
+  EXPECT(RUN(aclnnRepeatInterleaveInt, self, 2, 24, all) == ACLNN_SUCCESS);
+  EXPECT_VALUES(all.read(), twofold, 0);
+  EXPECT(RUN(aclnnRepeatInterleaveInt, self, 3, 24, all) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnRepeatInterleave, self, every, 6, half) == ACLNN_SUCCESS);
+  EXPECT_VALUES(half.read(), odd, 0);
+  EXPECT(RUN(aclnnRepeatInterleave, self, numbers, 6, half) == ACLNN_ERR_PARAM_INVALID);
   currentCase() = "triangles";
   EXPECT(RUN(aclnnTril, self, 0, out) == ACLNN_SUCCESS);
   EXPECT_VALUES(out.read(), lower, 0);
@@ -79,6 +90,18 @@ void testMoves(aclDataType type, Layout layout) {
   EXPECT(RUN(aclnnInplaceIndexCopy, self, 0, index, source) == ACLNN_SUCCESS);
   EXPECT_VALUES(self.read(), {31, 32, 33, 34, 5, 6, 7, 8, 21, 22, 23, 24}, 0);
   EXPECT(RUN(aclnnInplaceIndexCopy, self, 1, index, source) == ACLNN_ERR_PARAM_INVALID);
+}
+
+void testPlaces() {
+  currentCase() = "repeat_interleave of numbers alone";
+  for (aclDataType type : {ACL_INT32, ACL_INT64}) {
+    for (int layout = 0; layout < kLayouts; ++layout) {
+      Tensor numbers(type, {4}, {2, 0, 1, 3}, static_cast<Layout>(layout)), places(type, {6}, {});
+      EXPECT(RUN(aclnnRepeatInterleaveTensor, numbers, 6, places) == ACLNN_SUCCESS);
+      EXPECT_VALUES(places.read(), {0, 0, 2, 3, 3, 3}, 0);
+      EXPECT(RUN(aclnnRepeatInterleaveTensor, numbers, 5, places) == ACLNN_ERR_PARAM_INVALID);
+    }
+  }
 }
 
 void testEye() {
@@ -122,6 +145,7 @@ int main() {
   for (int layout = 0; layout < kLayouts; ++layout) {
     for (aclDataType type : {ACL_FLOAT, ACL_BF16, ACL_INT64, ACL_UINT8}) testMoves(type, static_cast<Layout>(layout));
   }
+  testPlaces();
   testEye();
   testDropout();
 }

@@ -6,6 +6,7 @@
 #include "aclnnop/aclnn_nonzero_v2.h"
 #include "aclnnop/aclnn_unique2.h"
 #include "aclnnop/aclnn_unique_consecutive.h"
+#include "aclnnop/aclnn_unique_dim.h"
 #include "op_test.h"
 
 namespace {
@@ -86,6 +87,31 @@ void testUnique(aclDataType type, Layout layout) {
   EXPECT_VALUES(firstOf(counts, 4), {1, 2, 1, 2}, 0);
 }
 
+void testUniqueSlices(aclDataType type, Layout layout) {
+  Tensor self(type, {3, 2, 2}, {4, 1, 3, 3, 2, 1, 3, 3, 4, 1, 3, 3}, layout), out(type, {3, 2, 2}, {});
+  Tensor inverse(ACL_INT64, {3}, {}), counts(ACL_INT64, {3}, {}), columns(ACL_INT64, {2}, {}), few(type, {2}, {});
+  currentCase() = "unique_dim";
+  EXPECT(RUN(aclnnUniqueDim, self, true, true, 0, out, inverse, counts) == ACLNN_SUCCESS);
+  EXPECT(shapeOf(out) == Dims({2, 2, 2}) && shapeOf(counts) == Dims({2}));
+  EXPECT_VALUES(firstOf(out, 8), {2, 1, 3, 3, 4, 1, 3, 3}, 0);
+  EXPECT_VALUES(inverse.read(), {1, 0, 1}, 0);
+  EXPECT_VALUES(firstOf(counts, 2), {1, 2}, 0);
+  EXPECT(RUN(aclnnUniqueDim, self, true, true, -1, out, columns, columns) == ACLNN_SUCCESS);
+  EXPECT(shapeOf(out) == Dims({3, 2, 2}));
+  EXPECT_VALUES(out.read(), {1, 4, 3, 3, 1, 2, 3, 3, 1, 4, 3, 3}, 0);
+  EXPECT(RUN(aclnnUniqueDim, self, true, true, 3, out, inverse, counts) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnUniqueDim, self, true, true, 0, few, inverse, counts) == ACLNN_ERR_PARAM_INVALID);
+  currentCase() = "unique_consecutive of slices";
+  EXPECT(RUN(aclnnUniqueConsecutive, self, true, true, int64_t{0}, out, inverse, counts) == ACLNN_SUCCESS);
+  EXPECT(shapeOf(out) == Dims({3, 2, 2}));
+  EXPECT_VALUES(inverse.read(), {0, 1, 2}, 0);
+  Tensor same(type, {2, 3}, {5, 5, 6, 5, 5, 6}, layout), kept(type, {2, 3}, {});
+  EXPECT(RUN(aclnnUniqueConsecutive, same, true, true, int64_t{1}, kept, inverse, counts) == ACLNN_SUCCESS);
+  EXPECT(shapeOf(kept) == Dims({2, 2}));
+  EXPECT_VALUES(firstOf(kept, 4), {5, 6, 5, 6}, 0);
+  EXPECT_VALUES(inverse.read(), {0, 0, 1}, 0);
+}
+
 void testBincount() {
   currentCase() = "bincount";
   Tensor self(ACL_INT32, {4}, {1, 3, 1, 0}), weights(ACL_FLOAT, {4}, {0.5, 2, 1, 4}), out(ACL_INT64, {5}, {});
@@ -139,6 +165,7 @@ int main() {
       testSelect(type, {5, 4}, each);
       testSelect(type, {40, 30}, each);
       testUnique(type, each);
+      testUniqueSlices(type, each);
     }
   }
   testBincount();

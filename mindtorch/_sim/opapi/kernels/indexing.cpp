@@ -5,12 +5,42 @@ namespace {
 
 enum Attribute { kDim };
 
-/* self, dim, index, out: bits are moved as they are. */
-aclError runGather(const aclOpExecutor &executor) {
-  const Operand &in = executor.operands[0], &index = executor.operands[1], &out = executor.operands[2];
+/* For each element of `index` the address of that element of `indexed`, counted as if it were one line; what is below 0
+ * counts from the end. */
+class LinePlaces {
+ public:
+  LinePlaces(const Operand &indexed, Operand index) : indexed_(indexed), index_(as64(&index)) {}
+
+  /* The next `count` (at most kBlock) addresses. False: an index out of range, which faults on the device. */
+  bool read(char **addresses, int64_t count) {
+    int64_t buffer[kBlock];
+    const int64_t *indices = static_cast<const int64_t *>(index_.read(buffer, count));
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t rest = indices[i] < 0 ? indices[i] + indexed_.count : indices[i];
+      if (rest < 0 || rest >= indexed_.count) return false;
+      addresses[i] = indexed_.host;
+      for (int32_t dim = indexed_.rank; dim-- > 0; rest /= indexed_.dims[dim]) {
+        addresses[i] += rest % indexed_.dims[dim] * indexed_.strides[dim] * indexed_.item;
+      }
+    }
+    return true;
+  }
+
+ private:
+  static const Operand &as64(Operand *index) {
+    index->compute = kI64;
+    return *index;
+  }
+
+  const Operand &indexed_;
+  Cursor index_;
+};
+
+/* The elements at the places, one after the other: bits are moved as they are. */
+template <class Places>
+aclError collect(Places &source, const Operand &out) {
   char *addresses[kBlock];
   alignas(64) char buffer[kBlockBytes];
-  IndexCursor source(in, static_cast<int32_t>(executor.attributes[kDim]), index);
   Cursor target(out);
   for (int64_t first = 0, count; first < out.count; first += count) {
     count = std::min(kBlock, out.count - first);
@@ -21,6 +51,26 @@ aclError runGather(const aclOpExecutor &executor) {
     target.write(buffer, count);
   }
   return ACL_SUCCESS;
+}
+
+/* self, dim, index, out */
+aclError runGather(const aclOpExecutor &executor) {
+  IndexCursor places(executor.operands[0], static_cast<int32_t>(executor.attributes[kDim]), executor.operands[1]);
+  return collect(places, executor.operands[2]);
+}
+
+/* self, index, out */
+aclError runTake(const aclOpExecutor &executor) {
+  LinePlaces places(executor.operands[0], executor.operands[1]);
+  return collect(places, executor.operands[2]);
+}
+
+/* selfRef, index, source */
+aclError runPut(const aclOpExecutor &executor) {
+  const Operand &self = executor.operands[0], &index = executor.operands[1], &source = executor.operands[2];
+  LinePlaces places(self, index);
+  return foldElements(places, self, source, index.count,
+                      (executor.attributes[0] != 0 ? kFoldOf<Addition> : kFoldOf<Replacement>)[source.compute]);
 }
 
 /* One slice for each index, moved at once. */
@@ -144,6 +194,27 @@ aclnnStatus prepareGather(aclOpExecutor &executor, const Argument *arguments, co
   return status;
 }
 
+aclnnStatus prepareTake(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  const Operand &in = executor.operands[0], &out = executor.operands[2];
+  const aclnnStatus status = requireShape(executor, out, shapeOf(executor.operands[1]));
+  executor.run = runTake;
+  return status == ACLNN_SUCCESS ? requireType(executor, out, in.type) : status;
+}
+
+/* selfRef, index, source, accumulate */
+aclnnStatus preparePut(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &self = executor.operands[0], &index = executor.operands[1];
+  Operand &source = executor.operands[2];
+  if (source.count != index.count) {
+    return refuse(executor, "source has %lld elements, expected %lld, as index has",
+                  static_cast<long long>(source.count), static_cast<long long>(index.count));
+  }
+  source.compute = computeOf(self.type);
+  executor.attributes[0] = arguments[3].integer;
+  executor.run = runPut;
+  return requireType(executor, source, self.type);
+}
+
 /* self, numClasses, onValue, offValue, axis, out: the classes are a new dimension */
 aclnnStatus prepareOneHot(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &self = executor.operands[0], &on = executor.operands[1], &off = executor.operands[2];
@@ -265,5 +336,7 @@ SIM_OP(aclnnInplaceIndexFill, prepareIndexFill, nullptr, 0)
 SIM_OP(aclnnIndexCopy, prepareIndexCopy, nullptr, 0)
 SIM_OP(aclnnInplaceIndexCopy, prepareIndexCopy, nullptr, 0)
 SIM_OP(aclnnScatterAdd, prepareScatterAdd, nullptr, 0)
+SIM_OP(aclnnTake, prepareTake, nullptr, 0)
+SIM_OP(aclnnInplacePut, preparePut, nullptr, 0)
 
 }  // namespace sim

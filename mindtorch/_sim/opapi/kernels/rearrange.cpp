@@ -7,9 +7,9 @@
 namespace sim {
 namespace {
 
-constexpr int64_t kNowhere = -1; /* the place holds a 0 */
+constexpr int64_t kNowhere = -1; /* the place holds a 0: of the last dimension only */
 
-/* Where along each dimension the element at `place` of the output comes from; kNowhere in any: from nowhere. */
+/* Where along each dimension the element at `place` of the output comes from. */
 using Source = int64_t (*)(const aclOpExecutor &executor, int32_t dim, const int64_t *place);
 
 /* operands[0] to operands[1], by the source of each place; attributes[dim] is the operator's number for a dimension. */
@@ -17,26 +17,48 @@ template <Source source>
 aclError runMap(const aclOpExecutor &executor) {
   const Operand &in = executor.operands[0], &out = executor.operands[1];
   Cursor target(out);
+  const int32_t last = out.rank - 1;
+  const int64_t length = out.rank == 0 ? 1 : out.dims[last], step = out.rank == 0 ? 0 : in.strides[last] * in.item;
   alignas(64) char buffer[kBlockBytes];
   int64_t place[kMaxRank] = {};
-  for (int64_t first = 0, count; first < out.count; first += count) {
-    count = std::min(kBlock, out.count - first);
-    std::memset(buffer, 0, static_cast<size_t>(count * out.item));
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t offset = 0;
-      bool found = true;
-      for (int32_t dim = 0; dim < out.rank && found; ++dim) {
-        const int64_t at = source(executor, dim, place);
-        found = at != kNowhere;
-        offset += at * in.strides[dim];
+  for (int64_t row = 0; row < out.count; row += length) {
+    const char *line = in.host;
+    for (int32_t dim = 0; dim < last; ++dim) line += source(executor, dim, place) * in.strides[dim] * in.item;
+    for (int64_t first = 0, count; first < length; first += count) {
+      count = std::min(kBlock, length - first);
+      for (int64_t i = 0; i < count; ++i) {
+        char *const to = buffer + i * out.item;
+        if (out.rank > 0) place[last] = first + i;
+        const int64_t at = out.rank == 0 ? 0 : source(executor, last, place);
+        at == kNowhere ? std::memset(to, 0, static_cast<size_t>(out.item))
+                       : std::memcpy(to, line + at * step, static_cast<size_t>(out.item));
       }
-      if (found) std::memcpy(buffer + i * out.item, in.host + offset * in.item, static_cast<size_t>(out.item));
-      for (int32_t dim = out.rank; dim-- > 0 && ++place[dim] == out.dims[dim];) place[dim] = 0;
+      target.write(buffer, count);
     }
-    target.write(buffer, count);
+    for (int32_t dim = last; dim-- > 0 && ++place[dim] == out.dims[dim];) place[dim] = 0;
   }
   return ACL_SUCCESS;
 }
+
+/* Elements written one after the other. */
+class Line {
+ public:
+  explicit Line(const Operand &out) : target_(out), item_(static_cast<size_t>(out.item)) {}
+  void add(const char *element) {
+    std::memcpy(buffer_ + static_cast<size_t>(count_) * item_, element, item_);
+    if (++count_ == kBlock) flush();
+  }
+  void flush() {
+    if (count_ > 0) target_.write(buffer_, count_);
+    count_ = 0;
+  }
+
+ private:
+  Cursor target_;
+  size_t item_;
+  int64_t count_ = 0;
+  alignas(64) char buffer_[kBlockBytes];
+};
 
 int64_t flipped(const aclOpExecutor &executor, int32_t dim, const int64_t *place) {
   return executor.attributes[dim] != 0 ? executor.operands[0].dims[dim] - 1 - place[dim] : place[dim];
@@ -90,37 +112,37 @@ aclnnStatus prepareFlip(aclOpExecutor &executor, const Argument *arguments, cons
   return plan(executor, shapeOf(in), runMap<flipped>);
 }
 
-/* A dense tensor seen as one line; false: it is not dense. */
-bool flatten(Operand *operand) {
-  int64_t stride = 1;
-  for (int32_t i = operand->rank; i-- > 0; stride *= operand->dims[i]) {
-    if (operand->dims[i] != 1 && operand->strides[i] != stride) return false;
-  }
-  operand->rank = 1;
-  operand->dims[0] = operand->count;
-  operand->strides[0] = 1;
-  return true;
+/* As if x were one line: its end, then its beginning. */
+aclError runRollLine(const aclOpExecutor &executor) {
+  const Operand &in = executor.operands[0];
+  const int64_t shift = executor.attributes[0];
+  Line line(executor.operands[1]);
+  Cursor end(in), beginning(in);
+  end.skip(in.count - shift);
+  for (int64_t i = 0; i < shift; ++i, end.skip(1)) line.add(end.position());
+  for (int64_t i = shift; i < in.count; ++i, beginning.skip(1)) line.add(beginning.position());
+  line.flush();
+  return ACL_SUCCESS;
 }
 
 /* x, shifts, dims, out: without dims the flattened tensor is shifted. */
 aclnnStatus prepareRoll(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const aclIntArray *shifts = static_cast<const aclIntArray *>(arguments[1].pointer);
   const aclIntArray *dims = static_cast<const aclIntArray *>(arguments[2].pointer);
-  Operand &in = executor.operands[0];
-  aclnnStatus status = plan(executor, shapeOf(in), runMap<rolled>);
+  const Operand &in = executor.operands[0];
+  const bool flat = dims->size == 0 && shifts->size == 1;
+  aclnnStatus status = plan(executor, shapeOf(in), flat ? runRollLine : runMap<rolled>);
   if (status != ACLNN_SUCCESS) return status;
   std::fill_n(executor.attributes, kMaxRank, 0);
-  if (dims->size == 0 && shifts->size == 1) {
-    if (!flatten(&in) || !flatten(&executor.operands[1])) return refuse(executor, "x or out is not contiguous");
-  } else if (dims->size != shifts->size) {
+  if (!flat && dims->size != shifts->size) {
     return refuse(executor, "shifts has %llu elements, dims %llu", static_cast<unsigned long long>(shifts->size),
                   static_cast<unsigned long long>(dims->size));
   }
   for (uint64_t i = 0; i < shifts->size && in.count > 0; ++i) {
     int32_t dim = 0;
-    if (dims->size > 0) status = normalizeDim(executor, dims->items[i], in.rank, &dim);
+    if (!flat) status = normalizeDim(executor, dims->items[i], in.rank, &dim);
     if (status != ACLNN_SUCCESS) return status;
-    const int64_t size = in.rank == 0 ? 1 : in.dims[dim];
+    const int64_t size = flat ? in.count : in.rank == 0 ? 1 : in.dims[dim];
     executor.attributes[dim] = ((executor.attributes[dim] + shifts->items[i] % size) % size + size) % size;
   }
   return ACLNN_SUCCESS;
@@ -147,20 +169,71 @@ aclnnStatus prepareRepeat(aclOpExecutor &executor, const Argument *arguments, co
   return plan(executor, shape, runMap<repeated>);
 }
 
+/* The numbers of repeats, one for each index; a single one stands for all. */
+class Repeats {
+ public:
+  explicit Repeats(Operand repeats) : single_(repeats.count == 1), numbers_(as64(&repeats)) {
+    if (single_) read();
+  }
+  explicit Repeats(int64_t number, const Operand &unread) : single_(true), number_(number), numbers_(unread) {}
+  int64_t next() {
+    if (!single_) read();
+    return number_;
+  }
+
+ private:
+  static const Operand &as64(Operand *operand) {
+    operand->compute = kI64;
+    return *operand;
+  }
+  void read() {
+    int64_t buffer;
+    number_ = *static_cast<const int64_t *>(numbers_.read(&buffer, 1));
+  }
+
+  bool single_;
+  int64_t number_ = 0;
+  Cursor numbers_;
+};
+
+/* self, [repeats,] out, without a dim: each element as often as its number says. */
+aclError runInterleaveLine(const aclOpExecutor &executor) {
+  const Operand &in = executor.operands[0], &out = executor.operands.back();
+  Repeats repeats = executor.operands.size() == 2 ? Repeats(executor.attributes[0], in) : Repeats(executor.operands[1]);
+  Line line(out);
+  Cursor elements(in);
+  int64_t written = 0;
+  for (int64_t i = 0; i < in.count; ++i, elements.skip(1)) {
+    const int64_t number = repeats.next();
+    if (number < 0 || written + number > out.count) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    for (int64_t k = 0; k < number; ++k) line.add(elements.position());
+    written += number;
+  }
+  line.flush();
+  return written == out.count ? ACL_SUCCESS : ACL_ERROR_RT_AICORE_EXCEPTION;
+}
+
+Shape lineOf(int64_t length) {
+  Shape shape;
+  shape.rank = 1;
+  shape.dims[0] = length;
+  return shape;
+}
+
 /* self, repeats[, dim], outputSize, out; the variant tells whether there is a dim */
 aclnnStatus prepareInterleave(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
-  Operand &in = executor.operands[0];
+  const Operand &in = executor.operands[0];
   const int64_t repeats = arguments[1].integer;
-  int32_t dim = 0;
   if (repeats < 0) return refuse(executor, "repeats is %lld", static_cast<long long>(repeats));
   if (body.variant == 0) {
-    if (!flatten(&in)) return refuse(executor, "self is not contiguous");
-  } else {
-    const aclnnStatus status = normalizeDim(executor, arguments[2].integer, in.rank, &dim);
-    if (status != ACLNN_SUCCESS) return status;
+    executor.attributes[0] = repeats;
+    return plan(executor, lineOf(in.count * repeats), runInterleaveLine);
   }
+  int32_t dim;
+  const aclnnStatus status = normalizeDim(executor, arguments[2].integer, in.rank, &dim);
+  if (status != ACLNN_SUCCESS) return status;
   Shape shape = shapeOf(in);
-  if (shape.rank > 0) shape.dims[dim] *= repeats;
+  shape.dims[dim] *= repeats;
   std::fill_n(executor.attributes, kMaxRank, 1);
   executor.attributes[dim] = repeats;
   return plan(executor, shape, runMap<interleaved>);
@@ -168,17 +241,15 @@ aclnnStatus prepareInterleave(aclOpExecutor &executor, const Argument *arguments
 
 /* self, repeats, dim, outputSize, out: a number of repeats for each index along dim, or one for all. */
 aclError runInterleaveTensor(const aclOpExecutor &executor) {
-  Operand in = executor.operands[0], repeats = executor.operands[1], out = executor.operands[2];
+  Operand in = executor.operands[0], out = executor.operands[2];
+  Repeats repeats(executor.operands[1]);
   const int32_t dim = static_cast<int32_t>(executor.attributes[0]);
-  repeats.compute = kI64;
-  Cursor numbers(repeats);
   const int64_t size = in.dims[dim], room = out.dims[dim];
-  int64_t written = 0, number = 0;
+  int64_t written = 0;
   in.dims[dim] = out.dims[dim] = 1;
   char *const source = in.host, *const target = out.host;
   for (int64_t i = 0; i < size; ++i) {
-    int64_t buffer;
-    if (i == 0 || repeats.count > 1) number = *static_cast<const int64_t *>(numbers.read(&buffer, 1));
+    const int64_t number = repeats.next();
     if (number < 0 || written + number > room) return ACL_ERROR_RT_AICORE_EXCEPTION;
     in.host = source + i * in.strides[dim] * in.item;
     for (int64_t k = 0; k < number && in.count > 0; ++k, ++written) {
@@ -190,26 +261,44 @@ aclError runInterleaveTensor(const aclOpExecutor &executor) {
 }
 
 aclnnStatus prepareInterleaveTensor(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
-  Operand &in = executor.operands[0];
-  const Operand &repeats = executor.operands[1], &out = executor.operands[2];
+  const Operand &in = executor.operands[0], &repeats = executor.operands[1], &out = executor.operands[2];
+  const bool flat = body.variant == 0;
   int32_t dim = 0;
-  if (body.variant == 0) {
-    if (!flatten(&in)) return refuse(executor, "self is not contiguous");
-  } else {
-    const aclnnStatus status = normalizeDim(executor, arguments[2].integer, in.rank, &dim);
-    if (status != ACLNN_SUCCESS) return status;
-  }
-  if (in.rank == 0 || (repeats.count != 1 && repeats.count != in.dims[dim])) {
+  aclnnStatus status = flat ? ACLNN_SUCCESS : normalizeDim(executor, arguments[2].integer, in.rank, &dim);
+  if (status != ACLNN_SUCCESS) return status;
+  if (repeats.count != 1 && repeats.count != (flat ? in.count : in.dims[dim])) {
     return refuse(executor, "repeats has %lld elements, expected one for each index",
                   static_cast<long long>(repeats.count));
   }
-  Shape shape = shapeOf(in);
-  shape.dims[dim] = arguments[body.variant != 0 ? 3 : 2].integer;
-  const aclnnStatus status = requireShape(executor, out, shape);
+  Shape shape = flat ? lineOf(0) : shapeOf(in);
+  shape.dims[dim] = arguments[flat ? 2 : 3].integer;
+  status = requireShape(executor, out, shape);
   if (status == ACLNN_SUCCESS && out.type != in.type) return refuse(executor, "out has another data type than self");
   executor.attributes[0] = dim;
-  executor.run = runInterleaveTensor;
+  executor.run = flat ? runInterleaveLine : runInterleaveTensor;
   return status;
+}
+
+/* repeats, outputSize, out: each index as often as its element says. */
+aclError runInterleavePlaces(const aclOpExecutor &executor) {
+  const Operand &numbers = executor.operands[0];
+  Operand out = executor.operands[1];
+  Repeats repeats(numbers);
+  out.compute = kI64;
+  Cursor target(out);
+  int64_t written = 0;
+  for (int64_t i = 0; i < numbers.count; ++i) {
+    const int64_t number = repeats.next();
+    if (number < 0 || written + number > out.count) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    for (int64_t k = 0; k < number; ++k) target.write(&i, 1);
+    written += number;
+  }
+  return written == out.count ? ACL_SUCCESS : ACL_ERROR_RT_AICORE_EXCEPTION;
+}
+
+aclnnStatus prepareInterleavePlaces(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  executor.run = runInterleavePlaces;
+  return requireShape(executor, executor.operands[1], lineOf(arguments[1].integer));
 }
 
 /* self, diagonal, out */
@@ -259,6 +348,7 @@ SIM_OP(aclnnRepeatInterleaveInt, prepareInterleave, nullptr, 0)
 SIM_OP(aclnnRepeatInterleaveIntWithDim, prepareInterleave, nullptr, 1)
 SIM_OP(aclnnRepeatInterleave, prepareInterleaveTensor, nullptr, 0)
 SIM_OP(aclnnRepeatInterleaveWithDim, prepareInterleaveTensor, nullptr, 1)
+SIM_OP(aclnnRepeatInterleaveTensor, prepareInterleavePlaces, nullptr, 0)
 SIM_OP(aclnnTril, prepareTriangle<false>, nullptr, 0)
 SIM_OP(aclnnTriu, prepareTriangle<true>, nullptr, 0)
 SIM_OP(aclnnInplaceTril, prepareTriangleInplace<false>, nullptr, 0)

@@ -1,10 +1,8 @@
-/* Outputs that are as long as the values decide: masked_select, nonzero, unique, bincount. */
+/* Outputs that are as long as the values decide: masked_select, nonzero, bincount. */
 #include "opapi/lines.h"
 
 namespace sim {
 namespace {
-
-enum Attribute { kInverse, kCounts, kConsecutive };
 
 Shape lineOf(int64_t length) {
   Shape shape;
@@ -159,76 +157,6 @@ aclnnStatus prepareNonzero(aclOpExecutor &executor, const Argument *, const OpBo
   return ACLNN_SUCCESS;
 }
 
-/* --- aclnnUnique2, aclnnUniqueConsecutive --------------------------------------------------------------------------*/
-
-/* self, ..., valueOut, inverseOut, countsOut: sorted (or as they come), equal neighbours make one. NaN equals nothing.
- */
-template <class C>
-aclError runUnique(const aclOpExecutor &executor) {
-  Operand self = executor.operands[0], value_out = executor.operands[1], inverse_out = executor.operands[2];
-  Operand counts_out = executor.operands[3];
-  self.compute = value_out.compute = computeOfType<C>();
-  inverse_out.compute = counts_out.compute = kI64;
-  Ranked<C> *ranked = reinterpret_cast<Ranked<C> *>(executor.workspace);
-  int64_t *inverse = reinterpret_cast<int64_t *>(ranked + self.count);
-  Cursor elements(self), values(value_out), counts(counts_out), inverses(inverse_out);
-  for (int64_t i = 0; i < self.count; ++i) {
-    C room;
-    ranked[i] = {*static_cast<const C *>(elements.read(&room, 1)), i};
-  }
-  if (executor.attributes[kConsecutive] == 0) std::sort(ranked, ranked + self.count, comesBefore<C, false>);
-  int64_t groups = 0;
-  for (int64_t i = 0, next; i < self.count; i = next, ++groups) {
-    for (next = i + 1; next < self.count && ranked[next].value == ranked[i].value;) ++next;
-    for (int64_t k = i; k < next; ++k) inverse[ranked[k].index] = groups;
-    values.write(&ranked[i].value, 1);
-    const int64_t count = next - i;
-    if (executor.attributes[kCounts] != 0) counts.write(&count, 1);
-  }
-  for (int64_t i = 0; executor.attributes[kInverse] != 0 && i < self.count; ++i) inverses.write(&inverse[i], 1);
-  reportShape(executor, 0, lineOf(groups));
-  reportShape(executor, 1, executor.attributes[kInverse] != 0 ? shapeOf(self) : shapeOf(inverse_out));
-  reportShape(executor, 2, lineOf(executor.attributes[kCounts] != 0 ? groups : 0));
-  return ACL_SUCCESS;
-}
-
-aclnnStatus prepareGroups(aclOpExecutor &executor, bool consecutive, bool inverse, bool counts) {
-  static constexpr aclError (*runs[])(const aclOpExecutor &) = {runUnique<float>, runUnique<double>,
-                                                                runUnique<int64_t>};
-  const Operand &self = executor.operands[0], &values = executor.operands[1];
-  const uint8_t compute = computeOf(self.type);
-  if (compute > kI64 || self.type == ACL_UINT64) return refuseType(executor, self.type);
-  if (values.type != self.type) {
-    return refuse(executor, "valueOut has data type %s, expected %s", typeName(values.type), typeName(self.type));
-  }
-  aclnnStatus status = requireShape(executor, values, lineOf(self.count)); /* room for all there may be */
-  if (status == ACLNN_SUCCESS && inverse) status = requireShape(executor, executor.operands[2], shapeOf(self));
-  if (status == ACLNN_SUCCESS && counts) status = requireShape(executor, executor.operands[3], lineOf(self.count));
-  if (status != ACLNN_SUCCESS) return status;
-  for (int i = 0; i < 3; ++i) expectShape(executor, executor.operands[static_cast<uint32_t>(1 + i)], i);
-  executor.attributes[kInverse] = inverse;
-  executor.attributes[kCounts] = counts;
-  executor.attributes[kConsecutive] = consecutive;
-  executor.run = runs[compute];
-  executor.workspace_size = roundUp(static_cast<uint64_t>(self.count) * (sizeof(Ranked<double>) + sizeof(int64_t)));
-  return ACLNN_SUCCESS;
-}
-
-/* self, sorted, returnInverse, returnCounts, valueOut, inverseOut, countsOut. Always sorted. */
-aclnnStatus prepareUnique2(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  return prepareGroups(executor, false, arguments[2].integer != 0 || arguments[3].integer != 0,
-                       arguments[3].integer != 0);
-}
-
-/* self, returnInverse, returnCounts, dim, valueOut, inverseOut, countsOut */
-aclnnStatus prepareUniqueConsecutive(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  const int64_t dim = arguments[3].integer, rank = executor.operands[0].rank;
-  if (rank > 1 && dim >= -rank && dim < rank) { /* a dim out of range stands for the flattened tensor */
-    return refuse(executor, "dim is %lld, this kernel has flattened tensors only", static_cast<long long>(dim));
-  }
-  return prepareGroups(executor, true, arguments[1].integer != 0, arguments[2].integer != 0);
-}
-
 /* --- aclnnBincount -------------------------------------------------------------------------------------------------*/
 
 /* self, weights, minlength, out: a value beyond out is a fault. */
@@ -276,8 +204,6 @@ SIM_OP(aclnnMaskedSelect, prepareMaskedSelect, nullptr, 0)
 SIM_OP(aclnnInplaceMaskedScatter, prepareMaskedScatter, nullptr, 0)
 SIM_OP(aclnnNonzero, prepareNonzero, nullptr, 0)
 SIM_OP(aclnnNonzeroV2, prepareNonzero, nullptr, 1)
-SIM_OP(aclnnUnique2, prepareUnique2, nullptr, 0)
-SIM_OP(aclnnUniqueConsecutive, prepareUniqueConsecutive, nullptr, 0)
 SIM_OP(aclnnBincount, prepareBincount, nullptr, 0)
 
 }  // namespace sim
