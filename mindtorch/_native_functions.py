@@ -3,6 +3,7 @@
 They compute what torch.nn.functional's of the same names do, but take every argument in its place and the reduction as
 a number: 0 none, 1 mean, 2 sum.
 """
+from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._ops import composite_native as _native
 from mindtorch.nn import _functional_loss as _loss
 from mindtorch.nn import _functional_norm as _norm
@@ -22,7 +23,11 @@ _REDUCTIONS = ("none", "mean", "sum")
 
 def _reduction(number):
     """The name of a reduction; numbers without a meaning leave the loss as it is."""
-    return _REDUCTIONS[number] if number in (1, 2) else "none"
+    return _REDUCTIONS[_known(number)]
+
+
+def _known(number):
+    return number if number in (1, 2) else 0
 
 
 # --- normalisation ---------------------------------------------------------------------------------------------------
@@ -80,7 +85,7 @@ feature_alpha_dropout, feature_alpha_dropout_ = _published(_norm.feature_alpha_d
 
 def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=0):
     """The cross entropy of sigmoid(input)."""
-    return _loss.binary_cross_entropy_with_logits(input, target, weight, None, None, _reduction(reduction), pos_weight)
+    return _ATEN["binary_cross_entropy_with_logits"](input, target, weight, pos_weight, _known(reduction))
 
 
 def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=0):
@@ -95,8 +100,7 @@ def hinge_embedding_loss(input, target, margin=1.0, reduction=0):
 
 def kl_div(input, target, reduction=0, *, log_target=False):
     """target * (log(target) - input)."""
-    loss = _loss.kl_div(input, target, None, None, "none", log_target)
-    return loss.mean() if reduction == 1 else loss.sum() if reduction == 2 else loss
+    return _ATEN["kl_div"](input, target, _known(reduction), log_target=log_target)
 
 
 def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=0):

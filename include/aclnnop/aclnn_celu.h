@@ -1,4 +1,4 @@
-/* aclnnCelu, under the vendor's header name.
+/* aclnnCelu, aclnnInplaceCelu, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_CELU_H_
 #define MINDTORCH_ACLNNOP_ACLNN_CELU_H_
@@ -15,6 +15,13 @@ aclnnStatus aclnnCeluGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnCelu(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceCeluGetWorkspaceSize(
+    aclTensor *selfRef,
+    const aclScalar *alpha,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceCelu(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

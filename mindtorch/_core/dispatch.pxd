@@ -60,7 +60,6 @@ cdef int addmm(Shape *shape, TensorBase self, TensorBase mat1, TensorBase mat2) 
 cdef int reduce_dim(Shape *shape, TensorBase a, int64_t dim, bint keepdim) except -1
 cdef int broadcast_optional(Shape *shape, TensorBase a, TensorBase b, TensorBase c) except -1    # b, c may be None
 cdef int scalar_shape(Shape *shape) except -1
-cdef int nll_loss(Shape *shape, TensorBase self, TensorBase target, TensorBase weight, int64_t reduction) except -1
 cdef int embedding(Shape *shape, TensorBase weight, TensorBase indices) except -1
 cdef int embedding_table(Shape *shape, TensorBase grad_output, int64_t num_weights) except -1
 
@@ -122,7 +121,6 @@ cdef int check_fill_value(TensorBase self, TensorBase value) except -1
 cdef int check_not_empty(TensorBase self, str op) except -1
 cdef int check_float_kernel(ScalarType dtype, str op) except -1                   # only floats have that kernel
 cdef int check_float_or_complex(ScalarType dtype, str op) except -1
-cdef int check_classes(TensorBase target) except -1                               # nll_loss
 cdef int check_embedding(TensorBase weight, TensorBase indices) except -1
 cdef int check_approximate(object approximate) except -1                          # gelu
 cdef int check_hardtanh(TensorBase self, const Scalar *min_val, const Scalar *max_val) except -1

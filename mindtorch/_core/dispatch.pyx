@@ -562,30 +562,6 @@ cdef int check_softshrink(TensorBase self, const Scalar *lambd) except -1:
     return 0
 
 
-cdef int check_classes(TensorBase target) except -1:
-    if target.dtype != Long and target.dtype != Byte:
-        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {code_name(target.dtype)}")
-    return 0
-
-
-cdef int nll_loss(Shape *shape, TensorBase self, TensorBase target, TensorBase weight, int64_t reduction) except -1:
-    if self.ndim != 1 and self.ndim != 2:
-        raise RuntimeError("input tensor should be 1D or 2D")
-    if target.ndim > 1:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    cdef int64_t samples = self.sizes[0] if self.ndim == 2 else 1
-    cdef int64_t classes = self.sizes[self.ndim - 1]
-    if target.numel != samples:
-        raise RuntimeError(f"size mismatch (got input: {shape_text(self.ndim, self.sizes)}, target: "
-                           f"{shape_text(target.ndim, target.sizes)})")
-    if weight is not None and (weight.ndim != 1 or weight.sizes[0] != classes):
-        raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no classes but got "
-                           f"weight tensor of shape: {shape_text(weight.ndim, weight.sizes)}")
-    shape.ndim = 1 if reduction == 0 and self.ndim == 2 else 0
-    shape.sizes[0] = samples
-    return 0
-
-
 cdef int check_embedding(TensorBase weight, TensorBase indices) except -1:
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")

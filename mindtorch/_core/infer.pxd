@@ -54,6 +54,7 @@ cdef TensorBase fitted(TensorBase result)
 cdef TensorBase write_back(TensorBase result, TensorBase out)          # returns `out` when it was given, else result
 # Gives `self` another shape, contiguous; the storage grows, keeping its elements, when it is too small.
 cdef int resize(TensorBase self, const Shape *shape) except -1
+cdef int check_cast(ScalarType result, ScalarType target) except -1     # RuntimeError where a result cannot become that
 cdef int check_overlap(TensorBase written) except -1                   # RuntimeError for expanded tensors
 # In-place: shape must be self's, dtype must be castable to self's, self must not overlap itself (expanded).
 # RuntimeError where an elementwise op would read from `operand` what it has written to `written` already.

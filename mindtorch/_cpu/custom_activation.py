@@ -58,6 +58,26 @@ def softshrink(x, lambd):
     return np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0))
 
 
+def glu(x, dim):
+    first, second = np.split(x, 2, dim)
+    return first * sigmoid(second)
+
+
+def glu_backward(grad, x, dim):
+    first, second = np.split(x, 2, dim)
+    gate = sigmoid(second)
+    return np.concatenate((grad * gate, grad * first * gate * (1 - gate)), dim)
+
+
+def prelu_backward(grad, x, weight):
+    """The gradients of x, and of weights that were broadcast to it."""
+    positive = x > 0
+    slopes = np.where(positive, 0, grad * x)
+    leading = slopes.ndim - weight.ndim
+    spread = tuple(d for d in range(slopes.ndim) if d < leading or weight.shape[d - leading] == 1)
+    return np.where(positive, grad, grad * weight), np.sum(slopes, axis=spread).reshape(weight.shape)
+
+
 def softmax_backward(grad, output, dim):
     weighted = grad * output
     if output.ndim == 0:

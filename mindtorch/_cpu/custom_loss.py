@@ -1,6 +1,71 @@
 """CPU references of losses and embeddings, on arrays in the compute dtype; classes and indices come as they are."""
 import numpy as np
 
+from mindtorch._cpu.custom import sigmoid
+
+
+def reduced(losses, reduction):
+    """All of them, their mean (1) or their sum (2)."""
+    if reduction not in (1, 2):
+        return losses
+    total = np.sum(losses)
+    return total if reduction == 2 else np.divide(total, losses.size)
+
+
+def shared(grad, slopes, reduction):
+    """The gradient of each element: that of a mean is shared out evenly."""
+    return grad / slopes.size * slopes if reduction == 1 else grad * slopes
+
+
+def smooth_l1(difference, beta):
+    distance = np.abs(difference)
+    return np.where(distance < beta, 0.5 * distance * distance / beta, distance - 0.5 * beta)
+
+
+def smooth_l1_slope(difference, beta):
+    return np.where(np.abs(difference) < beta, difference / beta, np.sign(difference))
+
+
+def soft_margin(margin):
+    if np.iscomplexobj(margin):
+        return np.log1p(np.exp(-margin))
+    return np.logaddexp(0, -margin)
+
+
+def _weighted(values, weight):
+    return values if weight is None else values * weight
+
+
+def binary_cross_entropy(chances, target, weight):
+    for name, values in (("input", chances), ("target", target)):
+        if not ((values >= 0) & (values <= 1)).all():
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
+    losses = (target - 1) * np.maximum(np.log1p(-chances), -100) - target * np.maximum(np.log(chances), -100)
+    return _weighted(losses, weight)
+
+
+def binary_cross_entropy_slope(chances, target, weight):
+    return _weighted((chances - target) / np.maximum((1 - chances) * chances, 1e-12), weight)
+
+
+def _weight_of_hits(target, pos_weight):
+    return 1 if pos_weight is None else (pos_weight - 1) * target + 1
+
+
+def logits_cross_entropy(scores, target, weight, pos_weight):
+    losses = (1 - target) * scores + _weight_of_hits(target, pos_weight) * np.logaddexp(0, -scores)
+    return _weighted(losses, weight)
+
+
+def logits_slope(scores, target, weight, pos_weight):
+    return _weighted(1 - target - _weight_of_hits(target, pos_weight) * sigmoid(-scores), weight)
+
+
+def divergence(logs, target, log_target):
+    if log_target:
+        return np.exp(target) * (target - logs)
+    return np.where(target == 0, 0, target * np.log(target)) - target * logs
+
 
 def _sample_weights(scores, target, weight, ignored):
     """Classes with 0 in place of the ignored ones, and the weight of each sample; IndexError for what is no class."""
@@ -29,6 +94,20 @@ def nll_loss_backward(grad, scores, target, weight, reduction, ignored, total_we
     factors = -weights / total_weight if reduction == 1 else -weights
     slopes[np.arange(len(classes)), classes] = factors * np.reshape(grad, -1)
     return slopes.reshape(scores.shape)
+
+
+def nll_loss2d(scores, target, weight, reduction, ignored):
+    """nll_loss at each place of scores (N, C, H, W)."""
+    rows = np.moveaxis(scores, 1, -1)
+    losses, total = nll_loss(rows.reshape(-1, scores.shape[1]), target, weight, reduction, ignored)
+    return (losses.reshape(target.shape) if reduction == 0 else losses), total
+
+
+def nll_loss2d_backward(grad, scores, target, weight, reduction, ignored, total_weight):
+    places = np.moveaxis(scores, 1, -1)
+    rows = places.reshape(-1, scores.shape[1])
+    slopes = nll_loss_backward(grad, rows, target, weight, reduction, ignored, total_weight)
+    return np.moveaxis(slopes.reshape(places.shape), -1, 1)
 
 
 def _rows(indices, count):

@@ -256,6 +256,12 @@ def logit(x, eps):
     return np.log(x / (1 - x))
 
 
+def logit_backward(grad, x, eps):
+    """NaN outside of 0 to 1, and 0 where eps held x."""
+    low, outside = (0, np.nan) if eps is None else (eps, 0)
+    return np.where((x >= low) & (x <= 1 - low), grad / (x * (1 - x)), outside)
+
+
 def xlog1py(x, y):
     """x * log(1 + y), 0 where x is 0 unless y is NaN."""
     return np.where(np.isnan(y), y, np.where(np.equal(x, 0), 0, np.multiply(x, np.log1p(y))))

@@ -32,7 +32,7 @@ cdef int reduction(object reduce) except -1                             # of sca
 cdef list index_list(list indices, TensorBase self)
 # Operators with exactly one dim: without it, they see the tensor as one row.
 cdef TensorBase flat(TensorBase tensor, const Shape *dim)
-cdef TensorBase as_row(TensorBase tensor)                               # a number as the element of a 1-d tensor
+cdef TensorBase as_row(TensorBase tensor)                               # all elements in one dimension
 cdef int64_t first(const Shape *dim) noexcept
 cdef bint kept(bint keepdim, const Shape *dim) noexcept
 cdef const Scalar *number(Scalar *storage, double value) noexcept       # a float where the operator wants a scalar

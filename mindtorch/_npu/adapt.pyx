@@ -145,6 +145,8 @@ cdef TensorBase flat(TensorBase tensor, const Shape *dim):
 
 
 cdef TensorBase as_row(TensorBase tensor):
+    if not tensor.contiguous:
+        tensor = make_contiguous(tensor)
     return make_view(tensor, 1, &tensor.numel, NULL, tensor.offset)
 
 

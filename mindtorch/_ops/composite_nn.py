@@ -2,26 +2,11 @@
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.autocast import casting
+from mindtorch._ops.composite import scalar_type
 
-_where, _threshold, _elu, _elu_in_place = _OPS["where"], _OPS["threshold"], _ATEN["elu"], _ATEN["elu_"]
+_where, _elu, _elu_in_place, _prelu_kernel = _OPS["where"], _ATEN["elu"], _ATEN["elu_"], _ATEN["_prelu_kernel"]
 _leaky_relu, _leaky_relu_in_place = _ATEN["leaky_relu"], _ATEN["leaky_relu_"]
 _SELU = (1.6732632423543772848170429916717, 1.0507009873554804934193349852946)     # alpha and scale
-
-
-def celu(input, alpha=1.0):
-    """`input` where it is positive, alpha * (exp(input / alpha) - 1) elsewhere."""
-    return _elu(input, alpha, 1, _inverse(alpha))
-
-
-def celu_(input, alpha=1.0):
-    """celu in place."""
-    return _elu_in_place(input, alpha, 1, _inverse(alpha))
-
-
-def _inverse(alpha):
-    if alpha == 0:
-        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return 1 / alpha
 
 
 def selu(input):
@@ -32,12 +17,6 @@ def selu(input):
 def selu_(input):
     """selu in place."""
     return _elu_in_place(input, *_SELU)
-
-
-def threshold_(input, threshold, value):
-    """threshold in place."""
-    before = input.clone() if input.requires_grad else input       # backward asks what was above
-    return input.copy_(_threshold(before, threshold, value))
 
 
 @casting("prelu")
@@ -52,13 +31,12 @@ def prelu(input, weight):
                                f"{weight.numel()} and channel size = {channels}.")
     if weight.dim() > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
-    if weight.dim() == 1 and input.dim() > 1:
-        weight = weight.reshape((-1,) + (1,) * (input.dim() - 2))
-    elif weight.dim() == 1:
-        weight = weight.reshape((1,) * input.dim())
-    if not input.is_floating_point():
-        raise NotImplementedError(f"\"prelu_cpu\" not implemented for '{input.dtype}'")
-    return _where(input > 0, input, weight * input)
+    if input.dtype is not weight.dtype:
+        raise RuntimeError("prelu: Type promoting not supported. Got "
+                           f"{scalar_type(input.dtype)} and {scalar_type(weight.dtype)}")
+    if weight.dim() and input.dim() not in (1, 2):
+        weight = weight.reshape((-1,) + (1,) * (input.dim() - 2) if input.dim() else ())
+    return _prelu_kernel(input, weight)
 
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
@@ -86,6 +64,5 @@ def _slopes(input, lower, upper, generator):
     return input.detach().clone().uniform_(lower, upper, generator=generator)
 
 
-FUNCTIONS = {"celu": celu, "celu_": celu_, "selu": selu, "selu_": selu_, "threshold_": threshold_, "prelu": prelu,
-             "rrelu": rrelu, "rrelu_": rrelu_}
+FUNCTIONS = {"selu": selu, "selu_": selu_, "prelu": prelu, "rrelu": rrelu, "rrelu_": rrelu_}
 METHODS = {"prelu": prelu}

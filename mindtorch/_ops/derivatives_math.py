@@ -48,12 +48,11 @@ def copysign_backward(grad, self, result):
     return grad * _nought_where(self == 0, result / self)
 
 
-def logit_backward(grad, self, eps):
-    """1 / (x (1 - x)); NaN outside of 0 to 1, and 0 where eps held self."""
-    slope = grad / (self * (1 - self))
+def logit_double_backward(grad, self, eps):
+    """By self, of 1 / (x (1 - x)), whose other values are constant."""
+    spread = self * (1 - self)
     low = 0.0 if eps is None else eps
-    outside = ops.zeros_like(slope) if eps is not None else ops.full_like(slope, math.nan)
-    return ops.where((self >= low) & (self <= 1 - low), slope, outside)
+    return _nought_where((self < low) | (self > 1 - low), grad * (2 * self - 1) / (spread * spread))
 
 
 def xlog1py_backward_self(grad, self, other):

@@ -69,6 +69,35 @@ def log_softmax_double_backward(grad, grad_output, output, dim):
     return -grad * output.exp() * grad_output.sum(dim, keepdim=True)
 
 
+def _halves(tensor, dim):
+    return tensor.chunk(2, dim)
+
+
+def glu_tangent(grad, self, dim):
+    """By grad_output, of glu_backward: both halves of `grad` times the slopes by the halves of self."""
+    (first, second), (of_first, of_second) = _halves(self, dim), _halves(grad, dim)
+    gate = second.sigmoid()
+    return of_first * gate + of_second * first * gate * (1 - gate)
+
+
+def glu_double_backward(grad, grad_output, self, dim):
+    """By self, of the same."""
+    (first, second), (of_first, of_second) = _halves(self, dim), _halves(grad * ops.cat([grad_output] * 2, dim), dim)
+    gate = second.sigmoid()
+    slope = gate * (1 - gate)
+    return ops.cat([of_second * slope, slope * (of_first + of_second * first * (1 - 2 * gate))], dim)
+
+
+def prelu_tangent(grad_self, grad_weight, self, weight):
+    """By grad_output, of _prelu_kernel_backward."""
+    return ops.where(self > 0, grad_self, weight * grad_self + grad_weight * self)
+
+
+def prelu_slant(grad, self):
+    """`grad` where the weight counts."""
+    return ops.where(self > 0, ops.zeros_like(grad), grad)
+
+
 def embedding_double_backward(grad, indices, padding_idx, scale_grad_by_freq):
     """By grad_output, of embedding_dense_backward: the rows asked for, 0 for the padding."""
     if scale_grad_by_freq:

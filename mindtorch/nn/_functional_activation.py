@@ -68,12 +68,12 @@ def selu_(input):
 
 def celu(input, alpha=1.0, inplace=False):
     """max(0, input) + min(0, alpha * (exp(input / alpha) - 1))."""
-    return _composite.celu_(input, alpha) if inplace else _composite.celu(input, alpha)
+    return (_OPS["celu_"] if inplace else _OPS["celu"])(input, alpha)
 
 
 def celu_(input, alpha=1.0):
     """celu in place."""
-    return _composite.celu_(input, alpha)
+    return _OPS["celu_"](input, alpha)
 
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
@@ -108,12 +108,12 @@ def hardsigmoid(input, inplace=False):
 
 def threshold(input, threshold, value, inplace=False):
     """`input` where it is above `threshold`, `value` elsewhere."""
-    return (_composite.threshold_ if inplace else _OPS["threshold"])(input, threshold, value)
+    return (_OPS["threshold_"] if inplace else _OPS["threshold"])(input, threshold, value)
 
 
 def threshold_(input, threshold, value):
     """threshold in place."""
-    return _composite.threshold_(input, threshold, value)
+    return _OPS["threshold_"](input, threshold, value)
 
 
 def softsign(input):
@@ -129,13 +129,8 @@ def tanhshrink(input):
 def glu(input, dim=-1):
     """The first half of `input` along `dim` times the sigmoid of the second."""
     if input.dim() == 0:
-        raise RuntimeError("glu does not support 0-dimensional tensors")
-    size = input.size(dim)
-    if size % 2:
-        raise RuntimeError(f"Halving dimension must be even, but dimension {dim % input.dim()} is size {size}")
-    if not input.is_floating_point():
-        raise NotImplementedError(f"\"glu_cpu\" not implemented for '{input.dtype}'")
-    return input.narrow(dim, 0, size // 2) * input.narrow(dim, size // 2, size // 2).sigmoid()
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    return _ATEN["glu"](input, dim)
 
 
 def softmax(input, dim=None, _stacklevel=3, dtype=None):

@@ -1,4 +1,4 @@
-"""Losses of torch.nn.functional, with torch's shapes and errors. They are written with other operators."""
+"""Losses of torch.nn.functional, with torch's shapes and errors: rows of the op table, or other operators."""
 import math
 import warnings
 
@@ -6,9 +6,13 @@ from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.autocast import casting
 from mindtorch._ops.composite import scalar_type
 from mindtorch._ops.derivatives import ops as _ops
-from mindtorch.autograd.function import Function
 from mindtorch.nn._functional_norm import pairwise_distance
 
+_mse_loss, _l1_loss, _smooth_l1_loss = _ATEN["mse_loss"], _ATEN["l1_loss"], _ATEN["smooth_l1_loss"]
+_kl_div, _soft_margin_loss = _ATEN["kl_div"], _ATEN["soft_margin_loss"]
+_binary_cross_entropy = _ATEN["binary_cross_entropy"]
+_binary_cross_entropy_with_logits = _ATEN["binary_cross_entropy_with_logits"]
+_nll_loss, _nll_loss2d = _ATEN["nll_loss_forward"], _ATEN["nll_loss2d_forward"]
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
@@ -23,31 +27,43 @@ def _legacy(size_average, reduce, reduction):
     return chosen
 
 
-def _reduced(loss, reduction):
+def _number(reduction):
     if reduction not in _REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
-    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+    return _REDUCTIONS[reduction]
 
 
-def _warn_sizes(name, input, target):
-    if target.shape != input.shape:
-        warnings.warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This "
-                      "will likely lead to incorrect results due to broadcasting. Please ensure they have the same "
-                      "size.", stacklevel=3)
+def _reduced(loss, reduction):
+    number = _number(reduction)
+    return loss.mean() if number == 1 else loss.sum() if number else loss
 
 
-@casting("mse_loss")
+def _beside(name, input, target):
+    """Both in one shape, with a warning where they were not."""
+    if target.shape == input.shape:
+        return input, target
+    warnings.warn(f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This "
+                  "will likely lead to incorrect results due to broadcasting. Please ensure they have the same "
+                  "size.", stacklevel=3)
+    return _ops.broadcast_tensors(input, target)
+
+
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The squared difference."""
-    _warn_sizes("mse_loss", input, target)
-    return _weighted((input - target) ** 2, weight, _legacy(size_average, reduce, reduction))
+    input, target = _beside("mse_loss", input, target)
+    reduction = _legacy(size_average, reduce, reduction)
+    if weight is None:
+        return _mse_loss(input, target, _number(reduction))
+    return _weighted(_mse_loss(input, target, 0), weight, reduction)
 
 
-@casting("l1_loss")
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The absolute difference."""
-    _warn_sizes("l1_loss", input, target)
-    return _weighted((input - target).abs(), weight, _legacy(size_average, reduce, reduction))
+    input, target = _beside("l1_loss", input, target)
+    reduction = _legacy(size_average, reduce, reduction)
+    if weight is None:
+        return _l1_loss(input, target, _number(reduction))
+    return _weighted(_l1_loss(input, target, 0), weight, reduction)
 
 
 def _weighted(loss, weight, reduction):
@@ -59,23 +75,16 @@ def _weighted(loss, weight, reduction):
     return _reduced(loss * weight, reduction)
 
 
-@casting("smooth_l1_loss")
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """Half the squared difference over `beta` below `beta`, the absolute difference less beta / 2 above."""
-    _warn_sizes("smooth_l1_loss", input, target)
-    reduction = _legacy(size_average, reduce, reduction)
-    if beta < 0:
-        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    distance = (input - target).abs()
-    if beta == 0:
-        return _reduced(distance, reduction)
-    return _reduced(_ops.where(distance < beta, 0.5 * distance * distance / beta, distance - 0.5 * beta), reduction)
+    input, target = _beside("smooth_l1_loss", input, target)
+    return _smooth_l1_loss(input, target, _number(_legacy(size_average, reduce, reduction)), beta)
 
 
 @casting("huber_loss")
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Half the squared difference below `delta`, delta * (difference - delta / 2) above."""
-    _warn_sizes("huber_loss", input, target)
+    input, target = _beside("huber_loss", input, target)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     distance = (input - target).abs()
@@ -83,25 +92,18 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     return _weighted(loss, weight, reduction)
 
 
-@casting("kl_div")
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
     """target * (log(target) - input); with log_target, `target` is a logarithm already."""
     reduction = _legacy(size_average, reduce, reduction)
-    if log_target:
-        loss = target.exp() * (target - input)
-    else:
-        positive = target > 0
-        entropy = target * _ops.where(positive, target, _ops.ones_like(target)).log()
-        loss = _ops.where(target == 0, _ops.zeros_like(target), entropy) - target * input
-        loss = _ops.where(target < 0, _ops.full_like(loss, math.nan), loss)
     if reduction == "batchmean":
-        return loss.sum() / input.size(0) if input.dim() else loss.sum()
+        loss = _kl_div(input, target, 2, log_target=log_target)
+        return loss / input.size(0) if input.dim() else loss
     if reduction == "mean":
         warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
                       "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
                       "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
                       stacklevel=2)
-    return _reduced(loss, reduction)
+    return _kl_div(input, target, _number(reduction), log_target=log_target)
 
 
 @casting("poisson_nll_loss")
@@ -151,11 +153,9 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     return _reduced(similar + different, _legacy(size_average, reduce, reduction))
 
 
-@casting("soft_margin_loss")
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """log(1 + exp(-target * input))."""
-    loss = _ATEN["softplus"](-target * input, 1, math.inf) if input.numel() else input * target
-    return _reduced(loss, _legacy(size_average, reduce, reduction))
+    return _soft_margin_loss(input, target, _number(_legacy(size_average, reduce, reduction)))
 
 
 @casting("margin_ranking_loss")
@@ -188,53 +188,27 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
     return _reduced(loss, _legacy(size_average, reduce, reduction))
 
 
-class _BinaryCrossEntropy(Function):
-    """binary_cross_entropy of each element, with a slope that is finite where the input is 0 or 1."""
-
-    @staticmethod
-    def forward(ctx, input, target):
-        ctx.save_for_backward(input, target)
-        return (target - 1) * (1 - input).log().clamp(min=-100) - target * input.log().clamp(min=-100)
-
-    @staticmethod
-    def backward(ctx, grad):
-        input, target = ctx.saved_tensors
-        of_input = of_target = None
-        if ctx.needs_input_grad[0]:
-            of_input = grad * (input - target) / ((1 - input) * input).clamp(min=1e-12)
-        if ctx.needs_input_grad[1]:
-            of_target = grad * ((1 - input).log() - input.log())
-        return of_input, of_target
-
-
-@casting("binary_cross_entropy")
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """-(target * log(input) + (1 - target) * log(1 - input)), whose logarithms are at least -100."""
-    reduction = _legacy(size_average, reduce, reduction)
+    """-(target * log(input) + (1 - target) * log(1 - input)), whose logarithms are at least -100.
+
+    On an NPU nobody looks whether chances lie between 0 and 1: aclnnBinaryCrossEntropy does not.
+    """
+    reduction = _number(_legacy(size_average, reduce, reduction))
     if target.size() != input.size():
         raise ValueError(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) "
                          "is deprecated. Please ensure they have the same size.")
-    for name, values in (("input", input), ("target", target)):
-        # On an NPU nobody waits for the answer: aclnnBinaryCrossEntropy does not look either.
-        if values.is_cpu and not ((values >= 0) & (values <= 1)).all():
-            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
-    loss = _BinaryCrossEntropy.apply(input, target)
-    return _reduced(loss if weight is None else loss * weight, reduction)
+    if weight is not None:
+        weight = weight.expand(_ops.broadcast_shapes(target.shape, weight.shape))
+    return _binary_cross_entropy(input, target, weight, reduction)
 
 
-@casting("binary_cross_entropy_with_logits")
 def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean",
                                      pos_weight=None):
     """binary_cross_entropy of sigmoid(input), exact where the sigmoid itself would be 0 or 1."""
-    reduction = _legacy(size_average, reduce, reduction)
+    reduction = _number(_legacy(size_average, reduce, reduction))
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
-    log_sigmoid = _ATEN["log_sigmoid"](input)
-    if pos_weight is None:
-        loss = (1 - target) * input - log_sigmoid
-    else:
-        loss = (1 - target) * input - ((pos_weight - 1) * target + 1) * log_sigmoid
-    return _reduced(loss if weight is None else loss * weight, reduction)
+    return _binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
 
 
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
@@ -290,19 +264,22 @@ def _triplet(anchor, positive, negative, distance, margin, swap, reduction):
 @casting("nll_loss")
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """-weight[target] * input[target] of logarithms of probabilities (N, C, ...) and classes (N, ...)."""
-    reduction = _legacy(size_average, reduce, reduction)
-    if reduction not in _REDUCTIONS:
-        raise ValueError(f"{reduction} is not a valid value for reduction")
-    number = _REDUCTIONS[reduction]
+    number = _number(_legacy(size_average, reduce, reduction))
+    if input.dim() == 0:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
     if input.dim() > 1 and input.size(0) != target.size(0):
         raise ValueError(f"Expected input batch_size ({input.size(0)}) to match target batch_size ({target.size(0)}).")
     if input.dim() <= 2:
-        return _ATEN["nll_loss_forward"](input, target, weight, number, ignore_index)[0]
+        return _nll_loss(input, target, weight, number, ignore_index)[0]
+    if input.dim() == 4:
+        return _nll_loss2d(input, target, weight, number, ignore_index)[0]
+    batch, classes, *places = input.shape
     if input.shape[2:] != target.shape[1:]:
-        raise ValueError(f"Expected target size {(input.size(0), *input.shape[2:])}, got {target.size()}")
-    rows = input.movedim(1, -1).reshape(-1, input.size(1))
-    loss = _ATEN["nll_loss_forward"](rows, target.reshape(-1), weight, number, ignore_index)[0]
-    return loss.reshape(target.shape) if reduction == "none" else loss
+        raise RuntimeError(f"Expected target size {[batch, *places]}, got {list(target.shape)}")
+    count = math.prod(places)
+    loss = _nll_loss2d(input.reshape(batch, classes, 1, count), target.reshape(batch, 1, count), weight, number,
+                       ignore_index)[0]
+    return loss.reshape(target.shape) if number == 0 else loss
 
 
 @casting("cross_entropy_loss")

@@ -108,6 +108,14 @@ def logit(make):
 
 
 @sample
+def logit_backward(make):
+    for shape in _shapes():
+        yield (make(*shape), make(*shape, low=0.05, high=0.95)), {}
+    yield (make(2, 3), make(2, 3, low=-0.5, high=1.5), 0.1), {}
+    yield (make(2, 3), make(2, 3, low=-0.5, high=1.5)), {}
+
+
+@sample
 def binary_positive(make):
     yield from (((make(*a, low=0.1, high=9), make(*b, low=0.1, high=9)), {}) for a, b in _pairs())
     yield (make(8, special=True), make(8)), {}

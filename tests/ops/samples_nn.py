@@ -62,6 +62,53 @@ def elu_backward(make):
 
 
 @sample
+def celu(make):
+    yield from (((x,), {}) for x in _floats(make))
+    yield (make(2, 3), 0.5), {}
+    yield (make(2, 3), 3), {}
+    yield (make(2, 3), 0), {}
+
+
+@sample
+def glu(make):
+    shapes = (((4, 3), 0), ((2, 4), 1), ((2, 2, 3), -2), ((0, 4), 1), ((3, 0), -1), ((2, 3), 1), ((), 0), ((2,), 4))
+    for shape, dim in shapes:
+        yield (make(*shape), dim), {}
+    yield (make(2, 6),), {}
+
+
+@sample
+def glu_backward(make):
+    shapes = (((2, 3), (4, 3), 0), ((2, 2), (2, 4), 1), ((2, 1, 3), (2, 2, 3), -2), ((0, 2), (0, 4), 1))
+    yield from (((make(*grad), make(*shape), dim), {}) for grad, shape, dim in shapes)
+
+
+def _weights(make):
+    """What prelu gives its kernel: numbers that go by self's second dimension, or one."""
+    shapes = (((2, 3), (3,)), ((2, 3, 2), (3, 1)), ((2, 2, 1, 2), (2, 1, 1)), ((4,), (1,)), ((), ()), ((2, 3), ()),
+              ((0, 3), (3,)))
+    yield from ((make(*shape), make(*weight)) for shape, weight in shapes)
+
+
+@sample
+def prelu_kernel(make):
+    yield from ((pair, {}) for pair in _weights(make))
+
+
+@sample
+def prelu_kernel_backward(make):
+    yield from (((make(*x.shape), x, weight), {}) for x, weight in _weights(make))
+
+
+@sample
+def log_sigmoid_backward(make):
+    """The buffer is what torch's forward operator keeps."""
+    for grad, x in _pairs(make):
+        kept = tuple(math.exp(-abs(value)) for value in x.values)
+        yield (grad, x, Description(x.shape, kept, make.dtype)), {}
+
+
+@sample
 def hardtanh(make):
     yield from (((x,), {}) for x in _floats(make))
     yield (make(2, 3), 0, 2), {}

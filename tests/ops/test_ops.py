@@ -23,7 +23,7 @@ ROWS = {row.key: row for row in TABLE.rows
 # Refused dtypes may be many on the NPU, but never the ones that training needs.
 ALWAYS = ("float32",)
 # torch lets them write to expanded tensors, as it does the rows that write onto an operand.
-OVERWRITING = ("index_fill", "tril", "triu")
+OVERWRITING = ("index_fill", "threshold", "tril", "triu")
 UNDEFINED_CONTENT = ("empty.memory_format", "empty_like")
 TOLERANCE = {"float16": (2e-3, 1e-3), "bfloat16": (2e-2, 1e-2), "float32": (2e-5, 1e-5), "complex64": (2e-5, 1e-5),
              "float64": (1e-9, 1e-9), "complex128": (1e-9, 1e-9)}

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Modules of _core whose .pxd files declare the rules.
-RULE_MODULES = ("dispatch", "index_rules", "infer", "lists", "matrix_rules", "norm_rules", "rearrange_rules",
-                "reduce_rules", "sampling", "windows")
+RULE_MODULES = ("dispatch", "index_rules", "infer", "lists", "loss_rules", "matrix_rules", "norm_rules",
+                "rearrange_rules", "reduce_rules", "sampling", "windows")
 
 
 def cimport_module(name: str) -> str:
@@ -28,7 +28,7 @@ SCALAR_TYPES = {
 }
 
 # Shape rules of elementwise ops: their results keep the operands' order of dimensions.
-ELEMENTWISE = ("same", "broadcast", "broadcast3", "broadcast_optional")
+ELEMENTWISE = ("same", "broadcast", "broadcast3", "broadcast_optional", "loss", "weighted_loss")
 
 
 class RuleError(ValueError):
@@ -82,7 +82,7 @@ class Scope:
         """The tensors that an elementwise op's shape comes from; none for other ops."""
         node = _parse(text)
         if isinstance(node, ast.Call) and node.func.id in ELEMENTWISE:
-            return [argument.id for argument in node.args]
+            return [a.id for a in node.args if isinstance(a, ast.Name) and self.types[a.id] == "TensorBase"]
         return []
 
     def dtype(self, text) -> str:

@@ -35,7 +35,8 @@ _CLIENT_SCALARS = frozenset({"DOUBLE", "INT64", "BOOL"})
 _OPTIONAL = {
     ("aclnnClamp", "clipValueMin"), ("aclnnClamp", "clipValueMax"), ("aclnnReduceSum", "dims"), ("aclnnMean", "dim"),
     ("aclnnMeanV2", "dim"), ("aclnnAmax", "dim"), ("aclnnAmin", "dim"), ("aclnnAll", "dim"), ("aclnnAny", "dim"),
-    ("aclnnNLLLoss", "weight"), ("aclnnNLLLossBackward", "weight"), ("aclnnConvolution", "bias"),
+    ("aclnnNLLLoss", "weight"), ("aclnnNLLLossBackward", "weight"), ("aclnnNLLLoss2d", "weight"),
+    ("aclnnNLLLoss2dBackward", "weight"), ("aclnnConvolution", "bias"),
     ("aclnnSearchSorted", "sorter"), ("aclnnClampTensor", "clipValueMin"), ("aclnnClampTensor", "clipValueMax"),
     ("aclnnNorm", "dim"), ("aclnnBincount", "weights"), ("aclnnBinaryCrossEntropy", "weight"),
     ("aclnnBatchNorm", "weight"), ("aclnnBatchNorm", "bias"), ("aclnnBatchNorm", "runningMean"),

@@ -6,6 +6,8 @@
 #include "aclnnop/aclnn_mm.h"
 #include "aclnnop/aclnn_mv.h"
 #include "aclnnop/aclnn_nll_loss.h"
+#include "aclnnop/aclnn_nll_loss2d.h"
+#include "aclnnop/aclnn_nll_loss2d_backward.h"
 #include "aclnnop/aclnn_nll_loss_backward.h"
 #include "op_test.h"
 
@@ -130,6 +132,26 @@ void testLoss() {
   EXPECT_VALUES(out.read(), {0, 0, 0, -6, 0, -6}, 0);
 }
 
+/* Two classes at each of 2 x 1 x 2 places; the weight is left out. */
+void testLossOfImages() {
+  currentCase() = "nll loss of images";
+  Tensor logs(ACL_FLOAT, {2, 2, 1, 2}, {-1, -2, -3, -4, -5, -6, -7, -8}, kTransposed);
+  Tensor target(ACL_INT64, {2, 1, 2}, {0, 1, 1, 0}, kTransposed), flat(ACL_INT64, {4}, {0, 1, 1, 0});
+  Tensor each(ACL_FLOAT, {2, 1, 2}, {}), loss(ACL_FLOAT, {}, {}), total(ACL_FLOAT, {}, {});
+  EXPECT(RUN(aclnnNLLLoss2d, logs, target, nullptr, 0, -100, each, total) == ACLNN_SUCCESS);
+  EXPECT_VALUES(each.read(), {1, 4, 7, 6}, 0);
+  EXPECT(RUN(aclnnNLLLoss2d, logs, target, nullptr, 1, 0, loss, total) == ACLNN_SUCCESS);
+  EXPECT_VALUES(loss.read(), {5.5}, 1e-6);
+  EXPECT_VALUES(total.read(), {2}, 0);
+  EXPECT(RUN(aclnnNLLLoss2d, logs, target, nullptr, 0, 0, loss, total) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnNLLLoss2d, logs, flat, nullptr, 2, 0, loss, total) == ACLNN_ERR_PARAM_INVALID);
+  Tensor gradient(ACL_FLOAT, {2, 1, 2}, {1, 2, 3, 4}), out(ACL_FLOAT, {2, 2, 1, 2}, {}, kTransposed);
+  EXPECT(RUN(aclnnNLLLoss2dBackward, gradient, logs, target, nullptr, 0, -100, total, out) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), {-1, 0, 0, -2, 0, -4, -3, 0}, 0);
+  EXPECT(RUN(aclnnNLLLoss2dBackward, loss, logs, target, nullptr, 1, 0, total, out) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), {0, 0, 0, -2.75, 0, 0, -2.75, 0}, 1e-6);
+}
+
 }  // namespace
 
 int main() {
@@ -137,4 +159,5 @@ int main() {
   testProducts();
   testBatches();
   testLoss();
+  testLossOfImages();
 }

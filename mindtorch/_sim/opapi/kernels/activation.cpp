@@ -1,4 +1,5 @@
 /* Activation functions and their backward operators, which take the gradient x and the input or output y. */
+#include <algorithm>
 #include <cstring>
 
 #include "opapi/loops.h"
@@ -168,24 +169,70 @@ aclnnStatus prepareLogSigmoidBackward(aclOpExecutor &executor, const Argument *,
   return prepareLoops(executor, kLoopsOf<LogSigmoidBackward>, kSameType);
 }
 
-/* self, weight, out: a weight for all, or one for each channel */
-aclnnStatus preparePrelu(aclOpExecutor &executor, const Argument *, const OpBody &) {
-  Operand &self = executor.operands[0], &weight = executor.operands[1];
-  if (weight.count != 1) {
-    if (self.rank < 2 || weight.rank != 1 || weight.count != self.dims[1]) {
-      return refuse(executor, "weight has %lld elements, expected 1 or one for each channel",
-                    static_cast<long long>(weight.count));
-    }
-    const int64_t stride = weight.strides[0];
-    weight.rank = self.rank - 1;
-    for (int32_t i = 0; i < weight.rank; ++i) {
-      weight.dims[i] = i == 0 ? self.dims[1] : 1;
-      weight.strides[i] = i == 0 ? stride : 0;
-    }
-  } else {
-    weight.rank = 0;
+/* A weight for all, or one for each channel, as a tensor that is broadcast to self. */
+aclnnStatus spreadWeight(const aclOpExecutor &executor, const Operand &self, Operand *weight) {
+  if (weight->count == 1) {
+    weight->rank = 0;
+    return ACLNN_SUCCESS;
   }
-  return prepareLoops(executor, kLoopsOf<Prelu>, kSameType);
+  if (self.rank < 2 || weight->rank != 1 || weight->count != self.dims[1]) {
+    return refuse(executor, "weight has %lld elements, expected 1 or one for each channel",
+                  static_cast<long long>(weight->count));
+  }
+  const int64_t stride = weight->strides[0];
+  weight->rank = self.rank - 1;
+  for (int32_t i = 0; i < weight->rank; ++i) {
+    weight->dims[i] = i == 0 ? self.dims[1] : 1;
+    weight->strides[i] = i == 0 ? stride : 0;
+  }
+  return ACLNN_SUCCESS;
+}
+
+/* self, weight, out */
+aclnnStatus preparePrelu(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  const aclnnStatus status = spreadWeight(executor, executor.operands[0], &executor.operands[1]);
+  return status == ACLNN_SUCCESS ? prepareLoops(executor, kLoopsOf<Prelu>, kSameType) : status;
+}
+
+/* gradOutput, self, weight, gradInput, gradWeight; sums for each weight are in the workspace */
+aclError runPreluBackward(const aclOpExecutor &executor) {
+  const auto &operands = executor.operands;
+  const int64_t total = operands[1].count, weights = operands[4].count, inner = executor.attributes[0];
+  Cursor grads(operands[0]), places(operands[1]), slopes(operands[2]), out(operands[3]), sums(operands[4]);
+  double *sum = reinterpret_cast<double *>(executor.workspace);
+  std::fill_n(sum, weights, 0.0);
+  for (int64_t first = 0; first < total; first += kBlock) {
+    const int64_t length = std::min(kBlock, total - first);
+    double rooms[3][kBlock], result[kBlock];
+    const double *grad = static_cast<const double *>(grads.read(rooms[0], length));
+    const double *x = static_cast<const double *>(places.read(rooms[1], length));
+    const double *weight = static_cast<const double *>(slopes.read(rooms[2], length));
+    for (int64_t i = 0; i < length; ++i) {
+      result[i] = x[i] > 0 ? grad[i] : grad[i] * weight[i];
+      if (!(x[i] > 0)) sum[(first + i) / inner % weights] += grad[i] * x[i];
+    }
+    out.write(result, length);
+  }
+  for (int64_t first = 0; first < weights; first += kBlock) sums.write(sum + first, std::min(kBlock, weights - first));
+  return ACL_SUCCESS;
+}
+
+aclnnStatus preparePreluBackward(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  auto &operands = executor.operands;
+  const Shape shape = shapeOf(operands[1]);
+  aclnnStatus status = requireShape(executor, operands[0], shape);
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, operands[3], shape);
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, operands[4], shapeOf(operands[2]));
+  if (status == ACLNN_SUCCESS) status = spreadWeight(executor, operands[1], &operands[2]);
+  if (status != ACLNN_SUCCESS) return status;
+  executor.attributes[0] = 1; /* elements that share a channel, in a row */
+  for (int32_t i = 2; i < shape.rank; ++i) executor.attributes[0] *= shape.dims[i];
+  expandTo(&operands[2], shape);
+  operands[2].count = operands[1].count;
+  for (Operand &operand : operands) operand.compute = kF64;
+  executor.workspace_size = roundUp(static_cast<uint64_t>(operands[4].count) * sizeof(double));
+  executor.run = runPreluBackward;
+  return ACLNN_SUCCESS;
 }
 
 /* gradOutput, alpha, scale, inputScale, isResult, selfOrResult */
@@ -227,6 +274,7 @@ SIM_ELEMENTWISE(aclnnHardshrinkBackward, ShrinkBackward, kSameType)
 SIM_ELEMENTWISE(aclnnSoftshrink, Softshrink, kSameType)
 SIM_ELEMENTWISE(aclnnSoftshrinkBackward, ShrinkBackward, kSameType)
 SIM_ELEMENTWISE(aclnnThreshold, Threshold, kSameType)
+SIM_ELEMENTWISE(aclnnInplaceThreshold, Threshold, kSameType)
 SIM_ELEMENTWISE(aclnnLogSigmoid, LogSigmoid, kSameType)
 SIM_OP(aclnnLogSigmoidForward, prepareLogSigmoidForward, nullptr, 0)
 SIM_OP(aclnnLogSigmoidBackward, prepareLogSigmoidBackward, nullptr, 0)
@@ -234,7 +282,9 @@ SIM_ELEMENTWISE(aclnnHardswishBackwardV2, HardswishBackward, kSameType)
 SIM_ELEMENTWISE(aclnnFastGelu, FastGelu, kSameType)
 SIM_ELEMENTWISE(aclnnFastGeluBackward, FastGeluBackward, kSameType)
 SIM_ELEMENTWISE(aclnnCelu, Celu, kSameType)
+SIM_ELEMENTWISE(aclnnInplaceCelu, Celu, kSameType)
 SIM_OP(aclnnPrelu, preparePrelu, nullptr, 0)
+SIM_OP(aclnnPreluBackward, preparePreluBackward, nullptr, 0)
 SIM_ELEMENTWISE(aclnnSigmoidBackward, SigmoidBackward, kSameType)
 SIM_ELEMENTWISE(aclnnTanhBackward, TanhBackward, kSameType)
 

@@ -1,4 +1,4 @@
-/* Negative log likelihood over (N, C) or (C), forward and backward. */
+/* Negative log likelihood over (N, C), (C) or (N, C, H, W), forward and backward. */
 #include "opapi/loops.h"
 
 namespace sim {
@@ -17,8 +17,18 @@ void writeAt(const Operand &operand, int64_t element, double value) {
   storeRow(operand.type, kF64)(&value, operand.host + element * operand.item, 0, 1);
 }
 
-/* Offset of element `i` of a tensor with at most one dimension. */
-int64_t offsetOf(const Operand &vector, int64_t i) { return vector.rank == 0 ? 0 : i * vector.strides[0]; }
+/* Offset of sample `i` in a tensor that has, the dimension `classes` aside, a place for each. */
+int64_t offsetOf(const Operand &operand, int64_t i, int32_t classes = -1) {
+  int64_t offset = 0;
+  for (int32_t d = operand.rank; d-- > 0;) {
+    if (d == classes) continue;
+    offset += i % operand.dims[d] * operand.strides[d];
+    i /= operand.dims[d];
+  }
+  return offset;
+}
+
+int32_t classDim(const Operand &scores) { return scores.rank == 1 ? 0 : 1; }
 
 struct Sample {
   int64_t target; /* the class, or -1: ignored */
@@ -38,21 +48,19 @@ bool readSample(const aclOpExecutor &executor, const Operand &targets, const Ope
   return true;
 }
 
-/* Offset of class `c` of sample `i` in (N, C) or (C). */
-int64_t scoreOffset(const Operand &scores, int64_t i, int64_t c) {
-  return scores.rank == 2 ? i * scores.strides[0] + c * scores.strides[1] : c * scores.strides[0];
-}
-
 aclError runLoss(const aclOpExecutor &executor) {
   const Operand &scores = executor.operands[0], &targets = executor.operands[1], &weights = executor.operands[2];
   const Operand &out = executor.operands[3], &total_out = executor.operands[4];
   const int64_t reduction = executor.attributes[kReduction];
+  const int32_t dim = classDim(scores);
   double loss = 0.0, total = 0.0;
   for (int64_t i = 0; i < executor.attributes[kSamples]; ++i) {
     Sample sample;
     if (!readSample(executor, targets, weights, i, &sample)) return ACL_ERROR_RT_AICORE_EXCEPTION;
     double value = 0.0;
-    if (sample.target >= 0) value = -sample.weight * readAt(scores, scoreOffset(scores, i, sample.target));
+    if (sample.target >= 0) {
+      value = -sample.weight * readAt(scores, offsetOf(scores, i, dim) + sample.target * scores.strides[dim]);
+    }
     if (reduction == kNone) writeAt(out, offsetOf(out, i), value);
     loss += value;
     total += sample.weight;
@@ -65,15 +73,16 @@ aclError runLoss(const aclOpExecutor &executor) {
 aclError runLossBackward(const aclOpExecutor &executor) {
   const Operand &gradient = executor.operands[0], &targets = executor.operands[2], &weights = executor.operands[3];
   const Operand &total = executor.operands[4], &out = executor.operands[5];
-  const int64_t reduction = executor.attributes[kReduction];
+  const int64_t reduction = executor.attributes[kReduction], step = out.strides[classDim(out)];
   for (int64_t i = 0; i < executor.attributes[kSamples]; ++i) {
     Sample sample;
     if (!readSample(executor, targets, weights, i, &sample)) return ACL_ERROR_RT_AICORE_EXCEPTION;
-    for (int64_t c = 0; c < executor.attributes[kClasses]; ++c) writeAt(out, scoreOffset(out, i, c), 0.0);
+    const int64_t place = offsetOf(out, i, classDim(out));
+    for (int64_t c = 0; c < executor.attributes[kClasses]; ++c) writeAt(out, place + c * step, 0.0);
     if (sample.target < 0) continue;
     double value = -sample.weight * readAt(gradient, reduction == kNone ? offsetOf(gradient, i) : 0);
     if (reduction == kMean) value /= readAt(total, 0);
-    writeAt(out, scoreOffset(out, i, sample.target), value);
+    writeAt(out, place + sample.target * step, value);
   }
   return ACL_SUCCESS;
 }
@@ -85,9 +94,16 @@ aclnnStatus requireCount(const aclOpExecutor &executor, const Operand &operand, 
                 static_cast<long long>(count));
 }
 
+/* Something for each sample: one dimension, or those of images. */
+aclnnStatus requireSamples(const aclOpExecutor &executor, const Operand &operand, const Operand &scores) {
+  if (scores.rank < 4) return requireCount(executor, operand, executor.attributes[kSamples]);
+  return requireShape(executor, operand, {3, {scores.dims[0], scores.dims[2], scores.dims[3]}});
+}
+
+/* `of_images`: (N, C, H, W), which the documented ranks hold them to. */
 aclnnStatus prepareShared(aclOpExecutor &executor, const Operand &scores, const Operand &targets,
-                          const Operand &weights, int64_t reduction, int64_t ignored) {
-  if (scores.rank != 1 && scores.rank != 2) {
+                          const Operand &weights, int64_t reduction, int64_t ignored, bool of_images) {
+  if (!of_images && scores.rank != 1 && scores.rank != 2) {
     return refuse(executor, "self has %d dimensions, expected (N, C) or (C)", scores.rank);
   }
   if (reduction < kNone || reduction > kSum) {
@@ -95,34 +111,40 @@ aclnnStatus prepareShared(aclOpExecutor &executor, const Operand &scores, const 
   }
   executor.attributes[kReduction] = reduction;
   executor.attributes[kIgnored] = ignored;
-  executor.attributes[kClasses] = scores.dims[scores.rank - 1];
-  executor.attributes[kSamples] = scores.rank == 2 ? scores.dims[0] : 1;
+  const int32_t dim = classDim(scores);
+  executor.attributes[kClasses] = scores.dims[dim];
+  executor.attributes[kSamples] = 1;
+  for (int32_t i = 0; i < scores.rank; ++i) executor.attributes[kSamples] *= i == dim ? 1 : scores.dims[i];
   executor.workspace_size = roundUp(1);
-  aclnnStatus status = requireCount(executor, targets, executor.attributes[kSamples]);
+  aclnnStatus status = requireSamples(executor, targets, scores);
   if (status != ACLNN_SUCCESS || weights.tensor == nullptr) return status;
   return requireCount(executor, weights, executor.attributes[kClasses]);
 }
 
 /* self, target, weight, reduction, ignoreIndex, out, totalWeightOut */
-aclnnStatus prepareLoss(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+aclnnStatus prepareLoss(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const auto &operands = executor.operands;
   int64_t reduction = arguments[3].integer;
-  aclnnStatus status = prepareShared(executor, operands[0], operands[1], operands[2], reduction, arguments[4].integer);
+  aclnnStatus status = prepareShared(executor, operands[0], operands[1], operands[2], reduction, arguments[4].integer,
+                                     body.variant != 0);
   if (status != ACLNN_SUCCESS) return status;
   executor.run = runLoss;
-  status = requireCount(executor, operands[3], reduction == kNone ? executor.attributes[kSamples] : 1);
+  status =
+      reduction == kNone ? requireSamples(executor, operands[3], operands[0]) : requireCount(executor, operands[3], 1);
   return status != ACLNN_SUCCESS ? status : requireCount(executor, operands[4], 1);
 }
 
 /* gradOutput, self, target, weight, reduction, ignoreIndex, totalWeight, out */
-aclnnStatus prepareLossBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+aclnnStatus prepareLossBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const auto &operands = executor.operands;
   int64_t reduction = arguments[4].integer;
-  aclnnStatus status = prepareShared(executor, operands[1], operands[2], operands[3], reduction, arguments[5].integer);
+  aclnnStatus status = prepareShared(executor, operands[1], operands[2], operands[3], reduction, arguments[5].integer,
+                                     body.variant != 0);
   if (status == ACLNN_SUCCESS) status = requireShape(executor, operands[5], shapeOf(operands[1]));
   if (status != ACLNN_SUCCESS) return status;
   executor.run = runLossBackward;
-  status = requireCount(executor, operands[0], reduction == kNone ? executor.attributes[kSamples] : 1);
+  status =
+      reduction == kNone ? requireSamples(executor, operands[0], operands[1]) : requireCount(executor, operands[0], 1);
   return status != ACLNN_SUCCESS ? status : requireCount(executor, operands[4], 1);
 }
 
@@ -130,5 +152,7 @@ aclnnStatus prepareLossBackward(aclOpExecutor &executor, const Argument *argumen
 
 SIM_OP(aclnnNLLLoss, prepareLoss, nullptr, 0)
 SIM_OP(aclnnNLLLossBackward, prepareLossBackward, nullptr, 0)
+SIM_OP(aclnnNLLLoss2d, prepareLoss, nullptr, 1)
+SIM_OP(aclnnNLLLoss2dBackward, prepareLossBackward, nullptr, 1)
 
 }  // namespace sim

@@ -1,0 +1,26 @@
+/* aclnnNLLLoss2d, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_NLL_LOSS2D_H_
+#define MINDTORCH_ACLNNOP_ACLNN_NLL_LOSS2D_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnNLLLoss2dGetWorkspaceSize(
+    const aclTensor *self,
+    const aclTensor *target,
+    const aclTensor *weight,
+    int64_t reduction,
+    int64_t ignoreIndex,
+    aclTensor *out,
+    aclTensor *totalWeightOut,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnNLLLoss2d(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,24 @@
+/* aclnnPreluBackward, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_PRELU_BACKWARD_H_
+#define MINDTORCH_ACLNNOP_ACLNN_PRELU_BACKWARD_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnPreluBackwardGetWorkspaceSize(
+    const aclTensor *gradOutput,
+    const aclTensor *self,
+    const aclTensor *weight,
+    aclTensor *gradInput,
+    aclTensor *gradWeight,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnPreluBackward(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
