@@ -1,4 +1,6 @@
 """torch.device, and the slots that a backend fills for what is no op: memory and copies."""
+from libc.stdint cimport intptr_t
+
 from mindtorch._core.tensor cimport Storage, TensorBase
 
 
@@ -23,7 +25,7 @@ ctypedef struct Backend:
     # The CPU backend serves CPU to CPU only. Asynchronous only where `non_blocking` and the host side is pinned.
     int (*copy)(TensorBase dst, TensorBase src, bint non_blocking) except -1
     bint streams                                             # some thread has left a device's default stream
-    bint (*capturing)(int index) noexcept                    # the thread's stream there stores its work; CPU: NULL
+    intptr_t (*capturing)(int index) noexcept                # which capture stores its stream's work there; CPU: NULL
 
 cdef Backend BACKENDS[DEVICE_TYPES]
 

@@ -1,5 +1,7 @@
 """torch.Generator: where random numbers come from, one default for each device."""
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, intptr_t, uint64_t
+
+from mindtorch._core.tensor cimport TensorBase
 
 
 cdef class Generator:
@@ -8,8 +10,17 @@ cdef class Generator:
     cdef readonly object stream         # CPU: mersenne.Mersenne
     cdef uint64_t seed_value            # NPU: Philox's key, and how far its counter has gone
     cdef int64_t offset
+    cdef dict stand_ins                 # NPU: by capture, the generator that its operators draw from
+    # Of a stand-in: on the device, one element each, which a replay fills; None until something is drawn. The operators
+    # add to the second what `offset` was when they were captured.
+    cdef TensorBase seed_tensor, offset_tensor
     cdef int reseed(self, uint64_t seed) except -1
     cdef int64_t advance(self, int64_t steps)      # the offset before; moved on by the next multiple of 4
+    cdef Generator enter_capture(self, intptr_t capture)        # the stand-in from now on
+    cdef int leave_capture(self, intptr_t capture) except -1
+    cdef Generator stand_in(self, intptr_t capture)             # RuntimeError where the capture does not know it
+
+cdef Generator npu_default(int index)
 
 # The generator to use on a device: the one given, which must be of that kind, or the device's default.
 cdef Generator generator_for(Generator given, int type_code, int index)

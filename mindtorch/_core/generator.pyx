@@ -2,14 +2,17 @@
 
 CPU: a Mersenne Twister. NPU: a seed and an offset, which every operator call is handed; the numbers are made on the
 device by counting, so no state lives there and none is shared between streams. A graph would repeat the numbers that
-it was captured with, so none are drawn for one.
+it was captured with: its operators read seed and offset from tensors, which every replay fills with the generator's.
 """
 import secrets
+
+from libc.stdint cimport intptr_t
 
 from mindtorch._core.arguments cimport wrong_type
 from mindtorch._core.device cimport BACKENDS, CPU, NPU, device, make_device, resolve
 from mindtorch._core.mersenne import Mersenne
-from mindtorch._core.tensor cimport TensorBase
+from mindtorch._core.scalar cimport Long
+from mindtorch._core.tensor cimport Shape, TensorBase, empty_tensor
 from mindtorch._core.dtype import uint8
 from mindtorch._core.values import from_numpy
 
@@ -42,6 +45,29 @@ cdef class Generator:
         self.offset += (steps + 3) // 4 * 4
         return before
 
+    cdef Generator enter_capture(self, intptr_t capture):
+        cdef Generator found = new_generator(self.type_code, self.index, self.seed_value)
+        if self.stand_ins is None:
+            self.stand_ins = {}
+        self.stand_ins[capture] = found
+        return found
+
+    cdef int leave_capture(self, intptr_t capture) except -1:
+        del self.stand_ins[capture]
+        return 0
+
+    cdef Generator stand_in(self, intptr_t capture):
+        cdef Generator found
+        if self.seed_tensor is not None:      # one already, handed on by a formula
+            return self
+        found = None if self.stand_ins is None else self.stand_ins.get(capture)
+        if found is None:
+            raise RuntimeError("Attempt to increase offset for a NPU generator not in capture mode: before the "
+                               "capture, NPUGraph.register_generator_state makes it known to the graph.")
+        if found.seed_tensor is None:
+            found.seed_tensor, found.offset_tensor = one_number(self.index), one_number(self.index)
+        return found
+
     @property
     def device(self):
         """The device whose operators take this generator."""
@@ -52,7 +78,7 @@ cdef class Generator:
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
         bits = seed_bits(seed)
-        if captures(self.type_code, self.index):
+        if capture_of(self.type_code, self.index):
             if bits != self.seed_value:
                 raise RuntimeError("NPUGeneratorImpl::set_current_seed can be called during stream capture only if new "
                                    "seed is the same as the original seed.")
@@ -120,12 +146,19 @@ cdef class Generator:
         return rebuild, (self.device, self.get_state())
 
 
-cdef inline bint captures(int type_code, int index) noexcept:
-    return BACKENDS[type_code].capturing != NULL and BACKENDS[type_code].capturing(index)
+cdef TensorBase one_number(int index):
+    cdef Shape shape
+    shape.ndim = 1
+    shape.sizes[0] = 1
+    return empty_tensor(&shape, Long, NPU, index)
+
+
+cdef inline intptr_t capture_of(int type_code, int index) noexcept:
+    return 0 if BACKENDS[type_code].capturing == NULL else BACKENDS[type_code].capturing(index)
 
 
 cdef int require_no_capture(int type_code, int index, str what) except -1:
-    if captures(type_code, index):
+    if capture_of(type_code, index):
         raise RuntimeError(f"{what} during NPU graph capture.")
     return 0
 
@@ -193,14 +226,15 @@ def seed_npus(seed):
 
 
 cdef Generator generator_for(Generator given, int type_code, int index):
-    require_no_capture(type_code, index, "Random numbers cannot be drawn, as every replay would repeat them,")
+    cdef Generator source = given
+    cdef intptr_t capture = capture_of(type_code, index)
     if given is None:
-        return CPU_DEFAULT if type_code == CPU else npu_default(index)
-    if given.type_code != type_code:
+        source = CPU_DEFAULT if type_code == CPU else npu_default(index)
+    elif given.type_code != type_code:
         names = ("cpu", "npu")
         raise RuntimeError(f"Expected a '{names[type_code]}' device type for generator but found "
                            f"'{names[given.type_code]}'")
-    return given
+    return source if capture == 0 else source.stand_in(capture)
 
 
 cdef Generator require_generator(object value, const char *function, const char *argument):

@@ -39,6 +39,8 @@ cdef const Scalar *number(Scalar *storage, double value) noexcept       # a floa
 # Random numbers: two arguments of one call, the second of which moves the generator on.
 cdef int64_t seed_of(Generator generator) noexcept
 cdef int64_t next_offset(Generator generator) noexcept
+cdef TensorBase seed_tensor(Generator generator)                        # while a graph is captured
+cdef TensorBase offset_tensor(Generator generator)
 cdef TensorBase expanded(TensorBase tensor, TensorBase out)             # a view of that shape
 cdef int qr_mode(object mode) except -1                                 # "reduced" 0, "complete" 1, "r" 2
 cdef TensorBase adjoint(TensorBase tensor)                              # a view with the last two dimensions turned

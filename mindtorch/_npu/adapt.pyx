@@ -176,6 +176,14 @@ cdef int64_t next_offset(Generator generator) noexcept:
     return generator.advance(STEPS)
 
 
+cdef TensorBase seed_tensor(Generator generator):
+    return generator.seed_tensor
+
+
+cdef TensorBase offset_tensor(Generator generator):
+    return generator.offset_tensor
+
+
 cdef TensorBase expanded(TensorBase tensor, TensorBase out):
     cdef Shape strides
     cdef int i, j

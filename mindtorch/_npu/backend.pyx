@@ -1,10 +1,12 @@
 """Enters the NPU into the table of backends."""
+from libc.stdint cimport intptr_t
+
 from mindtorch._core.device cimport BACKENDS, NPU
 from mindtorch._npu import _gen
 from mindtorch._npu.acl_loader import ensure_acl
 
 from mindtorch._npu.copy cimport copy
-from mindtorch._npu.handles cimport is_capturing, thread_state
+from mindtorch._npu.handles cimport capture_of, thread_state
 from mindtorch._npu.host_memory cimport allocate_pinned
 from mindtorch._npu.storage cimport allocate
 
@@ -13,8 +15,8 @@ cdef int current_index() except -1:
     return thread_state().device
 
 
-cdef bint capturing(int index) noexcept:
-    return is_capturing(index)
+cdef intptr_t capturing(int index) noexcept:
+    return <intptr_t>capture_of(index)
 
 
 def register():

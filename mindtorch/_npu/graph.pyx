@@ -3,17 +3,25 @@
 1. While a stream captures, its memory comes from the graph's private pool, which others do not touch before the graph
    is reset: what is freed in a capture serves later work of the same capture only.
 2. What the graph's tasks use beside that memory (pinned blocks, workspaces) is held until then, too.
-3. During a capture nobody may wait for the device: caches stay as they are, and a graph that dies is reset at the end.
+3. Random operators of a graph read the seed and the offset from tensors. A replay fills them with those of the
+   generator and moves it on by as much as the graph draws, so that the numbers are those which the same work would draw
+   next.
+4. During a capture nobody may wait for the device: caches stay as they are, and a graph that dies is reset at the end.
 """
 import atexit
 import itertools
 import weakref
 
-from libc.stdint cimport intptr_t
+from libc.stdint cimport int64_t, intptr_t
 from libc.stdlib cimport calloc, free
 
 from mindtorch._npu import runtime
 
+from mindtorch._core._gen.creation cimport op_fill__Scalar
+from mindtorch._core.device cimport NPU
+from mindtorch._core.generator cimport Generator, npu_default
+from mindtorch._core.scalar cimport INT_KIND, Scalar
+from mindtorch._core.tensor cimport TensorBase
 from mindtorch._npu.allocator cimport NpuAllocator, allocator_of, free_block
 from mindtorch._npu.cann.acl_rt cimport (
     ACL_MODEL_RI_CAPTURE_MODE_GLOBAL, ACL_MODEL_RI_CAPTURE_MODE_RELAXED, ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL,
@@ -41,8 +49,9 @@ cdef class Graph:
     cdef StreamSlot *stream              # that it began on
     cdef bint capturing
     cdef readonly tuple pool
+    cdef list draws                      # (generator, what stands in for it) of those that the graph draws from
 
-    cdef int begin(self, StreamSlot *stream, tuple pool, aclmdlRICaptureMode mode) except -1:
+    cdef int begin(self, StreamSlot *stream, tuple pool, aclmdlRICaptureMode mode, list generators) except -1:
         cdef NpuAllocator allocator = allocator_of(stream.device)
         self.capture = <Capture *>calloc(1, sizeof(Capture))
         if self.capture == NULL:
@@ -67,6 +76,7 @@ cdef class Graph:
             raise
         enter_capture(self.capture, stream)
         self.capturing = True
+        self.draws = [(source, (<Generator>source).enter_capture(<intptr_t>self.capture)) for source in generators]
         return 0
 
     cdef int learn_name(self, StreamSlot *stream) except -1:
@@ -99,6 +109,10 @@ cdef class Graph:
 
     cdef int leave(self) except -1:
         self.capturing = False
+        for source, _ in self.draws:
+            (<Generator>source).leave_capture(<intptr_t>self.capture)
+        self.draws = [(source, numbers) for source, numbers in self.draws
+                      if (<Generator>numbers).seed_tensor is not None]
         leave_capture(self.capture)
         allocator_of(self.capture.device).unroute(self.pool)
         return 0
@@ -119,6 +133,7 @@ cdef class Graph:
                 check(api.aclmdlRIDestroy(self.handle), b"aclmdlRIDestroy")
         self.handle = NULL
         self.capture = NULL
+        self.draws = []
         _live.discard(self)
         release_held(capture)
         device = capture.device
@@ -128,13 +143,28 @@ cdef class Graph:
 
     cdef int replay(self) except -1:
         cdef StreamSlot *stream = current_stream(self.capture.device)
+        for source, numbers in self.draws:
+            write_number((<Generator>numbers).seed_tensor, <int64_t>(<Generator>source).seed_value)
+            write_number((<Generator>numbers).offset_tensor, (<Generator>source).offset)
         use_device(self.capture.device)
         with nogil:
             check(api.aclmdlRIExecuteAsync(self.handle, stream.handle), b"aclmdlRIExecuteAsync")
+        for source, numbers in self.draws:
+            (<Generator>source).advance((<Generator>numbers).offset)
         return 0
 
     cdef bint is_made(self) noexcept:
         return self.handle != NULL
+
+
+cdef int write_number(TensorBase tensor, int64_t value) except -1:
+    cdef Scalar number
+    number.kind = INT_KIND
+    number.integer = value
+    number.real = <double>value
+    number.imag = 0
+    op_fill__Scalar(tensor, &number)
+    return 0
 
 
 cdef int release_dead() except -1:
@@ -183,6 +213,13 @@ atexit.register(_close)
 cdef class GraphBase:
     """What torch.npu.NPUGraph is made of."""
     cdef Graph graph
+    cdef list generators                 # beside the device's own, which every graph knows
+
+    def register_generator_state(self, Generator generator not None):
+        """Lets the graph draw from `generator`, of an NPU, as from the device's own: before the capture."""
+        if generator.type_code != NPU:
+            raise RuntimeError(f"the generator of a graph must be an NPU's, not one of {generator.device}")
+        self.generators = [*(self.generators or ()), generator]
 
     def capture_begin(self, pool=None, capture_error_mode="global"):
         """Begins to store the work of the current stream, and of streams that wait for it, instead of doing it.
@@ -209,7 +246,8 @@ cdef class GraphBase:
         if allocator.uncached or allocator.source is not None:
             raise RuntimeError("NPU graphs need the caching allocator: their memory must stay theirs")
         graph = Graph.__new__(Graph)
-        graph.begin(stream, (next(_pool_numbers), 0) if pool is None else checked_pool(pool), MODES[capture_error_mode])
+        graph.begin(stream, (next(_pool_numbers), 0) if pool is None else checked_pool(pool), MODES[capture_error_mode],
+                    [npu_default(device), *(self.generators or ())])
         self.graph = graph
 
     def capture_end(self):

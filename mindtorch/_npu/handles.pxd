@@ -50,9 +50,12 @@ cdef int let_wait(StreamSlot *waiting, StreamSlot *awaited) except -1  # later w
 cdef int captures
 cdef int[MAX_DEVICES] capturing
 cdef Capture *CAPTURES
-cdef inline bint is_capturing(int device) noexcept:                    # the calling thread's current stream there
+cdef inline Capture *capture_of(int device) noexcept:                  # the calling thread's current stream there
     cdef StreamSlot *stream = NULL if captures == 0 else <StreamSlot *>thread_state().streams[device]
-    return stream != NULL and stream.capture != NULL
+    return NULL if stream == NULL else stream.capture
+
+cdef inline bint is_capturing(int device) noexcept:
+    return capture_of(device) != NULL
 
 cdef void enter_capture(Capture *capture, StreamSlot *stream) noexcept  # it has begun on `stream`
 cdef int join_capture(StreamSlot *stream) except -1                    # where it takes part in one since its last wait

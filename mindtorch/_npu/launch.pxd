@@ -53,6 +53,7 @@ cdef void close_call(Call *call) noexcept
 
 # Slow paths of the generated functions.
 cdef int missing_symbol(const char *name, const char *since) except -1      # always raises NotImplementedError
+cdef int refuse_capture(const char *name) except -1                            # always raises
 # A tensor whose dtype the operator does not document: cast to `wanted` where `mask` (bit = ScalarType) has that, else
 # NotImplementedError naming op, argument, dtype, device and CANN version.
 cdef TensorBase conform(TensorBase tensor, ScalarType wanted, unsigned int mask, const char *name, const char *argument)

@@ -356,6 +356,11 @@ cdef int missing_symbol(const char *name, const char *since) except -1:
     raise NotImplementedError(f"{name.decode()} is not in {toolkit()}; it came with CANN {since.decode()}")
 
 
+cdef int refuse_capture(const char *name) except -1:
+    raise RuntimeError(f"{name.decode()} cannot be captured in a graph: it is handed its seed as a number, so that "
+                       "every replay would draw the same numbers")
+
+
 cdef TensorBase copied(TensorBase tensor, ScalarType dtype):
     """A contiguous copy of `dtype` on the same device."""
     cdef Shape shape

@@ -112,6 +112,19 @@ def cauchy(self, median, sigma, generator):
     return self.uniform_(-pi / 2, pi / 2, generator=generator).tan_().mul_(sigma).add_(median)
 
 
+def _even_as(self, generator):
+    """Numbers evenly from [0, 1), of as many digits as random operators of any dtype compare with."""
+    return ops.empty(self.shape, dtype=float64, device=self.device).uniform_(generator=generator)
+
+
+def bernoulli_numbers(self, p, generator):
+    return _even_as(self, generator) < p
+
+
+def exponential_numbers(self, lambd, generator):
+    return (-_even_as(self, generator)).log1p() / -lambd
+
+
 # --- along a dimension -----------------------------------------------------------------------------------------------
 
 _REACH = 16        # neighbours that one operator adds up

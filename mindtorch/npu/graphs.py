@@ -14,7 +14,8 @@ class NPUGraph(GraphBase):
     """Work of a stream that is captured between capture_begin and capture_end, and done again by replay.
 
     Its tensors have fixed addresses: fill the inputs by copy_, read the outputs after replay. Their memory is the
-    graph's until reset. What reads from the device, or draws random numbers, cannot be captured.
+    graph's until reset. Each replay draws new random numbers, those that the same work would draw next. What reads from
+    the device cannot be captured.
     """
 
     def __del__(self):

@@ -88,6 +88,24 @@ def alternatives(row, text) -> list:
     return [*found, (None, ast.unparse(node))]
 
 
+_DRAWS = "seed_of(generator), next_offset(generator)"
+_DRAWS_IN_GRAPH = "seed_tensor(generator), offset_tensor(generator), next_offset(generator)"
+
+
+def draws(text) -> bool:
+    """Whether a call is handed a seed and an offset."""
+    return _DRAWS in text
+
+
+def graph_form(text) -> str | None:
+    """The call for graphs, of the operator's form that reads them from tensors; None where it has no such form."""
+    name, _, arguments = text.partition("(")
+    form = operators().get(f"{name}Tensor")
+    if form is None or "seedTensor" not in [parameter.name for parameter in form.parameters]:
+        return None
+    return f"{form.name}({arguments.replace(_DRAWS, _DRAWS_IN_GRAPH)}"
+
+
 def read_call(row, text) -> Call:
     """Parse and check one call of a row; RowError names the file and the op."""
     def fail(message):

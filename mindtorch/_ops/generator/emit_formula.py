@@ -33,9 +33,11 @@ def _in_cython(row) -> str:
     return ast.unparse(Rename().visit(ast.parse(row.npu.removeprefix(PREFIX), mode="eval").body))
 
 
-def kernel(row) -> str:
-    """The function in the slot. What it calls records no history, and casts nothing: the row's own node stands for all
-    of it, and autocast has seen the row's arguments.
+def kernel(row, function=None) -> str:
+    """The function in the slot, or one of another name.
+
+    What it calls records no history, and casts nothing: the row's own node stands for all of it, and autocast has seen
+    the row's arguments.
     """
     results = row.result_names
     goal = compute_dtype(row, Scope(row), (results or ["self"])[0])
@@ -69,7 +71,8 @@ def kernel(row) -> str:
               *(f"set_version({name}, version_of_{name})" for name in written),
               f"return store_all([{', '.join(results)}], results)" if len(results) > 1 else
               f"return store({results[0]}, results)"]
-    return f"cdef int {row.slot}({kernel_parameters(row)}) except -1:\n" + "".join(f"    {line}\n" for line in lines)
+    return (f"cdef int {function or row.slot}({kernel_parameters(row)}) except -1:\n" +
+            "".join(f"    {line}\n" for line in lines))
 
 
 def _renamed(expression, name) -> str:

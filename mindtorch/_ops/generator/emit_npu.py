@@ -1,10 +1,11 @@
 """mindtorch/_npu/_gen: one function a row and operator call, and the declarations of the operators."""
 import keyword
 import re
+from dataclasses import replace
 
 from . import emit_formula
 from .aclnn import operators
-from .aclnn_calls import ACL_DTYPES, ALL_DTYPES, alternatives, available, read_call
+from .aclnn_calls import ACL_DTYPES, ALL_DTYPES, alternatives, available, draws, graph_form, read_call
 from .emit_core import NOTE, SCALAR_IMPORT, compute_dtype, kernel_parameters
 from .emit_lists import dtypes_name
 from .emit_npu_lists import dtypes_of_lists, in_parts, one_by_one, runs_one_by_one
@@ -12,6 +13,7 @@ from .headers import declared
 from .rows import RowError
 from .rules import RULE_CIMPORTS, RuleError, Scope
 
+GRAPH_FORMS_SINCE = "8.3"      # operators that read seed and offset from tensors
 _MARSHALLERS = {
     "aclTensor": "tensor_argument", "aclTensorList": "tensor_list_argument", "aclScalar": "scalar_argument",
     "aclIntArray": "int_array_argument", "aclBoolArray": "bool_array_argument",
@@ -75,8 +77,8 @@ def family_pyx(table, family) -> str:
             "from mindtorch._npu.launch cimport (\n"
             "    LIST_TENSORS, Call, Phase2, acl_dtype, as_bits, await_reports, bool_array_argument, close_call,\n"
             "    conform, int_array_argument, launch, make_contiguous, missing_symbol, open_call,\n"
-            "    optional_tensor_argument, scalar_argument, scalar_list_argument, take_report, tensor_argument,\n"
-            "    tensor_list_argument)\n"
+            "    optional_tensor_argument, refuse_capture, scalar_argument, scalar_list_argument, take_report,\n"
+            "    tensor_argument, tensor_list_argument)\n"
             "from mindtorch._npu.symbols cimport aclnn\n\n\n" + "\n\n".join(functions) +
             f"\n\ndef register():\n{slots or '    pass' + chr(10)}")
 
@@ -102,7 +104,21 @@ def _kernels(row) -> list:
     for number, (condition, text) in enumerate(special):
         functions.append(_function(row, read_call(row, text), f"{row.slot}_{number}", []))
         first.append(f"if {condition}:\n        return {row.slot}_{number}({arguments})")
+    if draws(call):
+        functions += _in_graph(row, call)
+        first.append(f"if generator.seed_tensor is not None:\n        return {row.slot}_in_graph({arguments})")
     return [*functions, _function(row, read_call(row, call), row.slot, first)]
+
+
+def _in_graph(row, call) -> list:
+    """What a random operator does while a graph is captured: the form of it, the row's formula, or a refusal."""
+    name, form = f"{row.slot}_in_graph", graph_form(call)
+    if form is not None:
+        return [_function(replace(row, since=GRAPH_FORMS_SINCE), read_call(row, form), name, [])]
+    if row.graph:
+        return [emit_formula.kernel(replace(row, npu=row.graph), name)]
+    operator = call.partition("(")[0]
+    return [f'cdef int {name}({kernel_parameters(row)}) except -1:\n    return refuse_capture(b"{operator}")\n']
 
 
 def _function(row, call, name, first) -> str:

@@ -19,7 +19,7 @@ POLICIES = ("not_listed", "lower_precision_fp", "fp32", "fp32_set_opt_dtype", "p
 
 _COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check",
             "inplace_check", "out_check", "same", "variants", "hidden", "onto", "takes_out", "accepts", "python",
-            "node", "each", "together", "uniform", "bits"}
+            "node", "each", "together", "uniform", "bits", "graph"}
 
 
 class RowError(ValueError):
@@ -41,6 +41,8 @@ class Row:
     schema: Schema
     npu: str = ""                 # "aclnnAdd(self, ...)", "formula: fmin(self, ...)" (emit_formula.py), "view",
                                   # "composite", "none: reason"
+    graph: str = ""               # of a random op, "formula: ...": what is captured in a graph, where the operator has
+                                  # no form that reads its seed from a tensor
     since: str = "8.0"            # the oldest CANN release that has the operator
     outputs: tuple = ()
     inplace: str = ""             # "" no in-place form; "kernel": the same kernel, writing to self; or a call
@@ -146,9 +148,10 @@ class Table:
         for row in self.rows:
             try:
                 derivatives.check_functions(row.schema, row.grad, operators)
-                if row.npu.startswith("formula: "):
-                    derivatives.check_functions(row.schema, {"npu": row.npu.removeprefix("formula: ")},
-                                                operators | set(row.result_names))
+                for column in (row.npu, row.graph):
+                    if column.startswith("formula: "):
+                        derivatives.check_functions(row.schema, {"npu": column.removeprefix("formula: ")},
+                                                    operators | set(row.result_names))
             except derivatives.DerivativeError as error:
                 raise RowError(f"{row.family}.toml: {row.key}: {error}") from None
 

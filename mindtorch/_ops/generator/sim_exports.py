@@ -66,6 +66,8 @@ _OVERRIDES = {
     ("aclnnIndexCopy", "selfRef"): {"role": "in"},                          # outRef is what it writes
     ("aclnnBatchNorm", "runningMean"): {"role": "inout"},                    # listed as outputs only
     ("aclnnBatchNorm", "runningVar"): {"role": "inout"},
+    ("aclnnInplaceUniformTensor", "seedTensor"): {"dtypes": frozenset({"INT64", "UINT64"})},  # as the other forms'
+    ("aclnnInplaceUniformTensor", "offsetTensor"): {"dtypes": frozenset({"INT64", "UINT64"})},
     ("aclnnAmpUpdateScale", "currentScale"): {"ranks": (0, 1)},              # torch's scaler has 0-d tensors
     ("aclnnAmpUpdateScale", "growthTracker"): {"ranks": (0, 1)},
     ("aclnnAmpUpdateScale", "foundInf"): {"ranks": (0, 1)},

@@ -47,10 +47,19 @@ struct Philox {
   void block(uint64_t index, uint32_t words[4]) const { blocks<1>(index, words); }
 };
 
+/* How an operator is handed its seed and its offset: as two numbers; or as tensors of one number each, which are read
+ * when it runs, and a number to add to the second. */
+enum SeedForm : int64_t { kNumbers, kTensors };
+
+/* Takes them from arguments[position] on, and gives them when the kernel runs. They are kept in the attributes from
+ * kSeed on. */
+constexpr int kSeed = 13;
+aclnnStatus takeSeed(aclOpExecutor &executor, const Argument *arguments, int position, int64_t form);
+Philox philoxOf(const aclOpExecutor &executor);
+
 /* Fills operands[0] by a loop that reads its two parameters from numbers[0] and numbers[1] (real), and the seed and the
  * offset from the same two (integer): randomLoop<F, C>, F::apply(words, first parameter, second parameter). */
-aclnnStatus prepareRandom(aclOpExecutor &executor, const Loop *loops, double first, double second, uint64_t seed,
-                          uint64_t offset);
+aclnnStatus prepareRandom(aclOpExecutor &executor, const Loop *loops, double first, double second);
 
 template <class F, class C>
 SIM_CLONES void randomLoop(const LoopArguments &arguments) {

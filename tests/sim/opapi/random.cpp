@@ -2,8 +2,14 @@
  */
 #include "opapi/random.h"
 
+#include "aclnnop/aclnn_multinomial.h"
+#include "aclnnop/aclnn_multinomial_tensor.h"
 #include "aclnnop/aclnn_normal.h"
+#include "aclnnop/aclnn_normal_tensor.h"
+#include "aclnnop/aclnn_random.h"
+#include "aclnnop/aclnn_random_tensor.h"
 #include "aclnnop/aclnn_uniform.h"
+#include "aclnnop/aclnn_uniform_tensor.h"
 #include "op_test.h"
 
 namespace {
@@ -55,6 +61,29 @@ void testFill(Fill fill, double mean, double deviation) {
   EXPECT(fill(empty, 7, 3) == ACLNN_SUCCESS);
 }
 
+/* The forms whose seed and offset are tensors give what the others give for the same numbers. */
+void testSeedsInTensors() {
+  currentCase() = "seeds in tensors";
+  const Dims dims = {50};
+  Tensor seed(ACL_INT64, {1}, {7}), offset(ACL_INT64, {1}, {3}), pair(ACL_INT64, {2}, {7, 7});
+  Tensor one(ACL_FLOAT, dims, {}), other(ACL_FLOAT, dims, {});
+  EXPECT(RUN(aclnnInplaceUniform, one, 0.0, 1.0, uint64_t{7}, uint64_t{11}) == ACLNN_SUCCESS);
+  EXPECT(RUN(aclnnInplaceUniformTensor, other, 0.0, 1.0, seed, offset, uint64_t{8}) == ACLNN_SUCCESS);
+  EXPECT_VALUES(other.read(), one.read(), 0);
+  EXPECT(RUN(aclnnInplaceNormal, one, 1.0f, 2.0f, 7, 3) == ACLNN_SUCCESS);
+  EXPECT(RUN(aclnnInplaceNormalTensor, other, 1.0f, 2.0f, seed, offset, 0) == ACLNN_SUCCESS);
+  EXPECT_VALUES(other.read(), one.read(), 0);
+  EXPECT(RUN(aclnnInplaceRandom, one, 0, 100, 7, 7) == ACLNN_SUCCESS);
+  EXPECT(RUN(aclnnInplaceRandomTensor, other, 0, 100, seed, offset, 4) == ACLNN_SUCCESS);
+  EXPECT_VALUES(other.read(), one.read(), 0);
+  Tensor chosen(ACL_INT64, {3}, {}), again(ACL_INT64, {3}, {}), weights(ACL_FLOAT, {4}, {1, 2, 3, 4});
+  EXPECT(RUN(aclnnMultinomial, weights, 3, false, 7, 5, chosen) == ACLNN_SUCCESS);
+  EXPECT(RUN(aclnnMultinomialTensor, weights, 3, false, seed, offset, 2, again) == ACLNN_SUCCESS);
+  EXPECT_VALUES(again.read(), chosen.read(), 0);
+  EXPECT(RUN(aclnnInplaceNormalTensor, other, 1.0f, 2.0f, pair, offset, 0) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnInplaceNormalTensor, other, 1.0f, 2.0f, seed, pair, 0) == ACLNN_ERR_PARAM_INVALID);
+}
+
 }  // namespace
 
 int main() {
@@ -79,4 +108,5 @@ int main() {
   };
   testFill(normal, -1.0, 0.5);
   EXPECT(RUN(aclnnInplaceNormal, out, 0.0f, -1.0f, 1, 0) == ACLNN_ERR_PARAM_INVALID);
+  testSeedsInTensors();
 }

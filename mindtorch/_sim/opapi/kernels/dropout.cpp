@@ -13,10 +13,9 @@ int64_t maskBytes(int64_t elements) { return (elements + kMaskBits - 1) / kMaskB
 
 /* out: a bit is 1 with the probability 1 - prob. */
 aclError runGenerate(const aclOpExecutor &executor) {
-  const Philox philox{static_cast<uint64_t>(executor.numbers[0].integer),
-                      static_cast<uint64_t>(executor.numbers[1].integer)};
+  const Philox philox = philoxOf(executor);
   const double drop = executor.numbers[0].real;
-  Operand out = executor.operands[0];
+  Operand out = firstOut(executor);
   out.compute = kI64;
   Cursor target(out);
   for (int64_t byte = 0; byte < out.count; ++byte) {
@@ -35,7 +34,7 @@ aclnnStatus checkProbability(const aclOpExecutor &executor, double drop) {
 }
 
 /* shape, prob, seed, offset, probDataType, out */
-aclnnStatus prepareGenerate(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+aclnnStatus prepareGenerate(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const aclIntArray *shape = static_cast<const aclIntArray *>(arguments[0].pointer);
   int64_t elements = 1;
   for (uint64_t i = 0; i < shape->size; ++i) {
@@ -46,9 +45,9 @@ aclnnStatus prepareGenerate(aclOpExecutor &executor, const Argument *arguments, 
   bytes.rank = 1;
   bytes.dims[0] = maskBytes(elements);
   aclnnStatus status = checkProbability(executor, arguments[1].real);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[0], bytes);
-  executor.numbers[0] = {true, ACL_DOUBLE, arguments[2].integer, arguments[1].real, 0.0};
-  executor.numbers[1] = {true, ACL_INT64, arguments[3].integer, 0.0, 0.0};
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, firstOut(executor), bytes);
+  if (status == ACLNN_SUCCESS) status = takeSeed(executor, arguments, 2, body.variant);
+  executor.numbers[0] = {true, ACL_DOUBLE, 0, arguments[1].real, 0.0};
   executor.run = runGenerate;
   return status;
 }
@@ -90,7 +89,8 @@ aclnnStatus prepareApply(aclOpExecutor &executor, const Argument *arguments, con
 
 }  // namespace
 
-SIM_OP(aclnnDropoutGenMaskV2, prepareGenerate, nullptr, 0)
+SIM_OP(aclnnDropoutGenMaskV2, prepareGenerate, nullptr, kNumbers)
+SIM_OP(aclnnDropoutGenMaskV2Tensor, prepareGenerate, nullptr, kTensors)
 SIM_OP(aclnnDropoutDoMask, prepareApply, nullptr, 0)
 
 }  // namespace sim

@@ -2,11 +2,14 @@
 #include "opapi/random.h"
 
 #include <cmath>
+#include <cstring>
 
 #include "opapi/loops.h"
 
 namespace sim {
 namespace {
+
+enum Attribute { kCompute, kInputs };
 
 /* Of as many leading bits as the type has digits: u alone never rounds up to 1. */
 template <int Digits>
@@ -49,7 +52,7 @@ void bernoulliLoop(const LoopArguments &arguments) {
 constexpr Loop kBernoulliTensor[] = {bernoulliLoop, bernoulliLoop};
 
 /* selfRef, from, to, seed, offset */
-aclnnStatus prepareUniform(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+aclnnStatus prepareUniform(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const double from = arguments[1].real, to = arguments[2].real;
   if (!(from <= to)) return refuse(executor, "from is %g and to is %g, expected from <= to", from, to);
   const aclDataType type = executor.operands[0].type;
@@ -57,74 +60,126 @@ aclnnStatus prepareUniform(aclOpExecutor &executor, const Argument *arguments, c
                       : type == ACL_FLOAT16 ? kRandomOf<Uniform<11>>
                       : type == ACL_FLOAT   ? kRandomOf<Uniform<24>>
                                             : kRandomOf<Uniform<53>>;
-  return prepareRandom(executor, loops, from, to, static_cast<uint64_t>(arguments[3].integer),
-                       static_cast<uint64_t>(arguments[4].integer));
+  const aclnnStatus status = takeSeed(executor, arguments, 3, body.variant);
+  return status == ACLNN_SUCCESS ? prepareRandom(executor, loops, from, to) : status;
+}
+
+aclnnStatus prepareNormalNumbers(aclOpExecutor &executor, const Argument *arguments, int position, int64_t form) {
+  const double mean = arguments[position].real, deviation = arguments[position + 1].real;
+  if (!(deviation >= 0.0)) return refuse(executor, "std is %g, expected 0 or more", deviation);
+  const aclnnStatus status = takeSeed(executor, arguments, position + 2, form);
+  return status == ACLNN_SUCCESS ? prepareRandom(executor, kRandomOf<Normal>, mean, deviation) : status;
 }
 
 /* selfRef, mean, std, seed, offset */
-aclnnStatus prepareNormal(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  const double deviation = arguments[2].real;
-  if (!(deviation >= 0.0)) return refuse(executor, "std is %g, expected 0 or more", deviation);
-  return prepareRandom(executor, kRandomOf<Normal>, arguments[1].real, deviation,
-                       static_cast<uint64_t>(arguments[3].integer), static_cast<uint64_t>(arguments[4].integer));
+aclnnStatus prepareNormal(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  return prepareNormalNumbers(executor, arguments, 1, body.variant);
 }
 
 /* mean, std, seed, offset, out */
-aclnnStatus prepareNormalOut(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  const double deviation = arguments[1].real;
-  if (!(deviation >= 0.0)) return refuse(executor, "std is %g, expected 0 or more", deviation);
-  return prepareRandom(executor, kRandomOf<Normal>, arguments[0].real, deviation,
-                       static_cast<uint64_t>(arguments[2].integer), static_cast<uint64_t>(arguments[3].integer));
+aclnnStatus prepareNormalOut(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  return prepareNormalNumbers(executor, arguments, 0, body.variant);
 }
 
 /* selfRef, prob, seed, offset */
-aclnnStatus prepareBernoulli(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+aclnnStatus prepareBernoulli(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const double probability = executor.numbers[0].real;
   if (!(probability >= 0.0 && probability <= 1.0)) {
     return refuse(executor, "prob is %g, expected a value from 0 to 1", probability);
   }
-  return prepareRandom(executor, kRandomOf<Bernoulli>, probability, 0.0, static_cast<uint64_t>(arguments[2].integer),
-                       static_cast<uint64_t>(arguments[3].integer));
+  const aclnnStatus status = takeSeed(executor, arguments, 2, body.variant);
+  return status == ACLNN_SUCCESS ? prepareRandom(executor, kRandomOf<Bernoulli>, probability, 0.0) : status;
 }
 
 /* selfRef, prob, seed, offset */
-aclnnStatus prepareBernoulliTensor(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+aclnnStatus prepareBernoulliTensor(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   Operand &out = executor.operands[0], &probability = executor.operands[1];
   Shape shape = shapeOf(out);
   if (!broadcastInto(&shape, probability) || requireShape(executor, out, shape) != ACLNN_SUCCESS) {
     return refuse(executor, "the shape of prob cannot be broadcast to that of selfRef");
   }
-  const aclnnStatus status =
-      prepareRandom(executor, kBernoulliTensor, 0.0, 0.0, static_cast<uint64_t>(arguments[2].integer),
-                    static_cast<uint64_t>(arguments[3].integer));
+  aclnnStatus status = takeSeed(executor, arguments, 2, body.variant);
+  if (status == ACLNN_SUCCESS) status = prepareRandom(executor, kBernoulliTensor, 0.0, 0.0);
   expandTo(&probability, shape);
   out.compute = probability.compute = kF64;
-  executor.attributes[0] = kF64;
+  executor.attributes[kCompute] = kF64;
+  executor.attributes[kInputs] = 1;
   executor.kernel = &kBernoulliTensor[kF64];
   return status;
 }
 
+aclError runRandom(const aclOpExecutor &executor) {
+  const Philox philox = philoxOf(executor);
+  Number numbers[] = {executor.numbers[0], executor.numbers[1]};
+  numbers[0].integer = static_cast<int64_t>(philox.seed);
+  numbers[1].integer = static_cast<int64_t>(philox.offset);
+  Operand out = executor.operands[0];
+  out.compute = static_cast<uint8_t>(executor.attributes[kCompute]);
+  const uint32_t inputs = static_cast<uint32_t>(executor.attributes[kInputs]);
+  const Operand *input = inputs > 0 ? &executor.operands[1] : nullptr;
+  runLoop(&input, inputs, out, *static_cast<const Loop *>(executor.kernel), numbers);
+  return ACL_SUCCESS;
+}
+
+int64_t readNumber(const Operand &operand) {
+  int64_t number;
+  std::memcpy(&number, operand.host, sizeof number);
+  return number;
+}
+
 }  // namespace
 
-aclnnStatus prepareRandom(aclOpExecutor &executor, const Loop *loops, double first, double second, uint64_t seed,
-                          uint64_t offset) {
-  Operand &out = executor.operands[0];
-  if (categoryOf(out.type) == kComplex) return refuseType(executor, out.type);
-  const Compute compute = computeOf(out.type) == kF32 ? kF32 : kF64;
-  executor.numbers[0] = {true, ACL_DOUBLE, static_cast<int64_t>(seed), first, 0.0};
-  executor.numbers[1] = {true, ACL_DOUBLE, static_cast<int64_t>(offset), second, 0.0};
-  executor.number_count = 2;
-  out.role = kOut;
-  executor.attributes[0] = compute;
-  executor.kernel = &loops[compute];
-  executor.run = runElementwise;
+aclnnStatus takeSeed(aclOpExecutor &executor, const Argument *arguments, int position, int64_t form) {
+  int64_t *kept = executor.attributes + kSeed;
+  kept[2] = -1; /* the operand that is the tensor of the seed; the next is that of the offset */
+  if (form == kNumbers) {
+    kept[0] = arguments[position].integer;
+    kept[1] = arguments[position + 1].integer;
+    return ACLNN_SUCCESS;
+  }
+  kept[1] = arguments[position + 2].integer;
+  for (uint32_t i = 0; i < executor.operands.size(); ++i) {
+    const Operand &operand = executor.operands[i];
+    if (operand.parameter != position && operand.parameter != position + 1) continue;
+    if (operand.parameter == position) kept[2] = i;
+    if (operand.count == 1) continue;
+    return refuse(executor, "%s has %lld elements, expected 1", executor.op->parameters[operand.parameter].name,
+                  static_cast<long long>(operand.count));
+  }
   return ACLNN_SUCCESS;
 }
 
-SIM_OP(aclnnInplaceUniform, prepareUniform, nullptr, 0)
-SIM_OP(aclnnInplaceNormal, prepareNormal, nullptr, 0)
-SIM_OP(aclnnNormalFloatFloat, prepareNormalOut, nullptr, 0)
-SIM_OP(aclnnInplaceBernoulli, prepareBernoulli, nullptr, 0)
-SIM_OP(aclnnInplaceBernoulliTensor, prepareBernoulliTensor, nullptr, 0)
+Philox philoxOf(const aclOpExecutor &executor) {
+  const int64_t *kept = executor.attributes + kSeed;
+  Philox philox{static_cast<uint64_t>(kept[0]), static_cast<uint64_t>(kept[1])};
+  if (kept[2] < 0) return philox;
+  const uint32_t seed = static_cast<uint32_t>(kept[2]);
+  philox.seed = static_cast<uint64_t>(readNumber(executor.operands[seed]));
+  philox.offset += static_cast<uint64_t>(readNumber(executor.operands[seed + 1]));
+  return philox;
+}
+
+aclnnStatus prepareRandom(aclOpExecutor &executor, const Loop *loops, double first, double second) {
+  Operand &out = executor.operands[0];
+  if (categoryOf(out.type) == kComplex) return refuseType(executor, out.type);
+  const Compute compute = computeOf(out.type) == kF32 ? kF32 : kF64;
+  executor.numbers[0] = {true, ACL_DOUBLE, 0, first, 0.0};
+  executor.numbers[1] = {true, ACL_DOUBLE, 0, second, 0.0};
+  executor.number_count = 2;
+  out.role = kOut;
+  executor.attributes[kCompute] = compute;
+  executor.attributes[kInputs] = 0;
+  executor.kernel = &loops[compute];
+  executor.run = runRandom;
+  return ACLNN_SUCCESS;
+}
+
+SIM_OP(aclnnInplaceUniform, prepareUniform, nullptr, kNumbers)
+SIM_OP(aclnnInplaceUniformTensor, prepareUniform, nullptr, kTensors)
+SIM_OP(aclnnInplaceNormal, prepareNormal, nullptr, kNumbers)
+SIM_OP(aclnnInplaceNormalTensor, prepareNormal, nullptr, kTensors)
+SIM_OP(aclnnNormalFloatFloat, prepareNormalOut, nullptr, kNumbers)
+SIM_OP(aclnnInplaceBernoulli, prepareBernoulli, nullptr, kNumbers)
+SIM_OP(aclnnInplaceBernoulliTensor, prepareBernoulliTensor, nullptr, kNumbers)
 
 }  // namespace sim

@@ -10,11 +10,7 @@
 namespace sim {
 namespace {
 
-enum Attribute { kSeed, kOffset, kFrom, kTo, kCompute, kReplacement };
-
-Philox philoxOf(const aclOpExecutor &executor) {
-  return {static_cast<uint64_t>(executor.attributes[kSeed]), static_cast<uint64_t>(executor.attributes[kOffset])};
-}
+enum Attribute { kFrom, kTo, kCompute, kReplacement };
 
 /* The 64 bits of an element. */
 uint64_t wordOf(const Philox &philox, uint64_t element) {
@@ -56,7 +52,7 @@ aclError runRandom(const aclOpExecutor &executor) {
 }
 
 /* selfRef, from, to, seed, offset */
-aclnnStatus prepareRandomInteger(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+aclnnStatus prepareRandomInteger(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   Operand &out = executor.operands[0];
   if (categoryOf(out.type) == kComplex) return refuseType(executor, out.type);
   if (arguments[1].integer >= arguments[2].integer) {
@@ -65,12 +61,10 @@ aclnnStatus prepareRandomInteger(aclOpExecutor &executor, const Argument *argume
   }
   executor.attributes[kFrom] = arguments[1].integer;
   executor.attributes[kTo] = arguments[2].integer;
-  executor.attributes[kSeed] = arguments[3].integer;
-  executor.attributes[kOffset] = arguments[4].integer;
   executor.attributes[kCompute] = integerCompute(out.type);
   out.role = kOut;
   executor.run = runRandom;
-  return ACLNN_SUCCESS;
+  return takeSeed(executor, arguments, 3, body.variant);
 }
 
 /* Fisher and Yates: every place gets one of those not yet given away. */
@@ -91,18 +85,16 @@ aclError runPermutation(const aclOpExecutor &executor) {
 }
 
 /* n, seed, offset, out */
-aclnnStatus prepareRandperm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+aclnnStatus prepareRandperm(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const Operand &out = executor.operands[0];
   if (out.rank != 1 || out.dims[0] != arguments[0].integer) {
     return refuse(executor, "out has %lld elements in %d dimensions, expected n, which is %lld, in one",
                   static_cast<long long>(out.count), out.rank, static_cast<long long>(arguments[0].integer));
   }
-  executor.attributes[kSeed] = arguments[1].integer;
-  executor.attributes[kOffset] = arguments[2].integer;
   executor.attributes[kCompute] = integerCompute(out.type);
   executor.run = runPermutation;
   executor.workspace_size = roundUp(static_cast<uint64_t>(out.count) * sizeof(int64_t));
-  return ACLNN_SUCCESS;
+  return takeSeed(executor, arguments, 1, body.variant);
 }
 
 /* A choice by weights, which stay as they are. */
@@ -122,7 +114,7 @@ int64_t chooseOne(const double *weights, int64_t length, double unit) {
 
 aclError runMultinomial(const aclOpExecutor &executor) {
   const Philox philox = philoxOf(executor);
-  const Operand &in = executor.operands[0], &out = executor.operands[1];
+  const Operand &in = executor.operands[0], &out = firstOut(executor);
   LineCursor weights(in, in.rank - 1, kF64), chosen(out, out.rank - 1, kI64);
   double *line = reinterpret_cast<double *>(executor.workspace);
   int64_t *samples = reinterpret_cast<int64_t *>(line + weights.length());
@@ -139,8 +131,8 @@ aclError runMultinomial(const aclOpExecutor &executor) {
 }
 
 /* self, numsamples, replacement, seed, offset, out */
-aclnnStatus prepareMultinomial(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  const Operand &in = executor.operands[0], &out = executor.operands[1];
+aclnnStatus prepareMultinomial(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  const Operand &in = executor.operands[0], &out = firstOut(executor);
   const int64_t samples = arguments[1].integer;
   if (in.rank < 1 || in.rank > 2) return refuse(executor, "self has %d dimensions, expected 1 or 2", in.rank);
   const int64_t length = in.dims[in.rank - 1];
@@ -153,11 +145,9 @@ aclnnStatus prepareMultinomial(aclOpExecutor &executor, const Argument *argument
   const aclnnStatus status = requireShape(executor, out, shape);
   if (status != ACLNN_SUCCESS) return status;
   executor.attributes[kReplacement] = arguments[2].integer;
-  executor.attributes[kSeed] = arguments[3].integer;
-  executor.attributes[kOffset] = arguments[4].integer;
   executor.run = runMultinomial;
   executor.workspace_size = roundUp(static_cast<uint64_t>(length + samples) * sizeof(double));
-  return ACLNN_SUCCESS;
+  return takeSeed(executor, arguments, 3, body.variant);
 }
 
 struct Exponential {
@@ -167,21 +157,23 @@ struct Exponential {
 };
 
 /* selfRef, count, lambda, seed, offset */
-aclnnStatus prepareExponential(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+aclnnStatus prepareExponential(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   if (arguments[1].integer != executor.operands[0].count) {
     return refuse(executor, "count is %lld, expected the elements of selfRef, which are %lld",
                   static_cast<long long>(arguments[1].integer), static_cast<long long>(executor.operands[0].count));
   }
   if (!(arguments[2].real > 0.0)) return refuse(executor, "lambda is %g, expected more than 0", arguments[2].real);
-  return prepareRandom(executor, kRandomOf<Exponential>, arguments[2].real, 0.0,
-                       static_cast<uint64_t>(arguments[3].integer), static_cast<uint64_t>(arguments[4].integer));
+  const aclnnStatus status = takeSeed(executor, arguments, 3, body.variant);
+  return status == ACLNN_SUCCESS ? prepareRandom(executor, kRandomOf<Exponential>, arguments[2].real, 0.0) : status;
 }
 
 }  // namespace
 
-SIM_OP(aclnnInplaceRandom, prepareRandomInteger, nullptr, 0)
-SIM_OP(aclnnRandperm, prepareRandperm, nullptr, 0)
-SIM_OP(aclnnMultinomial, prepareMultinomial, nullptr, 0)
-SIM_OP(aclnnSimThreadExponential, prepareExponential, nullptr, 0)
+SIM_OP(aclnnInplaceRandom, prepareRandomInteger, nullptr, kNumbers)
+SIM_OP(aclnnInplaceRandomTensor, prepareRandomInteger, nullptr, kTensors)
+SIM_OP(aclnnRandperm, prepareRandperm, nullptr, kNumbers)
+SIM_OP(aclnnMultinomial, prepareMultinomial, nullptr, kNumbers)
+SIM_OP(aclnnMultinomialTensor, prepareMultinomial, nullptr, kTensors)
+SIM_OP(aclnnSimThreadExponential, prepareExponential, nullptr, kNumbers)
 
 }  // namespace sim
