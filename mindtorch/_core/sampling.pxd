@@ -1,7 +1,7 @@
 """Checks and shapes of the random ops, named by rows as those of dispatch.pxd are. A check raises torch's error."""
 from libc.stdint cimport int64_t
 
-from mindtorch._core.scalar cimport ScalarType
+from mindtorch._core.scalar cimport Scalar, ScalarType
 from mindtorch._core.tensor cimport Shape, TensorBase
 
 
@@ -20,6 +20,7 @@ cdef int check_multinomial(TensorBase self, int64_t count, bint replacement) exc
 cdef int check_rates(TensorBase self) except -1                             # poisson
 cdef int check_binomial(TensorBase count, TensorBase prob) except -1
 cdef int not_implemented(str name, ScalarType dtype) except -1             # always raises
+cdef int check_rrelu(TensorBase self, const Scalar *lower, const Scalar *upper) except -1
 cdef int check_dropout(TensorBase input, double p) except -1
 
 cdef int dropout_mask(Shape *shape, TensorBase input) except -1             # bytes of eight elements each

@@ -1,7 +1,8 @@
 """What the random ops refuse."""
-from libc.math cimport isnan
+from libc.math cimport INFINITY, isnan
 from libc.stdint cimport INT64_MIN
 
+from mindtorch._core.device cimport CPU
 from mindtorch._core.dtype cimport KIND, code_name, default_dtype
 from mindtorch._core.infer cimport check_overlap, same
 from mindtorch._core.scalar cimport (
@@ -176,6 +177,17 @@ cdef int check_multinomial(TensorBase self, int64_t count, bint replacement) exc
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     if self.sizes[self.ndim - 1] > 1 << 24:     # what float32 counts without gaps
         raise RuntimeError("number of categories cannot exceed 2^24")
+    return 0
+
+
+cdef int check_rrelu(TensorBase self, const Scalar *lower, const Scalar *upper) except -1:
+    for name, bound in (("lower", lower.real), ("upper", upper.real)):
+        if not -INFINITY < bound < INFINITY:
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound:g}")
+    if lower.real > upper.real:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    if KIND[<int>self.dtype] != FLOAT_KIND or (self.dtype == Half and self.device_type == CPU):
+        not_implemented("rrelu_with_noise_out_cpu", self.dtype)
     return 0
 
 

@@ -71,6 +71,16 @@ def bernoulli(out, p, stream):
     return _deal(out, stream.doubles(out.size) < p)
 
 
+def rrelu(x, noise, lower, upper, stream):
+    """x times slopes: drawn in [lower, upper) where x is not positive, in the order of a loop, else 1."""
+    kind = noise.dtype.type
+    low, high = float(kind(lower)), float(kind(upper))
+    falls = x <= 0
+    noise[...] = kind(1)
+    noise[falls] = (stream.doubles(np.count_nonzero(falls)) * (high - low) + low).astype(kind)
+    return x * noise.astype(x.dtype)
+
+
 def dropout_mask(out, input, p, stream):
     """Bytes in which a bit is 1, the lowest first, where the element of `input` stays: with the probability 1 - p."""
     bits = np.zeros(8 * out.size, bool)

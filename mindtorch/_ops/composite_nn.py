@@ -1,11 +1,12 @@
 """Device-neutral operators of neural networks that torch has in its own namespace."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
-from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.autocast import casting
+from mindtorch._core.factories import empty_like as _empty_like
 from mindtorch._ops.composite import scalar_type
 
-_where, _elu, _elu_in_place, _prelu_kernel = _OPS["where"], _ATEN["elu"], _ATEN["elu_"], _ATEN["_prelu_kernel"]
+_elu, _elu_in_place, _prelu_kernel = _ATEN["elu"], _ATEN["elu_"], _ATEN["_prelu_kernel"]
 _leaky_relu, _leaky_relu_in_place = _ATEN["leaky_relu"], _ATEN["leaky_relu_"]
+_rrelu, _rrelu_in_place = _ATEN["_rrelu"], _ATEN["_rrelu_"]
 _SELU = (1.6732632423543772848170429916717, 1.0507009873554804934193349852946)     # alpha and scale
 
 
@@ -43,25 +44,20 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
     """leaky_relu whose slopes are drawn between `lower` and `upper` in training, their mean otherwise."""
     if not training:
         return _leaky_relu(input, _mean_slope(lower, upper))
-    return _where(input <= 0, input * _slopes(input, lower, upper, generator), input)
+    return _rrelu(input, _empty_like(input), lower, upper, generator)
 
 
 def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
     """rrelu in place."""
     if not training:
         return _leaky_relu_in_place(input, _mean_slope(lower, upper))
-    return input.copy_(rrelu(input, lower, upper, True, generator))
+    return _rrelu_in_place(input, _empty_like(input), lower, upper, generator)
 
 
 def _mean_slope(lower, upper):
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     return (lower + upper) / 2
-
-
-def _slopes(input, lower, upper, generator):
-    _mean_slope(lower, upper)
-    return input.detach().clone().uniform_(lower, upper, generator=generator)
 
 
 FUNCTIONS = {"selu": selu, "selu_": selu_, "prelu": prelu, "rrelu": rrelu, "rrelu_": rrelu_}

@@ -125,6 +125,10 @@ def exponential_numbers(self, lambd, generator):
     return (-_even_as(self, generator)).log1p() / -lambd
 
 
+def rrelu_numbers(self, noise, lower, upper, generator):
+    return self * noise.uniform_(lower, upper, generator=generator).masked_fill_(ops.logical_not(self <= 0), 1)
+
+
 # --- along a dimension -----------------------------------------------------------------------------------------------
 
 _REACH = 16        # neighbours that one operator adds up

@@ -79,6 +79,14 @@ def dropped(p):
     return call
 
 
+def leaking(inplace):
+    """rrelu of numbers of both signs."""
+    def call(lib, shape, dtype, device, layout=None, **options):
+        numbers = (probabilities(lib, shape, "float32", device) - 0.5).to(getattr(lib, dtype))
+        return lib.nn.functional.rrelu(numbers, 0.1, 0.7, True, inplace, **options)
+    return call
+
+
 def permutation(lib, shape, dtype, device, layout=None, **options):
     return lib.randperm(math.prod(shape), dtype=getattr(lib, dtype), device=device, **options)
 
@@ -123,6 +131,7 @@ CASES = {
                         (equal_counts("binomial", 200, 0.7), (140, 42 ** 0.5)),
                         (equal_counts("binomial", 30000, 0.5), (15000, 7500 ** 0.5))],
     "random_dropout_mask": [(dropped(0.25), (1, 3 ** -0.5)), (dropped(0.9), (1, 3))],
+    "random_rrelu": [(leaking(False), ANY), (leaking(True), ANY)],
     "random_permutation": [(permutation, ANY)],
 }
 CALLS = {f"{key} {number}": (row, call, moments) for key, row in ROWS.items()

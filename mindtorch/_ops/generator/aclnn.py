@@ -16,7 +16,8 @@ MAX_RANK = 8
 _HEADERS = {
     "PowTensorScalar": "pow", "PowScalarTensor": "pow", "PowTensorTensor": "pow_tensor_tensor",
     "SWhere": "s_where", "EqScalar": "eq_scalar", "EqTensor": "eq_tensor", "MaxDim": "max_dim", "MinDim": "min_dim",
-    "Rsubs": "rsub", "Lerps": "lerp", "Divs": "div", "DivMods": "div", "DivMod": "div",
+    "RReluWithNoise": "rrelu_with_noise", "Rsubs": "rsub",
+    "Lerps": "lerp", "Divs": "div", "DivMods": "div", "DivMod": "div",
 }
 _SCALAR_FORMS = {"Adds", "Subs", "Muls", "Divs", "Lerps", "Rsubs"}
 

@@ -106,7 +106,7 @@ def _kernels(row) -> list:
         first.append(f"if {condition}:\n        return {row.slot}_{number}({arguments})")
     if draws(call):
         functions += _in_graph(row, call)
-        first.append(f"if generator.seed_tensor is not None:\n        return {row.slot}_in_graph({arguments})")
+        first.insert(0, f"if generator.seed_tensor is not None:\n        return {row.slot}_in_graph({arguments})")
     return [*functions, _function(row, read_call(row, call), row.slot, first)]
 
 

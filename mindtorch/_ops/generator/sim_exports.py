@@ -68,6 +68,9 @@ _OVERRIDES = {
     ("aclnnBatchNorm", "runningVar"): {"role": "inout"},
     ("aclnnInplaceUniformTensor", "seedTensor"): {"dtypes": frozenset({"INT64", "UINT64"})},  # as the other forms'
     ("aclnnInplaceUniformTensor", "offsetTensor"): {"dtypes": frozenset({"INT64", "UINT64"})},
+    ("aclnnRReluWithNoise", "noise"): {"role": "inout"},                     # listed as inputs only
+    ("aclnnInplaceRReluWithNoise", "self"): {"role": "inout"},
+    ("aclnnInplaceRReluWithNoise", "noise"): {"role": "inout"},
     ("aclnnAmpUpdateScale", "currentScale"): {"ranks": (0, 1)},              # torch's scaler has 0-d tensors
     ("aclnnAmpUpdateScale", "growthTracker"): {"ranks": (0, 1)},
     ("aclnnAmpUpdateScale", "foundInf"): {"ranks": (0, 1)},

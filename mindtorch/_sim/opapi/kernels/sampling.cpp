@@ -167,6 +167,52 @@ aclnnStatus prepareExponential(aclOpExecutor &executor, const Argument *argument
   return status == ACLNN_SUCCESS ? prepareRandom(executor, kRandomOf<Exponential>, arguments[2].real, 0.0) : status;
 }
 
+/* Of as many leading bits as the type has digits, as aclnnInplaceUniform draws. */
+int digitsOf(aclDataType type) { return type == ACL_BF16 ? 8 : type == ACL_FLOAT16 ? 11 : type == ACL_FLOAT ? 24 : 53; }
+
+/* noise is the slope: drawn where self is not positive, else 1; as its type holds it, it is what self is multiplied by.
+ */
+aclError runRRelu(const aclOpExecutor &executor) {
+  const Philox philox = philoxOf(executor);
+  const double lower = executor.numbers[0].real, range = executor.numbers[1].real - lower;
+  Operand self = executor.operands[0], noise = executor.operands[1];
+  Operand out = executor.operands[executor.operands.size() > 2 ? 2 : 0];
+  const int digits = digitsOf(noise.type);
+  self.compute = noise.compute = out.compute = kF64;
+  Cursor values(self), slopes(noise), rounded(noise), target(out);
+  alignas(64) double block[kBlock], drawn[kBlock];
+  for (int64_t first = 0; first < self.count; first += kBlock) {
+    const int64_t count = std::min(kBlock, self.count - first);
+    const double *x = static_cast<const double *>(values.read(block, count));
+    for (int64_t i = 0; i < count; ++i) {
+      const uint64_t bits = wordOf(philox, static_cast<uint64_t>(first + i)) >> (64 - digits);
+      drawn[i] = x[i] <= 0.0 ? lower + std::ldexp(static_cast<double>(bits), -digits) * range : 1.0;
+    }
+    slopes.write(drawn, count);
+    const double *slope = static_cast<const double *>(rounded.read(drawn, count));
+    double results[kBlock];
+    for (int64_t i = 0; i < count; ++i) results[i] = x[i] * slope[i];
+    target.write(results, count);
+  }
+  return ACL_SUCCESS;
+}
+
+/* self, noise, lower, upper, training, seed, offset[, out]; without training all slopes are the mean, and no noise. */
+aclnnStatus prepareRRelu(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  const Operand &self = executor.operands[0], &noise = executor.operands[1], &out = executor.operands.back();
+  const double lower = executor.numbers[0].real, upper = executor.numbers[1].real;
+  if (!(lower <= upper)) return refuse(executor, "lower is %g and upper is %g, expected lower <= upper", lower, upper);
+  if (arguments[4].integer == 0) return refuse(executor, "training is false, this kernel has it true only");
+  aclnnStatus status = requireShape(executor, noise, shapeOf(self));
+  if (status == ACLNN_SUCCESS && executor.operands.size() > 2) {
+    status = requireShape(executor, out, shapeOf(self));
+    if (status == ACLNN_SUCCESS) status = requireCast(executor, self.type, out);
+  }
+  if (status == ACLNN_SUCCESS && noise.type != self.type) status = refuseType(executor, noise.type);
+  executor.run = runRRelu;
+  return status == ACLNN_SUCCESS ? takeSeed(executor, arguments, 5, body.variant) : status;
+}
+
 }  // namespace
 
 SIM_OP(aclnnInplaceRandom, prepareRandomInteger, nullptr, kNumbers)
@@ -175,5 +221,7 @@ SIM_OP(aclnnRandperm, prepareRandperm, nullptr, kNumbers)
 SIM_OP(aclnnMultinomial, prepareMultinomial, nullptr, kNumbers)
 SIM_OP(aclnnMultinomialTensor, prepareMultinomial, nullptr, kTensors)
 SIM_OP(aclnnSimThreadExponential, prepareExponential, nullptr, kNumbers)
+SIM_OP(aclnnRReluWithNoise, prepareRRelu, nullptr, kNumbers)
+SIM_OP(aclnnInplaceRReluWithNoise, prepareRRelu, nullptr, kNumbers)
 
 }  // namespace sim
