@@ -2,6 +2,10 @@
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.autocast import casting
+from mindtorch._core.dtype import bfloat16 as _bfloat16
+from mindtorch._core.dtype import bool as _bool
+from mindtorch._core.dtype import float16 as _float16
+from mindtorch._core.dtype import float32 as _float32
 from mindtorch._core.factories import arange as _arange
 from mindtorch._ops.composite import _require_tensors, c_type
 from mindtorch._sdp_backends import CHOICE as _CHOICE
@@ -10,7 +14,7 @@ __all__ = ["scaled_dot_product_attention"]
 
 _matmul, _where, _softmax = _OPS["matmul"], _OPS["where"], _OPS["softmax"]
 _fused, _dropout_mask = _ATEN["_fused_attention"], _ATEN["_dropout_mask"]
-_FUSED_TYPES = ("torch.float32", "torch.float16", "torch.bfloat16")
+_FUSED_TYPES = (_float32, _float16, _bfloat16)
 _WIDEST = 512                 # elements of a head that the fused operator takes
 _EVERYTHING = 2 ** 31 - 1     # next tokens: no bound
 
@@ -39,10 +43,14 @@ def _shared_heads(heads, query):
     return repeated.reshape(*shape[:-3], shape[-3] * times, *shape[-2:])
 
 
+def _rows(query):
+    """The places of the queries, one below the other."""
+    return _arange(query.shape[-2], device=query.device).unsqueeze(1)
+
+
 def _causal(query, key):
     """True where a key is not behind the query."""
-    rows = _arange(query.shape[-2], device=query.device).unsqueeze(1)
-    return rows >= _arange(key.shape[-2], device=query.device)
+    return _rows(query) >= _arange(key.shape[-2], device=query.device)
 
 
 def _can_fuse(query, key, value, mask, dropout_p, shared):
@@ -52,14 +60,15 @@ def _can_fuse(query, key, value, mask, dropout_p, shared):
     """
     if dropout_p > 0.0 and (dropout_p == 1.0 or query.device.type == "cpu"):
         return False
-    if query.dim() != 4 or str(query.dtype) not in _FUSED_TYPES or not (query.numel() and key.numel()):
+    sizes, of_keys = query.shape, key.shape
+    if len(sizes) != 4 or len(of_keys) != 4 or query.dtype not in _FUSED_TYPES or 0 in sizes or 0 in of_keys:
         return False
-    batch, heads, _, width = query.shape
-    if key.shape != value.shape or key.shape[0] != batch or key.shape[3] != width or width > _WIDEST:
+    batch, heads, _, width = sizes
+    if of_keys != value.shape or of_keys[0] != batch or of_keys[3] != width or width > _WIDEST:
         return False
-    if heads % key.shape[1] or not (shared or heads == key.shape[1]):
+    if heads % of_keys[1] or not (shared or heads == of_keys[1]):
         return False
-    return mask is None or str(mask.dtype) == "torch.bool"
+    return mask is None or mask.dtype is _bool
 
 
 def _fused_attention(query, key, value, mask, dropout_p, is_causal, scale):
@@ -68,7 +77,7 @@ def _fused_attention(query, key, value, mask, dropout_p, is_causal, scale):
     drop = _dropped_weights(query, key, dropout_p) if dropout_p > 0.0 else None
     how = drop, scale, 1.0 - dropout_p
     if is_causal:
-        return _fused(query, key, value, ~_causal(query, key), *how, 0)[0]
+        return _fused(query, key, value, _arange(key.shape[-2], device=query.device) > _rows(query), *how, 0)[0]
     if mask is None:
         return _fused(query, key, value, None, *how, _EVERYTHING)[0]
     shape = (1,) * (4 - mask.dim()) + tuple(mask.shape)

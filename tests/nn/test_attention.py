@@ -69,6 +69,10 @@ def test_shared_heads(shared, options, device):
     agree(attend(enable_gqa=True, **options), operands(((2, 4, 6, 8), (2, shared, 7, 8))), device)
 
 
+def test_keys_without_a_batch(device):
+    agree(attend(), operands(((2, 2, 6, 8), (2, 7, 8))), device)
+
+
 def test_values_of_another_width(device):
     agree(attend(is_causal=True), operands(SHAPES["heads"], (2, 4, 7, 5)), device)
 
