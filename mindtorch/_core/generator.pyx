@@ -65,7 +65,7 @@ cdef class Generator:
             raise RuntimeError("Attempt to increase offset for a NPU generator not in capture mode: before the "
                                "capture, NPUGraph.register_generator_state makes it known to the graph.")
         if found.seed_tensor is None:
-            found.seed_tensor, found.offset_tensor = one_number(self.index), one_number(self.index)
+            found.seed_tensor, found.offset_tensor = one_number(found.index), one_number(found.index)
         return found
 
     @property

@@ -76,7 +76,7 @@ cdef class Graph:
             raise
         enter_capture(self.capture, stream)
         self.capturing = True
-        self.draws = [(source, (<Generator>source).enter_capture(<intptr_t>self.capture)) for source in generators]
+        self.draws = [(source, stand_in(source, self.capture)) for source in generators]
         return 0
 
     cdef int learn_name(self, StreamSlot *stream) except -1:
@@ -155,6 +155,12 @@ cdef class Graph:
 
     cdef bint is_made(self) noexcept:
         return self.handle != NULL
+
+
+cdef Generator stand_in(Generator source, Capture *capture):
+    cdef Generator numbers = source.enter_capture(<intptr_t>capture)
+    numbers.index = capture.device       # where the operators are, whatever the generator's own device is
+    return numbers
 
 
 cdef int write_number(TensorBase tensor, int64_t value) except -1:
@@ -247,7 +253,7 @@ cdef class GraphBase:
             raise RuntimeError("NPU graphs need the caching allocator: their memory must stay theirs")
         graph = Graph.__new__(Graph)
         graph.begin(stream, (next(_pool_numbers), 0) if pool is None else checked_pool(pool), MODES[capture_error_mode],
-                    [npu_default(device), *(self.generators or ())])
+                    list(dict.fromkeys([npu_default(device), *(self.generators or ())])))
         self.graph = graph
 
     def capture_end(self):

@@ -1,5 +1,6 @@
 """Random numbers of graphs: each replay draws those that the same work would draw next, and moves the generator on."""
 import pytest
+from process import run
 
 import mindtorch as torch
 from mindtorch import nn, npu, sim
@@ -110,7 +111,8 @@ def test_generators_of_their_own():
     expected = [torch.rand(5, device="npu", generator=mine).tolist() for _ in range(3)]
     mine.manual_seed(3)
     graph = npu.NPUGraph()
-    graph.register_generator_state(mine)
+    for generator in (mine, mine, npu.default_generators[0]):
+        graph.register_generator_state(generator)     # more than once is as good as once
     default = npu.get_rng_state()
     with npu.graph(graph):
         out = torch.rand(5, device="npu", generator=mine)
@@ -125,6 +127,37 @@ def test_generators_of_their_own():
         graph.register_generator_state(torch.Generator())
     with pytest.raises(TypeError):
         graph.register_generator_state(3)
+
+
+def test_a_generator_of_another_device():
+    run("""
+import mindtorch as torch
+from mindtorch import npu
+mine = torch.Generator("npu:1")
+expected = [torch.rand(5, device="npu:0", generator=mine).tolist() for _ in range(2)]
+mine.set_offset(0)
+graph = npu.NPUGraph()
+graph.register_generator_state(mine)
+with npu.graph(graph):
+    out = torch.rand(5, device="npu:0", generator=mine)
+for numbers in expected:
+    graph.replay()
+    assert out.tolist() == numbers
+""", MINDTORCH_SIM_DEVICES="2")
+
+
+def test_generators_keep_their_states():
+    npu.manual_seed(5)
+    generator, graph = npu.default_generators[0], npu.NPUGraph()
+    changes = [lambda: npu.manual_seed(6), npu.seed, lambda: npu.set_rng_state(npu.get_rng_state()),
+               lambda: generator.set_offset(8), lambda: torch.manual_seed(4)]
+    with npu.graph(graph):
+        npu.manual_seed(5)                            # the same
+        for change in changes:
+            with pytest.raises(RuntimeError, match="capture"):
+                change()
+    graph.replay()
+    assert (generator.initial_seed(), generator.get_offset()) == (5, 0)
 
 
 def test_what_no_graph_can_draw():

@@ -502,23 +502,6 @@ def test_the_error_inside_is_the_one_that_is_seen():
     assert x.sum().item() == 3
 
 
-def test_generators_keep_their_states():
-    """tests/npu/test_graph_random.py has what graphs draw from them."""
-    generator = npu.default_generators[0]
-    npu.manual_seed(5)
-    offset, graph = generator.get_offset(), npu.NPUGraph()
-    changes = [lambda: npu.manual_seed(6), npu.seed, lambda: npu.set_rng_state(npu.get_rng_state()),
-               lambda: generator.set_offset(8), lambda: torch.manual_seed(4)]
-    with npu.graph(graph):
-        npu.manual_seed(5)                            # the same
-        for change in changes:
-            with pytest.raises(RuntimeError, match="capture"):
-                change()
-    assert (generator.initial_seed(), generator.get_offset()) == (5, offset)
-    graph.replay()
-    torch.randn(3, device="npu")
-
-
 FUNCTIONS = ["aclmdlRICaptureBegin", "aclmdlRICaptureGetInfo", "aclmdlRICaptureEnd"]
 
 
