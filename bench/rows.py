@@ -22,7 +22,7 @@ import mindtorch as torch
 from bench.row_samples import READING, Statements
 from bench.rungs import python_loop
 from mindtorch import sim
-from mindtorch._core._gen.namespace import ATEN
+from mindtorch._core._gen.namespace import ATEN, NPU
 from mindtorch._ops.generator.rows import Row, Table
 
 REAL = os.environ["MINDTORCH_SIM_KERNELS"] != "null"        # the process for the rows that read
@@ -143,7 +143,7 @@ def print_summary(by_kind, rows):
 
 def report(rows, rounds):
     """Measures and prints; returns {reason: keys of the rows that were not measured}."""
-    table, statements = Table(), Statements(torch, ATEN)
+    table, statements = Table(), Statements(torch, ATEN | NPU)
     found = {row.key: find(row, kind_of(row, table), statements) for row in rows}
     cases = [case for case in found.values() if isinstance(case, Case)]
     base = measure(cases, python_loop("v + v", **statements.operands), rounds)

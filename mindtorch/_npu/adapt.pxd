@@ -59,3 +59,8 @@ cdef int64_t end_of(const Shape *to) noexcept                           # of a r
 cdef int64_t whole_correction(const Scalar *correction) except? -1      # None: 1; NotImplementedError for fractions
 cdef const Scalar *dim_number(Scalar *storage, int64_t dim) noexcept
 cdef bint to_the_right(bint right, object side) except -1               # of searchsorted
+# torch_npu's own operators.
+cdef double real_of(const Scalar *value) noexcept
+cdef int rotary(object mode) except -1                                  # "half" 0, "interleave" 1
+cdef char *attention_layout(object layout) except NULL                  # BNSD, BSND, BSH or SBH
+cdef int64_t or_all(const Shape *number) noexcept                       # of tokens: 0 where none is given

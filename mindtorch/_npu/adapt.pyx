@@ -289,3 +289,23 @@ cdef const Scalar *dim_number(Scalar *storage, int64_t dim) noexcept:
 
 cdef bint to_the_right(bint right, object side) except -1:
     return right or side == "right"
+
+
+cdef double real_of(const Scalar *value) noexcept:
+    return value.real
+
+
+cdef int rotary(object mode) except -1:
+    return 0 if mode == "half" else 1
+
+
+cdef dict ATTENTION_LAYOUTS = {"BNSD": b"BNSD", "BSND": b"BSND", "BSH": b"BSH", "SBH": b"SBH"}
+
+
+cdef char *attention_layout(object layout) except NULL:
+    cdef bytes name = ATTENTION_LAYOUTS[layout]     # which lives as long as the module
+    return name
+
+
+cdef int64_t or_all(const Shape *number) noexcept:
+    return number.sizes[0] if number.ndim else 0

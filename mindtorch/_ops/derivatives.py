@@ -15,7 +15,8 @@ from mindtorch._ops import composites as _composites
 
 # Operators by name, for the formulas here and for those of the rows.
 ops = SimpleNamespace(**{**_views.FUNCTIONS, **_moves.FUNCTIONS, **_generated.FUNCTIONS, **_generated.ATEN,
-                         **_core_composites.FUNCTIONS, **_composites.FUNCTIONS, **_factories.FUNCTIONS})
+                         **_generated.NPU, **_core_composites.FUNCTIONS, **_composites.FUNCTIONS,
+                         **_factories.FUNCTIONS})
 
 
 def _new_zeros(grad, shape):

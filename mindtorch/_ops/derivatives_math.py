@@ -70,8 +70,8 @@ def igamma_backward(grad, self, other):
     return grad * ((self - 1) * other.log() - other - self.lgamma()).exp()
 
 
-def no_derivative(name):
-    """Where torch has no formula either."""
+def no_derivative(name, grads=None):
+    """Where torch has no formula either; of several results, all carry it."""
     raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
 

@@ -1,8 +1,19 @@
-"""torch_npu for programs that import it beside torch: `torch_npu.npu` is torch.npu. The alias knows it by that name."""
+"""torch_npu for programs that import it beside torch: `torch_npu.npu` is torch.npu. The alias knows it by that name.
+
+Its own operators, npu_*, are rows of _ops/torch_npu.toml; what they do by torch's operators is written here.
+"""
 from mindtorch import npu
+from mindtorch._core._gen.namespace import NPU as _OPERATORS
+from mindtorch._torch_npu import _attention, _formats, _renamed
 from mindtorch.version import __version__ as __version__
 
 __all__ = ["npu"]
+
+for _names in ({name: function for name, function in _OPERATORS.items() if name[0] != "_"},
+               *({name: getattr(module, name) for name in module.__all__}
+                 for module in (_attention, _formats, _renamed))):
+    globals().update(_names)
+    __all__ += list(_names)
 
 
 def __getattr__(name):

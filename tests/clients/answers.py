@@ -54,10 +54,11 @@ def is_expression(question):
 def main(library):
     if library == "mindtorch":
         import mindtorch as torch
+        from mindtorch import _torch_npu as torch_npu
     else:
         import torch
-        import torch_npu  # noqa: F401 - it adds the device npu to torch
-    names = {"torch": torch}
+        import torch_npu
+    names = {"torch": torch, "torch_npu": torch_npu}
     for question, _ in questions():
         print(json.dumps(["answer", answer(question, names)]), flush=True)
 

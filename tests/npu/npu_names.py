@@ -1,14 +1,18 @@
-"""docs/npu.md: the names of torch.npu, what each does here, and why some only say that they cannot.
+"""docs/npu.md: the names of torch.npu, what each does here, and why some only say that they cannot; then which of
+torch_npu's own operators are there.
 
-`python tests/npu/npu_names.py` writes the page from torch_npu_names.txt, the names of torch_npu 2.13, and from
-mindtorch's docstrings.
+`python tests/npu/npu_names.py` writes the page from torch_npu_names.txt and torch_npu_operator_names.txt, the names of
+torch_npu 2.13, and from mindtorch's docstrings and rows.
 """
 from pathlib import Path
+from textwrap import fill
 
-from mindtorch import npu
+from mindtorch import _torch_npu, npu
+from mindtorch._ops.generator.rows import Table
 from mindtorch.npu import _unavailable, memory
 
 NAMES = Path(__file__).with_name("torch_npu_names.txt").read_text(encoding="utf-8").split()
+OPERATORS = Path(__file__).with_name("torch_npu_operator_names.txt").read_text(encoding="utf-8").split()
 PAGE = Path(__file__).parents[2] / "docs" / "npu.md"
 
 # Names with an underscore that programs use all the same, and the module of torch.npu that has them.
@@ -23,6 +27,16 @@ _HEAD = """# torch.npu
 
 The {count} public names of `torch_npu.npu` 2.13. All are there; {refused} of them raise RuntimeError when called, and
 say why. Written by `python tests/npu/npu_names.py`; a test keeps the page current.
+
+| name | what it does here |
+|---|---|
+"""
+
+_OPERATORS_HEAD = """
+## torch_npu's own operators
+
+{count} of the {all} functions `torch_npu.npu_*` of torch_npu 2.13, on the NPU alone as there. Under the alias
+`import torch_npu` has them; [ops.md](ops.md#torch_npu) has the schemas.
 
 | name | what it does here |
 |---|---|
@@ -45,6 +59,25 @@ def summary(module, name):
     return text.replace("|", "\\|")
 
 
+def operator(name, rows):
+    """What a function of torch_npu is: a row, or one that is written in Python."""
+    row = rows.get(_torch_npu.__dict__[name].__name__)
+    if row is None:
+        return summary(_torch_npu, name)
+    without = any("no_derivative" in text for text in row.grad.values())
+    return f"`{row.npu.split('(')[0]}`{', without a derivative' if without else ', with its derivative'}"
+
+
+def operators():
+    """The section about them."""
+    rows = {row.key: row for row in Table().rows if row.of_npu}
+    there = [name for name in OPERATORS if name in _torch_npu.__all__]
+    missing = [f"`{name}`" for name in OPERATORS if name not in there]
+    return (_OPERATORS_HEAD.format(count=len(there), all=len(OPERATORS))
+            + "".join(f"| `{name}` | {operator(name, rows)} |\n" for name in there)
+            + "\n" + fill(f"Not there: {', '.join(missing)}.", 120, break_on_hyphens=False) + "\n")
+
+
 def page():
     """The text of docs/npu.md."""
     refused = sum(name in _unavailable.REASONS for name in NAMES)
@@ -53,7 +86,7 @@ def page():
                   for module, names in PRIVATE.items() for name in names)
     return (_HEAD.format(count=len(NAMES), refused=refused) + "\n".join(rows)
             + "\n\nWithout being public, these are there too:\n\n| name | what it does here |\n|---|---|\n"
-            + "\n".join(more) + "\n")
+            + "\n".join(more) + "\n" + operators())
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import npu_names
 import pytest
 
 import mindtorch as torch
+from mindtorch import _torch_npu
 from mindtorch.npu._options import _task_queue_of_environment
 from mindtorch.npu._unavailable import REASONS
 
@@ -16,6 +17,13 @@ def test_all_names_are_there():
     assert len(torch.npu.__all__) == len({*torch.npu.__all__})
     for name in torch.npu.__all__:
         getattr(torch.npu, name)
+
+
+def test_the_operators_are_torch_npus():
+    others = {"npu", "Format", "get_npu_format"}
+    assert {*_torch_npu.__all__} - others <= {*npu_names.OPERATORS}
+    for name in _torch_npu.__all__:
+        getattr(_torch_npu, name)
 
 
 def test_the_page_is_current():

@@ -29,7 +29,7 @@ _TAKES = {
     "aclIntArray": ("const Shape *", "absent"), "aclBoolArray": ("const Shape *",), "aclScalarList": ("tuple",),
     "bool": ("bint", "constant"), "double": ("double", "constant"),
     "float": ("double", "constant"), "aclDataType": ("aclDataType",),
-    "char": ("constant",),
+    "char": ("char *", "constant"),
     "int64_t": ("int64_t", "int", "constant"), "uint64_t": ("int64_t",),
     "int8_t": ("int", "constant"), "int": ("int", "int64_t", "constant"),
 }

@@ -220,7 +220,7 @@ def _function(row) -> str:
     results = [name.replace("out", "result") for name in names]
     for index, (out, name, result) in enumerate(zip(row.outputs, names, results, strict=True)):
         dtype = "result_dtype" if index == 0 else f"result_dtype{index}"
-        if index == 0 or out.shape != row.outputs[0].shape:
+        if index == 0 or out.shape != row.outputs[index - 1].shape:
             lines.append(scope.shape(out.shape))
         operands = scope.operands(out.shape)
         make = "elementwise_output" if operands else "output"

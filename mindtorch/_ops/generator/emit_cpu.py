@@ -24,7 +24,7 @@ _UFUNCS = frozenset((
 
 
 def family_pyx(table, family) -> str:
-    rows = [row for row in table.family(family) if row.has_kernel]
+    rows = [row for row in table.family(family) if row.has_kernel and row.cpu]
     functions = []
     for row in rows:
         try:

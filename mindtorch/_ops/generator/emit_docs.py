@@ -16,12 +16,12 @@ _DOC_HEAD = """# Operators
 
 Generated from the rows in `mindtorch/_ops/*.toml` by `python -m mindtorch._ops.generator`: edit those.
 
-Every operator below works on `cpu` (NumPy) and, unless said otherwise, on `npu` by the call named; "view" shares the
-storage and runs nothing, "composite" and "formula" are written with other operators, "each" runs the operator on one
-tensor after the other; calls for lists take those whose tensors are alike. `npu dtypes` are those that CANN
-documents for the operand; with others the operand is cast or the call raises, as in torch_npu, or its elements are
-moved as integers of their size. `since` is the oldest
-CANN release that has the call. `gradient` names the differentiable operands.
+Every operator below works on `cpu` (NumPy) and, unless said otherwise, on `npu` by the call named; those of the form
+"npu" are torch_npu's and have no kernel on `cpu`. "view" shares the storage and runs nothing, "composite" and "formula"
+are written with other operators, "each" runs the operator on one tensor after the other; calls for lists take those
+whose tensors are alike. `npu dtypes` are those that CANN documents for the operand; with others the operand is cast or
+the call raises, as in torch_npu, or its elements are moved as integers of their size. `since` is the oldest CANN
+release that has the call. `gradient` names the differentiable operands.
 """
 _DTYPES = dict(zip(ACL_DTYPES.values(), SCALAR_TYPES, strict=True))
 

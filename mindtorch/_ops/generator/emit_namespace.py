@@ -4,7 +4,7 @@ from .emit_python import functions
 
 
 def module(table) -> str:
-    free, methods, aten = {}, {}, {}
+    free, methods, aten, npu = {}, {}, {}, {}
     aliases = {}
     for alias, name in table.aliases.items():
         aliases.setdefault(name, []).append(alias)
@@ -16,7 +16,7 @@ def module(table) -> str:
         for function in made:
             for name in [function.name, *aliases.get(function.name, ())]:
                 if function.aten:
-                    aten[name] = f"{family}.{function.name}"
+                    (npu if function.npu else aten)[name] = f"{family}.{function.name}"
                 elif function.method:
                     methods[name] = f"{family}.Methods.{function.name}"
                 elif not function.inplace or name in table.inplace_functions:
@@ -24,8 +24,10 @@ def module(table) -> str:
     imports = "".join(f"from mindtorch._core._gen import {family}\n" for family in families)
     imports += "from mindtorch._core._gen import operators as _operators    # fills OPERATORS\n"
     return (NOTE.format(source="*.toml") +
-            '"""Functions of the torch namespace, methods of Tensor, functions of torch.ops.aten alone; by name."""\n' +
-            imports + _table("FUNCTIONS", free) + _table("METHODS", methods) + _table("ATEN", aten))
+            '"""By name: functions of the torch namespace, methods of Tensor, what is in torch.ops.aten alone, and\n'
+            'what torch_npu has."""\n' +
+            imports + _table("FUNCTIONS", free) + _table("METHODS", methods) + _table("ATEN", aten) +
+            _table("NPU", npu))
 
 
 def _table(name, entries) -> str:

@@ -39,6 +39,7 @@ class Function:
     method: bool = False     # called on its first argument, `self`, which no message counts
     inplace: bool = False
     aten: bool = False       # not of the torch namespace: what nn.functional and derivatives call
+    npu: bool = False        # of the namespace of torch_npu
 
     @property
     def of_many(self) -> bool:
@@ -84,7 +85,7 @@ def _forms(name, rows, table, inplace) -> list:
     variants = {variant for row in rows for variant in row.variants}
     names = [name, *(alias for alias, target in table.aliases.items() if target == name)]
     made = []
-    if variants & {"aten", "own"}:
+    if variants & {"aten", "own", "npu"}:
         return [_merge(name, rows, table, inplace, method=False)]
     if table.inplace_functions.intersection(names) if inplace else "function" in variants:
         made.append(_merge(name, rows, table, inplace, method=False))
@@ -109,7 +110,7 @@ def _merge(name, rows, table, inplace, method) -> Function:
         if parameter.default is None and (len(present) < len(rows) or parameter.synonyms):
             parameter.default = "None"      # which may also be given by another overload's name for it
         synonym = SYNONYMS.get(parameter.name)
-        if synonym and not inplace and "aten" not in longest.variants:
+        if synonym and not inplace and {"aten", "npu"}.isdisjoint(longest.variants):
             parameter.synonyms.append(synonym)
             if parameter.default is None:
                 parameter.default = "None"
@@ -120,8 +121,8 @@ def _merge(name, rows, table, inplace, method) -> Function:
     row = chosen[0]
     takes_out = row.takes_out and not inplace and not method
     results = 1 if inplace else len(row.schema.returns)
-    aten = not {"aten", "own"}.isdisjoint(row.variants)
-    return Function(name, chosen, merged, takes_out, results, method, inplace, aten)
+    aten = not {"aten", "own", "npu"}.isdisjoint(row.variants)
+    return Function(name, chosen, merged, takes_out, results, method, inplace, aten, row.of_npu)
 
 
 def _place(parameters, row, position, argument, longest, method):

@@ -10,7 +10,8 @@ from .schema import Schema, SchemaError, parse
 FOLDER = Path(__file__).parent.parent
 FAMILIES = ("creation", "pointwise", "compare", "reduce", "matmul", "view", "index", "indexing", "rearrange", "nn",
             "activation", "norm", "loss", "random", "linalg", "fft", "math", "arithmetic", "special", "polynomials",
-            "statistics", "order", "conv", "pool", "pad", "upsample", "attention", "foreach", "fused", "amp")
+            "statistics", "order", "conv", "pool", "pad", "upsample", "attention", "foreach", "fused", "amp",
+            "torch_npu")
 # Rows of these kinds have no kernel: a function written by hand computes them for all devices.
 BY_HAND = ("view", "composite")
 
@@ -62,7 +63,8 @@ class Row:
     samples: str = ""
     same: str = ""                # key of the row whose function this overload calls; what it lacks takes defaults, or
     same_values: dict = field(default_factory=dict)     # the values that the column gives: 'div.Tensor_mode(x="y")'
-    # Or "aten": what torch offers under torch.ops.aten only; or "own": what torch does not have, for our own code.
+    # Or "aten": what torch offers under torch.ops.aten only; or "own": what torch does not have, for our own code; or
+    # "npu": what torch_npu has for the NPU alone, without a kernel on the CPU.
     variants: tuple = ("function", "method")
     hidden: bool = False          # torch's messages do not list this overload
     takes_out: bool = True
@@ -95,6 +97,11 @@ class Row:
     def has_slot(self) -> bool:
         """Whether devices may have a kernel: npu = "each" says that ACLNN has none for lists."""
         return self.has_kernel or (bool(self.each) and self.npu != "each")
+
+    @property
+    def of_npu(self) -> bool:
+        """Whether it is torch_npu's, and not torch's."""
+        return "npu" in self.variants
 
     @property
     def of_lists(self) -> bool:
@@ -259,8 +266,8 @@ def _check_row(row):
     if not row.same and not row.npu:
         raise RowError("has no npu column")
     if row.has_kernel:
-        if not row.cpu:
-            raise RowError("has no CPU reference")
+        if bool(row.cpu) == row.of_npu:
+            raise RowError("has a CPU reference, but is of the NPU alone" if row.cpu else "has no CPU reference")
         if not (row.samples or row.of_lists):        # tests/ops/test_foreach.py has the lists
             raise RowError("has no samples")
         if not row.grad:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Modules of _core whose .pxd files declare the rules.
-RULE_MODULES = ("dispatch", "index_rules", "infer", "lists", "loss_rules", "matrix_rules", "norm_rules",
+RULE_MODULES = ("dispatch", "index_rules", "infer", "lists", "loss_rules", "matrix_rules", "norm_rules", "npu_rules",
                 "rearrange_rules", "reduce_rules", "sampling", "windows")
 
 

@@ -50,7 +50,8 @@ _OPTIONAL = {
     ("aclnnGroupNormBackward", "gamma"), ("aclnnGroupNormBackward", "gradInput"),
     ("aclnnGroupNormBackward", "gradGammaOut"), ("aclnnGroupNormBackward", "gradBetaOut"),
     ("aclnnApplyAdamWV2", "maxGradNormOptionalRef"), ("aclnnFusedSgd", "momentumBufferListOptionalRef"),
-    ("aclnnFusedSgd", "gradScaleOptional"),
+    ("aclnnFusedSgd", "gradScaleOptional"), ("aclnnRotaryPositionEmbeddingV2", "rotate"),
+    ("aclnnMoeTokenUnpermuteGrad", "probsGradOut"), ("aclnnGroupNormSilu", "gamma"), ("aclnnGroupNormSilu", "beta"),
     ("aclnnConvolutionBackward", "biasSizes"), ("aclnnConvolutionBackward", "gradInput"),
     ("aclnnConvolutionBackward", "gradWeight"), ("aclnnConvolutionBackward", "gradBias"),
 }

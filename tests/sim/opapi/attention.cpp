@@ -137,16 +137,16 @@ void testBlind() {
 /* What one call of `layout` gives for these queries, keys and values; `mask` and `drop` may be NULL. */
 Values attend(const char *layout, const Dims &dims, const Values &q, const Values &k, const Values &v, int64_t batch,
               int64_t heads, int64_t queries, aclTensor *mask, int64_t sparse, aclTensor *drop = nullptr,
-              double keep = 1.0) {
+              double keep = 1.0, int64_t before = kEverything, int64_t behind = kEverything) {
   std::string name(layout);
   Dims statistics = {batch, heads, queries, 8};
   Tensor query(ACL_FLOAT, dims, q), key(ACL_FLOAT, dims, k), value(ACL_FLOAT, dims, v), out(ACL_FLOAT, dims, {});
   Tensor most(ACL_FLOAT, statistics, {}), sum(ACL_FLOAT, statistics, {}), nothing(ACL_FLOAT, {0}, {});
   Tensor dq(ACL_FLOAT, dims, {}), dk(ACL_FLOAT, dims, {}), dv(ACL_FLOAT, dims, {});
-  EXPECT(RUN(aclnnFlashAttentionScore, query, key, value, nullptr, drop, nullptr, mask, nullptr, 0.5, keep, kEverything,
-             kEverything, heads, &name[0], 0, sparse, most, sum, nothing, out) == ACLNN_SUCCESS);
+  EXPECT(RUN(aclnnFlashAttentionScore, query, key, value, nullptr, drop, nullptr, mask, nullptr, 0.5, keep, before,
+             behind, heads, &name[0], 0, sparse, most, sum, nothing, out) == ACLNN_SUCCESS);
   EXPECT(RUN(aclnnFlashAttentionScoreGrad, query, key, value, query, nullptr, drop, nullptr, mask, most, sum, nullptr,
-             out, nullptr, 0.5, keep, kEverything, kEverything, heads, &name[0], 0, sparse, dq, dk, dv,
+             out, nullptr, 0.5, keep, before, behind, heads, &name[0], 0, sparse, dq, dk, dv,
              nothing) == ACLNN_SUCCESS);
   Values all = out.read();
   for (const Tensor *gradient : {&dq, &dk, &dv}) {
@@ -187,7 +187,8 @@ void testLayouts() {
   }
 }
 
-/* The causal modes, with their triangle of a fixed size, are the mask that hides what comes later. */
+/* The causal modes, with their triangle of a fixed size, are the mask that hides what comes later; a band hides what is
+ * too early, too. */
 void testCausal() {
   currentCase() = "causal";
   const Dims dims = {1, 2, 3, 4};
@@ -198,6 +199,9 @@ void testCausal() {
     EXPECT_VALUES(attend("BNSD", dims, q, k, v, 1, 2, 3, triangle, sparse), expected, 0);
   }
   EXPECT_VALUES(attend("BNSD", dims, q, k, v, 1, 2, 3, mask, 1), expected, 0);
+  Tensor band(ACL_BOOL, {3, 3}, {0, 1, 1, 0, 0, 1, 1, 0, 0});
+  EXPECT_VALUES(attend("BNSD", dims, q, k, v, 1, 2, 3, triangle, 4, nullptr, 1.0, 1, 0),
+                attend("BNSD", dims, q, k, v, 1, 2, 3, band, 0), 0);
 }
 
 /* A key that is dropped everywhere counts for the weights, not for the result; the others count for more. */
@@ -258,7 +262,7 @@ int main() {
   refuse({"statistics", good, keys, keys, mask, {1, 2, 3, 4}, good, 1, 2, 0, "BNSD"});
   refuse({"result", good, keys, keys, mask, statistics, {1, 2, 3, 3}, 1, 2, 0, "BNSD"});
   refuse({"dropout", good, keys, keys, mask, statistics, good, 0.5, 2, 0, "BNSD"});
-  refuse({"sparse mode", good, keys, keys, mask, statistics, good, 1, 2, 4, "BNSD"});
+  refuse({"sparse mode", good, keys, keys, mask, statistics, good, 1, 2, 5, "BNSD"});
   refuse({"layout", good, keys, keys, mask, statistics, good, 1, 2, 0, "BSND"});
   refuse({"unknown layout", good, keys, keys, mask, statistics, good, 1, 2, 0, "TND"});
 }

@@ -1,5 +1,8 @@
 /* Gated units by their formulas, gradients by finite differences, along each dimension and in every layout; one_hot,
  * trace and normal numbers in a new tensor. */
+#include "aclnnop/aclnn_ge_glu_v3.h"
+#include "aclnnop/aclnn_ge_glu_v3_backward.h"
+#include "aclnnop/aclnn_gelu_mul.h"
 #include "aclnnop/aclnn_glu.h"
 #include "aclnnop/aclnn_glu_backward.h"
 #include "aclnnop/aclnn_normal_float_float.h"
@@ -43,6 +46,43 @@ void test(double (*formula)(double, double), const Forward &forward, const Backw
   EXPECT(forward(odd, dim, odd) == ACLNN_ERR_PARAM_INVALID);
   EXPECT(forward(tx, 2, result) == ACLNN_ERR_PARAM_INVALID);
   EXPECT(backward(wrong, tx, dim, gradient) == ACLNN_ERR_PARAM_INVALID);
+}
+
+double gelu(double x) { return x * 0.5 * (1 + std::erf(x * std::sqrt(0.5))); }
+double geluByTanh(double x) { return 0.5 * x * (1 + std::tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x))); }
+
+/* One half times gelu of the other, along dimension 1 of {2, 4}, and gelu itself. */
+void testGeGlu(bool left, int64_t approximate, Layout layout) {
+  currentCase() = "geglu";
+  const Values x = {-1.5, -0.5, 0.5, 1.25, 0.75, -0.25, 1, -2}, grads = {1, -0.5, 0.25, 2};
+  const auto f = approximate == 1 ? geluByTanh : gelu;
+  Values out(4), active(4), slopes(8);
+  for (size_t i = 0; i < 4; ++i) {
+    const size_t first = i / 2 * 4 + i % 2, a = left ? first : first + 2, plain = left ? first + 2 : first;
+    const double step = 1e-5;
+    active[i] = f(x[a]);
+    out[i] = x[plain] * active[i];
+    slopes[plain] = grads[i] * active[i];
+    slopes[a] = grads[i] * x[plain] * (f(x[a] + step) - f(x[a] - step)) / (2 * step);
+  }
+  Tensor tx(ACL_FLOAT, {2, 4}, x, layout), result(ACL_FLOAT, {2, 2}, {}), activated(ACL_FLOAT, {2, 2}, {}, layout);
+  Tensor grad(ACL_FLOAT, {2, 2}, grads, layout), gradient(ACL_FLOAT, {2, 4}, {}, layout), wrong(ACL_FLOAT, {2, 4}, {});
+  EXPECT(RUN(aclnnGeGluV3, tx, -1, approximate, left, result, activated) == ACLNN_SUCCESS);
+  EXPECT_VALUES(result.read(), out, 1e-5);
+  EXPECT_VALUES(activated.read(), active, 1e-5);
+  EXPECT(RUN(aclnnGeGluV3Backward, grad, tx, activated, 1, approximate, left, gradient) == ACLNN_SUCCESS);
+  EXPECT_VALUES(gradient.read(), slopes, 1e-5);
+  EXPECT(RUN(aclnnGeGluV3, tx, -1, 2, left, result, activated) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnGeGluV3, tx, 2, approximate, left, result, activated) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnGeGluV3, tx, -1, approximate, left, wrong, activated) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnGeGluV3Backward, grad, tx, wrong, 1, approximate, left, gradient) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnGeGluV3Backward, grad, tx, activated, 1, approximate, left, grad) == ACLNN_ERR_PARAM_INVALID);
+  if (!left) return;
+  char mode[] = "tanh", unknown[] = "fast";
+  EXPECT(RUN(aclnnGeluMul, tx, approximate == 1 ? mode : nullptr, result) == ACLNN_SUCCESS);
+  EXPECT_VALUES(result.read(), out, 1e-5);
+  EXPECT(RUN(aclnnGeluMul, tx, unknown, result) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnGeluMul, tx, mode, wrong) == ACLNN_ERR_PARAM_INVALID);
 }
 
 void testOneHot() {
@@ -104,6 +144,11 @@ int main() {
         swiGlu, [](aclTensor *x, int64_t d, aclTensor *out) { return RUN(aclnnSwiGlu, x, d, out); },
         [](aclTensor *grad, aclTensor *x, int64_t d, aclTensor *out) { return RUN(aclnnSwiGluGrad, grad, x, d, out); },
         dim, kContiguous);
+  }
+  for (int layout = 0; layout < kLayouts; ++layout) {
+    for (int64_t approximate : {0, 1}) {
+      for (bool left : {false, true}) testGeGlu(left, approximate, static_cast<Layout>(layout));
+    }
   }
   testOneHot();
   testNormal();

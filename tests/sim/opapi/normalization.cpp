@@ -1,8 +1,15 @@
-/* Layer, RMS, batch and group norm against the formulas of their definitions, gradients by finite differences. */
+/* Layer, RMS (of a sum, too), batch and group norm against the formulas of their definitions, gradients by finite
+ * differences. */
+#include "aclnnop/aclnn_add_layer_norm.h"
+#include "aclnnop/aclnn_add_layer_norm_grad.h"
+#include "aclnnop/aclnn_add_rms_norm.h"
 #include "aclnnop/aclnn_batch_norm.h"
 #include "aclnnop/aclnn_batch_norm_backward.h"
+#include "aclnnop/aclnn_deep_norm.h"
+#include "aclnnop/aclnn_deep_norm_grad.h"
 #include "aclnnop/aclnn_group_norm.h"
 #include "aclnnop/aclnn_group_norm_backward.h"
+#include "aclnnop/aclnn_group_norm_silu.h"
 #include "aclnnop/aclnn_layer_norm.h"
 #include "aclnnop/aclnn_layer_norm_backward.h"
 #include "aclnnop/aclnn_rms_norm.h"
@@ -116,6 +123,63 @@ void testRmsNorm(Layout layout) {
   EXPECT_VALUES(dx.read(), s.of_x, 1e-5);
   EXPECT_VALUES(dw.read(), s.of_weight, 1e-5);
   EXPECT(RUN(aclnnRmsNorm, x, rstd, kEpsilon, y, rstd) == ACLNN_ERR_PARAM_INVALID);
+  currentCase() = "add_rms_norm";
+  Values rest = s.x;
+  for (size_t i = 0; i < rest.size(); ++i) rest[i] -= static_cast<double>(i % 3); /* of whole numbers: sums are exact */
+  Values whole(rest.size());
+  for (size_t i = 0; i < rest.size(); ++i) whole[i] = static_cast<double>(i % 3);
+  Tensor x1(ACL_FLOAT, kDims, rest, layout), x2(ACL_FLOAT, kDims, whole, layout), added(ACL_FLOAT, kDims, {}, layout);
+  Tensor half(ACL_FLOAT16, kDims, {}), again(ACL_FLOAT, {3, 4, 1}, {});
+  EXPECT(RUN(aclnnAddRmsNorm, x1, x2, w, kEpsilon, y, again, added) == ACLNN_SUCCESS);
+  EXPECT_VALUES(added.read(), s.x, 1e-6);
+  EXPECT_VALUES(y.read(), s.y, 1e-5);
+  EXPECT_VALUES(again.read(), rstd.read(), 1e-5);
+  EXPECT(RUN(aclnnAddRmsNorm, x1, rstd, w, kEpsilon, y, again, added) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnAddRmsNorm, x1, half, w, kEpsilon, y, again, added) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnAddRmsNorm, x1, x2, again, kEpsilon, y, again, added) == ACLNN_ERR_PARAM_INVALID);
+}
+
+/* Norms of alpha * first + second, which is x. */
+void testAddedNorms(Layout layout) {
+  currentCase() = "added norms";
+  const Sample s({12, 5, [](size_t i) { return i / 5; }, [](size_t i) { return i % 5; }});
+  Values first(60), rest(60), halves(60), wholes(60), twice(60);
+  for (size_t i = 0; i < 60; ++i) {
+    first[i] = static_cast<double>(i % 3);
+    rest[i] = s.x[i] - first[i];
+    halves[i] = s.x[i] - 0.5 * first[i];
+    wholes[i] = 0.5 * s.of_x[i];
+    twice[i] = s.of_x[i] + first[i];
+  }
+  Tensor a(ACL_FLOAT, kDims, first, layout), b(ACL_FLOAT, kDims, rest, layout), c(ACL_FLOAT, kDims, halves, layout);
+  Tensor w(ACL_FLOAT, {5}, s.weight), bias(ACL_FLOAT, {5}, s.bias), g(ACL_FLOAT, kDims, s.grad, layout);
+  Tensor y(ACL_FLOAT, kDims, {}), mean(ACL_FLOAT, {3, 4, 1}, {}), rstd(ACL_FLOAT, {3, 4, 1}, {});
+  Tensor added(ACL_FLOAT, kDims, Values(60, 7)), dx(ACL_FLOAT, kDims, {}), dgx(ACL_FLOAT, kDims, {});
+  Tensor dw(ACL_FLOAT, {5}, {}), db(ACL_FLOAT, {5}, {}), half(ACL_FLOAT16, kDims, {});
+  EXPECT(RUN(aclnnAddLayerNorm, a, b, w, bias, nullptr, kEpsilon, false, y, mean, rstd, added) == ACLNN_SUCCESS);
+  EXPECT_VALUES(y.read(), s.y, 1e-5);
+  EXPECT_VALUES(added.read(), Values(60, 7), 0);
+  EXPECT(RUN(aclnnAddLayerNorm, a, b, w, bias, nullptr, kEpsilon, true, y, mean, rstd, added) == ACLNN_SUCCESS);
+  EXPECT_VALUES(added.read(), s.x, 1e-6);
+  EXPECT(RUN(aclnnAddLayerNormGrad, g, a, b, rstd, mean, w, nullptr, dx, dw, db) == ACLNN_SUCCESS);
+  EXPECT_VALUES(dx.read(), s.of_x, 1e-5);
+  EXPECT_VALUES(dw.read(), s.of_weight, 1e-5);
+  EXPECT_VALUES(db.read(), s.of_bias, 1e-5);
+  EXPECT(RUN(aclnnAddLayerNormGrad, g, a, b, rstd, mean, w, a, dx, dw, db) == ACLNN_SUCCESS);
+  EXPECT_VALUES(dx.read(), twice, 1e-5);
+  EXPECT(RUN(aclnnDeepNorm, a, c, bias, w, 0.5, kEpsilon, mean, rstd, y) == ACLNN_SUCCESS);
+  EXPECT_VALUES(y.read(), s.y, 1e-5);
+  EXPECT(RUN(aclnnDeepNormGrad, g, a, c, w, mean, rstd, 0.5, dx, dgx, db, dw) == ACLNN_SUCCESS);
+  EXPECT_VALUES(dgx.read(), s.of_x, 1e-5);
+  EXPECT_VALUES(dx.read(), wholes, 1e-5);
+  EXPECT_VALUES(dw.read(), s.of_weight, 1e-5);
+  EXPECT_VALUES(db.read(), s.of_bias, 1e-5);
+  EXPECT(RUN(aclnnAddLayerNorm, a, b, w, bias, w, kEpsilon, true, y, mean, rstd, added) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnAddLayerNorm, a, half, w, bias, nullptr, kEpsilon, true, y, mean, rstd, added) ==
+         ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnAddLayerNormGrad, g, a, rstd, rstd, mean, w, a, dx, dw, db) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnDeepNorm, a, c, bias, rstd, 0.5, kEpsilon, mean, rstd, y) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnDeepNormGrad, g, a, c, w, mean, rstd, 0.5, dx, rstd, db, dw) == ACLNN_ERR_PARAM_INVALID);
 }
 
 void testBatchNorm(Layout layout) {
@@ -176,6 +240,12 @@ void testGroupNorm(Layout layout) {
   EXPECT_VALUES(dw.read(), s.of_weight, 1e-5);
   EXPECT_VALUES(db.read(), s.of_bias, 1e-5);
   EXPECT(RUN(aclnnGroupNorm, x, w, b, 3, 4, 5, 3, kEpsilon, y, mean, rstd) == ACLNN_ERR_PARAM_INVALID);
+  Values activated = s.y;
+  for (double &value : activated) value /= 1 + std::exp(-value);
+  EXPECT(RUN(aclnnGroupNormSilu, x, w, b, 2, kEpsilon, y, mean, rstd) == ACLNN_SUCCESS);
+  EXPECT_VALUES(y.read(), activated, 1e-5);
+  EXPECT(RUN(aclnnGroupNormSilu, x, nullptr, nullptr, 2, kEpsilon, y, mean, rstd) == ACLNN_SUCCESS);
+  EXPECT(RUN(aclnnGroupNormSilu, x, w, b, 3, kEpsilon, y, mean, rstd) == ACLNN_ERR_PARAM_INVALID);
 }
 
 }  // namespace
@@ -186,6 +256,7 @@ int main() {
     const Layout each = static_cast<Layout>(layout);
     testLayerNorm(each);
     testRmsNorm(each);
+    testAddedNorms(each);
     testBatchNorm(each);
     testGroupNorm(each);
   }

@@ -2,38 +2,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "opapi/loops.h"
+#include "opapi/kernels/gelu.h"
 
 namespace sim {
 namespace {
 
-constexpr double kHalfRoot = 0.70710678118654752440;  /* sqrt(1/2) */
-constexpr double kTwoOverPi = 0.79788456080286535588; /* sqrt(2/pi) */
-constexpr double kDensity = 0.39894228040143267794;   /* 1/sqrt(2 pi) */
-constexpr double kCubic = 0.044715;
 constexpr double kFastGelu = 1.702;
-
-template <class C>
-SIM_INLINE C normalCdf(C x) {
-  return C(0.5) * (C(1) + vec::erf(x * C(kHalfRoot)));
-}
-
-template <class C>
-SIM_INLINE C geluSlope(C x) {
-  return normalCdf(x) + x * C(kDensity) * vec::exp(C(-0.5) * x * x);
-}
-
-template <class C>
-SIM_INLINE C geluTanh(C x) {
-  return vec::tanh(C(kTwoOverPi) * (x + C(kCubic) * x * x * x));
-}
-
-template <class C>
-SIM_INLINE C geluTanhSlope(C x) {
-  const C t = geluTanh(x);
-  const C rise = C(kTwoOverPi) * (C(1) + C(3 * kCubic) * x * x);
-  return C(0.5) * (C(1) + t) + C(0.5) * x * (C(1) - t * t) * rise;
-}
 
 template <class C>
 SIM_INLINE C siluSlope(C x) {
@@ -103,8 +77,8 @@ C eluSlopeOfResult(C y, const C *p) {
   return y <= C(0) ? p[2] * (y + p[0] * p[1]) : p[1];
 }
 
-SIM_ELEMENT(Gelu, 1, kFloats, 0, x *normalCdf(x))
-SIM_ELEMENT(GeluTanh, 1, kFloats, 0, C(0.5) * x * (C(1) + geluTanh(x)))
+SIM_ELEMENT(Gelu, 1, kFloats, 0, gelu(x))
+SIM_ELEMENT(GeluTanh, 1, kFloats, 0, geluByTanh(x))
 SIM_ELEMENT(GeluBackward, 2, kFloats, 0, x *geluSlope(y))
 SIM_ELEMENT(GeluTanhBackward, 2, kFloats, 0, x *geluTanhSlope(y))
 SIM_ELEMENT(Silu, 1, kFloats, 0, x *vec::sigmoid(x))

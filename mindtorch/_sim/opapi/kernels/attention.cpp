@@ -332,13 +332,13 @@ Options optionsFrom(const Argument *arguments) {
 }
 
 /* What sparseMode says: which keys are hidden by their places, beside those that the mask hides. */
-enum Sparse : int64_t { kDefault, kAllMask, kLeftUp, kRightDown };
+enum Sparse : int64_t { kDefault, kAllMask, kLeftUp, kRightDown, kBand };
 
-/* This kernel has no shift of the scores, no prefix, no bands of keys. */
+/* This kernel has no shift of the scores and no prefix. */
 aclnnStatus checkOptions(const aclOpExecutor &executor, const Options &options, const void *prefix) {
   const aclIntArray *array = static_cast<const aclIntArray *>(prefix);
-  if (options.sparse < kDefault || options.sparse > kRightDown || (array != nullptr && array->size > 0)) {
-    return refuse(executor, "sparseMode is %lld, this kernel has 0 to 3 only, and no prefix",
+  if (options.sparse < kDefault || options.sparse > kBand || (array != nullptr && array->size > 0)) {
+    return refuse(executor, "sparseMode is %lld, this kernel has 0 to 4 only, and no prefix",
                   static_cast<long long>(options.sparse));
   }
   if (!(options.keep > 0.0 && options.keep <= 1.0)) {
@@ -442,8 +442,8 @@ aclnnStatus prepareDrop(aclOpExecutor &executor, const Options &options, uint32_
                 static_cast<long long>(drop.count), static_cast<long long>(scores));
 }
 
-/* A mask for each query and key, which may be one for all batches or heads. In the causal modes it is a triangle of a
- * fixed size, which is not looked at: the places say the same. */
+/* A mask for each query and key, which may be one for all batches or heads. In the causal modes and the band it is a
+ * triangle of a fixed size, which is not looked at: the places say the same. */
 aclnnStatus prepareMask(aclOpExecutor &executor, const Options &options, uint32_t index) {
   Operand &mask = executor.operands[index];
   if (options.sparse >= kLeftUp) {
@@ -475,10 +475,13 @@ aclnnStatus plan(aclOpExecutor &executor, const Options &options, uint32_t mask,
                  aclError (*run)(const aclOpExecutor &)) {
   const int64_t everything = std::numeric_limits<int32_t>::max();
   const int64_t queries = executor.operands[kQuery].dims[2], keys = executor.operands[kKey].dims[2];
-  executor.attributes[kBefore] = options.sparse == kDefault ? options.before : everything;
+  executor.attributes[kBefore] = options.sparse == kDefault ? options.before
+                                 : options.sparse == kBand  ? options.before - (keys - queries)
+                                                            : everything;
   executor.attributes[kBehind] = options.sparse == kDefault     ? options.behind
                                  : options.sparse == kLeftUp    ? 0
                                  : options.sparse == kRightDown ? keys - queries
+                                 : options.sparse == kBand      ? options.behind + (keys - queries)
                                                                 : everything;
   executor.attributes[kBounded] = options.sparse >= kLeftUp || executor.operands[mask].tensor != nullptr;
   executor.attributes[kKeep] = floatToBits(static_cast<float>(options.keep));

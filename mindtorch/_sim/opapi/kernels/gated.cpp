@@ -1,5 +1,8 @@
 /* Units that gate one half of a dimension with the other, and their gradients. */
-#include "opapi/loops.h"
+#include <cstring>
+#include <initializer_list>
+
+#include "opapi/kernels/gelu.h"
 
 namespace sim {
 namespace {
@@ -18,6 +21,22 @@ SIM_ELEMENT(GluFirst, 3, kFloats, 0, x *vec::sigmoid(z))
 SIM_ELEMENT(GluSecond, 3, kFloats, 0, x * y * vec::sigmoid(z) * (C(1) - vec::sigmoid(z)))
 SIM_ELEMENT(SwiGluFirst, 3, kFloats, 0, x * z * siluSlope(y))
 SIM_ELEMENT(SwiGluSecond, 3, kFloats, 0, x * y * vec::sigmoid(y))
+
+/* x is the plain half, y the one that is activated (backward: x the gradient, y the plain half, z the other). */
+SIM_ELEMENT(HalfGelu, 1, kFloats, 0, gelu(x))
+SIM_ELEMENT(HalfGeluByTanh, 1, kFloats, 0, geluByTanh(x))
+SIM_ELEMENT(GeGlu, 2, kFloats, 0, x *gelu(y))
+SIM_ELEMENT(GeGluByTanh, 2, kFloats, 0, x *geluByTanh(y))
+SIM_ELEMENT(GeGluPlain, 2, kFloats, 0, x *y)
+SIM_ELEMENT(GeGluActivated, 3, kFloats, 0, x * y * geluSlope(z))
+SIM_ELEMENT(GeGluActivatedByTanh, 3, kFloats, 0, x * y * geluTanhSlope(z))
+
+struct GeGluLoops {
+  Loops gelu, product, activated;
+};
+constexpr GeGluLoops kGeGluLoops[] = {
+    {makeLoops<HalfGelu>(), makeLoops<GeGlu>(), makeLoops<GeGluActivated>()},
+    {makeLoops<HalfGeluByTanh>(), makeLoops<GeGluByTanh>(), makeLoops<GeGluActivatedByTanh>()}};
 
 struct Slopes {
   Loops first, second;
@@ -103,11 +122,91 @@ aclnnStatus prepareGatedBackward(aclOpExecutor &executor, const Argument *argume
   return status == ACLNN_SUCCESS ? plan(executor, dim, body.kernel, runGatedBackward) : status;
 }
 
+enum GeGluAttribute { kDim, kLeft }; /* kLeft: the first half is the activated one */
+
+/* The half that is activated, or the other one. */
+Operand halfOf(const aclOpExecutor &executor, const Operand &operand, bool activated) {
+  const bool first = activated == (executor.attributes[kLeft] != 0);
+  return halfOf(operand, static_cast<int32_t>(executor.attributes[kDim]), first ? 0 : 1);
+}
+
+/* x, out, and gelu where the operator gives that, too */
+aclError runGeGlu(const aclOpExecutor &executor) {
+  const GeGluLoops &loops = *static_cast<const GeGluLoops *>(executor.kernel);
+  const Operand &x = executor.operands[0];
+  if (x.count == 0) return ACL_SUCCESS;
+  const Operand plain = halfOf(executor, x, false), activated = halfOf(executor, x, true);
+  const Operand *inputs[] = {&plain, &activated};
+  runLoop(inputs, 2, executor.operands[1], loops.product.loop[x.compute], nullptr);
+  if (executor.operands.size() > 2) {
+    runLoop(inputs + 1, 1, executor.operands[2], loops.gelu.loop[x.compute], nullptr);
+  }
+  return ACL_SUCCESS;
+}
+
+/* gradient, x, gelu, out */
+aclError runGeGluBackward(const aclOpExecutor &executor) {
+  const GeGluLoops &loops = *static_cast<const GeGluLoops *>(executor.kernel);
+  const Operand &grad = executor.operands[0], &x = executor.operands[1], &out = executor.operands[3];
+  if (grad.count == 0) return ACL_SUCCESS;
+  const Operand plain = halfOf(executor, x, false), activated = halfOf(executor, x, true);
+  const Operand *of_plain[] = {&grad, &executor.operands[2]}, *of_activated[] = {&grad, &plain, &activated};
+  runLoop(of_plain, 2, halfOf(executor, out, false), kLoopsOf<GeGluPlain>.loop[grad.compute], nullptr);
+  runLoop(of_activated, 3, halfOf(executor, out, true), loops.activated.loop[grad.compute], nullptr);
+  return ACL_SUCCESS;
+}
+
+/* `halved` are half as long as x along the dimension. */
+aclnnStatus prepareGeGluOf(aclOpExecutor &executor, const Operand &x, int64_t dim, int64_t approximate, bool left,
+                           std::initializer_list<uint32_t> halved, aclError (*run)(const aclOpExecutor &)) {
+  int32_t normalized = 0;
+  aclnnStatus status = checkHalves(executor, x, dim, &normalized);
+  if (status != ACLNN_SUCCESS) return status;
+  if (approximate != 0 && approximate != 1) {
+    return refuse(executor, "approximate is %lld, expected 0 or 1", static_cast<long long>(approximate));
+  }
+  Shape shape = shapeOf(x);
+  shape.dims[normalized] /= 2;
+  for (uint32_t index : halved) {
+    if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[index], shape);
+  }
+  executor.attributes[kLeft] = left;
+  return status == ACLNN_SUCCESS ? plan(executor, normalized, &kGeGluLoops[approximate], run) : status;
+}
+
+/* x, dim, approximate, activateLeft, out, gelu */
+aclnnStatus prepareGeGlu(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  return prepareGeGluOf(executor, executor.operands[0], arguments[1].integer, arguments[2].integer,
+                        arguments[3].integer != 0, {1, 2}, runGeGlu);
+}
+
+/* gradient, x, gelu, dim, approximate, activateLeft, out */
+aclnnStatus prepareGeGluBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &x = executor.operands[1];
+  const aclnnStatus status = requireShape(executor, executor.operands[3], shapeOf(x));
+  if (status != ACLNN_SUCCESS) return status;
+  return prepareGeGluOf(executor, x, arguments[3].integer, arguments[4].integer, arguments[5].integer != 0, {0, 2},
+                        runGeGluBackward);
+}
+
+/* x, approximate, out: the first half of the last dimension is the activated one */
+aclnnStatus prepareGeluMul(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const char *mode = static_cast<const char *>(arguments[1].pointer);
+  const bool by_tanh = mode != nullptr && std::strcmp(mode, "tanh") == 0;
+  if (!by_tanh && mode != nullptr && std::strcmp(mode, "none") != 0) {
+    return refuse(executor, "approximate is %s, expected none or tanh", mode);
+  }
+  return prepareGeGluOf(executor, executor.operands[0], -1, by_tanh ? 1 : 0, true, {1}, runGeGlu);
+}
+
 }  // namespace
 
 SIM_OP(aclnnGlu, prepareGated, &kLoopsOf<Glu>, 0)
 SIM_OP(aclnnGluBackward, prepareGatedBackward, &kGluSlopes, 0)
 SIM_OP(aclnnSwiGlu, prepareGated, &kLoopsOf<SwiGlu>, 0)
 SIM_OP(aclnnSwiGluGrad, prepareGatedBackward, &kSwiGluSlopes, 0)
+SIM_OP(aclnnGeGluV3, prepareGeGlu, nullptr, 0)
+SIM_OP(aclnnGeGluV3Backward, prepareGeGluBackward, nullptr, 0)
+SIM_OP(aclnnGeluMul, prepareGeluMul, nullptr, 0)
 
 }  // namespace sim

@@ -125,7 +125,9 @@ Statistics statisticsOf(const aclOpExecutor &executor, const Rooms &rooms, int64
   return found;
 }
 
-aclError runForward(const aclOpExecutor &executor) {
+}  // namespace
+
+aclError runNormalization(const aclOpExecutor &executor, const Operand &input) {
   const auto &operands = executor.operands;
   const int64_t *attributes = executor.attributes;
   const Rooms rooms = forwardRooms(executor);
@@ -135,13 +137,13 @@ aclError runForward(const aclOpExecutor &executor) {
   if (has_running) readVector(operands[kRunningMean], attributes[kParts], 0.0, rooms.running_mean);
   if (has_running) readVector(operands[kRunningVariance], attributes[kParts], 1.0, rooms.running_variance);
   for (int64_t i = 0; i < attributes[kParts]; ++i) {
-    Operand in = partOf(executor, operands[kInput], i), out = partOf(executor, operands[kOutput], i);
+    Operand in = partOf(executor, input, i), out = partOf(executor, operands[kOutput], i);
     in.count = out.count = attributes[kElements];
     readAll(in, rooms.part);
     const Statistics found = statisticsOf(executor, rooms, i, has_running);
     rooms.mean[i] = found.mean;
     rooms.reciprocal[i] = 1.0 / std::sqrt(found.variance + realOf(executor, kEpsilon));
-    const int64_t first = firstWeight(executor, operands[kInput], i);
+    const int64_t first = firstWeight(executor, input, i);
     for (int64_t k = 0; k < in.count; ++k) {
       const int64_t at = first + k / attributes[kRun];
       rooms.part[k] = (rooms.part[k] - found.mean) * rooms.reciprocal[i] * rooms.weight[at] + rooms.bias[at];
@@ -156,6 +158,8 @@ aclError runForward(const aclOpExecutor &executor) {
   writeVector(operands[kReciprocal], rooms.reciprocal);
   return ACL_SUCCESS;
 }
+
+namespace {
 
 /* gradient, input, mean, reciprocal deviation, weight, and the gradients of input, weight and bias */
 enum Backward { kGrad, kGradInput, kGradMean, kGradReciprocal, kGradWeight, kOfInput, kOfWeight, kOfBias };
@@ -183,7 +187,9 @@ void partBackward(const aclOpExecutor &executor, int64_t first, double mean, dou
   }
 }
 
-aclError runBackward(const aclOpExecutor &executor) {
+}  // namespace
+
+aclError runNormalizationBackward(const aclOpExecutor &executor, const Operand &input) {
   const auto &operands = executor.operands;
   const int64_t *attributes = executor.attributes;
   const int64_t weights = attributes[kWeights], parts = attributes[kParts], elements = attributes[kElements];
@@ -198,12 +204,12 @@ aclError runBackward(const aclOpExecutor &executor) {
   }
   std::fill_n(of_weight, 2 * weights, 0.0);
   for (int64_t i = 0; i < parts; ++i) {
-    Operand grad = partOf(executor, operands[kGrad], i), in = partOf(executor, operands[kGradInput], i);
+    Operand grad = partOf(executor, operands[kGrad], i), in = partOf(executor, input, i);
     grad.count = in.count = elements;
     readAll(grad, grads);
     readAll(in, values);
-    partBackward(executor, firstWeight(executor, operands[kGradInput], i), mean[i], reciprocal[i], weight, values,
-                 grads, of_weight, of_bias);
+    partBackward(executor, firstWeight(executor, input, i), mean[i], reciprocal[i], weight, values, grads, of_weight,
+                 of_bias);
     if (operands[kOfInput].tensor == nullptr) continue;
     Operand out = partOf(executor, operands[kOfInput], i);
     out.count = elements;
@@ -212,6 +218,14 @@ aclError runBackward(const aclOpExecutor &executor) {
   writeVector(operands[kOfWeight], of_weight);
   writeVector(operands[kOfBias], of_bias);
   return ACL_SUCCESS;
+}
+
+namespace {
+
+aclError runForward(const aclOpExecutor &executor) { return runNormalization(executor, executor.operands[kInput]); }
+
+aclError runBackward(const aclOpExecutor &executor) {
+  return runNormalizationBackward(executor, executor.operands[kGradInput]);
 }
 
 aclnnStatus requireSize(const aclOpExecutor &executor, const Operand &operand, int64_t count) {
@@ -229,6 +243,34 @@ aclnnStatus requireSizes(const aclOpExecutor &executor, std::initializer_list<in
 }
 
 }  // namespace
+
+int64_t productOf(const Operand &operand, int32_t from, int32_t to) {
+  int64_t count = 1;
+  for (int32_t i = from; i < to; ++i) count *= operand.dims[i];
+  return count;
+}
+
+static const Operand kAbsent = {};
+
+void arrange(aclOpExecutor &executor, std::initializer_list<int> order) {
+  SmallArray<Operand, 12> given;
+  for (const Operand &operand : executor.operands) given.push() = operand;
+  executor.operands.clear();
+  for (int index : order) executor.operands.push() = index < 0 ? kAbsent : given[static_cast<uint32_t>(index)];
+}
+
+Parts linesOf(const Operand &input, int32_t dims) {
+  const int32_t leading = input.rank - dims;
+  const int64_t elements = productOf(input, leading, input.rank);
+  return {leading, 0, 1, productOf(input, 0, leading), elements, elements};
+}
+
+NormOptions rmsOptions(double epsilon) {
+  NormOptions options;
+  options.epsilon = epsilon;
+  options.centred = false;
+  return options;
+}
 
 aclnnStatus planForward(aclOpExecutor &executor, const Parts &parts, const NormOptions &options) {
   const auto &operands = executor.operands;

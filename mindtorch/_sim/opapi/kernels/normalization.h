@@ -29,6 +29,15 @@ aclnnStatus planForward(aclOpExecutor &executor, const Parts &parts, const NormO
 /* operands: gradient, input, mean, reciprocal deviation (without training: variance), weight, gradients of input,
  * weight and bias. */
 aclnnStatus planBackward(aclOpExecutor &executor, const Parts &parts, const NormOptions &options);
+/* What these have planned, with `input` in the place of the operand. */
+aclError runNormalization(const aclOpExecutor &executor, const Operand &input);
+aclError runNormalizationBackward(const aclOpExecutor &executor, const Operand &input);
+
+/* The operands in the order that planForward and planBackward expect; -1: there is none. */
+void arrange(aclOpExecutor &executor, std::initializer_list<int> order);
+int64_t productOf(const Operand &operand, int32_t from, int32_t to);
+Parts linesOf(const Operand &input, int32_t dims); /* the last `dims` dimensions make a part */
+NormOptions rmsOptions(double epsilon);
 void keepParts(aclOpExecutor &executor, const Parts &parts, const NormOptions &options);
 
 }  // namespace sim

@@ -6,35 +6,14 @@ namespace {
 
 const Operand kAbsent = {};
 
-/* The operands in the order that planForward and planBackward expect; -1: there is none. */
-void arrange(aclOpExecutor &executor, std::initializer_list<int> order) {
-  SmallArray<Operand, 12> given;
-  for (const Operand &operand : executor.operands) given.push() = operand;
-  executor.operands.clear();
-  for (int index : order) executor.operands.push() = index < 0 ? kAbsent : given[static_cast<uint32_t>(index)];
-}
-
-int64_t product(const Operand &operand, int32_t from, int32_t to) {
-  int64_t count = 1;
-  for (int32_t i = from; i < to; ++i) count *= operand.dims[i];
-  return count;
-}
-
-/* The last `dims` dimensions make a part. */
-Parts linesOf(const Operand &input, int32_t dims) {
-  const int32_t leading = input.rank - dims;
-  const int64_t elements = product(input, leading, input.rank);
-  return {leading, 0, 1, product(input, 0, leading), elements, elements};
-}
-
 Parts channelsOf(const Operand &input) {
   const int64_t channels = input.dims[1];
-  const int64_t elements = input.dims[0] * product(input, 2, input.rank);
+  const int64_t elements = input.dims[0] * productOf(input, 2, input.rank);
   return {0, 1, elements, channels, elements, channels};
 }
 
 Parts groupsOf(const Operand &input, int64_t groups) {
-  const int64_t chunk = input.dims[1] / groups, run = product(input, 2, input.rank);
+  const int64_t chunk = input.dims[1] / groups, run = productOf(input, 2, input.rank);
   return {1, chunk, run, input.dims[0] * groups, chunk * run, input.dims[1]};
 }
 
@@ -90,13 +69,6 @@ aclnnStatus prepareLayerNormBackward(aclOpExecutor &executor, const Argument *ar
   return planBackward(executor, linesOf(executor.operands[1], dims), NormOptions());
 }
 
-NormOptions rmsOptions(double epsilon) {
-  NormOptions options;
-  options.epsilon = epsilon;
-  options.centred = false;
-  return options;
-}
-
 /* x, gamma, epsilon, y, rstd */
 aclnnStatus prepareRmsNorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const int32_t dims = executor.operands[1].rank;
@@ -140,7 +112,7 @@ aclnnStatus prepareBatchNormBackward(aclOpExecutor &executor, const Argument *ar
 aclnnStatus checkGroups(const aclOpExecutor &executor, const Operand &input, const Argument *sizes) {
   const int64_t groups = sizes[3].integer;
   const bool fits = input.rank >= 2 && sizes[0].integer == input.dims[0] && sizes[1].integer == input.dims[1] &&
-                    sizes[2].integer == product(input, 2, input.rank) && groups > 0 && input.dims[1] % groups == 0;
+                    sizes[2].integer == productOf(input, 2, input.rank) && groups > 0 && input.dims[1] % groups == 0;
   if (fits) return ACLNN_SUCCESS;
   return refuse(executor, "N, C, HxW or group does not fit the input");
 }
@@ -153,6 +125,34 @@ aclnnStatus prepareGroupNorm(aclOpExecutor &executor, const Argument *arguments,
   NormOptions options;
   options.epsilon = arguments[7].real;
   return planForward(executor, groupsOf(executor.operands[0], arguments[6].integer), options);
+}
+
+SIM_ELEMENT(SiluOfNorm, 1, kFloats, 0, x *vec::sigmoid(x))
+
+/* ..., of which the output is activated where it lies */
+aclError runGroupNormSilu(const aclOpExecutor &executor) {
+  const aclError status = runNormalization(executor, executor.operands[0]);
+  const Operand *out = &executor.operands[5];
+  if (out->count > 0) runLoop(&out, 1, *out, kLoopsOf<SiluOfNorm>.loop[out->compute], nullptr);
+  return status;
+}
+
+/* self, gamma, beta, group, eps, out, mean, rstd */
+aclnnStatus prepareGroupNormSilu(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &input = executor.operands[0];
+  const int64_t groups = arguments[3].integer;
+  if (input.rank < 2 || groups <= 0 || input.dims[1] % groups != 0) {
+    return refuse(executor, "group is %lld, expected a divisor of the number of channels",
+                  static_cast<long long>(groups));
+  }
+  if (executor.operands[3].type != input.type) return refuse(executor, "self and out have different data types");
+  executor.operands[3].compute = computeOf(input.type);
+  arrange(executor, {0, 1, 2, -1, -1, 3, 4, 5});
+  NormOptions options;
+  options.epsilon = arguments[4].real;
+  const aclnnStatus status = planForward(executor, groupsOf(executor.operands[0], groups), options);
+  executor.run = runGroupNormSilu;
+  return status;
 }
 
 /* gradOut, input, mean, rstd, gamma, N, C, HxW, group, outputMask, gradInput, gradGamma, gradBeta */
@@ -174,5 +174,6 @@ SIM_OP(aclnnBatchNorm, prepareBatchNorm, nullptr, 0)
 SIM_OP(aclnnBatchNormBackward, prepareBatchNormBackward, nullptr, 0)
 SIM_OP(aclnnGroupNorm, prepareGroupNorm, nullptr, 0)
 SIM_OP(aclnnGroupNormBackward, prepareGroupNormBackward, nullptr, 0)
+SIM_OP(aclnnGroupNormSilu, prepareGroupNormSilu, nullptr, 0)
 
 }  // namespace sim

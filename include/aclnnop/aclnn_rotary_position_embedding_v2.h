@@ -1,0 +1,25 @@
+/* aclnnRotaryPositionEmbeddingV2, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_ROTARY_POSITION_EMBEDDING_V2_H_
+#define MINDTORCH_ACLNNOP_ACLNN_ROTARY_POSITION_EMBEDDING_V2_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnRotaryPositionEmbeddingV2GetWorkspaceSize(
+    const aclTensor *x,
+    const aclTensor *cos,
+    const aclTensor *sin,
+    int64_t mode,
+    const aclTensor *rotate,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnRotaryPositionEmbeddingV2(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

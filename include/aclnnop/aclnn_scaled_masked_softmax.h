@@ -1,0 +1,24 @@
+/* aclnnScaledMaskedSoftmax, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_SCALED_MASKED_SOFTMAX_H_
+#define MINDTORCH_ACLNNOP_ACLNN_SCALED_MASKED_SOFTMAX_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnScaledMaskedSoftmaxGetWorkspaceSize(
+    const aclTensor *x,
+    const aclTensor *mask,
+    double scale,
+    bool fixedTriuMask,
+    aclTensor *y,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnScaledMaskedSoftmax(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,46 @@
+/* The Gaussian error linear unit and its slope, exact and by tanh. */
+#ifndef MINDTORCH_SIM_OPAPI_KERNELS_GELU_H_
+#define MINDTORCH_SIM_OPAPI_KERNELS_GELU_H_
+#include "opapi/loops.h"
+
+namespace sim {
+
+constexpr double kHalfRoot = 0.70710678118654752440;  /* sqrt(1/2) */
+constexpr double kTwoOverPi = 0.79788456080286535588; /* sqrt(2/pi) */
+constexpr double kDensity = 0.39894228040143267794;   /* 1/sqrt(2 pi) */
+constexpr double kCubic = 0.044715;
+
+template <class C>
+SIM_INLINE C normalCdf(C x) {
+  return C(0.5) * (C(1) + vec::erf(x * C(kHalfRoot)));
+}
+
+template <class C>
+SIM_INLINE C geluSlope(C x) {
+  return normalCdf(x) + x * C(kDensity) * vec::exp(C(-0.5) * x * x);
+}
+
+template <class C>
+SIM_INLINE C geluTanh(C x) {
+  return vec::tanh(C(kTwoOverPi) * (x + C(kCubic) * x * x * x));
+}
+
+template <class C>
+SIM_INLINE C geluTanhSlope(C x) {
+  const C t = geluTanh(x);
+  const C rise = C(kTwoOverPi) * (C(1) + C(3 * kCubic) * x * x);
+  return C(0.5) * (C(1) + t) + C(0.5) * x * (C(1) - t * t) * rise;
+}
+
+template <class C>
+SIM_INLINE C gelu(C x) {
+  return x * normalCdf(x);
+}
+
+template <class C>
+SIM_INLINE C geluByTanh(C x) {
+  return C(0.5) * x * (C(1) + geluTanh(x));
+}
+
+}  // namespace sim
+#endif

@@ -1,0 +1,438 @@
+/* What a mixture of experts does to its tokens: which experts a token goes to, its copies sorted by expert, and the sum
+ * of what comes back. Integers are counted on the stream's thread: an index that is none faults. */
+#include <cstring>
+
+#include "opapi/lines.h"
+
+namespace sim {
+namespace {
+
+const aclError kFault = ACL_ERROR_RT_AICORE_EXCEPTION;
+
+/* All elements of an operand in the compute type C. */
+template <class C>
+void readElements(Operand operand, C *to) {
+  if (operand.count == 0) return;
+  operand.compute = computeOfType<C>();
+  Cursor cursor(operand);
+  for (int64_t first = 0; first < operand.count; first += kBlock) {
+    const int64_t count = std::min(kBlock, operand.count - first);
+    const void *block = cursor.read(to + first, count);
+    if (block != to + first) std::memcpy(to + first, block, static_cast<size_t>(count) * sizeof(C));
+  }
+}
+
+template <class C>
+void writeElements(Operand operand, const C *from) {
+  if (operand.count == 0) return;
+  operand.compute = computeOfType<C>();
+  Cursor cursor(operand);
+  for (int64_t first = 0; first < operand.count; first += kBlock) {
+    cursor.write(from + first, std::min(kBlock, operand.count - first));
+  }
+}
+
+/* Rows of a matrix, in float. */
+class Rows {
+ public:
+  explicit Rows(const Operand &operand)
+      : operand_(operand), load_(loadRow(operand.type, kF32)), store_(storeRow(operand.type, kF32)) {}
+
+  int64_t count() const { return operand_.dims[0]; }
+  int64_t width() const { return operand_.dims[1]; }
+  void read(int64_t row, float *to) const { load_(place(row), step(), to, width()); }
+  void write(int64_t row, const float *from) const { store_(from, place(row), step(), width()); }
+
+ private:
+  char *place(int64_t row) const { return operand_.host + row * operand_.strides[0] * operand_.item; }
+  int64_t step() const { return operand_.strides[1] * operand_.item; }
+
+  const Operand &operand_;
+  LoadRow load_;
+  StoreRow store_;
+};
+
+/* order[i]: the place of what comes i-th by value, equals in the order they came. */
+void sortByValue(const int64_t *values, int64_t count, int64_t *order) {
+  for (int64_t i = 0; i < count; ++i) order[i] = i;
+  std::sort(order, order + count,
+            [values](int64_t a, int64_t b) { return values[a] < values[b] || (values[a] == values[b] && a < b); });
+}
+
+aclnnStatus requireMatrix(const aclOpExecutor &executor, const Operand &operand, int64_t rows, int64_t columns) {
+  Shape shape;
+  shape.rank = 2;
+  shape.dims[0] = rows;
+  shape.dims[1] = columns;
+  return requireShape(executor, operand, shape);
+}
+
+aclnnStatus requireVector(const aclOpExecutor &executor, const Operand &operand, int64_t count) {
+  Shape shape;
+  shape.rank = 1;
+  shape.dims[0] = count;
+  return requireShape(executor, operand, shape);
+}
+
+aclnnStatus requireSameType(const aclOpExecutor &executor, const Operand &first, const Operand &second) {
+  if (first.type == second.type) return ACLNN_SUCCESS;
+  return refuse(executor, "%s and %s have different data types", executor.op->parameters[first.parameter].name,
+                executor.op->parameters[second.parameter].name);
+}
+
+aclnnStatus refusePadding(const aclOpExecutor &executor, const Argument &padded) {
+  return padded.integer == 0 ? ACLNN_SUCCESS : refuse(executor, "paddedMode is true, this kernel has false only");
+}
+
+aclnnStatus planRun(aclOpExecutor &executor, aclError (*run)(const aclOpExecutor &), int64_t bytes) {
+  executor.run = run;
+  executor.workspace_size = roundUp(static_cast<uint64_t>(bytes));
+  return ACLNN_SUCCESS;
+}
+
+/* --- gating: x, finished, y, experts, rows ------------------------------------------------------------------------ */
+
+aclError runGating(const aclOpExecutor &executor) {
+  const Operand &x = executor.operands[0], &finished = executor.operands[1];
+  const int64_t k = executor.attributes[0], experts = x.dims[x.rank - 1];
+  if (x.count == 0) return ACL_SUCCESS;
+  const int64_t tokens = x.count / experts;
+  int64_t *order = reinterpret_cast<int64_t *>(executor.workspace), *chosen = order + experts;
+  int64_t *rows = chosen + tokens * k;
+  float *line = reinterpret_cast<float *>(rows + tokens * k), *best = line + experts;
+  Truth *done = reinterpret_cast<Truth *>(best + tokens * k);
+  std::fill_n(done, tokens, Truth{0});
+  if (finished.tensor != nullptr) readElements(finished, done);
+  LineCursor from(x, x.rank - 1, kF32);
+  for (int64_t i = 0; i < tokens; ++i, from.next()) {
+    from.read(line);
+    const float largest = *std::max_element(line, line + experts);
+    double sum = 0.0;
+    for (int64_t e = 0; e < experts; ++e) {
+      line[e] = vec::exp(line[e] - largest);
+      sum += static_cast<double>(line[e]);
+      order[e] = e;
+    }
+    std::sort(order, order + experts,
+              [line](int64_t a, int64_t b) { return line[a] > line[b] || (line[a] == line[b] && a < b); });
+    for (int64_t j = 0; j < k; ++j) {
+      best[i * k + j] = static_cast<float>(static_cast<double>(line[order[j]]) / sum);
+      chosen[i * k + j] = done[i] != 0 ? experts : order[j]; /* a finished token goes nowhere */
+      rows[i * k + j] = j * tokens + i;
+    }
+  }
+  writeElements(executor.operands[2], best);
+  writeElements(executor.operands[3], chosen);
+  writeElements(executor.operands[4], rows);
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareGating(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const auto &operands = executor.operands;
+  const Operand &x = operands[0], &finished = operands[1];
+  const int64_t k = arguments[2].integer;
+  if (x.rank < 2 || x.rank > 3) return refuse(executor, "x has %d dimensions, expected 2 or 3", x.rank);
+  const int64_t experts = x.dims[x.rank - 1];
+  if (k < 1 || k > experts) {
+    return refuse(executor, "k is %lld, expected 1 to the number of experts, %lld", static_cast<long long>(k),
+                  static_cast<long long>(experts));
+  }
+  Shape shape = shapeOf(x);
+  shape.dims[x.rank - 1] = k;
+  aclnnStatus status = requireSameType(executor, x, operands[2]);
+  for (uint32_t index : {2u, 3u, 4u}) {
+    if (status == ACLNN_SUCCESS) status = requireShape(executor, operands[index], shape);
+  }
+  if (status == ACLNN_SUCCESS && finished.tensor != nullptr) {
+    shape.rank -= 1;
+    status = requireShape(executor, finished, shape);
+  }
+  if (status != ACLNN_SUCCESS) return status;
+  executor.attributes[0] = k;
+  const int64_t tokens = x.count / std::max<int64_t>(experts, 1), chosen = tokens * k;
+  return planRun(executor, runGating, (experts + chosen) * 4 + (experts + 2 * chosen) * 8 + tokens);
+}
+
+/* --- routing to the experts: x, row index, expert index, expanded x, its rows, its experts ---------------------------
+ */
+
+aclError runInitRouting(const aclOpExecutor &executor) {
+  const auto &operands = executor.operands;
+  const int64_t copies = operands[2].count, tokens = operands[0].dims[0];
+  int64_t *experts = reinterpret_cast<int64_t *>(executor.workspace), *rows = experts + copies, *order = rows + copies;
+  int64_t *sorted = order + copies, *places = sorted + copies;
+  float *line = reinterpret_cast<float *>(places + copies);
+  readElements(operands[2], experts);
+  readElements(operands[1], rows);
+  sortByValue(experts, copies, order);
+  const Rows from(operands[0]), to(operands[3]);
+  for (int64_t i = 0; i < copies; ++i) {
+    const int64_t row = rows[order[i]];
+    if (row < 0 || row >= copies) return kFault;
+    sorted[i] = experts[order[i]];
+    places[row] = i;
+    if (i >= to.count()) continue;
+    from.read(row % tokens, line);
+    to.write(i, line);
+  }
+  writeElements(operands[4], places);
+  writeElements(operands[5], sorted);
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareInitRouting(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const auto &operands = executor.operands;
+  const Operand &x = operands[0], &experts = operands[2];
+  if (x.rank != 2 || experts.rank != 2 || experts.dims[0] != x.dims[0]) {
+    return refuse(executor, "x and expertIdx are no matrices with a row for each token");
+  }
+  if (arguments[3].integer < 0) return refuse(executor, "activeNum is negative");
+  const int64_t rows = std::min(x.dims[0], arguments[3].integer) * experts.dims[1];
+  aclnnStatus status = requireShape(executor, operands[1], shapeOf(experts));
+  if (status == ACLNN_SUCCESS) status = requireMatrix(executor, operands[3], rows, x.dims[1]);
+  if (status == ACLNN_SUCCESS) status = requireSameType(executor, x, operands[3]);
+  for (uint32_t index : {4u, 5u}) {
+    if (status == ACLNN_SUCCESS) status = requireVector(executor, operands[index], experts.count);
+  }
+  if (status != ACLNN_SUCCESS) return status;
+  return planRun(executor, runInitRouting, 5 * experts.count * 8 + x.dims[1] * 4);
+}
+
+/* --- back from the experts: expanded x, x1, x2, bias, scales, rows, experts, out ------------------------------------
+ */
+
+enum Finalize : uint32_t { kExpanded, kSkip1, kSkip2, kBias, kScales, kRowIndex, kExpertIndex, kResult };
+
+aclError runFinalizeRouting(const aclOpExecutor &executor) {
+  const auto &operands = executor.operands;
+  const int64_t tokens = operands[kScales].dims[0], k = operands[kScales].dims[1], width = operands[kResult].dims[1];
+  int64_t *rows = reinterpret_cast<int64_t *>(executor.workspace), *experts = rows + tokens * k;
+  float *scales = reinterpret_cast<float *>(experts + tokens * k), *sum = scales + tokens * k, *line = sum + width;
+  float *bias = line + width;
+  readElements(operands[kScales], scales);
+  readElements(operands[kRowIndex], rows);
+  readElements(operands[kExpertIndex], experts);
+  const Rows expanded(operands[kExpanded]), biases(operands[kBias]), result(operands[kResult]);
+  for (int64_t i = 0; i < tokens; ++i) {
+    std::fill_n(sum, width, 0.0f);
+    for (uint32_t skip : {kSkip1, kSkip2}) {
+      if (operands[skip].tensor == nullptr) continue;
+      Rows(operands[skip]).read(i, line);
+      for (int64_t j = 0; j < width; ++j) sum[j] += line[j];
+    }
+    for (int64_t c = 0; c < k; ++c) {
+      const int64_t row = rows[i + c * tokens], expert = experts[i * k + c];
+      if (row < 0 || row >= expanded.count() || expert < 0 || expert >= biases.count()) return kFault;
+      expanded.read(row, line);
+      biases.read(expert, bias);
+      for (int64_t j = 0; j < width; ++j) sum[j] += scales[i * k + c] * (line[j] + bias[j]);
+    }
+    result.write(i, sum);
+  }
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareFinalizeRouting(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  const auto &operands = executor.operands;
+  const Operand &expanded = operands[kExpanded], &scales = operands[kScales], &bias = operands[kBias];
+  if (expanded.rank != 2 || scales.rank != 2 || bias.rank != 2) {
+    return refuse(executor, "expandedX, scales and bias are not all matrices");
+  }
+  const int64_t tokens = scales.dims[0], k = scales.dims[1], width = expanded.dims[1];
+  aclnnStatus status = requireMatrix(executor, expanded, tokens * k, width);
+  if (status == ACLNN_SUCCESS) status = requireMatrix(executor, bias, bias.dims[0], width);
+  for (uint32_t index : {kSkip1, kSkip2, kResult}) {
+    if (status != ACLNN_SUCCESS || operands[index].tensor == nullptr) continue;
+    status = requireMatrix(executor, operands[index], tokens, width);
+    if (status == ACLNN_SUCCESS) status = requireSameType(executor, expanded, operands[index]);
+  }
+  if (status == ACLNN_SUCCESS) status = requireVector(executor, operands[kRowIndex], tokens * k);
+  if (status == ACLNN_SUCCESS) status = requireMatrix(executor, operands[kExpertIndex], tokens, k);
+  if (status != ACLNN_SUCCESS) return status;
+  return planRun(executor, runFinalizeRouting, 2 * tokens * k * 8 + (tokens * k + 3 * width) * 4);
+}
+
+/* --- copies of tokens in the order of their experts: tokens, indices, permuted tokens, sorted indices ----------------
+ */
+
+/* How many of `copies` stay: all for 0, and as a slice's end for others. */
+int64_t keptOf(int64_t asked, int64_t copies) {
+  if (asked == 0) return copies;
+  return std::max<int64_t>(0, std::min(copies, asked < 0 ? copies + asked : asked));
+}
+
+aclError runPermute(const aclOpExecutor &executor) {
+  const Operand &tokens = executor.operands[0], &indices = executor.operands[1], &out = executor.operands[2];
+  const int64_t copies = indices.count, width = tokens.dims[1];
+  int64_t *values = reinterpret_cast<int64_t *>(executor.workspace), *order = values + copies, *place = order + copies;
+  char *row = reinterpret_cast<char *>(place + copies);
+  readElements(indices, values);
+  sortByValue(values, copies, order);
+  const uint8_t compute = computeOf(tokens.type);
+  const LoadRow load = loadRow(tokens.type, compute);
+  const StoreRow store = storeRow(out.type, compute);
+  const int64_t each = copies / std::max<int64_t>(tokens.dims[0], 1); /* copies of a token */
+  for (int64_t i = 0; i < copies; ++i) {
+    place[order[i]] = i;
+    if (i >= out.dims[0]) continue;
+    load(tokens.host + order[i] / each * tokens.strides[0] * tokens.item, tokens.strides[1] * tokens.item, row, width);
+    store(row, out.host + i * out.strides[0] * out.item, out.strides[1] * out.item, width);
+  }
+  writeElements(executor.operands[3], place);
+  return ACL_SUCCESS;
+}
+
+aclnnStatus preparePermute(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &tokens = executor.operands[0], &indices = executor.operands[1];
+  aclnnStatus status = refusePadding(executor, arguments[3]);
+  if (status != ACLNN_SUCCESS) return status;
+  const bool fits = tokens.rank == 2 && (indices.rank == 1 || indices.rank == 2) && indices.dims[0] == tokens.dims[0];
+  if (!fits) return refuse(executor, "tokens is no matrix, or indices has no row for each of its rows");
+  status = requireSameType(executor, tokens, executor.operands[2]);
+  if (status == ACLNN_SUCCESS) {
+    status = requireMatrix(executor, executor.operands[2], keptOf(arguments[2].integer, indices.count), tokens.dims[1]);
+  }
+  if (status == ACLNN_SUCCESS) status = requireVector(executor, executor.operands[3], indices.count);
+  if (status != ACLNN_SUCCESS) return status;
+  return planRun(executor, runPermute, 3 * indices.count * 8 + tokens.dims[1] * 16);
+}
+
+/* The sum of the rows at `places`, each times its probability where there are any; a place behind the rows was dropped.
+ * Returns false where a place is none. */
+bool sumRows(const Rows &rows, const int64_t *places, const float *probabilities, int64_t count, float *line,
+             float *sum) {
+  std::fill_n(sum, rows.width(), 0.0f);
+  for (int64_t c = 0; c < count; ++c) {
+    if (places[c] < 0) return false;
+    if (places[c] >= rows.count()) continue;
+    rows.read(places[c], line);
+    const float factor = probabilities != nullptr ? probabilities[c] : 1.0f;
+    for (int64_t j = 0; j < rows.width(); ++j) sum[j] += factor * line[j];
+  }
+  return true;
+}
+
+/* permuted tokens or their gradients, sorted indices, probabilities (of Unpermute), out */
+aclError runSum(const aclOpExecutor &executor) {
+  const auto &operands = executor.operands;
+  const uint32_t last = operands.size() - 1;
+  const Rows from(operands[0]), to(operands[last]);
+  const int64_t copies = operands[1].count, each = copies / std::max<int64_t>(to.count(), 1);
+  int64_t *places = reinterpret_cast<int64_t *>(executor.workspace);
+  float *probabilities = reinterpret_cast<float *>(places + copies), *line = probabilities + copies;
+  float *sum = line + from.width();
+  const bool weighted = last == 3 && operands[2].tensor != nullptr;
+  readElements(operands[1], places);
+  if (weighted) readElements(operands[2], probabilities);
+  for (int64_t i = 0; i < to.count(); ++i) {
+    const float *factors = weighted ? probabilities + i * each : nullptr;
+    if (!sumRows(from, places + i * each, factors, each, line, sum)) return kFault;
+    to.write(i, sum);
+  }
+  return ACL_SUCCESS;
+}
+
+aclnnStatus planSum(aclOpExecutor &executor, int64_t each) {
+  const Operand &from = executor.operands[0], &indices = executor.operands[1];
+  const Operand &out = executor.operands[executor.operands.size() - 1];
+  if (from.rank != 2 || indices.rank != 1 || each < 1 || indices.count % each != 0) {
+    return refuse(executor, "the rows are no matrix, or sortedIndices is no vector with %lld for each token",
+                  static_cast<long long>(each));
+  }
+  aclnnStatus status = requireMatrix(executor, out, indices.count / each, from.dims[1]);
+  if (status == ACLNN_SUCCESS) status = requireSameType(executor, from, out);
+  if (status != ACLNN_SUCCESS) return status;
+  return planRun(executor, runSum, indices.count * 12 + 2 * from.dims[1] * 4);
+}
+
+/* permuted gradients, sorted indices, numTopk, paddedMode, out */
+aclnnStatus preparePermuteGrad(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const aclnnStatus status = refusePadding(executor, arguments[3]);
+  return status == ACLNN_SUCCESS ? planSum(executor, arguments[2].integer) : status;
+}
+
+/* How many experts a token goes to: as many as have probabilities. */
+int64_t choicesOf(const Operand &probabilities) {
+  return probabilities.tensor != nullptr && probabilities.rank == 2 ? probabilities.dims[1] : 1;
+}
+
+aclnnStatus checkProbabilities(const aclOpExecutor &executor, const Operand &indices, const Operand &probabilities) {
+  if (probabilities.tensor == nullptr) return ACLNN_SUCCESS;
+  if (probabilities.rank == 2 && probabilities.count == indices.count) return ACLNN_SUCCESS;
+  return refuse(executor, "probs is no matrix with an element for each of sortedIndices");
+}
+
+/* permuted tokens, sorted indices, probabilities, paddedMode, restoreShape, out */
+aclnnStatus prepareUnpermute(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  aclnnStatus status = refusePadding(executor, arguments[3]);
+  if (status == ACLNN_SUCCESS) status = checkProbabilities(executor, executor.operands[1], executor.operands[2]);
+  return status == ACLNN_SUCCESS ? planSum(executor, choicesOf(executor.operands[2])) : status;
+}
+
+/* permuted tokens, gradient, sorted indices, probabilities, and the gradients of permuted tokens and probabilities */
+enum UnpermuteGrad : uint32_t { kPermuted, kGradient, kSorted, kProbabilities, kOfPermuted, kOfProbabilities };
+
+aclError runUnpermuteGrad(const aclOpExecutor &executor) {
+  const auto &operands = executor.operands;
+  const bool weighted = operands[kProbabilities].tensor != nullptr;
+  const int64_t copies = operands[kSorted].count, each = choicesOf(operands[kProbabilities]);
+  const Rows gradient(operands[kGradient]), of_permuted(operands[kOfPermuted]);
+  const int64_t width = gradient.width();
+  int64_t *places = reinterpret_cast<int64_t *>(executor.workspace);
+  float *probabilities = reinterpret_cast<float *>(places + copies), *found = probabilities + copies;
+  float *line = found + copies, *scaled = line + width;
+  readElements(operands[kSorted], places);
+  if (weighted) readElements(operands[kProbabilities], probabilities);
+  std::fill_n(scaled, width, 0.0f);
+  for (int64_t row = 0; row < of_permuted.count(); ++row) of_permuted.write(row, scaled);
+  for (int64_t i = 0; i < copies; ++i) {
+    found[i] = 0.0f;
+    if (places[i] < 0) return kFault;
+    if (places[i] >= of_permuted.count()) continue;
+    gradient.read(i / each, line);
+    const float factor = weighted ? probabilities[i] : 1.0f;
+    for (int64_t j = 0; j < width; ++j) scaled[j] = factor * line[j];
+    of_permuted.write(places[i], scaled);
+    if (!weighted) continue;
+    Rows(operands[kPermuted]).read(places[i], scaled);
+    double sum = 0.0;
+    for (int64_t j = 0; j < width; ++j) sum += static_cast<double>(line[j]) * static_cast<double>(scaled[j]);
+    found[i] = static_cast<float>(sum);
+  }
+  if (weighted) writeElements(operands[kOfProbabilities], found);
+  return ACL_SUCCESS;
+}
+
+/* permuted tokens, gradient, sorted indices, probabilities, paddedMode, restoreShape, two gradients */
+aclnnStatus prepareUnpermuteGrad(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const auto &operands = executor.operands;
+  const Operand &gradient = operands[kGradient], &sorted = operands[kSorted], &probabilities = operands[kProbabilities];
+  aclnnStatus status = refusePadding(executor, arguments[4]);
+  if (status == ACLNN_SUCCESS) status = checkProbabilities(executor, sorted, probabilities);
+  if (status != ACLNN_SUCCESS) return status;
+  const int64_t each = choicesOf(probabilities);
+  const bool fits = gradient.rank == 2 && sorted.rank == 1 && gradient.dims[0] * each == sorted.count;
+  if (!fits) return refuse(executor, "unpermutedTokensGrad is no matrix with a row for each token");
+  const Operand &out = operands[kOfPermuted];
+  if (out.rank != 2) return refuse(executor, "permutedTokensGradOut is no matrix");
+  status = requireMatrix(executor, out, out.dims[0], gradient.dims[1]);
+  if (status == ACLNN_SUCCESS && probabilities.tensor != nullptr) {
+    status = requireShape(executor, operands[kOfProbabilities], shapeOf(probabilities));
+    if (operands[kPermuted].tensor == nullptr) return refuse(executor, "probs is given, but not permuteTokens");
+    if (status == ACLNN_SUCCESS) status = requireShape(executor, operands[kPermuted], shapeOf(out));
+  }
+  if (status != ACLNN_SUCCESS) return status;
+  return planRun(executor, runUnpermuteGrad, sorted.count * 16 + 2 * gradient.dims[1] * 4);
+}
+
+}  // namespace
+
+SIM_OP(aclnnMoeGatingTopKSoftmax, prepareGating, nullptr, 0)
+SIM_OP(aclnnMoeInitRouting, prepareInitRouting, nullptr, 0)
+SIM_OP(aclnnMoeFinalizeRouting, prepareFinalizeRouting, nullptr, 0)
+SIM_OP(aclnnMoeTokenPermute, preparePermute, nullptr, 0)
+SIM_OP(aclnnMoeTokenPermuteGrad, preparePermuteGrad, nullptr, 0)
+SIM_OP(aclnnMoeTokenUnpermute, prepareUnpermute, nullptr, 0)
+SIM_OP(aclnnMoeTokenUnpermuteGrad, prepareUnpermuteGrad, nullptr, 0)
+
+}  // namespace sim

@@ -1,0 +1,206 @@
+/* Rotary position embedding: pairs of elements of a line turned by the angle whose cosine and sine lie beside them.
+ *
+ * out[i] = x[straight(i)] * cos[i] + sign(i) * x[crossed(i)] * sin[i]; the mode says which elements make a pair. */
+#include "opapi/lines.h"
+
+namespace sim {
+namespace {
+
+enum Mode : int64_t { kHalf, kInterleave, kQuarter, kInterleaveHalf };
+
+struct Pair {
+  int64_t straight, crossed;
+  float sign;
+};
+
+/* What element i of a line of `width` is made of. */
+Pair pairOf(int64_t mode, int64_t width, int64_t i) {
+  if (mode == kInterleave) return {i, i ^ 1, i % 2 == 0 ? -1.0f : 1.0f};
+  if (mode == kInterleaveHalf) {
+    const bool first = i < width / 2;
+    const int64_t pair = first ? i : i - width / 2;
+    return first ? Pair{2 * pair, 2 * pair + 1, -1.0f} : Pair{2 * pair + 1, 2 * pair, 1.0f};
+  }
+  const int64_t step = mode == kQuarter ? width / 4 : width / 2;
+  const bool first = i % (2 * step) < step;
+  return first ? Pair{i, i + step, -1.0f} : Pair{i, i - step, 1.0f};
+}
+
+int64_t widthOf(const Operand &operand) { return operand.dims[operand.rank - 1]; }
+
+LineCursor linesOf(const Operand &operand) { return LineCursor(operand, operand.rank - 1, kF32); }
+
+/* The cosines or sines beside every line of x. */
+Operand expanded(const Operand &angles, const Operand &x) {
+  Operand result = angles;
+  expandTo(&result, shapeOf(x));
+  return result;
+}
+
+/* x, cos, sin, out */
+aclError runRotary(const aclOpExecutor &executor) {
+  const auto &operands = executor.operands;
+  const Operand &x = operands[0];
+  if (x.count == 0) return ACL_SUCCESS;
+  const int64_t width = widthOf(x), mode = executor.attributes[0];
+  LineCursor from = linesOf(x), cosines = linesOf(expanded(operands[1], x)), sines = linesOf(expanded(operands[2], x));
+  LineCursor to = linesOf(operands[3]);
+  float *line = reinterpret_cast<float *>(executor.workspace), *cosine = line + width, *sine = cosine + width;
+  float *out = sine + width;
+  for (int64_t i = 0; i < x.count; i += width) {
+    from.read(line);
+    cosines.read(cosine);
+    sines.read(sine);
+    for (int64_t k = 0; k < width; ++k) {
+      const Pair pair = pairOf(mode, width, k);
+      out[k] = line[pair.straight] * cosine[k] + pair.sign * line[pair.crossed] * sine[k];
+    }
+    to.write(out);
+    for (LineCursor *each : {&from, &cosines, &sines, &to}) each->next();
+  }
+  return ACL_SUCCESS;
+}
+
+/* dy, cos, sin, x, dx, dcos, dsin */
+enum Backward { kGrad, kCosine, kSine, kInput, kOfInput, kOfCosine, kOfSine };
+
+/* Room like the operand, in double: what is added up for its elements. */
+Operand sumsOf(const Operand &operand, double *room) {
+  Operand sums = operand;
+  sums.type = ACL_DOUBLE;
+  sums.compute = kF64;
+  sums.item = sizeof(double);
+  sums.host = reinterpret_cast<char *>(room);
+  int64_t stride = 1;
+  for (int32_t i = sums.rank; i-- > 0; stride *= sums.dims[i]) sums.strides[i] = stride;
+  return sums;
+}
+
+void addTo(const LineCursor &lines, const float *values, double *line) {
+  lines.read(line);
+  for (int64_t k = 0; k < lines.length(); ++k) line[k] += static_cast<double>(values[k]);
+  lines.write(line);
+}
+
+aclError runRotaryBackward(const aclOpExecutor &executor) {
+  const auto &operands = executor.operands;
+  const Operand &grad = operands[kGrad], &x = operands[kInput];
+  const bool of_angles = x.tensor != nullptr;
+  const int64_t width = widthOf(grad), mode = executor.attributes[0], angles = operands[kCosine].count;
+  double *of_cosines = reinterpret_cast<double *>(executor.workspace), *of_sines = of_cosines + angles;
+  double *sums = of_sines + angles;
+  float *g = reinterpret_cast<float *>(sums + width), *line = g + width, *cosine = line + width, *sine = cosine + width;
+  float *turned = sine + width, *crossed = turned + width;
+  std::fill_n(of_cosines, 2 * angles, 0.0);
+  const Operand cosine_sums = sumsOf(operands[kOfCosine], of_cosines), sine_sums = sumsOf(operands[kOfSine], of_sines);
+  if (grad.count > 0) {
+    LineCursor grads = linesOf(grad), from = linesOf(of_angles ? x : grad), to = linesOf(operands[kOfInput]);
+    LineCursor cosines = linesOf(expanded(operands[kCosine], grad)), sines = linesOf(expanded(operands[kSine], grad));
+    LineCursor at_cosine(expanded(cosine_sums, grad), grad.rank - 1, kF64);
+    LineCursor at_sine(expanded(sine_sums, grad), grad.rank - 1, kF64);
+    for (int64_t i = 0; i < grad.count; i += width) {
+      grads.read(g);
+      from.read(line);
+      cosines.read(cosine);
+      sines.read(sine);
+      std::fill_n(turned, width, 0.0f);
+      for (int64_t k = 0; k < width; ++k) {
+        const Pair pair = pairOf(mode, width, k);
+        turned[pair.straight] += g[k] * cosine[k];
+        turned[pair.crossed] += pair.sign * g[k] * sine[k];
+      }
+      to.write(turned);
+      for (int64_t k = 0; k < width; ++k) {
+        const Pair pair = pairOf(mode, width, k);
+        turned[k] = g[k] * line[pair.straight];
+        crossed[k] = pair.sign * g[k] * line[pair.crossed];
+      }
+      addTo(at_cosine, turned, sums);
+      addTo(at_sine, crossed, sums);
+      for (LineCursor *each : {&grads, &from, &to, &cosines, &sines, &at_cosine, &at_sine}) each->next();
+    }
+  }
+  if (!of_angles) return ACL_SUCCESS;
+  convertView(cosine_sums, operands[kOfCosine]);
+  convertView(sine_sums, operands[kOfSine]);
+  return ACL_SUCCESS;
+}
+
+aclnnStatus checkMode(aclOpExecutor &executor, int64_t mode, const Operand &x) {
+  if (mode < kHalf || mode > kInterleaveHalf) {
+    return refuse(executor, "mode is %lld, expected 0 to 3", static_cast<long long>(mode));
+  }
+  if (x.rank < 3 || x.rank > 4) return refuse(executor, "x has %d dimensions, expected 3 or 4", x.rank);
+  const int64_t whole = mode == kQuarter ? 4 : 2;
+  if (widthOf(x) % whole == 0) {
+    executor.attributes[0] = mode;
+    return ACLNN_SUCCESS;
+  }
+  return refuse(executor, "the last dimension is %lld, expected a multiple of %lld", static_cast<long long>(widthOf(x)),
+                static_cast<long long>(whole));
+}
+
+/* Angles are as wide as x; each other dimension is that of x, or 1. */
+aclnnStatus checkAngles(const aclOpExecutor &executor, const Operand &x, const Operand &cosine, const Operand &sine) {
+  Shape shape = shapeOf(x);
+  bool fits = cosine.rank == x.rank && widthOf(cosine) == widthOf(x) && broadcastInto(&shape, cosine);
+  fits = fits && std::equal(x.dims, x.dims + x.rank, shape.dims);
+  if (!fits) return refuse(executor, "cos does not fit the shape of x");
+  for (const Operand *operand : {&cosine, &sine}) {
+    if (operand->type != x.type) return refuse(executor, "x, cos and sin have different data types");
+  }
+  return requireShape(executor, sine, shapeOf(cosine));
+}
+
+/* x, cos, sin, mode, out */
+aclnnStatus prepareRotary(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const auto &operands = executor.operands;
+  aclnnStatus status = checkMode(executor, arguments[3].integer, operands[0]);
+  if (status == ACLNN_SUCCESS) status = checkAngles(executor, operands[0], operands[1], operands[2]);
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, operands[3], shapeOf(operands[0]));
+  if (status != ACLNN_SUCCESS) return status;
+  if (operands[3].type != operands[0].type) return refuse(executor, "x and out have different data types");
+  executor.run = runRotary;
+  executor.workspace_size = roundUp(static_cast<uint64_t>(4 * widthOf(operands[0])) * sizeof(float));
+  return ACLNN_SUCCESS;
+}
+
+/* x, cos, sin, mode, rotate, out: a matrix that turns the lines otherwise is refused. */
+aclnnStatus prepareRotaryV2(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  if (executor.operands[3].tensor != nullptr) return refuse(executor, "rotate is given, this kernel has it left out");
+  executor.operands[3] = executor.operands[4];
+  executor.operands.pop();
+  return prepareRotary(executor, arguments, body);
+}
+
+/* dy, cos, sin, xOptional, mode, dx, dcos, dsin; without x the angles get no gradients. */
+aclnnStatus prepareRotaryBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const auto &operands = executor.operands;
+  const Operand &grad = operands[kGrad];
+  aclnnStatus status = checkMode(executor, arguments[4].integer, grad);
+  if (status == ACLNN_SUCCESS) status = checkAngles(executor, grad, operands[kCosine], operands[kSine]);
+  if (status == ACLNN_SUCCESS && operands[kInput].tensor != nullptr) {
+    status = requireShape(executor, operands[kInput], shapeOf(grad));
+  }
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, operands[kOfInput], shapeOf(grad));
+  for (int index : {kOfCosine, kOfSine}) {
+    if (status == ACLNN_SUCCESS) {
+      status = requireShape(executor, operands[static_cast<uint32_t>(index)], shapeOf(operands[kCosine]));
+    }
+  }
+  if (status != ACLNN_SUCCESS) return status;
+  const uint64_t width = static_cast<uint64_t>(widthOf(grad));
+  for (uint32_t index : {0u, 1u}) executor.operands[kOfCosine + index].compute = kF64; /* where the sums come from */
+  executor.run = runRotaryBackward;
+  executor.workspace_size = roundUp((2 * static_cast<uint64_t>(operands[kCosine].count) + width) * sizeof(double) +
+                                    6 * width * sizeof(float));
+  return ACLNN_SUCCESS;
+}
+
+}  // namespace
+
+SIM_OP(aclnnRotaryPositionEmbedding, prepareRotary, nullptr, 0)
+SIM_OP(aclnnRotaryPositionEmbeddingV2, prepareRotaryV2, nullptr, 0)
+SIM_OP(aclnnRotaryPositionEmbeddingGrad, prepareRotaryBackward, nullptr, 0)
+
+}  // namespace sim

@@ -1,0 +1,91 @@
+"""Functions of torch_npu that do what operators of torch do, under names of their own and on the NPU alone."""
+from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.factories import arange as _arange
+from mindtorch._ops.derivatives_torch_npu import add_layer_norm_backward as _add_layer_norm_backward
+from mindtorch._torch_npu._checks import on_npu
+from mindtorch.nn import functional as _functional
+
+__all__ = [
+    "npu_add_layer_norm_backward", "npu_bmmV2", "npu_confusion_transpose", "npu_dtype_cast", "npu_gelu",
+    "npu_linear", "npu_mish", "npu_one_hot", "npu_silu", "npu_silu_", "npu_transpose"]
+
+
+def npu_add_layer_norm_backward(dy_opt, x1, x2, rstd, mean, gamma, dsum_opt):
+    """Gradients of x1, x2 (the same), gamma and beta, from that of the norm and, where there is one, of the sum."""
+    on_npu("npu_add_layer_norm_backward", dy_opt, x1, x2, rstd, mean, gamma, dsum_opt)
+    return _add_layer_norm_backward([dy_opt, None, None, dsum_opt], x1, x2, rstd, mean, gamma)
+
+
+def npu_linear(input, weight, bias=None):
+    """input @ weight.T + bias, of matrices."""
+    on_npu("npu_linear", input, weight, bias)
+    if input.dim() != 2 or weight.dim() != 2:
+        raise RuntimeError(f"npu_linear: input and weight have {input.dim()} and {weight.dim()} dimensions, "
+                           "expected 2")
+    return _functional.linear(input, weight, bias)
+
+
+def npu_gelu(input, *, approximate="none"):
+    """x * P(X <= x) of a normal X, exact or by tanh."""
+    on_npu("npu_gelu", input)
+    return _functional.gelu(input, approximate=approximate)
+
+
+def npu_silu(input):
+    """x * sigmoid(x)."""
+    on_npu("npu_silu", input)
+    return _functional.silu(input)
+
+
+def npu_silu_(input):
+    """The same in place."""
+    on_npu("npu_silu_", input)
+    return _functional.silu(input, inplace=True)
+
+
+def npu_mish(input):
+    """x * tanh(log(1 + exp(x)))."""
+    on_npu("npu_mish", input)
+    return _functional.mish(input)
+
+
+def npu_dtype_cast(input, dtype, input_dtype=None):
+    """A copy in another dtype, through which gradients come back in the input's."""
+    on_npu("npu_dtype_cast", input)
+    if input_dtype is not None:
+        raise NotImplementedError("npu_dtype_cast: input_dtype is for dtypes that mindtorch does not have")
+    return input.to(dtype, copy=True)
+
+
+def npu_transpose(input, perm, require_contiguous=True):
+    """The dimensions in the order `perm`, in memory of its own."""
+    on_npu("npu_transpose", input)
+    return input.permute(*perm).clone().contiguous()
+
+
+def npu_confusion_transpose(input, perm, shape, transpose_first):
+    """permute and reshape in one, whichever comes first."""
+    on_npu("npu_confusion_transpose", input)
+    result = input.permute(*perm).reshape(*shape) if transpose_first else input.reshape(*shape).permute(*perm)
+    return result.contiguous()
+
+
+def npu_bmmV2(input, mat2, output_sizes):
+    """The product of batches of matrices, summed to `output_sizes` where those are given."""
+    on_npu("npu_bmmV2", input, mat2)
+    result = _OPS["matmul"](input, mat2)
+    return result.sum_to_size(*output_sizes) if output_sizes else result
+
+
+def npu_one_hot(input, num_classes=-1, depth=1, on_value=1, off_value=0):
+    """float32: `on_value` where the index along a new dimension is the element, `off_value` elsewhere.
+
+    The new dimension has `depth` places and lies at `num_classes`, -1 being behind the others.
+    """
+    on_npu("npu_one_hot", input)
+    if input.dtype.is_floating_point or depth < 1:
+        raise RuntimeError("npu_one_hot: integers and a depth of 1 or more are expected, not "
+                           f"{input.dtype} and {depth}")
+    hit = (input.unsqueeze(-1) == _arange(depth, device=input.device)).float()
+    result = hit * (on_value - off_value) + off_value if (on_value, off_value) != (1, 0) else hit
+    return result.movedim(-1, num_classes).contiguous()

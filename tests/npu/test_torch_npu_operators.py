@@ -1,0 +1,431 @@
+"""torch_npu's own operators by formulas in torch, which compute in float64; gradients by torch's autograd of them.
+
+tests/clients/questions.txt compares some of them with torch_npu itself.
+"""
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "ops"))
+
+from samples import LAYOUTS, SAMPLES, Description, Make
+
+import mindtorch
+from mindtorch import _torch_npu as torch_npu
+from mindtorch._core._gen.namespace import NPU
+from mindtorch._ops.generator import emit_grad
+from mindtorch._ops.generator.rows import Table
+
+ROWS = {row.key: row for row in Table().rows if row.of_npu}
+DTYPES = ("float32", "float16", "bfloat16")
+TOLERANCE = {"float32": (2e-5, 2e-5), "float16": (4e-3, 4e-3), "bfloat16": (3e-2, 3e-2)}
+MASKED = -10000.0
+
+
+# --- formulas --------------------------------------------------------------------------------------------------------
+
+def normal(x, gamma, epsilon):
+    dims = tuple(range(x.dim() - gamma.dim(), x.dim()))
+    rstd = (x.square().mean(dims, keepdim=True) + epsilon).rsqrt()
+    return x * rstd * gamma, rstd
+
+
+def rms_norm(input, gamma, epsilon=1e-6):
+    return normal(input, gamma, epsilon)
+
+
+def rms_norm_backward(dy, input, gamma, rstd):
+    dims = tuple(range(input.dim() - gamma.dim(), input.dim()))
+    unit = input * rstd
+    inner = (dy * gamma * unit).mean(dims, keepdim=True)
+    return rstd * (dy * gamma - unit * inner), (dy * unit).reshape(-1, *gamma.shape).sum(0)
+
+
+def add_rms_norm(x1, x2, gamma, epsilon=1e-6):
+    return (*normal(x1 + x2, gamma, epsilon), x1 + x2)
+
+
+def centred(x, gamma, beta, epsilon):
+    dims = tuple(range(x.dim() - gamma.dim(), x.dim()))
+    mean = x.mean(dims, keepdim=True)
+    rstd = ((x - mean).square().mean(dims, keepdim=True) + epsilon).rsqrt()
+    return (x - mean) * rstd * gamma + beta, mean, rstd
+
+
+def centred_backward(dy, x, gamma, mean, rstd):
+    """Gradients of x, gamma and beta, with the statistics as they are given."""
+    dims = tuple(range(x.dim() - gamma.dim(), x.dim()))
+    unit = (x - mean) * rstd
+    own = dy * gamma
+    of_x = rstd * (own - own.mean(dims, keepdim=True) - unit * (own * unit).mean(dims, keepdim=True))
+    return of_x, (dy * unit).reshape(-1, *gamma.shape).sum(0), dy.reshape(-1, *gamma.shape).sum(0)
+
+
+def deep_norm(x, gx, beta, gamma, alpha=0.3, epsilon=1e-6):
+    result, mean, rstd = centred(alpha * x + gx, gamma, beta, epsilon)
+    return mean, rstd, result
+
+
+def deep_norm_backward(dy, x, gx, gamma, mean, rstd, alpha=0.3):
+    of_sum, of_gamma, of_beta = centred_backward(dy, alpha * x + gx, gamma, mean, rstd)
+    return alpha * of_sum, of_sum, of_beta, of_gamma
+
+
+def add_layer_norm(x1, x2, gamma, beta, epsilon=1e-5, additional_output=False):
+    return (*centred(x1 + x2, gamma, beta, epsilon), x1 + x2)
+
+
+def add_layer_norm_grad(dy, x1, x2, rstd, mean, gamma, dsum):
+    of_sum, of_gamma, of_beta = centred_backward(dy, x1 + x2, gamma, mean, rstd)
+    return of_sum if dsum is None else of_sum + dsum, of_gamma, of_beta
+
+
+def group_norm_silu(input, weight, bias, group, eps=1e-5):
+    groups = input.reshape(input.shape[0], group, -1)
+    mean = groups.mean(-1)
+    rstd = (groups.var(-1, correction=0) + eps).rsqrt()
+    result = torch.nn.functional.group_norm(input, group, weight, bias, eps)
+    return torch.nn.functional.silu(result), mean, rstd
+
+
+def swiglu(input, dim=-1):
+    left, right = input.chunk(2, dim)
+    return torch.nn.functional.silu(left) * right
+
+
+def geglu(input, dim=-1, approximate=1, activate_left=False):
+    left, right = input.chunk(2, dim)
+    plain, active = (right, left) if activate_left else (left, right)
+    active = torch.nn.functional.gelu(active, approximate="tanh" if approximate else "none")
+    return plain * active, active
+
+
+def geglu_grad(grad_output, input, gelu, dim=-1, approximate=1, activate_left=False):
+    """`gelu` is taken as it is given."""
+    left, right = input.chunk(2, dim)
+    plain, active = (right, left) if activate_left else (left, right)
+    active = active.detach().requires_grad_()
+    mode = "tanh" if approximate else "none"
+    slope, = torch.autograd.grad(torch.nn.functional.gelu(active, approximate=mode), active, grad_output * plain)
+    found = [slope, grad_output * gelu] if activate_left else [grad_output * gelu, slope]
+    return torch.cat(found, dim)
+
+
+def gelu_mul(input, approximate="none"):
+    left, right = input.chunk(2, -1)
+    return torch.nn.functional.gelu(left, approximate=approximate) * right
+
+
+def fast_gelu(input):
+    return input * torch.sigmoid(1.702 * input)
+
+
+def rotary_mul(input, r1, r2, rotary_mode="half"):
+    if rotary_mode == "half":
+        first, second = input.chunk(2, -1)
+        crossed = torch.cat([-second, first], -1)
+    else:
+        crossed = torch.stack([-input[..., 1::2], input[..., ::2]], -1).flatten(-2)
+    return input * r1 + crossed * r2
+
+
+def masked_softmax(x, mask, scale=1, fixed_triu_mask=False):
+    return (x * scale).masked_fill(mask, MASKED).softmax(-1)
+
+
+def masked_softmax_backward(y_grad, y, mask, scale, fixed_triu_mask):
+    return ((y_grad - (y_grad * y).sum(-1, keepdim=True)) * y * scale).masked_fill(mask, 0)
+
+
+def moe_gating(x, finished=None, k=1):
+    values, experts = x.softmax(-1).topk(k)
+    if finished is not None:
+        experts = experts.masked_fill(finished[..., None], x.shape[-1])
+    tokens = x.numel() // x.shape[-1]
+    return values, experts, torch.arange(tokens * k).reshape(k, tokens).T.reshape(values.shape)
+
+
+def moe_init_routing(x, row_idx, expert_idx, active_num):
+    experts, order = expert_idx.flatten().sort(stable=True)
+    rows = row_idx.flatten()[order].long()
+    return x[rows % len(x)][:min(len(x), active_num) * expert_idx.shape[1]], rows.argsort(), experts
+
+
+def moe_finalize_routing(expanded, skip1, skip2, bias, scales, rows, experts):
+    copies = expanded[rows.long()].reshape(scales.shape[1], len(scales), -1).transpose(0, 1)
+    result = skip1 + (scales[..., None] * (copies + bias[experts.long()])).sum(1)
+    return result if skip2 is None else result + skip2
+
+
+def moe_token_permute(tokens, indices, num_out_tokens=None):
+    order = indices.flatten().argsort(stable=True)
+    copies = tokens.repeat_interleave(indices.numel() // len(tokens), 0)
+    return copies[order][:num_out_tokens or None], order.argsort()
+
+
+def moe_token_permute_grad(grad, sorted_indices, tokens, tokens_dtype, num_topK):
+    padded = torch.cat([grad, grad.new_zeros(len(sorted_indices) - len(grad), grad.shape[1])])
+    return padded[sorted_indices.long()].reshape(tokens, num_topK, -1).sum(1)
+
+
+def moe_token_unpermute(permuted, sorted_indices, probs=None):
+    padded = torch.cat([permuted, permuted.new_zeros(len(sorted_indices) - len(permuted), permuted.shape[1])])
+    copies = padded[sorted_indices.long()]
+    return copies if probs is None else (copies.reshape(*probs.shape, -1) * probs[..., None]).sum(1)
+
+
+def moe_token_unpermute_grad(permuted, grad, sorted_indices, probs=None):
+    wanted = [x.detach().requires_grad_() for x in (permuted, probs) if x is not None]
+    found = torch.autograd.grad(moe_token_unpermute(wanted[0], sorted_indices, *wanted[1:]), wanted, grad)
+    return found if len(found) == 2 else (*found, permuted.new_empty(0))
+
+
+def gradient_of(function, count):
+    """The operator that gives the gradients of the first `count` arguments of `function`."""
+    def backward(grad, *args):
+        args = [arg.detach().requires_grad_() if index < count else arg for index, arg in enumerate(args)]
+        found = torch.autograd.grad(function(*args), args[:count], grad)
+        return found if count > 1 else found[0]
+    return backward
+
+
+FORMULAS = {
+    "npu_rms_norm": rms_norm, "npu_rms_norm_backward": rms_norm_backward, "npu_add_rms_norm": add_rms_norm,
+    "npu_swiglu": swiglu, "npu_swiglu_backward": gradient_of(swiglu, 1), "npu_geglu": geglu,
+    "npu_geglu_grad": geglu_grad, "npu_gelu_mul": gelu_mul, "npu_fast_gelu": fast_gelu,
+    "npu_fast_gelu_backward": gradient_of(fast_gelu, 1), "npu_rotary_mul": rotary_mul,
+    "npu_rotary_mul_backward": gradient_of(rotary_mul, 3), "npu_scaled_masked_softmax": masked_softmax,
+    "npu_scaled_masked_softmax_backward": masked_softmax_backward, "npu_deep_norm": deep_norm,
+    "npu_deep_norm_backward": deep_norm_backward, "npu_add_layer_norm": add_layer_norm,
+    "npu_group_norm_silu": group_norm_silu, "_npu_add_layer_norm_grad": add_layer_norm_grad,
+    "npu_moe_gating_top_k_softmax": moe_gating, "npu_moe_init_routing": moe_init_routing,
+    "npu_moe_finalize_routing": moe_finalize_routing, "npu_moe_token_permute": moe_token_permute,
+    "npu_moe_token_permute_grad_v2": moe_token_permute_grad, "npu_moe_token_unpermute": moe_token_unpermute,
+    "npu_moe_token_unpermute_grad": moe_token_unpermute_grad,
+}
+BY_HAND = {"_npu_fusion_attention", "_npu_fusion_attention_grad"}       # test_torch_npu_attention.py
+
+
+# --- the rows --------------------------------------------------------------------------------------------------------
+
+def test_every_row_has_a_formula():
+    assert set(FORMULAS) | BY_HAND == set(ROWS)
+
+
+def arguments(value, lib, device, layout="contiguous"):
+    """A sample made into tensors of `lib`; torch's are float64."""
+    if isinstance(value, Description):
+        made = value.realise(lib, device, layout)
+        return made.double() if lib is torch and made.is_floating_point() else made
+    return value
+
+
+def keywords(options):
+    return {name: getattr(mindtorch, value) if name.endswith("dtype") else value for name, value in options.items()}
+
+
+def both(key, dtype, layout="contiguous"):
+    """(ours, the formula's, their arguments) for each sample of a row."""
+    for args, options in SAMPLES[ROWS[key].samples](Make(dtype, seed=key)):
+        if key == "npu_fast_gelu_backward" and args[0].shape != args[1].shape:
+            continue        # ACLNN takes equal shapes alone
+        kwargs = keywords(options)
+        theirs = [arguments(arg, torch, "cpu", layout) for arg in args]
+        ours = [arguments(arg, mindtorch, "npu", layout) for arg in args]
+        yield ours, theirs, kwargs
+
+
+def as_torch(tensor):
+    return torch.tensor(tensor.detach().cpu().tolist(), dtype=torch.float64).reshape(tuple(tensor.shape))
+
+
+def close(ours, theirs, dtype):
+    rtol, atol = TOLERANCE[dtype]
+    torch.testing.assert_close(as_torch(ours), theirs.detach().double(), rtol=rtol, atol=atol, equal_nan=True)
+
+
+def as_tuple(result):
+    return result if isinstance(result, tuple) else (result,)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("key", FORMULAS)
+def test_values(key, dtype, layout):
+    if layout != "contiguous" and dtype != "float32":
+        return
+    for ours, theirs, kwargs in both(key, dtype, layout):
+        found, expected = as_tuple(NPU[key](*ours, **kwargs)), as_tuple(FORMULAS[key](*theirs, **kwargs))
+        for one, other in zip(found, expected, strict=True):
+            assert tuple(one.shape) == tuple(other.shape)
+            close(one, other, dtype)
+        assert getattr(mindtorch, dtype) in [one.dtype for one in found]
+
+
+DIFFERENTIABLE = [key for key in FORMULAS if emit_grad.recorded(ROWS[key])
+                  and not any("no_derivative" in text for text in ROWS[key].grad.values())]
+
+
+RESULT = {"npu_deep_norm": 2}       # which result has the history, where it is not the first
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("key", DIFFERENTIABLE)
+def test_gradients(key, dtype):
+    names = [argument.name for argument in ROWS[key].schema.arguments]
+    places = [names.index(argument.name) for argument in emit_grad.differentiable(ROWS[key])]
+    for ours, theirs, kwargs in both(key, dtype):
+        wanted = [place for place in places if place < len(ours) and ours[place] is not None]
+        for args in (ours, theirs):
+            for place in wanted:
+                args[place].requires_grad_()
+        place = RESULT.get(key, 0)
+        found = as_tuple(NPU[key](*ours, **kwargs))[place]
+        expected = as_tuple(FORMULAS[key](*theirs, **kwargs))[place]
+        slopes = torch.linspace(-1, 1, expected.numel(), dtype=torch.float64).reshape(expected.shape)
+        expected.backward(slopes)
+        found.backward(mindtorch.tensor(slopes.tolist(), dtype=found.dtype, device="npu").reshape(found.shape))
+        for place in wanted:
+            assert ours[place].grad.dtype is ours[place].dtype
+            close(ours[place].grad, theirs[place].grad, dtype)
+
+
+@pytest.mark.parametrize("key", [key for key, row in ROWS.items() if row.grad != "none"
+                                 and any("no_derivative" in text for text in row.grad.values())])
+def test_what_has_no_derivative_says_so(key):
+    args, _, kwargs = next(both(key, "float32"))
+    args[0].requires_grad_()
+    with pytest.raises(NotImplementedError, match=r"the derivative for 'npu_.*' is not implemented"):
+        as_tuple(NPU[key](*args, **kwargs))[0].sum().backward()
+
+
+@pytest.mark.parametrize("key", ROWS)
+def test_the_cpu_has_none_of_them(key):
+    args, kwargs = next(iter(SAMPLES[ROWS[key].samples](Make("float32", seed=key))))
+    kwargs = keywords(kwargs)
+    with pytest.raises(NotImplementedError, match=rf"Could not run '{key}' on cpu"):
+        NPU[key](*(arguments(arg, mindtorch, "cpu") for arg in args), **kwargs)
+
+
+# --- wrong calls -----------------------------------------------------------------------------------------------------
+
+REFUSED = [
+    ("npu_swiglu(x[:, :7])", RuntimeError, "cannot be halved"),
+    ("npu_swiglu(x, 2)", IndexError, "Dimension out of range"),
+    ("npu_swiglu(x.int())", NotImplementedError, "aclnnSwiGlu: argument x of dtype torch.int32"),
+    ("npu_swiglu(x.double())", NotImplementedError, "torch.float64"),
+    ("npu_swiglu(3)", TypeError, "must be Tensor"),
+    ("npu_swiglu_backward(x, x)", RuntimeError, "yGrad"),
+    ("npu_geglu(x, -1, 2)", RuntimeError, "approximate is 2"),
+    ("npu_gelu_mul(x, approximate='x')", RuntimeError, "approximate"),
+    ("npu_rms_norm(x, x[0, :4])", RuntimeError, "gamma has the shape"),
+    ("npu_rms_norm(x[0], x)", RuntimeError, "gamma has the shape"),
+    ("npu_rms_norm(x, x[0].cpu())", RuntimeError, "Expected all tensors to be on the same device"),
+    ("npu_rms_norm(x)", TypeError, "at least 2 positional arguments"),
+    ("npu_add_rms_norm(x, x[:1], x[0])", RuntimeError, "x2"),
+    ("npu_rotary_mul(x, x, x)", RuntimeError, "expected 3 or 4"),
+    ("npu_rotary_mul(x[None], x[None], x[None, :1])", RuntimeError, "sin"),
+    ("npu_rotary_mul(x[None], x[None], x[None], 'whole')", RuntimeError, "rotary_mode is 'whole'"),
+    ("npu_rotary_mul(x[None], x[None], x[None], 'half', x)", NotImplementedError, "rotate is not supported"),
+    ("npu_scaled_masked_softmax(x, x > 0)", RuntimeError, "expected 4"),
+    ("npu_scaled_masked_softmax(x[None, None], x[None, None])", NotImplementedError, "mask of dtype torch.float32"),
+    ("npu_scaled_masked_softmax(x[None, None], x[None, None] > 0, 1.0, True)", RuntimeError, "triangular mask"),
+    ("npu_deep_norm(x, x[:1], x[0], x[0])", RuntimeError, "gx"),
+    ("npu_deep_norm(x, x, x[0, :3], x[0])", RuntimeError, "gamma has the shape"),
+    ("npu_add_layer_norm(x, x.half(), x[0], x[0])", RuntimeError, "different data types"),
+    ("npu_group_norm_silu(x, None, None, 3)", RuntimeError, "3 groups"),
+    ("npu_group_norm_silu(x, x[0, :3], None, 2)", RuntimeError, "gamma"),
+    ("npu_moe_gating_top_k_softmax(x, None, 9)", RuntimeError, "9 experts"),
+    ("npu_moe_init_routing(x, x.int(), x.int(), -1)", RuntimeError, "active_num is -1"),
+    ("npu_moe_finalize_routing(x, x, None, None, x, x, x)", NotImplementedError, "bias is None"),
+    ("npu_moe_finalize_routing(x, x, None, x, x, x, x, 1)", NotImplementedError, "drop_pad_mode 1"),
+    ("npu_moe_token_permute(x[0], x.int())", RuntimeError, "tokens has 1 dimensions"),
+    ("npu_moe_token_permute(x, x[:1].int())", RuntimeError, "indices"),
+    ("npu_moe_token_permute(x, x[:, 0].int(), None, True)", RuntimeError, "paddedMode"),
+    ("npu_moe_token_unpermute(x, x[0].int(), None, True)", NotImplementedError, "padded_mode"),
+    ("npu_moe_token_unpermute(x, x[0].int(), x[:, :3])", RuntimeError, "probs"),
+    ("npu_linear(x[None], x)", RuntimeError, "expected 2"),
+    ("npu_one_hot(x)", RuntimeError, "integers"),
+    ("npu_format_cast(x, 29)", RuntimeError, "FRACTAL_NZ is a format of the chip's own"),
+    ("npu_format_cast(x, 99)", RuntimeError, "unknown format type:99"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), REFUSED)
+def test_refused(call, error, text):
+    x = mindtorch.arange(16, device="npu").reshape(2, 8).float()
+    with pytest.raises(error, match=text):
+        eval(f"torch_npu.{call}", {"torch_npu": torch_npu, "x": x})
+
+
+# --- what stands on operators of torch -------------------------------------------------------------------------------
+
+X = "torch.arange(24.).reshape(2, 3, 4) / 8 - 1"
+SAME = [
+    ("npu_linear(x[0], x[1], x[1, :, 0])", "F.linear(x[0], x[1], x[1, :, 0])"),
+    ("npu_linear(x[0], x[1])", "F.linear(x[0], x[1])"),
+    ("npu_gelu(x, approximate='tanh')", "F.gelu(x, approximate='tanh')"),
+    ("npu_silu(x)", "F.silu(x)"),
+    ("npu_silu_(x.clone())", "F.silu(x)"),
+    ("npu_mish(x)", "F.mish(x)"),
+    ("npu_dtype_cast(x, torch.float16)", "x.half()"),
+    ("npu_transpose(x, (2, 0, 1))", "x.permute(2, 0, 1)"),
+    ("npu_confusion_transpose(x, (0, 2, 1), (2, 12), True)", "x.permute(0, 2, 1).reshape(2, 12)"),
+    ("npu_confusion_transpose(x, (1, 0), (4, 6), False)", "x.reshape(4, 6).permute(1, 0)"),
+    ("npu_bmmV2(x, x.mT, [])", "x @ x.mT"),
+    ("npu_bmmV2(x, x.mT, [1, 3, 3])", "(x @ x.mT).sum(0, True)"),
+    ("npu_one_hot(x[0, 0].int(), depth=3)", "(x[0, 0].int()[:, None] == torch.arange(3)).float()"),
+    ("npu_one_hot(x[0, 0].int(), 0, 2, 5, 3)", "(x[0, 0].int() == torch.arange(2)[:, None]) * 2.0 + 3"),
+    ("npu_format_cast(x, 2)", "x"),
+    ("npu_format_cast_(x, 0)", "x"),
+    ("fast_gelu(x)", "x * torch.sigmoid(1.702 * x)"),
+]
+
+
+@pytest.mark.parametrize(("call", "formula"), SAME)
+def test_functions_that_torch_has_by_another_name(call, formula):
+    theirs = eval(formula, {"torch": torch, "F": torch.nn.functional, "x": eval(X)})
+    x = eval(X, {"torch": mindtorch}).npu()
+    names = {"torch_npu": torch_npu, "torch": mindtorch, "x": x}
+    ours = eval(f"torch_npu.{call}", names)
+    assert str(ours.dtype) == str(theirs.dtype)
+    assert ours.is_contiguous()
+    rtol = 1e-5 if theirs.dtype is torch.float32 else 1e-3
+    torch.testing.assert_close(as_torch(ours), theirs.double(), rtol=rtol, atol=rtol)
+    if call.startswith("npu_"):
+        with pytest.raises(NotImplementedError, match="on cpu"):
+            eval(f"torch_npu.{call}", names | {"x": x.cpu()})
+
+
+def test_formats():
+    for shape, name in (((2,), "ND"), ((1, 2, 3), "ND"), ((1, 2, 3, 4), "NCHW"), ((1, 2, 3, 4, 5), "NCDHW")):
+        assert str(torch_npu.get_npu_format(mindtorch.zeros(shape, device="npu"))) == name
+    assert torch_npu.Format.FRACTAL_NZ == 29
+    x = mindtorch.ones(2, 2, device="npu", requires_grad=True)
+    cast = torch_npu.npu_format_cast(x, torch_npu.Format.ND)
+    assert cast.data_ptr() == x.data_ptr()
+    cast.sum().backward()
+    assert x.grad.tolist() == [[1, 1], [1, 1]]
+
+
+def test_the_sum_that_is_normalized_has_a_gradient_too():
+    """Of npu_add_layer_norm: alone, and beside that of the norm."""
+    names = ("x1", "x2", "gamma", "beta")
+    for of_norm in (0, 1):
+        theirs = {name: torch.randn(4 if name in ("gamma", "beta") else (2, 4), dtype=torch.float64,
+                                    generator=torch.Generator().manual_seed(3)).requires_grad_() for name in names}
+        ours = {name: mindtorch.tensor(x.tolist(), device="npu").requires_grad_() for name, x in theirs.items()}
+        for call, args in ((add_layer_norm, theirs), (torch_npu.npu_add_layer_norm, ours)):
+            norm, _, _, added = call(*args.values(), 1e-3, True)
+            ((norm * norm).sum() * of_norm + (added * added).sum()).backward()
+        for name in names:
+            if of_norm or name[0] == "x":
+                close(ours[name].grad, theirs[name].grad, "float32")
+
+
+def test_the_second_result_of_a_norm_and_its_dtype():
+    x = mindtorch.ones(2, 4, dtype=mindtorch.float16, device="npu")
+    result, rstd = torch_npu.npu_rms_norm(x, mindtorch.ones(4, device="npu"))
+    assert (result.dtype, rstd.dtype, tuple(rstd.shape)) == (mindtorch.float16, mindtorch.float32, (2, 1))

@@ -1,0 +1,158 @@
+/* The operators of a mixture of experts: 3 tokens of width 2, 2 of 4 experts each, by hand and by their formulas. */
+#include "aclnnop/aclnn_moe_finalize_routing.h"
+#include "aclnnop/aclnn_moe_gating_top_k_softmax.h"
+#include "aclnnop/aclnn_moe_init_routing.h"
+#include "aclnnop/aclnn_moe_token_permute.h"
+#include "aclnnop/aclnn_moe_token_permute_grad.h"
+#include "aclnnop/aclnn_moe_token_unpermute.h"
+#include "aclnnop/aclnn_moe_token_unpermute_grad.h"
+#include "op_test.h"
+
+namespace {
+
+const Values kTokens = {1, 2, 3, 4, 5, 6}, kExperts = {3, 0, 1, 3, 0, 1};
+/* The copies by expert are those of tokens 0 2 1 2 0 1: where each copy went. */
+const Values kPlaces = {4, 0, 2, 5, 1, 3}, kCopies = {1, 2, 5, 6, 3, 4, 5, 6, 1, 2, 3, 4};
+
+void testGating(Layout layout) {
+  currentCase() = "gating";
+  Tensor x(ACL_FLOAT, {2, 3}, {0, std::log(2.0), 0, 1, 1, 1}, layout), done(ACL_BOOL, {2}, {0, 1}, layout);
+  Tensor y(ACL_FLOAT, {2, 2}, {}), experts(ACL_INT32, {2, 2}, {}), rows(ACL_INT32, {2, 2}, {});
+  Tensor half(ACL_FLOAT16, {2, 2}, {}), flat(ACL_FLOAT, {3}, {});
+  EXPECT(RUN(aclnnMoeGatingTopKSoftmax, x, nullptr, 2, y, experts, rows) == ACLNN_SUCCESS);
+  EXPECT_VALUES(y.read(), {0.5, 0.25, 1.0 / 3, 1.0 / 3}, 1e-6);
+  EXPECT_VALUES(experts.read(), {1, 0, 0, 1}, 0);
+  EXPECT_VALUES(rows.read(), {0, 2, 1, 3}, 0);
+  EXPECT(RUN(aclnnMoeGatingTopKSoftmax, x, done, 2, y, experts, rows) == ACLNN_SUCCESS);
+  EXPECT_VALUES(experts.read(), {1, 0, 3, 3}, 0);
+  EXPECT(RUN(aclnnMoeGatingTopKSoftmax, x, nullptr, 4, y, experts, rows) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnMoeGatingTopKSoftmax, x, nullptr, 1, y, experts, rows) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnMoeGatingTopKSoftmax, x, nullptr, 2, half, experts, rows) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnMoeGatingTopKSoftmax, flat, nullptr, 2, y, experts, rows) == ACLNN_ERR_PARAM_INVALID);
+}
+
+void testRouting(Layout layout) {
+  currentCase() = "routing";
+  Tensor x(ACL_FLOAT, {3, 2}, kTokens, layout), experts(ACL_INT32, {3, 2}, kExperts, layout);
+  Tensor rows(ACL_INT32, {3, 2}, {0, 3, 1, 4, 2, 5}, layout), out(ACL_FLOAT, {4, 2}, {}), places(ACL_INT32, {6}, {});
+  Tensor sorted(ACL_INT32, {6}, {}), all(ACL_FLOAT, {6, 2}, {});
+  EXPECT(RUN(aclnnMoeInitRouting, x, rows, experts, 2, out, places, sorted) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), Values(kCopies.begin(), kCopies.begin() + 8), 0);
+  EXPECT_VALUES(sorted.read(), {0, 0, 1, 1, 3, 3}, 0);
+  EXPECT_VALUES(places.read(), {4, 2, 1, 0, 5, 3}, 0);
+  EXPECT(RUN(aclnnMoeInitRouting, x, rows, experts, 9, all, places, sorted) == ACLNN_SUCCESS);
+  EXPECT_VALUES(all.read(), kCopies, 0);
+  EXPECT(RUN(aclnnMoeInitRouting, x, rows, experts, 1, out, places, sorted) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnMoeInitRouting, x, places, experts, 2, out, places, sorted) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnMoeInitRouting, x, rows, experts, -1, out, places, sorted) == ACLNN_ERR_PARAM_INVALID);
+  currentCase() = "finalizing";
+  Tensor scales(ACL_FLOAT, {3, 2}, {1, 2, 3, 4, 5, 6}, layout),
+      bias(ACL_FLOAT, {4, 2}, {1, 0, 0, 1, 0, 0, 2, 2}, layout);
+  Tensor result(ACL_FLOAT, {3, 2}, {}), skip(ACL_FLOAT, {3, 2}, {10, 20, 30, 40, 50, 60}, layout);
+  Values expected(6);
+  const Values biases = {1, 0, 0, 1, 0, 0, 2, 2}, from = places.read();
+  for (size_t i = 0; i < 6; ++i) {
+    expected[i] = 2 * static_cast<double>(i + 1) * 10;
+    for (size_t k = 0; k < 2; ++k) {
+      const size_t row = static_cast<size_t>(from[i / 2 + k * 3]),
+                   expert = static_cast<size_t>(kExperts[i / 2 * 2 + k]);
+      expected[i] += static_cast<double>(i / 2 * 2 + k + 1) * (kCopies[row * 2 + i % 2] + biases[expert * 2 + i % 2]);
+    }
+  }
+  EXPECT(RUN(aclnnMoeFinalizeRouting, all, skip, skip, bias, scales, places, experts, result) == ACLNN_SUCCESS);
+  EXPECT_VALUES(result.read(), expected, 1e-4);
+  EXPECT(RUN(aclnnMoeFinalizeRouting, all, skip, nullptr, bias, scales, places, experts, result) == ACLNN_SUCCESS);
+  for (size_t i = 0; i < 6; ++i) expected[i] -= static_cast<double>(i + 1) * 10;
+  EXPECT_VALUES(result.read(), expected, 1e-4);
+  EXPECT(RUN(aclnnMoeFinalizeRouting, out, skip, skip, bias, scales, places, experts, result) ==
+         ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnMoeFinalizeRouting, all, skip, skip, bias, scales, experts, experts, result) ==
+         ACLNN_ERR_PARAM_INVALID);
+}
+
+void testPermute(Layout layout) {
+  currentCase() = "permute";
+  Tensor tokens(ACL_FLOAT, {3, 2}, kTokens, layout), experts(ACL_INT64, {3, 2}, kExperts, layout);
+  Tensor out(ACL_FLOAT, {6, 2}, {}), some(ACL_FLOAT, {4, 2}, {}), places(ACL_INT32, {6}, {});
+  Tensor bytes(ACL_INT8, {3, 2}, kTokens, layout), byte_out(ACL_INT8, {6, 2}, {});
+  EXPECT(RUN(aclnnMoeTokenPermute, tokens, experts, 0, false, out, places) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), kCopies, 0);
+  EXPECT_VALUES(places.read(), kPlaces, 0);
+  EXPECT(RUN(aclnnMoeTokenPermute, bytes, experts, 0, false, byte_out, places) == ACLNN_SUCCESS);
+  EXPECT_VALUES(byte_out.read(), kCopies, 0);
+  for (int64_t kept : {4, -2}) {
+    EXPECT(RUN(aclnnMoeTokenPermute, tokens, experts, kept, false, some, places) == ACLNN_SUCCESS);
+    EXPECT_VALUES(some.read(), Values(kCopies.begin(), kCopies.begin() + 8), 0);
+  }
+  EXPECT(RUN(aclnnMoeTokenPermute, tokens, experts, 0, false, some, places) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnMoeTokenPermute, tokens, experts, 0, true, out, places) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnMoeTokenPermute, tokens, places, 0, false, out, places) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnMoeTokenPermute, tokens, experts, 0, false, byte_out, places) == ACLNN_ERR_PARAM_INVALID);
+  currentCase() = "unpermute";
+  Tensor probs(ACL_FLOAT, {3, 2}, {1, 2, 3, 4, 5, 6}, layout), back(ACL_FLOAT, {3, 2}, {}), rows(ACL_FLOAT, {6, 2}, {});
+  Tensor copies(ACL_FLOAT, {6, 2}, kCopies, layout), fewer(ACL_FLOAT, {4, 2}, {1, 2, 5, 6, 3, 4, 5, 6}, layout);
+  Values weighted(6), doubled(6), kept(6), plain(12);
+  for (size_t i = 0; i < 6; ++i) {
+    const double first = static_cast<double>(i / 2 * 2 + 1);
+    weighted[i] = kTokens[i] * (2 * first + 1);
+    doubled[i] = 2 * kTokens[i];
+    for (size_t k = 0; k < 2; ++k)
+      kept[i] += kPlaces[i / 2 * 2 + k] < 4 ? kTokens[i] * (first + static_cast<double>(k)) : 0;
+  }
+  for (size_t i = 0; i < 12; ++i) plain[i] = kTokens[i / 4 * 2 + i % 2];
+  EXPECT(RUN(aclnnMoeTokenUnpermute, copies, places, probs, false, nullptr, back) == ACLNN_SUCCESS);
+  EXPECT_VALUES(back.read(), weighted, 1e-5);
+  EXPECT(RUN(aclnnMoeTokenUnpermute, fewer, places, probs, false, nullptr, back) == ACLNN_SUCCESS);
+  EXPECT_VALUES(back.read(), kept, 1e-5);
+  EXPECT(RUN(aclnnMoeTokenUnpermute, copies, places, nullptr, false, nullptr, rows) == ACLNN_SUCCESS);
+  EXPECT_VALUES(rows.read(), plain, 0);
+  EXPECT(RUN(aclnnMoeTokenPermuteGrad, copies, places, 2, false, back) == ACLNN_SUCCESS);
+  EXPECT_VALUES(back.read(), doubled, 1e-5);
+  EXPECT(RUN(aclnnMoeTokenUnpermute, copies, places, probs, true, nullptr, back) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnMoeTokenUnpermute, copies, places, some, false, nullptr, back) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnMoeTokenUnpermute, copies, places, probs, false, nullptr, rows) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnMoeTokenPermuteGrad, copies, places, 4, false, back) == ACLNN_ERR_PARAM_INVALID);
+}
+
+void testUnpermuteGrad(Layout layout) {
+  currentCase() = "unpermute gradients";
+  const Values factors = {1, 2, 3, 4, 5, 6};
+  Tensor copies(ACL_FLOAT, {6, 2}, kCopies), places(ACL_INT32, {6}, kPlaces, layout),
+      grad(ACL_FLOAT, {3, 2}, kTokens, layout);
+  Tensor probs(ACL_FLOAT, {3, 2}, factors, layout), of_copies(ACL_FLOAT, {6, 2}, {}), of_probs(ACL_FLOAT, {3, 2}, {});
+  Tensor rows(ACL_FLOAT, {6, 2}, kCopies, layout), nothing(ACL_FLOAT, {0}, {});
+  Values copy_slopes(12), prob_slopes(6), moved(12);
+  for (size_t i = 0; i < 6; ++i) {
+    const size_t place = static_cast<size_t>(kPlaces[i]), token = i / 2;
+    for (size_t j = 0; j < 2; ++j) {
+      copy_slopes[place * 2 + j] = factors[i] * kTokens[token * 2 + j];
+      prob_slopes[i] += kTokens[token * 2 + j] * kCopies[place * 2 + j];
+      moved[place * 2 + j] = kCopies[i * 2 + j];
+    }
+  }
+  EXPECT(RUN(aclnnMoeTokenUnpermuteGrad, copies, grad, places, probs, false, nullptr, of_copies, of_probs) ==
+         ACLNN_SUCCESS);
+  EXPECT_VALUES(of_copies.read(), copy_slopes, 1e-5);
+  EXPECT_VALUES(of_probs.read(), prob_slopes, 1e-5);
+  EXPECT(RUN(aclnnMoeTokenUnpermuteGrad, copies, rows, places, nullptr, false, nullptr, of_copies, nothing) ==
+         ACLNN_SUCCESS);
+  EXPECT_VALUES(of_copies.read(), moved, 0);
+  EXPECT(RUN(aclnnMoeTokenUnpermuteGrad, nullptr, grad, places, probs, false, nullptr, of_copies, of_probs) ==
+         ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnMoeTokenUnpermuteGrad, copies, rows, places, probs, false, nullptr, of_copies, of_probs) ==
+         ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnMoeTokenUnpermuteGrad, copies, grad, places, probs, false, nullptr, of_copies, nothing) ==
+         ACLNN_ERR_PARAM_INVALID);
+}
+
+}  // namespace
+
+int main() {
+  Session session;
+  for (int layout = 0; layout < kLayouts; ++layout) {
+    testGating(static_cast<Layout>(layout));
+    testRouting(static_cast<Layout>(layout));
+    testPermute(static_cast<Layout>(layout));
+    testUnpermuteGrad(static_cast<Layout>(layout));
+  }
+}
