@@ -5,6 +5,7 @@ what both do not suit: overloads that values choose, random operators, indexing,
 """
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "ops"))
 
@@ -14,7 +15,7 @@ DTYPES = ("float32", "bool", "int64", "complex64")      # the first that the ope
 
 # v: four numbers, m: the same as 2 x 2, p: four probabilities, i: four indices, b: four truth values, z: complex,
 # o: one number, k: an int32, s: two numbers on the CPU, r: one number there. For optimizers, l: a list of v and m,
-# t: one of v, c: its counter, an element of a tensor.
+# t: one of v, c: its counter, an element of a tensor. aten: the operators outside torch's namespace.
 CALLS = {
     "_to_copy": "v.to(torch.float16)",
     "floor_divide": "torch.floor_divide(v, p)",
@@ -62,6 +63,8 @@ CALLS = {
     "cauchy_": "v.cauchy_()",
     "log_normal_": "v.log_normal_()",
     "multinomial": "torch.multinomial(p, 2)",
+    "_dropout_mask": "aten._dropout_mask(v, 0.5)",
+    "_rrelu": "aten._rrelu(v, p, 0.1, 0.3)",
     "poisson": "torch.poisson(p)",
     "binomial": "torch.binomial(p, p)",
     "randperm.generator": "torch.randperm(4, device='npu')",
@@ -89,7 +92,7 @@ class Statements:
         self.torch, self.aten = torch, aten
         vector = torch.tensor([1.0, -2.0, 3.0, -4.0], device="npu")
         matrix = vector.reshape(2, 2)
-        self.operands = {"torch": torch, "v": vector, "m": matrix, "z": matrix.to(torch.complex64),
+        self.operands = {"torch": torch, "aten": SimpleNamespace(**aten), "v": vector, "m": matrix, "z": matrix.to(torch.complex64),
                          "p": torch.tensor([0.5, 0.25, 0.75, 1.0], device="npu"),
                          "i": torch.tensor([0, 1, 2, 3], device="npu"),
                          "b": torch.tensor([True, False, True, False], device="npu"),
