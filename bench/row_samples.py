@@ -92,7 +92,8 @@ class Statements:
         self.torch, self.aten = torch, aten
         vector = torch.tensor([1.0, -2.0, 3.0, -4.0], device="npu")
         matrix = vector.reshape(2, 2)
-        self.operands = {"torch": torch, "aten": SimpleNamespace(**aten), "v": vector, "m": matrix, "z": matrix.to(torch.complex64),
+        self.operands = {"torch": torch, "aten": SimpleNamespace(**aten), "v": vector, "m": matrix,
+                         "z": matrix.to(torch.complex64),
                          "p": torch.tensor([0.5, 0.25, 0.75, 1.0], device="npu"),
                          "i": torch.tensor([0, 1, 2, 3], device="npu"),
                          "b": torch.tensor([True, False, True, False], device="npu"),
