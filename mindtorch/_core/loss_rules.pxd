@@ -14,6 +14,7 @@ cdef int weighted_loss(Shape *shape, TensorBase self, TensorBase target, TensorB
                        int64_t reduction) except -1
 cdef int nll_loss(Shape *shape, TensorBase self, TensorBase target, TensorBase weight, int64_t reduction) except -1
 cdef int nll_loss2d(Shape *shape, TensorBase self, TensorBase target, TensorBase weight, int64_t reduction) except -1
+cdef int multilabel_loss(Shape *shape, TensorBase self, TensorBase target, int64_t reduction) except -1
 cdef int gated(Shape *shape, TensorBase self, int64_t dim) except -1
 
 cdef ScalarType distance_dtype(TensorBase self, TensorBase target, int64_t reduction) except *
@@ -25,5 +26,6 @@ cdef int check_logits(TensorBase self, TensorBase target) except -1             
 cdef int check_constant(TensorBase tensor, str function, str argument) except -1  # what has no derivative
 cdef int check_classes(TensorBase target) except -1
 cdef int check_classes_of_pixels(TensorBase self, TensorBase target) except -1
+cdef int check_labels(TensorBase self, TensorBase target) except -1               # multilabel_margin_loss
 cdef int check_halves(TensorBase self, int64_t dim) except -1                     # glu
 cdef int check_celu(const Scalar *alpha) except -1

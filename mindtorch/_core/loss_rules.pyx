@@ -78,6 +78,12 @@ cdef int nll_loss2d(Shape *shape, TensorBase self, TensorBase target, TensorBase
     return 0
 
 
+cdef int multilabel_loss(Shape *shape, TensorBase self, TensorBase target, int64_t reduction) except -1:
+    shape.ndim = 1 if reduction == NONE and self.ndim == 2 else 0
+    shape.sizes[0] = self.sizes[0]
+    return 0
+
+
 cdef int gated(Shape *shape, TensorBase self, int64_t dim) except -1:
     same(shape, self)
     shape.sizes[dim] //= 2
@@ -153,6 +159,19 @@ cdef int check_classes_of_pixels(TensorBase self, TensorBase target) except -1:
     if (self.sizes[0] != target.sizes[0] or self.sizes[2] != target.sizes[1] or self.sizes[3] != target.sizes[2]):
         raise RuntimeError(f"size mismatch (got input: {shape_text(self.ndim, self.sizes)} , target: "
                            f"{shape_text(target.ndim, target.sizes)}")
+    return 0
+
+
+cdef int check_labels(TensorBase self, TensorBase target) except -1:
+    cdef bint alike = target.numel == self.numel and self.ndim < 2 and target.ndim < 2
+    if self.ndim > 2 or (self.ndim and self.sizes[self.ndim - 1] == 0):
+        raise RuntimeError("Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
+                           f"{shape_text(self.ndim, self.sizes)}")
+    if not alike and (target.ndim != self.ndim or target.sizes[0] != self.sizes[0] or target.sizes[1] != self.sizes[1]):
+        raise RuntimeError(f"inconsistent target size: {shape_text(target.ndim, target.sizes)} for input of size: "
+                           f"{shape_text(self.ndim, self.sizes)}")
+    if target.dtype != Long:
+        raise RuntimeError(f"expected scalar type Long but found {code_name(target.dtype)}")
     return 0
 
 

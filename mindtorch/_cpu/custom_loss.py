@@ -110,6 +110,44 @@ def nll_loss2d_backward(grad, scores, target, weight, reduction, ignored, total_
     return np.moveaxis(slopes.reshape(places.shape), -1, 1)
 
 
+def _labels(scores, target):
+    """Scores as rows; per row the classes before the first -1, which of them there are, and whether a class is one."""
+    rows = scores.reshape(-1, scores.shape[-1] if scores.ndim else 1)
+    labels = target.reshape(rows.shape)
+    if np.any((labels < -1) | (labels >= rows.shape[1])):
+        raise RuntimeError("argument #2 'target' is out of range")
+    named = np.cumsum(labels < 0, axis=1) == 0
+    labels = np.where(named, labels, 0)
+    chosen = np.zeros(rows.shape, bool)
+    row, place = np.nonzero(named)
+    chosen[row, labels[row, place]] = True
+    return rows, labels, named, chosen
+
+
+def _margins(rows, labels, named, chosen):
+    """max(0, 1 - score of a label + score of a class that is none): (rows, labels, classes)."""
+    margins = 1 - np.take_along_axis(rows, labels, 1)[:, :, None] + rows[:, None, :]
+    return np.where(named[:, :, None] & ~chosen[:, None, :], np.maximum(margins, 0), 0)
+
+
+def multilabel_margin_loss(scores, target, reduction):
+    """The loss, and 1 for each class among the labels."""
+    rows, labels, named, chosen = _labels(scores, target)
+    losses = np.sum(_margins(rows, labels, named, chosen), axis=(1, 2)) / rows.shape[1]
+    losses = losses if scores.ndim == 2 else losses.reshape(())
+    return reduced(losses, reduction), chosen.reshape(target.shape)
+
+
+def multilabel_margin_loss_backward(grad, scores, target, reduction, is_target):
+    rows, labels, named, _ = _labels(scores, target)
+    hits = _margins(rows, labels, named, is_target.reshape(rows.shape) != 0) > 0
+    slopes = np.sum(hits, axis=1).astype(rows.dtype)
+    row, place = np.nonzero(named)
+    np.subtract.at(slopes, (row, labels[row, place]), np.sum(hits, axis=2)[row, place])
+    count = slopes.size if reduction == 1 else rows.shape[1]
+    return (np.reshape(grad, (-1, 1)) * slopes / count).reshape(scores.shape)
+
+
 def _rows(indices, count):
     if np.any((indices < 0) | (indices >= count)):
         raise IndexError("index out of range in self")

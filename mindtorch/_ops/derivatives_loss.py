@@ -78,6 +78,13 @@ def logits_slant(self, weight, pos_weight):
     return _weighted(slant, weight)
 
 
+def multilabel_margin_tangent(grad, self, target, reduction, is_target):
+    """By grad_output, of multilabel_margin_loss_backward."""
+    ones = self.new_ones(self.shape[:-1])
+    losses = grad * ops.multilabel_margin_loss_backward(ones, self, target, 0, is_target)
+    return reduced(losses.sum(-1) if self.dim() else losses, reduction)
+
+
 def kl_div_target_backward(grad, self, target, reduction, log_target):
     """log(t) + 1 - x, or exp(t) (t + 1 - x) of logarithms t. ACLNN has it from CANN 9.0 on only."""
     if log_target:

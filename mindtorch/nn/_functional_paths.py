@@ -1,11 +1,11 @@
 """Losses over labels of a sequence, over many classes of a sample, and of products with a weight."""
+from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.autocast import casting
 from mindtorch._core.composites import linear
-from mindtorch._ops.composite import scalar_type
 from mindtorch._ops.composite_ctc import ctc_loss as _ctc_loss
-from mindtorch._ops.derivatives import ops as _ops
-from mindtorch.nn._functional_loss import _REDUCTIONS, _legacy, _reduced, cross_entropy
+from mindtorch.nn._functional_loss import _REDUCTIONS, _legacy, _number, cross_entropy
 
+_multilabel_margin_loss = _ATEN["multilabel_margin_loss_forward"]
 __all__ = ["ctc_loss", "linear_cross_entropy", "multilabel_margin_loss"]
 
 
@@ -22,32 +22,8 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
 
     The targets of a sample are the classes before its first -1.
     """
-    reduction = _legacy(size_average, reduce, reduction)
-    if reduction not in _REDUCTIONS:
-        raise ValueError(f"{reduction} is not a valid value for reduction")
-    _check_labels(input, target)
-    scores = input if input.dim() == 2 else input.reshape(1, -1)
-    labels = target.reshape(scores.shape)
-    named = (labels < 0).long().cumsum(1) == 0
-    labels = _ops.where(named, labels, _ops.zeros_like(labels))
-    hit = _ops.zeros_like(labels).scatter_add(1, labels, named.long()) > 0
-    margins = (1 - scores.gather(1, labels).unsqueeze(2) + scores.unsqueeze(1)).relu()
-    margins = _ops.where(named.unsqueeze(2) & ~hit.unsqueeze(1), margins, _ops.zeros_like(margins))
-    loss = margins.sum((1, 2)) / max(scores.size(1), 1)
-    return _reduced(loss if input.dim() == 2 else loss.squeeze(0), reduction)
-
-
-def _check_labels(input, target):
-    shape = list(input.shape)
-    if input.dim() > 2 or 0 in shape[-1:]:
-        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {shape}")
-    alike = target.numel() == input.numel() and input.dim() < 2 and target.dim() < 2
-    if not alike and target.shape != input.shape:
-        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {shape}")
-    if scalar_type(target.dtype) != "Long":
-        raise RuntimeError(f"expected scalar type Long but found {scalar_type(target.dtype)}")
-    if ((target < -1) | (target >= (shape or [1])[-1])).any().item():
-        raise RuntimeError("argument #2 'target' is out of range")
+    reduction = _number(_legacy(size_average, reduce, reduction))
+    return _multilabel_margin_loss(input, target, reduction)[0]
 
 
 def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean",

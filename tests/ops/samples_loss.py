@@ -104,6 +104,32 @@ def kl_div_backward(make):
         yield (*tensors, reduction), {}
 
 
+def _labels(make, *shape, labels):
+    return make(*shape), Description(shape, labels, "int64")
+
+
+@sample
+def multilabel_margin_loss(make):
+    """The second row's labels end before its last."""
+    for reduction in (0, 1, 2):
+        yield (*_labels(make, 2, 4, labels=(3, 0, -1, 1, 2, -1, -1, 0)), reduction), {}
+        yield (*_labels(make, 2, 3, labels=(0, 1, 2, -1, 0, 1)), reduction), {}
+        yield (*_labels(make, 4, labels=(1, -1, 2, 3)), reduction), {}
+        yield (*_labels(make, 1, 2, labels=(1, 0)), reduction), {}
+    yield (make(2, 3), make(3, low=0, high=2, dtype="int64"), 1), {}
+    yield (make(2, 3), make(2, 3, low=0, high=2, dtype="float32"), 1), {}
+    yield (make(2, 0), make(2, 0, dtype="int64"), 1), {}
+
+
+@sample
+def multilabel_margin_loss_backward(make):
+    for reduction in (0, 1, 2):
+        for shape, labels, marks in (((2, 4), (3, 0, -1, 1, 2, -1, -1, 0), (1, 0, 0, 1, 0, 0, 1, 0)),
+                                     ((3,), (1, -1, 2), (0, 1, 0))):
+            grad = make(*shape[:-1]) if reduction == 0 else make()
+            yield (grad, *_labels(make, *shape, labels=labels), reduction, Description(shape, marks, make.dtype)), {}
+
+
 def _classes_of_pixels(make, shapes):
     for shape in shapes:
         yield make(*shape), make(shape[0], *shape[2:], low=0, high=shape[1] - 1, dtype="int64")

@@ -4,6 +4,7 @@
 #include "aclnnop/aclnn_dot.h"
 #include "aclnnop/aclnn_matmul.h"
 #include "aclnnop/aclnn_mm.h"
+#include "aclnnop/aclnn_multilabel_margin_loss.h"
 #include "aclnnop/aclnn_mv.h"
 #include "aclnnop/aclnn_nll_loss.h"
 #include "aclnnop/aclnn_nll_loss2d.h"
@@ -152,6 +153,25 @@ void testLossOfImages() {
   EXPECT_VALUES(out.read(), {0, 0, 0, -2.75, 0, 0, -2.75, 0}, 1e-6);
 }
 
+/* Two samples with the labels {2, 0} and {1}. */
+void testLabels() {
+  currentCase() = "multilabel margin loss";
+  Tensor x(ACL_FLOAT, {2, 3}, {0.5, 1, -0.5, 0, 2, 1.5}, kTransposed), out(ACL_FLOAT, {2}, {}), sum(ACL_FLOAT, {}, {});
+  Tensor labels(ACL_INT64, {2, 3}, {2, 0, -1, 1, -1, 0}, kTransposed), marks(ACL_FLOAT, {2, 3}, {}, kTransposed);
+  Tensor wrong(ACL_INT64, {3, 2}, {0, 0, 0, 0, 0, 0}), one(ACL_FLOAT, {3}, {0.5, 1, -0.5}), mark(ACL_FLOAT, {3}, {});
+  EXPECT(RUN(aclnnMultilabelMarginLoss, x, labels, 0, out, marks) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), {(2.5 + 1.5) / 3, 0.5 / 3}, 1e-6);
+  EXPECT_VALUES(marks.read(), {1, 0, 1, 0, 1, 0}, 0);
+  EXPECT(RUN(aclnnMultilabelMarginLoss, x, labels, 1, sum, marks) == ACLNN_SUCCESS);
+  EXPECT_VALUES(sum.read(), {4.5 / 6}, 1e-6);
+  Tensor row(ACL_INT64, {3}, {2, 0, -1});
+  EXPECT(RUN(aclnnMultilabelMarginLoss, one, row, 2, sum, mark) == ACLNN_SUCCESS);
+  EXPECT_VALUES(sum.read(), {4.0 / 3}, 1e-6);
+  EXPECT(RUN(aclnnMultilabelMarginLoss, x, labels, 3, sum, marks) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnMultilabelMarginLoss, x, labels, 0, sum, marks) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnMultilabelMarginLoss, x, wrong, 0, out, marks) == ACLNN_ERR_PARAM_INVALID);
+}
+
 }  // namespace
 
 int main() {
@@ -160,4 +180,5 @@ int main() {
   testBatches();
   testLoss();
   testLossOfImages();
+  testLabels();
 }

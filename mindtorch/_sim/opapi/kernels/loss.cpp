@@ -1,4 +1,7 @@
-/* Negative log likelihood over (N, C), (C) or (N, C, H, W), forward and backward. */
+/* Losses over classes: negative log likelihood over (N, C), (C) or (N, C, H, W), forward and backward, and margins
+ * between the labels of a sample and its other classes. */
+#include <algorithm>
+
 #include "opapi/loops.h"
 
 namespace sim {
@@ -148,8 +151,78 @@ aclnnStatus prepareLossBackward(aclOpExecutor &executor, const Argument *argumen
   return status != ACLNN_SUCCESS ? status : requireCount(executor, operands[4], 1);
 }
 
+/* Offset of class `c` of a row in (N, C), (C) or a tensor of one class. */
+int64_t placeOf(const Operand &operand, int64_t row, int64_t c) {
+  if (operand.rank == 2) return row * operand.strides[0] + c * operand.strides[1];
+  return operand.rank == 1 ? c * operand.strides[0] : 0;
+}
+
+/* Marks a row's labels, the classes before the first -1, and counts them; -1 where one is no class. */
+int64_t markLabels(const Operand &targets, const Operand &marks, int64_t row, int64_t classes) {
+  for (int64_t c = 0; c < classes; ++c) writeAt(marks, placeOf(marks, row, c), 0.0);
+  for (int64_t k = 0; k < classes; ++k) {
+    int64_t label;
+    loadRow(targets.type, kI64)(targets.host + placeOf(targets, row, k) * targets.item, 0, &label, 1);
+    if (label < 0) return k;
+    if (label >= classes) return -1;
+    writeAt(marks, placeOf(marks, row, label), 1.0);
+  }
+  return classes;
+}
+
+aclError runMultilabel(const aclOpExecutor &executor) {
+  const Operand &scores = executor.operands[0], &targets = executor.operands[1], &out = executor.operands[2];
+  const Operand &marks = executor.operands[3];
+  const int64_t reduction = executor.attributes[kReduction], classes = executor.attributes[kClasses];
+  const int64_t rows = executor.attributes[kSamples];
+  double total = 0.0;
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t labels = markLabels(targets, marks, row, classes);
+    if (labels < 0) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    double loss = 0.0;
+    for (int64_t k = 0; k < labels; ++k) {
+      int64_t label;
+      loadRow(targets.type, kI64)(targets.host + placeOf(targets, row, k) * targets.item, 0, &label, 1);
+      const double bound = 1.0 - readAt(scores, placeOf(scores, row, label));
+      for (int64_t c = 0; c < classes; ++c) {
+        if (readAt(marks, placeOf(marks, row, c)) == 0.0) {
+          loss += std::max(bound + readAt(scores, placeOf(scores, row, c)), 0.0);
+        }
+      }
+    }
+    loss /= static_cast<double>(classes);
+    if (reduction == kNone) writeAt(out, offsetOf(out, row), loss);
+    total += loss;
+  }
+  if (reduction != kNone) writeAt(out, 0, reduction == kMean ? total / static_cast<double>(rows) : total);
+  return ACL_SUCCESS;
+}
+
+/* self, target, reduction, out, isTarget */
+aclnnStatus prepareMultilabel(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const auto &operands = executor.operands;
+  const Operand &scores = operands[0];
+  const int64_t reduction = arguments[2].integer;
+  if (scores.rank > 2) return refuse(executor, "self has %d dimensions, expected (N, C) or (C)", scores.rank);
+  if (reduction < kNone || reduction > kSum) {
+    return refuse(executor, "reduction is %lld, expected 0, 1 or 2", static_cast<long long>(reduction));
+  }
+  executor.attributes[kReduction] = reduction;
+  executor.attributes[kClasses] = scores.rank == 0 ? 1 : scores.dims[scores.rank - 1];
+  executor.attributes[kSamples] = scores.rank == 2 ? scores.dims[0] : 1;
+  executor.run = runMultilabel;
+  aclnnStatus status = requireShape(executor, operands[3], shapeOf(operands[1]));
+  if (status == ACLNN_SUCCESS) {
+    status = scores.rank == 2 ? requireShape(executor, operands[1], shapeOf(scores))
+                              : requireCount(executor, operands[1], scores.count);
+  }
+  const bool each = reduction == kNone && scores.rank == 2;
+  return status == ACLNN_SUCCESS ? requireCount(executor, operands[2], each ? scores.dims[0] : 1) : status;
+}
+
 }  // namespace
 
+SIM_OP(aclnnMultilabelMarginLoss, prepareMultilabel, nullptr, 0)
 SIM_OP(aclnnNLLLoss, prepareLoss, nullptr, 0)
 SIM_OP(aclnnNLLLossBackward, prepareLossBackward, nullptr, 0)
 SIM_OP(aclnnNLLLoss2d, prepareLoss, nullptr, 1)
