@@ -104,10 +104,11 @@ def nll_loss2d(scores, target, weight, reduction, ignored):
 
 
 def nll_loss2d_backward(grad, scores, target, weight, reduction, ignored, total_weight):
-    places = np.moveaxis(scores, 1, -1)
-    rows = places.reshape(-1, scores.shape[1])
-    slopes = nll_loss_backward(grad, rows, target, weight, reduction, ignored, total_weight)
-    return np.moveaxis(slopes.reshape(places.shape), -1, 1)
+    classes, weights = _sample_weights(np.moveaxis(scores, 1, -1), target, weight, ignored)
+    factors = -weights / total_weight if reduction == 1 else -weights
+    places, slopes = (len(scores), 1, *scores.shape[2:]), np.zeros_like(scores)
+    np.put_along_axis(slopes, classes.reshape(places), (factors * np.reshape(grad, -1)).reshape(places), 1)
+    return slopes
 
 
 def _labels(scores, target):
