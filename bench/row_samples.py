@@ -68,7 +68,7 @@ CALLS = {
     "poisson": "torch.poisson(p)",
     "binomial": "torch.binomial(p, p)",
     "randperm.generator": "torch.randperm(4, device='npu')",
-    "_nonzero_padded": "torch.nonzero(b)",
+    "nonzero": "torch.nonzero(b)",
     "_foreach_mm": "torch._foreach_mm([m, m], [m, m])",
 }
 CALLS |= {f"_foreach_{op}.Tensor": f"torch._foreach_{op}([v, m], o)" for op in ("add", "mul", "div")}
@@ -82,7 +82,6 @@ for _name, _arguments in (("adam", _ADAM), ("adamw", _ADAM), ("sgd", _SGD)):
                                                 "maximize=False)")
 CALLS["_amp_foreach_non_finite_check_and_unscale_"] = "torch._amp_foreach_non_finite_check_and_unscale_(l, o, o)"
 CALLS["_amp_update_scale_"] = "torch._amp_update_scale_(o, k, o, 2.0, 0.5, 10)"
-READING = {"_nonzero_padded"}      # takes its size from what its kernel left, which no call of the toolkit shows
 
 
 class Statements:

@@ -117,7 +117,7 @@ _LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": 
                "Stream": "_streams", "Event": "_streams"}
 _LAZY_NAMES |= dict.fromkeys((
     "alpha_dropout", "alpha_dropout_", "batch_norm", "binary_cross_entropy_with_logits", "conv_tbc",
-    "cosine_embedding_loss", "cosine_similarity", "dropout", "dropout_", "embedding_renorm_", "feature_alpha_dropout",
+    "cosine_embedding_loss", "cosine_similarity", "dropout", "dropout_", "feature_alpha_dropout",
     "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "group_norm", "hinge_embedding_loss",
     "instance_norm", "kl_div", "margin_ranking_loss", "pairwise_distance", "poisson_nll_loss", "rms_norm",
     "triplet_margin_loss"), "_native_functions")

@@ -8,12 +8,11 @@ from mindtorch._ops import composite_native as _native
 from mindtorch.nn import _functional_loss as _loss
 from mindtorch.nn import _functional_norm as _norm
 from mindtorch.nn._functional_conv import conv_tbc
-from mindtorch.nn._functional_embedding import embedding_renorm_
 from mindtorch.nn._functional_norm import cosine_similarity, pairwise_distance
 
 __all__ = [
     "alpha_dropout", "alpha_dropout_", "batch_norm", "binary_cross_entropy_with_logits", "conv_tbc",
-    "cosine_embedding_loss", "cosine_similarity", "dropout", "dropout_", "embedding_renorm_", "feature_alpha_dropout",
+    "cosine_embedding_loss", "cosine_similarity", "dropout", "dropout_", "feature_alpha_dropout",
     "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "group_norm", "hinge_embedding_loss",
     "instance_norm", "kl_div", "margin_ranking_loss", "pairwise_distance", "poisson_nll_loss", "rms_norm",
     "triplet_margin_loss"]

@@ -10,7 +10,7 @@ from mindtorch._core._gen.rearrange cimport (
     op_repeat_interleave_self_int, op_repeat_interleave_self_Tensor, op_repeat_interleave_Tensor)
 from mindtorch._core._gen.reduce cimport op_sum_dim_IntList
 from mindtorch._core.arguments cimport (
-    as_int, is_int, no_combination, optional_tensor, parse_optional_int, parse_optional_ints, parse_varargs,
+    as_int, given, is_int, no_combination, optional_tensor, parse_optional_int, parse_optional_ints, parse_varargs,
     require_bool, require_float, require_tensor)
 from mindtorch._core.dispatch cimport ONE, check_factors
 from mindtorch._core.dtype cimport KIND
@@ -112,9 +112,12 @@ def conj(input):
 
 
 cdef str REPETITIONS = (
-    " * (Tensor repeats, *, int output_size = None)\n"
     " * (Tensor input, Tensor repeats, int dim = None, *, int output_size = None)\n"
+    " * (Tensor repeats, *, int output_size = None)\n"
     " * (Tensor input, int repeats, int dim = None, *, int output_size = None)\n")
+cdef str REPETITIONS_OF_SELF = (
+    " * (Tensor repeats, int dim = None, *, int output_size = None)\n"
+    " * (int repeats, int dim = None, *, int output_size = None)\n")
 
 
 def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
@@ -131,17 +134,18 @@ def repeat_interleave(input=None, repeats=None, dim=None, *, output_size=None):
             return op_repeat_interleave_self_Tensor(<TensorBase>input, <TensorBase>repeats, &axis, &length, None)
         if is_int(repeats):
             return op_repeat_interleave_self_int(<TensorBase>input, as_int(repeats), &axis, &length, None)
-    if (input is None or repeats is None) and dim is None:
+    if (input is None) != (repeats is None) and dim is None:
         counts = repeats if input is None else input
         return op_repeat_interleave_Tensor(
             require_tensor(counts, b"repeat_interleave", b"repeats", 1), &length, None)
-    return no_combination(b"repeat_interleave", (input, repeats), {}, REPETITIONS)
+    return no_combination(b"repeat_interleave", given((input, repeats, dim), (None, None, None)), {},
+                          REPETITIONS)
 
 
-def repeat_interleave_method(TensorBase self, repeats, dim=None, *, output_size=None):
+def repeat_interleave_method(TensorBase self, repeats=None, dim=None, *, output_size=None):
     """Each slice of `dim` repeated as often as `repeats` says; without `dim`, each element of the tensor."""
-    if repeats is None:
-        no_combination(b"repeat_interleave", (None,), {}, REPETITIONS)
+    if not isinstance(repeats, TensorBase) and not is_int(repeats):
+        no_combination(b"repeat_interleave", given((repeats, dim), (None, None)), {}, REPETITIONS_OF_SELF)
     return repeat_interleave(self, repeats, dim, output_size=output_size)
 
 

@@ -10,6 +10,8 @@ cdef int index_select(Shape *shape, TensorBase self, int64_t dim, TensorBase ind
 cdef int indexed(Shape *shape, TensorBase self, list indices) except -1          # of self[indices]; None: the whole dim
 cdef int in_line(Shape *shape, TensorBase self, TensorBase mask) except -1       # all elements of their common shape
 cdef int positions(Shape *shape, TensorBase self) except -1                      # a row for every element
+# Without num_classes (-1) the largest element is read, which waits for the device.
+cdef int one_hot(Shape *shape, TensorBase self, int64_t num_classes) except -1
 
 # Where the dimensions that indices make begin in the result, how many they are, and their sizes.
 cdef int index_dims(Shape *shape, TensorBase self, list indices, int *place) except -1
@@ -29,6 +31,7 @@ cdef int check_take(TensorBase self, TensorBase index) except -1
 cdef int check_put(TensorBase self, TensorBase index, TensorBase source) except -1
 cdef int check_index_put(TensorBase self, list indices, TensorBase values) except -1
 cdef int check_selecting(TensorBase mask) except -1                              # masked_select
+cdef int check_one_hot(TensorBase self, int64_t num_classes) except -1
 cdef int check_masked_scatter(TensorBase self, TensorBase mask, TensorBase source) except -1
 cdef int check_mask(TensorBase mask) except -1                                   # masked_fill
 cdef int check_mask_value(TensorBase self, TensorBase value) except -1

@@ -335,3 +335,26 @@ cdef int positions(Shape *shape, TensorBase self) except -1:
     shape.sizes[0] = self.numel
     shape.sizes[1] = self.ndim
     return 0
+
+
+# --- classes ---------------------------------------------------------------------------------------------------------
+
+cdef int check_one_hot(TensorBase self, int64_t num_classes) except -1:
+    if self.dtype != Long:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if self.numel == 0 and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    if num_classes <= 0 and num_classes != -1:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return 0
+
+
+cdef int one_hot(Shape *shape, TensorBase self, int64_t num_classes) except -1:
+    same(shape, self)
+    if num_classes == -1:
+        num_classes = self.max().item() + 1
+        if num_classes <= 0:
+            raise RuntimeError("Class values must be non-negative.")
+    shape.sizes[shape.ndim] = num_classes
+    shape.ndim += 1
+    return 0

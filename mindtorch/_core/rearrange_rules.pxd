@@ -22,5 +22,6 @@ cdef int check_flip(TensorBase self, const Shape *dims) except -1
 cdef int check_roll(TensorBase self, const Shape *shifts, const Shape *dims) except -1
 cdef int check_repeats(TensorBase self, TensorBase repeats, const Shape *dim) except -1
 cdef int check_places(TensorBase repeats) except -1
+cdef int check_channel_shuffle(TensorBase self, int64_t groups) except -1
 cdef int check_triangular(TensorBase self, str op) except -1
 cdef int check_trace(TensorBase self) except -1

@@ -124,3 +124,17 @@ cdef int check_trace(TensorBase self) except -1:
     if self.dtype == Bool:
         raise NotImplementedError("\"trace\" not implemented for 'Bool'")
     return 0
+
+
+# --- images ----------------------------------------------------------------------------------------------------------
+
+cdef int check_channel_shuffle(TensorBase self, int64_t groups) except -1:
+    if self.ndim < 3:
+        raise RuntimeError("channel_shuffle expects input with > 2 dims, but got input with sizes "
+                           f"{shape_text(self.ndim, self.sizes)}")
+    if groups <= 0:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    if self.sizes[1] % groups:
+        raise RuntimeError("Number of channels must be divisible by groups. Got "
+                           f"{self.sizes[1]} channels and {groups} groups.")
+    return 0

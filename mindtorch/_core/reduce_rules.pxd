@@ -15,9 +15,12 @@ cdef int slices_if(Shape *shape, TensorBase self, int64_t dim, bint wanted) exce
 cdef int runs(Shape *shape, TensorBase self, const Shape *dim) except -1
 cdef int runs_inverse(Shape *shape, TensorBase self, bint wanted, const Shape *dim) except -1
 cdef int runs_counts(Shape *shape, TensorBase self, bint wanted, const Shape *dim) except -1
+# Of whole numbers: reads the extremes.
+cdef int counts_of(Shape *shape, TensorBase self, int64_t minlength) except -1
 cdef int bins_shape(Shape *shape, int64_t bins) except -1
 
 # dtypes
+cdef ScalarType count_dtype(TensorBase self, TensorBase weights) except *
 cdef ScalarType index_dtype(bint out_int32) except *
 
 # checks
@@ -35,6 +38,7 @@ cdef int check_out_values(TensorBase out, TensorBase self, str name) except -1  
 cdef int check_out_indices(TensorBase out, str name) except -1
 cdef int check_searched(TensorBase sequence, TensorBase values, bint right, object side, TensorBase sorter) except -1
 cdef int check_out_search(TensorBase out, bint out_int32) except -1
+cdef int check_bincount(TensorBase self, TensorBase weights, int64_t minlength) except -1
 cdef int check_unique(TensorBase self) except -1
 cdef int check_unique_dim(TensorBase self, int64_t dim) except -1
 cdef int check_runs(TensorBase self, const Shape *dim) except -1

@@ -1,7 +1,7 @@
 from mindtorch._core.dtype cimport KIND, code_name, promote_types
 from mindtorch._core.dispatch cimport c_name, check_ordered
 from mindtorch._core.infer cimport same, wrap_dim
-from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, Bool, Int, Long, Undefined
+from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, INT_KIND, Bool, Double, Float, Int, Long, Undefined
 from mindtorch._core.tensor cimport shape_text
 
 
@@ -237,3 +237,31 @@ cdef int check_unique_dim(TensorBase self, int64_t dim) except -1:
 
 cdef int check_runs(TensorBase self, const Shape *dim) except -1:
     return check_unique_dim(self, dim.sizes[0]) if dim.ndim else 0
+
+
+# --- how often numbers occur -----------------------------------------------------------------------------------------
+
+cdef int check_bincount(TensorBase self, TensorBase weights, int64_t minlength) except -1:
+    if self.dtype == Bool or KIND[<int>self.dtype] != INT_KIND:
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{code_name(self.dtype)}'")
+    if self.ndim != 1:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if weights is not None and (weights.ndim != 1 or weights.numel != self.numel):
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    return 0
+
+
+cdef int counts_of(Shape *shape, TensorBase self, int64_t minlength) except -1:
+    if self.numel:
+        if self.min().item() < 0:
+            raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+        minlength = max(minlength, self.max().item() + 1)
+    return line_of(shape, minlength)
+
+
+cdef ScalarType count_dtype(TensorBase self, TensorBase weights) except *:
+    if weights is None or self.numel == 0:
+        return Long
+    return Float if weights.dtype == Float else Double

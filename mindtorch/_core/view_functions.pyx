@@ -7,6 +7,7 @@ import warnings
 
 from libc.stdint cimport INT64_MAX, int64_t
 
+from mindtorch._core._gen.view_grad cimport record_unfold
 from mindtorch._core.arguments cimport (
     no_combination, parse_ints, parse_varargs, require_int, require_tensor, sizes_argument, wrong_type)
 from mindtorch._core.autograd cimport requires_grad, tracked
@@ -14,7 +15,7 @@ from mindtorch._core.dtype cimport ITEMSIZE, KIND, dtype
 from mindtorch._core.infer cimport wrap_dim
 from mindtorch._core.recording cimport adopt_history, record_strided, recording_inplace, recording_view
 from mindtorch._core.scalar cimport COMPLEX_KIND, INT_KIND
-from mindtorch._core.tensor cimport Shape, TensorBase, make_view, set_geometry, shape_text
+from mindtorch._core.tensor cimport MAX_DIMS, Shape, TensorBase, make_view, set_geometry, shape_text
 from mindtorch._core.views cimport (
     diagonal_of, expand_to, flatten_dims, move_dims, narrow_dim, parts_of, permute_dims, reshape_to, select_dim,
     split_by_sizes, split_evenly, squeeze_dims, transpose_dims, transpose_matrix, unbind_dim, unflatten_dim,
@@ -290,6 +291,36 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
                        require_int(dim1, b"diagonal", b"dim1", 2), require_int(dim2, b"diagonal", b"dim2", 3))
 
 
+def unfold(TensorBase self, dimension, size, step):
+    """All windows of `size` slices of a dimension, `step` apart, as the last dimension of a view."""
+    cdef int64_t sizes[MAX_DIMS + 1]
+    cdef int64_t strides[MAX_DIMS + 1]
+    cdef int64_t width = require_int(size, b"unfold", b"size", 2), apart = require_int(step, b"unfold", b"step", 3)
+    cdef int64_t dim = wrap_dim(require_int(dimension, b"unfold", b"dimension", 1), self.ndim)
+    cdef int64_t length = self.sizes[dim] if self.ndim else 1
+    cdef TensorBase view
+    cdef int i
+    if width < 0:
+        raise RuntimeError(f"size is {width} but must be >= 0")
+    if width > length:
+        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {length} but size is {width}")
+    if apart <= 0:
+        raise RuntimeError(f"step is {apart} but must be > 0")
+    if self.ndim == 0:
+        return as_strided(self, (width,), (1,))
+    for i in range(self.ndim):
+        sizes[i] = self.sizes[i]
+        strides[i] = self.strides[i]
+    sizes[dim] = (length - width) // apart + 1
+    strides[dim] *= apart
+    sizes[self.ndim] = width
+    strides[self.ndim] = self.strides[dim]
+    view = make_view(self, self.ndim + 1, sizes, strides, self.offset)
+    if tracked(self) and recording_view(self, (view,)):
+        record_unfold(self, dim, width, apart, view)
+    return view
+
+
 cdef int check_reach(TensorBase self, const Shape *sizes, const Shape *strides, int64_t offset) except -1:
     """RuntimeError where a geometry leaves the storage. What remains is divided, for sums and products may overflow."""
     cdef int64_t room = <int64_t>self.storage.nbytes // ITEMSIZE[<int>self.dtype] - 1, count = 1, steps
@@ -465,7 +496,7 @@ FUNCTIONS = {f.__name__: f for f in (
 FUNCTIONS["moveaxis"] = movedim
 
 METHODS = dict(
-    FUNCTIONS, view=view_method, reshape=reshape_method, permute=permute_method, expand=expand_method,
+    FUNCTIONS, unfold=unfold, view=view_method, reshape=reshape_method, permute=permute_method, expand=expand_method,
     split=split_method, view_as=view_as, reshape_as=reshape_as, expand_as=expand_as, squeeze_=squeeze_,
     unsqueeze_=unsqueeze_, transpose_=transpose_, swapaxes_=swapaxes_, swapdims_=swapdims_, t_=t_,
     as_strided_=as_strided_)

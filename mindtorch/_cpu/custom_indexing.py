@@ -164,3 +164,11 @@ def masked_scatter(x, mask, source):
 def masked_select(x, mask):
     x, mask = np.broadcast_arrays(x, mask)
     return x[mask] if x.ndim else x.reshape(1)[mask.reshape(1)]
+
+
+def one_hot(x, out):
+    if x.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if x.max() >= out.shape[-1]:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return np.equal(x[..., None], np.arange(out.shape[-1]), out=out, casting="unsafe")

@@ -159,6 +159,16 @@ def embedding(weight, indices):
     return weight[_rows(indices, weight.shape[0])]
 
 
+def embedding_renorm(weight, indices, most, p):
+    """The rows that are longer than `most` shortened to it, as far as they are asked for."""
+    rows = np.unique(_rows(indices, weight.shape[0]))
+    lines = weight[rows].astype(np.result_type(weight, np.float32))
+    sizes = np.linalg.norm(lines, p, axis=1, keepdims=True)
+    result = weight.copy()
+    result[rows] = lines * np.where(sizes > most, most / (sizes + 1e-7), 1)
+    return result
+
+
 def embedding_backward(grad, indices, count, padding, by_frequency):
     rows = _rows(indices, count).reshape(-1)
     lines = grad.reshape(-1, grad.shape[-1])

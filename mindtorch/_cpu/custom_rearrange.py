@@ -50,3 +50,20 @@ def repeat_interleave(x, repeats, dim, out):
 
 def interleaved_places(repeats, out):
     return np.repeat(np.arange(repeats.size), _checked(repeats, repeats.size, out.size))
+
+
+def unfold_backward(grad, dim, size, step, out):
+    total = np.zeros(out.shape, grad.dtype)
+    windows, target = np.moveaxis(grad, dim, -2), np.moveaxis(total, dim, -1)
+    reach = step * (windows.shape[-2] - 1) + 1
+    for place in range(size):
+        target[..., place:place + reach:step] += windows[..., place]
+    return total
+
+
+def channel_shuffle(x, groups, out):
+    """Channels dealt out: (N, g * c, ...) is seen as (N, g, c, ...) and becomes (N, c * g, ...)."""
+    images, channels, *rest = x.shape
+    dealt = out.reshape(images, channels // groups, groups, *rest)
+    dealt[...] = x.reshape(images, groups, channels // groups, *rest).swapaxes(1, 2)
+    return out

@@ -9,7 +9,7 @@ from mindtorch._core.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor import TensorBase
 from mindtorch._factories import tensor
 from mindtorch._ops.composite import _require_tensors, scalar_type
-from mindtorch._ops.composite_statistics import count_nonzero, written
+from mindtorch._ops.composite_statistics import written
 
 
 def argsort(input, dim=-1, descending=False, *, stable=None):
@@ -41,8 +41,16 @@ def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
     return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
 
 
+_UNSEARCHED = ("Bool", "ComplexFloat", "ComplexDouble")
+
+
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     """Which elements are among `test_elements`."""
+    for one in (elements, test_elements):
+        kind = scalar_type(one.dtype) if isinstance(one, TensorBase) else {bool: "Bool", complex: "ComplexDouble"}.get(
+            type(one))
+        if kind in _UNSEARCHED:
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {kind}")
     like = elements if isinstance(elements, TensorBase) else test_elements
     if not isinstance(elements, TensorBase):
         elements = like.new_tensor(elements)
@@ -87,28 +95,6 @@ def cartesian_prod(*tensors):
 
 # --- counting and distinct elements ----------------------------------------------------------------------------------
 
-def bincount(input, weights=None, minlength=0):
-    """How often each whole number occurs, or the sum of its weights."""
-    _require_tensors("bincount", input=input)
-    kind = scalar_type(input.dtype)
-    if kind == "Bool" or input.is_floating_point() or input.is_complex():
-        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{kind}'")
-    if input.dim() != 1:
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    if minlength < 0:
-        raise RuntimeError("minlength should be >= 0")
-    if weights is not None and (weights.dim() != 1 or weights.shape != input.shape):
-        raise RuntimeError("weights should be 1-d and have the same length as input")
-    if input.numel() and input.min().item() < 0:
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    length = max(input.max().item() + 1, minlength) if input.numel() else minlength
-    if weights is None:
-        weights = _FACTORIES["ones_like"](input, dtype=int64)
-    elif not weights.is_floating_point() or weights.dtype is not _promote_types(weights.dtype, weights.float().dtype):
-        weights = weights.double()
-    return weights.new_zeros((length,)).scatter_add(0, input.long(), weights)
-
-
 def _chosen(found, return_inverse, return_counts):
     values, inverse, counts = found
     chosen = [values, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
@@ -135,11 +121,11 @@ def nonzero_static(input, *, size, fill_value=-1, out=None):
     _require_tensors("nonzero_static", input=input)
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
-    found = input.nonzero().narrow(0, 0, min(size, int(count_nonzero(input).item())))
+    found = input.nonzero()[:size]
     rest = found.new_full((size - found.shape[0], input.dim()), fill_value)
     return written(_OPS["cat"]([found, rest]), out)
 
 
 FUNCTIONS = {f.__name__: f for f in (argsort, msort, searchsorted, bucketize, isin, combinations, cartesian_prod,
-                                     bincount, unique, unique_consecutive, nonzero_static)}
-METHODS = {f.__name__: f for f in (argsort, msort, bincount, unique, unique_consecutive, nonzero_static)}
+                                     unique, unique_consecutive, nonzero_static)}
+METHODS = {f.__name__: f for f in (argsort, msort, unique, unique_consecutive, nonzero_static)}

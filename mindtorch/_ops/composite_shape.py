@@ -327,23 +327,6 @@ _OF_VIEWS = {"alias": alias, "slice": slice, "view": lambda input, *size: input.
 _COPIES = {f"{name}_copy": _copy_of(f"{name}_copy", view) for name, view in _OF_VIEWS.items()}
 
 
-def unfold(self, dimension, size, step):
-    """All windows of `size` slices of a dimension, `step` apart, as the last dimension of a view."""
-    dim = _wrapped(dimension, self.dim())
-    length = self.shape[dim] if self.dim() else 1
-    if size < 0:
-        raise RuntimeError(f"size is {size} but must be >= 0")
-    if size > length:
-        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {length} but size is {size}")
-    if step <= 0:
-        raise RuntimeError(f"step is {step} but must be > 0")
-    if not self.dim():
-        return self.as_strided((size,), (1,))
-    shape, stride = list(self.shape), list(self.stride())
-    return self.as_strided([*shape[:dim], (length - size) // step + 1, *shape[dim + 1:], size],
-                           [*stride[:dim], stride[dim] * step, *stride[dim + 1:], stride[dim]])
-
-
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """Undefined content with the strides given."""
     from mindtorch import empty
@@ -429,7 +412,7 @@ FUNCTIONS = {f.__name__: f for f in (
 FUNCTIONS.update(_COPIES, row_stack=vstack, unsafe_chunk=_VIEWS["chunk"], unsafe_split=_VIEWS["split"],
                  unsafe_split_with_sizes=_VIEWS["split_with_sizes"])
 METHODS = {f.__name__: f for f in (
-    tile, fliplr, flipud, rot90, diag_embed, diag, diagflat, tensor_split, unfold,
+    tile, fliplr, flipud, rot90, diag_embed, diag, diagflat, tensor_split,
     new_empty_strided, resize_as_, fill_diagonal_)}
 METHODS.update(hsplit=_hsplit_method, vsplit=_vsplit_method, dsplit=_dsplit_method, unsafe_chunk=_VIEWS["chunk"],
                unsafe_split=_VIEWS["split"], unsafe_split_with_sizes=_VIEWS["split_with_sizes"],

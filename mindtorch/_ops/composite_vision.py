@@ -148,22 +148,7 @@ def pixel_unshuffle(input, downscale_factor):
     return turned.reshape(*lead, channels * r * r, height // r, width // r)
 
 
-def channel_shuffle(input, groups):
-    """Channels dealt out: (N, g * c, ...) is seen as (N, g, c, ...) and becomes (N, c * g, ...)."""
-    _require_tensors("channel_shuffle", input=input)
-    if input.dim() < 3:
-        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
-    if groups <= 0:
-        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
-    if input.shape[1] % groups:
-        raise RuntimeError("Number of channels must be divisible by groups. Got "
-                           f"{input.shape[1]} channels and {groups} groups.")
-    dealt = input.reshape(input.shape[0], groups, -1, *input.shape[2:]).transpose(1, 2)
-    return dealt.reshape(input.shape)
-
-
 FUNCTIONS = {function.__name__: function for function in (
     max_pool1d, max_pool1d_with_indices, max_pool2d, max_pool3d, avg_pool1d, adaptive_avg_pool1d, adaptive_max_pool1d,
-    pixel_shuffle, pixel_unshuffle, channel_shuffle)}
-FUNCTIONS["native_channel_shuffle"] = channel_shuffle
+    pixel_shuffle, pixel_unshuffle)}
 METHODS = {}

@@ -39,6 +39,11 @@ def unscaled(self, found_inf, inv_scale):
     return gradient
 
 
+def one_hot_in(out, self):
+    """1 where the last dimension's index is the element."""
+    return out.zero_().scatter_(-1, self.unsqueeze(-1), 1)
+
+
 def filled_slices(self, dim, index, value):
     """`value`, a tensor, in the slices of `dim` that index names."""
     return self.masked_fill(slices_at(self, dim, index), value)

@@ -4,7 +4,6 @@ import warnings
 
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._ops.composite_native import widened as _widened
-from mindtorch._ops.composite_norms import vector_norm
 from mindtorch._ops.derivatives import ops as _ops
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
@@ -21,39 +20,13 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     if sparse:
         raise NotImplementedError("sparse gradients are not implemented")
     if max_norm is not None:
-        _renorm_rows(weight, input, max_norm, norm_type)
+        _ops.embedding_renorm_(weight.detach(), input, max_norm, norm_type)
     return _embedding(weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
-
-
-def embedding_renorm_(input, indices, max_norm, norm_type):
-    """Rows of `input` that `indices` names and that are longer than `max_norm` are shortened to it, in place."""
-    _renorm_rows(input, indices, max_norm, norm_type)
-    return input
-
-
-def _renorm_rows(weight, input, max_norm, norm_type):
-    """embedding_renorm_, with the arguments of the functions here."""
-    rows = weight.detach()
-    named = _ops.embedding_dense_backward(_ops.ones((*input.shape, 1), dtype=weight.dtype, device=weight.device),
-                                          input, weight.size(0), -1, False) > 0
-    sizes = vector_norm(rows, norm_type, 1, True)
-    scale = _ops.where(sizes > max_norm, max_norm / (sizes + 1e-7), _ops.ones_like(sizes))
-    rows.copy_(_ops.where(named, rows * scale, rows))
 
 
 def one_hot(tensor, num_classes=-1):
     """1 where the last dimension's index is the element, 0 elsewhere."""
-    if str(tensor.dtype) != "torch.int64":
-        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    if tensor.numel() == 0 and num_classes <= 0:
-        raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    if tensor.numel() and tensor.min().item() < 0:
-        raise RuntimeError("Class values must be non-negative.")
-    if num_classes == -1:
-        num_classes = tensor.max().item() + 1
-    elif tensor.numel() and tensor.max().item() >= num_classes:
-        raise RuntimeError("Class values must be smaller than num_classes.")
-    return (tensor.unsqueeze(-1) == _ops.arange(num_classes, device=tensor.device)).to(tensor.dtype)
+    return _ops.one_hot(tensor, num_classes)
 
 
 # --- bags ------------------------------------------------------------------------------------------------------------
@@ -79,7 +52,7 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
         _check_offsets(input, offsets, include_last_offset)
     _check_mode(mode, scale_grad_by_freq, sparse, per_sample_weights)
     if max_norm is not None:
-        _renorm_rows(weight, input, max_norm, norm_type)
+        _ops.embedding_renorm_(weight.detach(), input, max_norm, norm_type)
     padding = -1 if padding_idx is None else _padding_row(padding_idx, weight.size(0))
     count = offsets.numel() - bool(include_last_offset)
     bags = _ops.searchsorted(offsets, _ops.arange(input.numel(), dtype=offsets.dtype, device=input.device), right=True)

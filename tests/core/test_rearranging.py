@@ -25,6 +25,13 @@ torch.stack(torch.unravel_index(i, (2, 3))) | torch.nonzero(a).tolist() | torch.
 torch.argwhere(a > 2).tolist() | torch.nonzero(a, as_tuple=True)[1].clone() | torch.permute_copy(c, (2, 0, 1))
 torch.transpose_copy(a, 0, 1) | torch.unbind_copy(a)[1] | c[None].half(memory_format=torch.channels_last)
 c[None].clone(memory_format=torch.channels_last) | c[None].to(torch.float64, memory_format=torch.channels_last)
+torch.repeat_interleave(torch.tensor([1, 2], device=dev)) | c.double().roll(1, 0)
+torch.repeat_interleave(repeats=torch.tensor([2], device=dev)) | a.to(torch.complex64).repeat_interleave(2, 1)
+a.double().repeat_interleave(torch.tensor([2, 1], device=dev), 0) | a.to(torch.complex64).masked_select(a > 2)
+a.to(torch.complex64).masked_scatter(a > 2, a.to(torch.complex64) + 1j)
+torch.masked_select(a, a > 2, out=a.new_empty(0))
+torch.unique(a % 2, return_inverse=True, return_counts=True)[1] | torch.unique(a % 2, dim=1, return_counts=True)[1]
+a.long().unique(return_counts=True)[1] | a.unique_consecutive(return_inverse=True)[1] | torch.unique(a > 2)
 c[None].contiguous(memory_format=torch.channels_last) | c[None, None].contiguous(memory_format=torch.channels_last_3d)
 """
 
@@ -33,6 +40,10 @@ a.repeat(2) | a.flip((0, 0)) | a[0].fliplr() | z.flipud() | torch.roll(a, (1, 2)
 a[0].tril() | torch.diag(c) | torch.meshgrid(a[0], indexing='ji')
 a.unfold(0, 3, 1) | a.unfold(0, 1, 0) | torch.eye(-1) | a.take(a) | a.put(i, a[0]) | a.masked_select(a)
 a.masked_scatter(a > 2, a[0, :2]) | a.index_copy(0, torch.tensor([0], device=dev), a) | a.index_fill(0, a, 1)
+torch.isin(a, True) | torch.isin(a > 2, 1) | torch.isin(1j, a) | torch.isin(a, a > 2) | a.flip()
+a.repeat() | a.repeat('x') | torch.repeat_interleave(a, 1.5) | a.repeat_interleave(1.5) | a.repeat_interleave()
+torch.repeat_interleave() | torch.unique(a.to(torch.complex64))
+torch.unique(a, dim=2) | z.unique(dim=0) | torch.masked_select(a, a > 2, out=i)
 torch.constant_pad_nd(a, (1,)) | a.contiguous(memory_format=torch.channels_last)
 a.index_reduce(0, torch.tensor([0], device=dev), a, 'sum')
 """

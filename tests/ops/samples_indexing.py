@@ -245,3 +245,29 @@ def masked_fill_tensor(make):
     for shape in ((3, 4), (4,), (3, 1), ()):
         yield (make(3, 4), make(*shape, dtype="bool"), make()), {}
     yield (make(3, 4), make(4, dtype="bool"), make(1)), {}
+
+
+@sample
+def embedding_renorm(make):
+    def table(*shape, **options):
+        return replace(make(*shape, **options), expandable=False)
+    for p in (2.0, 1.0, 3.5, float("inf")):
+        yield (table(5, 3), at(0, 2, 2, shape=(3,)), 1.0, p), {}
+    yield (table(5, 3), at(0, 4, 1, 1, shape=(2, 2), dtype="int32"), 0.5, 2.0), {}
+    yield (table(5, 3), at(1, shape=()), 100.0, 2.0), {}
+    yield (table(5, 3, dtype="float32"), at(shape=(0,)), 1.0, 2.0), {}
+    yield (table(5), at(0), 1.0, 2.0), {}
+    yield (table(5, 3), at(0, dtype="float32"), 1.0, 2.0), {}
+
+
+@sample
+def one_hot(make):
+    yield (at(0, 2, 1),), {}
+    yield (at(0, 2, 1, 1, shape=(2, 2)), 5), {}
+    yield (at(1, shape=()), 3), {}
+    yield (at(shape=(0,)), 3), {}
+    yield (at(shape=(0,)),), {}
+    yield (at(0, 2), 0), {}
+    yield (at(0, 2), -5), {}
+    yield (at(-1, -1),), {}
+    yield (at(0, 2, dtype="int32"),), {}

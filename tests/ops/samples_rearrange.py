@@ -110,3 +110,29 @@ def trace(make):
         yield (make(*shape),), {}
     yield (make(3),), {}
     yield (make(2, 2, 2),), {}
+
+
+@sample
+def unfold(make):
+    for dim, size, step in ((0, 2, 1), (-1, 3, 2), (1, 1, 3), (1, 5, 1), (0, 4, 1), (1, 0, 1)):
+        yield (make(4, 5), dim, size, step), {}
+    yield (make(), 0, 1, 1), {}
+    yield (make(4, 5), 0, 5, 1), {}
+    yield (make(4, 5), 0, -1, 1), {}
+    yield (make(4, 5), 0, 2, 0), {}
+    yield (make(4, 5), 2, 2, 1), {}
+
+
+@sample
+def unfold_backward(make):
+    yield (make(3, 5, 2), (4, 5), 0, 2, 1), {}
+    yield (make(4, 2, 3), (4, 5), 1, 3, 2), {}
+    yield (make(2, 2, 3, 1), (2, 4, 3), 1, 1, 3), {}
+    yield (make(2, 3), (5,), 0, 3, 2), {}
+
+
+@sample
+def channel_shuffle(make):
+    for shape, groups in (((2, 6, 3, 2), 2), ((2, 6, 3), 3), ((1, 4, 2, 2, 2), 4), ((0, 4, 2), 2), ((2, 4, 2), 3),
+                          ((2, 4, 2), 0), ((4, 2), 2)):
+        yield (make(*shape), groups), {}

@@ -251,3 +251,21 @@ def unique_consecutive(make):
     yield (make(0, 3), True, True, 1), {}
     yield (make(), True, True, 0), {}
     yield (make(2, 3), True, True, 2), {}
+
+
+@sample
+def bincount(make):
+    def numbers(*values, dtype="int64", shape=None):
+        return Description(shape or (len(values),), values, dtype)
+    for dtype in INTEGRAL:
+        yield (numbers(1, 3, 1, 0, dtype=dtype),), {}
+    yield (numbers(1, 3, 1), make(3)), {}
+    yield (numbers(1, 3, 1), make(3), 6), {}
+    yield (numbers(2, 2),), {"minlength": 2}
+    yield (numbers(shape=(0,)),), {"minlength": 3}
+    yield (numbers(shape=(0,)), make(0)), {}
+    yield (numbers(-1, 1),), {}
+    yield (numbers(1, 1), make(3)), {}
+    yield (numbers(1, 1, shape=(1, 2)),), {}
+    yield (numbers(1),), {"minlength": -1}
+    yield (make(3, dtype="float32"),), {}

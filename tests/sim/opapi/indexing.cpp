@@ -1,4 +1,5 @@
 /* Gathering and scattering through an index tensor, in every layout; an index out of range is a fault of the device. */
+#include "aclnnop/aclnn_embedding_renorm.h"
 #include "aclnnop/aclnn_gather.h"
 #include "aclnnop/aclnn_index_select.h"
 #include "aclnnop/aclnn_put.h"
@@ -101,6 +102,17 @@ void testLine(aclDataType type, Layout layout) {
   EXPECT(RUN(aclnnInplacePut, self, places, few, true) == ACLNN_ERR_PARAM_INVALID);
 }
 
+void testRenorm(aclDataType type, Layout layout) {
+  currentCase() = "embedding_renorm";
+  const Values values = {3, 4, 1, 0, 6, 8};
+  Tensor euclid(type, {3, 2}, values, layout), largest(type, {3, 2}, values, layout), index(ACL_INT32, {3}, {2, 1, 2});
+  EXPECT(RUN(aclnnEmbeddingRenorm, euclid, index, 5.0, 2.0) == ACLNN_SUCCESS);
+  EXPECT_VALUES(euclid.read(), {3, 4, 1, 0, 3, 4}, 1e-2);
+  EXPECT(RUN(aclnnEmbeddingRenorm, largest, index, 4.0, kInf) == ACLNN_SUCCESS);
+  EXPECT_VALUES(largest.read(), {3, 4, 1, 0, 3, 4}, 1e-2);
+  EXPECT(RUN(aclnnEmbeddingRenorm, largest, index, 4.0, kNan) == ACLNN_ERR_PARAM_INVALID);
+}
+
 }  // namespace
 
 int main() {
@@ -109,6 +121,7 @@ int main() {
     const Layout each = static_cast<Layout>(layout);
     for (aclDataType type : {ACL_FLOAT, ACL_BF16, ACL_INT64, ACL_INT8}) {
       testLine(type, each);
+      if (type == ACL_FLOAT || type == ACL_BF16) testRenorm(type, each);
       test(type, ACL_INT64, {5, 40, 3}, {9, 40, 2}, 0, each);
       test(type, ACL_INT32, {5, 4, 3}, {5, 2, 3}, 1, each);
       test(type, ACL_INT64, {700, 3}, {600, 4}, 1, each);

@@ -1,4 +1,5 @@
 /* Moving elements along dimensions, in every layout, against index arithmetic; dropout masks. */
+#include "aclnnop/aclnn_channel_shuffle.h"
 #include "aclnnop/aclnn_dropout_do_mask.h"
 #include "aclnnop/aclnn_dropout_gen_mask_v2.h"
 #include "aclnnop/aclnn_eye.h"
@@ -14,6 +15,7 @@
 #include "aclnnop/aclnn_roll.h"
 #include "aclnnop/aclnn_tril.h"
 #include "aclnnop/aclnn_triu.h"
+#include "aclnnop/aclnn_unfold_grad.h"
 #include "op_test.h"
 
 namespace {
@@ -104,6 +106,27 @@ void testPlaces() {
   }
 }
 
+void testChannelShuffle(aclDataType type, Layout layout) {
+  currentCase() = "channel_shuffle";
+  Tensor self(type, {2, 4, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, layout);
+  Tensor out(type, {2, 4, 2}, {}, static_cast<Layout>(kLayouts - 1 - layout));
+  EXPECT(RUN(aclnnChannelShuffle, self, 2, out) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), {1, 2, 5, 6, 3, 4, 7, 8, 9, 10, 13, 14, 11, 12, 15, 16}, 0);
+  EXPECT(RUN(aclnnChannelShuffle, self, 3, out) == ACLNN_ERR_PARAM_INVALID);
+}
+
+void testUnfoldGrad(aclDataType type) {
+  currentCase() = "unfold_backward";
+  const IntArray sizes = {2, 5}, short_sizes = {2, 4};
+  Tensor windows(type, {2, 2, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}), out(type, {2, 5}, {}),
+      few(type, {2, 4}, {});
+  EXPECT(RUN(aclnnUnfoldGrad, windows, sizes, -1, 3, 2, out) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), {1, 2, 7, 5, 6, 7, 8, 19, 11, 12}, 0);
+  EXPECT(RUN(aclnnUnfoldGrad, windows, sizes, 1, 2, 2, out) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnUnfoldGrad, windows, sizes, 1, 3, 0, out) == ACLNN_ERR_PARAM_INVALID);
+  EXPECT(RUN(aclnnUnfoldGrad, windows, short_sizes, 1, 3, 2, few) == ACLNN_ERR_PARAM_INVALID);
+}
+
 void testEye() {
   currentCase() = "eye";
   Tensor out(ACL_FLOAT, {2, 3}, {}, kTransposed);
@@ -143,9 +166,11 @@ void testDropout() {
 int main() {
   Session session;
   for (int layout = 0; layout < kLayouts; ++layout) {
+    for (aclDataType type : {ACL_FLOAT, ACL_INT64, ACL_UINT8}) testChannelShuffle(type, static_cast<Layout>(layout));
     for (aclDataType type : {ACL_FLOAT, ACL_BF16, ACL_INT64, ACL_UINT8}) testMoves(type, static_cast<Layout>(layout));
   }
   testPlaces();
+  for (aclDataType type : {ACL_FLOAT, ACL_BF16}) testUnfoldGrad(type);
   testEye();
   testDropout();
 }

@@ -1,5 +1,6 @@
 /* Rows of a table by their numbers, and the gradient of the table. */
 #include "opapi/lines.h"
+#include "opapi/loops.h"
 
 namespace sim {
 namespace {
@@ -79,6 +80,46 @@ aclError runEmbeddingBackward(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
+/* selfRef, indices, maxNorm, normType: rows that are longer are shortened, each once. */
+double lengthOf(const double *line, int64_t count, double p) {
+  double total = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double size = std::fabs(line[i]);
+    total = std::isinf(p) ? larger(total, size) : total + (p == 0 ? size != 0 : std::pow(size, p));
+  }
+  return std::isinf(p) || p == 0 ? total : std::pow(total, 1 / p);
+}
+
+aclError runEmbeddingRenorm(const aclOpExecutor &executor) {
+  const Operand &self = executor.operands[0], &indices = executor.operands[1];
+  const int64_t rows = self.dims[0], width = self.dims[1];
+  const double most = executor.numbers[0].real, p = executor.numbers[1].real;
+  double *line = reinterpret_cast<double *>(executor.workspace);
+  int64_t *counts = reinterpret_cast<int64_t *>(line + width);
+  if (!countRows(indices, counts, rows)) return ACL_ERROR_RT_AICORE_EXCEPTION;
+  LineCursor place(self, 1, kF64);
+  for (int64_t row = 0; row < rows; ++row, place.next()) {
+    if (counts[row] == 0) continue;
+    place.read(line);
+    const double length = lengthOf(line, width, p);
+    if (!(length > most)) continue;
+    for (int64_t i = 0; i < width; ++i) line[i] *= most / (length + 1e-7);
+    place.write(line);
+  }
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareEmbeddingRenorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &self = executor.operands[0];
+  const double p = arguments[3].real;
+  if (std::isnan(p) || (std::isinf(p) && p < 0)) return refuse(executor, "normType is %g", p);
+  executor.numbers[0] = {true, self.type, 0, arguments[2].real, 0};
+  executor.numbers[1] = {true, self.type, 0, p, 0};
+  executor.workspace_size = roundUp(static_cast<uint64_t>(self.dims[0] + self.dims[1]) * 8);
+  executor.run = runEmbeddingRenorm;
+  return ACLNN_SUCCESS;
+}
+
 /* The shape of the indices, with the table's width behind it. */
 aclnnStatus requireRows(const aclOpExecutor &executor, const Operand &table, const Operand &indices,
                         const Operand &rows) {
@@ -121,5 +162,6 @@ aclnnStatus prepareEmbeddingBackward(aclOpExecutor &executor, const Argument *ar
 
 SIM_OP(aclnnEmbedding, prepareEmbedding, nullptr, 0)
 SIM_OP(aclnnEmbeddingDenseBackward, prepareEmbeddingBackward, nullptr, 0)
+SIM_OP(aclnnEmbeddingRenorm, prepareEmbeddingRenorm, nullptr, 0)
 
 }  // namespace sim

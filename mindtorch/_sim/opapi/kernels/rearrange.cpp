@@ -77,6 +77,12 @@ int64_t interleaved(const aclOpExecutor &executor, int32_t dim, const int64_t *p
   return place[dim] / executor.attributes[dim];
 }
 
+/* attributes[0]: groups, of which each channel of the output takes the next. */
+int64_t shuffled(const aclOpExecutor &executor, int32_t dim, const int64_t *place) {
+  const int64_t groups = executor.attributes[0], each = executor.operands[0].dims[1] / groups;
+  return dim == 1 ? place[1] % groups * each + place[1] / groups : place[dim];
+}
+
 template <bool Upper>
 int64_t inTriangle(const aclOpExecutor &executor, int32_t dim, const int64_t *place) {
   const int32_t rank = executor.operands[0].rank;
@@ -301,6 +307,17 @@ aclnnStatus prepareInterleavePlaces(aclOpExecutor &executor, const Argument *arg
   return requireShape(executor, executor.operands[1], lineOf(arguments[1].integer));
 }
 
+/* self, groups, out */
+aclnnStatus prepareChannelShuffle(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &in = executor.operands[0];
+  const int64_t groups = executor.attributes[0] = arguments[1].integer;
+  if (groups <= 0 || in.dims[1] % groups != 0) {
+    return refuse(executor, "%lld channels cannot be divided into %lld groups", static_cast<long long>(in.dims[1]),
+                  static_cast<long long>(groups));
+  }
+  return plan(executor, shapeOf(in), runMap<shuffled>);
+}
+
 /* self, diagonal, out */
 template <bool Upper>
 aclnnStatus prepareTriangle(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
@@ -316,6 +333,53 @@ aclnnStatus prepareTriangleInplace(aclOpExecutor &executor, const Argument *argu
   const Operand self = executor.operands[0];
   executor.operands.push() = self;
   return prepareTriangle<Upper>(executor, arguments, body);
+}
+
+/* gradOut, inputSizes, dim, size, step, gradIn: each element of the input gets the sum over all windows that it is in.
+ */
+aclError runUnfoldGrad(const aclOpExecutor &executor) {
+  Operand windows = executor.operands[0], out = executor.operands[1];
+  windows.compute = out.compute = kF64;
+  const int32_t dim = static_cast<int32_t>(executor.attributes[0]), last = windows.rank - 1;
+  double *const sums = reinterpret_cast<double *>(executor.workspace);
+  std::fill_n(sums, out.count, 0.0);
+  Cursor values(windows), target(out);
+  int64_t place[kMaxRank] = {};
+  for (int64_t i = 0; i < windows.count; ++i) {
+    int64_t at = 0;
+    for (int32_t d = 0; d < last; ++d) {
+      at = at * out.dims[d] + (d == dim ? place[d] * executor.attributes[1] + place[last] : place[d]);
+    }
+    double value;
+    sums[at] += *static_cast<const double *>(values.read(&value, 1));
+    for (int32_t d = last + 1; d-- > 0 && ++place[d] == windows.dims[d];) place[d] = 0;
+  }
+  for (int64_t i = 0; i < out.count; ++i) target.write(&sums[i], 1);
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareUnfoldGrad(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const aclIntArray *sizes = static_cast<const aclIntArray *>(arguments[1].pointer);
+  const Operand &windows = executor.operands[0], &out = executor.operands[1];
+  const int64_t size = arguments[3].integer, step = arguments[4].integer;
+  Shape shape;
+  shape.rank = static_cast<int32_t>(std::min<uint64_t>(sizes->size, kMaxRank - 1));
+  std::copy_n(sizes->items, shape.rank, shape.dims);
+  int32_t dim;
+  aclnnStatus status = normalizeDim(executor, arguments[2].integer, shape.rank, &dim);
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, shape);
+  if (status != ACLNN_SUCCESS) return status;
+  if (shape.rank == 0 || step <= 0 || size < 0 || size > shape.dims[dim]) {
+    return refuse(executor, "size is %lld, step %lld", static_cast<long long>(size), static_cast<long long>(step));
+  }
+  shape.dims[dim] = (shape.dims[dim] - size) / step + 1;
+  shape.dims[shape.rank++] = size;
+  executor.attributes[0] = dim;
+  executor.attributes[1] = step;
+  executor.run = runUnfoldGrad;
+  executor.workspace_size = roundUp(static_cast<uint64_t>(out.count) * sizeof(double));
+  status = requireShape(executor, windows, shape);
+  return status == ACLNN_SUCCESS && out.type != windows.type ? refuseType(executor, out.type) : status;
 }
 
 /* n, m, out */
@@ -353,6 +417,8 @@ SIM_OP(aclnnTril, prepareTriangle<false>, nullptr, 0)
 SIM_OP(aclnnTriu, prepareTriangle<true>, nullptr, 0)
 SIM_OP(aclnnInplaceTril, prepareTriangleInplace<false>, nullptr, 0)
 SIM_OP(aclnnInplaceTriu, prepareTriangleInplace<true>, nullptr, 0)
+SIM_OP(aclnnChannelShuffle, prepareChannelShuffle, nullptr, 0)
+SIM_OP(aclnnUnfoldGrad, prepareUnfoldGrad, nullptr, 0)
 SIM_OP(aclnnEye, prepareEye, nullptr, 0)
 
 }  // namespace sim
