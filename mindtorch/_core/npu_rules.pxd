@@ -5,8 +5,7 @@ from mindtorch._core.tensor cimport Shape, TensorBase
 
 
 # shapes
-cdef int half_along(Shape *shape, TensorBase input, int64_t dim) except -1             # RuntimeError where it is odd
-cdef int half_of_last(Shape *shape, TensorBase input) except -1
+cdef int gated_last(Shape *shape, TensorBase input) except -1                          # gated, of the last dimension
 cdef int deviations(Shape *shape, TensorBase input, TensorBase gamma) except -1        # of what gamma's dimensions span
 cdef int groups_of(Shape *shape, TensorBase input, int64_t groups) except -1            # of channels
 cdef int chosen(Shape *shape, TensorBase x, int64_t k) except -1                       # k experts for each token

@@ -1,18 +1,11 @@
 from mindtorch._core.infer cimport like
+from mindtorch._core.loss_rules cimport check_halves, gated
 from mindtorch._core.tensor cimport shape_text
 
 
-cdef int half_along(Shape *shape, TensorBase input, int64_t dim) except -1:
-    like(shape, input)
-    if input.ndim == 0 or input.sizes[dim] % 2:
-        raise RuntimeError(f"dimension {dim} of a tensor of shape {shape_text(input.ndim, input.sizes)} cannot be "
-                           "halved")
-    shape.sizes[dim] //= 2
-    return 0
-
-
-cdef int half_of_last(Shape *shape, TensorBase input) except -1:
-    return half_along(shape, input, input.ndim - 1)
+cdef int gated_last(Shape *shape, TensorBase input) except -1:
+    check_halves(input, -1)
+    return gated(shape, input, input.ndim - 1)
 
 
 cdef int deviations(Shape *shape, TensorBase input, TensorBase gamma) except -1:
