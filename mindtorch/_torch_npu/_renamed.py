@@ -1,5 +1,7 @@
 """Functions of torch_npu that do what operators of torch do, under names of their own and on the NPU alone."""
+from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core._gen.namespace import NPU as _OPERATORS
 from mindtorch._core.factories import arange as _arange
 from mindtorch._ops.derivatives_torch_npu import add_layer_norm_backward as _add_layer_norm_backward
 from mindtorch._torch_npu._checks import on_npu
@@ -7,7 +9,8 @@ from mindtorch.nn import functional as _functional
 
 __all__ = [
     "npu_add_layer_norm_backward", "npu_bmmV2", "npu_confusion_transpose", "npu_dtype_cast", "npu_gelu",
-    "npu_linear", "npu_mish", "npu_one_hot", "npu_silu", "npu_silu_", "npu_transpose"]
+    "npu_gelu_backward", "npu_linear", "npu_linear_backward", "npu_mish", "npu_mish_backward",
+    "npu_moe_token_permute_grad", "npu_one_hot", "npu_silu", "npu_silu_", "npu_silu_backward", "npu_transpose"]
 
 
 def npu_add_layer_norm_backward(dy_opt, x1, x2, rstd, mean, gamma, dsum_opt):
@@ -25,10 +28,22 @@ def npu_linear(input, weight, bias=None):
     return _functional.linear(input, weight, bias)
 
 
+def npu_linear_backward(grad, input, weight):
+    """Gradients of input and weight."""
+    on_npu("npu_linear_backward", grad, input, weight)
+    return _OPS["mm"](grad, weight), _OPS["mm"](grad.t(), input)
+
+
 def npu_gelu(input, *, approximate="none"):
     """x * P(X <= x) of a normal X, exact or by tanh."""
     on_npu("npu_gelu", input)
     return _functional.gelu(input, approximate=approximate)
+
+
+def npu_gelu_backward(grad_output, input, *, approximate="none"):
+    """The gradient of its input."""
+    on_npu("npu_gelu_backward", grad_output, input)
+    return _ATEN["gelu_backward"](grad_output, input, approximate=approximate)
 
 
 def npu_silu(input):
@@ -43,10 +58,30 @@ def npu_silu_(input):
     return _functional.silu(input, inplace=True)
 
 
+def npu_silu_backward(grad_output, x0, x1):
+    """The gradient of the input x0; x1 is what the function gave for it, which is not needed."""
+    on_npu("npu_silu_backward", grad_output, x0, x1)
+    return _ATEN["silu_backward"](grad_output, x0)
+
+
 def npu_mish(input):
     """x * tanh(log(1 + exp(x)))."""
     on_npu("npu_mish", input)
     return _functional.mish(input)
+
+
+def npu_mish_backward(grad, input):
+    """The gradient of its input."""
+    on_npu("npu_mish_backward", grad, input)
+    return _ATEN["mish_backward"](grad, input)
+
+
+def npu_moe_token_permute_grad(tokens, grad_permuted_tokens, indices, sorted_indices, padded_mode=False):
+    """The gradient of the tokens, the sums of those of their copies."""
+    on_npu("npu_moe_token_permute_grad", tokens, grad_permuted_tokens, indices, sorted_indices)
+    copies = indices.shape[1] if indices.dim() == 2 else 1
+    return _OPERATORS["npu_moe_token_permute_grad_v2"](grad_permuted_tokens, sorted_indices, tokens.shape[0],
+                                                       tokens.dtype, copies, padded_mode)
 
 
 def npu_dtype_cast(input, dtype, input_dtype=None):

@@ -381,6 +381,13 @@ SAME = [
     ("npu_format_cast(x, 2)", "x"),
     ("npu_format_cast_(x, 0)", "x"),
     ("fast_gelu(x)", "x * torch.sigmoid(1.702 * x)"),
+    ("npu_linear_backward(x[0] @ x[1].mT, x[0], x[1])[0]", "x[0] @ x[1].mT @ x[1]"),
+    ("npu_linear_backward(x[0] @ x[1].mT, x[0], x[1])[1]", "(x[0] @ x[1].mT).mT @ x[0]"),
+    ("npu_gelu_backward(x, x, approximate='tanh')", "torch.ops.aten.gelu_backward(x, x, approximate='tanh')"),
+    ("npu_silu_backward(x, x, x)", "torch.ops.aten.silu_backward(x, x)"),
+    ("npu_mish_backward(x, x)", "torch.ops.aten.mish_backward(x, x)"),
+    ("npu_moe_token_permute_grad(x[0], x[1], *2 * [torch.tensor([2, 0, 1], dtype=torch.int32).to(x.device)])",
+     "x[1][[2, 0, 1]]"),
 ]
 
 
