@@ -1,27 +1,55 @@
-"""Tables of numbers that formulas multiply by: brought to the device once, and kept there until empty_cache.
+"""Tables of numbers that formulas use: brought to the device once, and kept there until empty_cache.
 
 A table is kept only while one stream orders all work: it was written in the order of the stream that was current. Where
 a process uses several, or the stream's work is captured, each use brings the table anew.
 """
-from mindtorch._core.device cimport BACKENDS
+cimport cython
+
+from mindtorch._core.device cimport BACKENDS, DEVICE_TYPES
+from mindtorch._core.scalar cimport SCALAR_TYPES
 from mindtorch._core.tensor cimport TensorBase
 
-cdef dict KEPT = {}
+cdef list TABLES = []           # all there are
+cdef dict KNOWN = {}            # (make, *key) -> Table, of those that were made for `constant`
+
+
+@cython.final
+cdef class Table:
+    """The numbers of make(*key), which depend on nothing else."""
+    cdef object make
+    cdef tuple key
+    cdef dict kept              # by dtype and device
+
+    def __init__(self, make, *key):
+        self.make, self.key, self.kept = make, key, {}
+        TABLES.append(self)
+
+    def on(self, TensorBase like):
+        """A tensor of them in the dtype and on the device of `like`; read only."""
+        cdef int device = like.device_type
+        cdef bint alone = not BACKENDS[device].streams
+        if alone and BACKENDS[device].capturing != NULL:
+            alone = not BACKENDS[device].capturing(like.device_index)
+        if not alone:
+            return like.new_tensor(self.make(*self.key))
+        cdef int place = <int>like.dtype + SCALAR_TYPES * (device + DEVICE_TYPES * like.device_index)
+        found = self.kept.get(place)
+        if found is None:
+            found = self.kept[place] = like.new_tensor(self.make(*self.key))
+        return found
 
 
 def constant(TensorBase like, make, *key):
-    """The numbers of make(*key), which depend on nothing else, in the dtype and on the device of `like`; read only."""
-    cdef bint alone = not BACKENDS[like.device_type].streams
-    if alone and BACKENDS[like.device_type].capturing != NULL:
-        alone = not BACKENDS[like.device_type].capturing(like.device_index)
-    if not alone:
-        return like.new_tensor(make(*key))
-    cdef tuple place = (make, key, <int>like.dtype, like.device_type, like.device_index)
-    found = KEPT.get(place)
-    if found is None:
-        found = KEPT[place] = like.new_tensor(make(*key))
-    return found
+    """The same of a key that is not known beforehand."""
+    cdef tuple place = (make, *key)
+    table = KNOWN.get(place)
+    if table is None:
+        table = KNOWN[place] = Table(make, *key)
+    return table.on(like)
 
 
 def forget():
-    KEPT.clear()
+    """Gives the memory of all tables back."""
+    cdef Table table
+    for table in TABLES:
+        table.kept.clear()

@@ -2,12 +2,14 @@
 
 Arguments come in the dtype that the row computes in, float16 and bfloat16 in float32; results are cast and written by
 the caller, which also keeps them out of the graph. `out` is memory of the result's shape, free to be written before
-the end; an operator that writes to memory that is there costs the host less than half of one that makes a tensor.
-Equations are those of dlmf.nist.gov.
+the end; an operator that writes to memory that is there costs the host less than half of one that makes a tensor, and a
+kernel that is run by itself (`run`) less again. Equations are those of dlmf.nist.gov.
 """
 from math import copysign, inf, log1p, pi
 
+from mindtorch._core._gen import direct as run
 from mindtorch._core.dtype import float32, float64, int32, int64
+from mindtorch._core.scratch import room, room_for_truth
 from mindtorch._ops.derivatives import ops
 from mindtorch._ops.derivatives_indexing import slices_at
 from mindtorch._type_info import finfo
@@ -20,9 +22,9 @@ def full(like, value):
 
 def put(target, mask, value):
     """`value` where `mask` holds, in place; aclnnInplaceMaskedFillScalar takes no float64."""
-    if target.dtype == float64:
-        return ops.where(mask, full(target, value), target, out=target)
-    return target.masked_fill_(mask, value)
+    if target.dtype is float64:
+        return run.where_self(mask, full(target, value), target, target)
+    return run.masked_fill_Scalar(target, mask, value, target)
 
 
 def conjugate(self):
@@ -31,7 +33,7 @@ def conjugate(self):
 
 def unscaled(self, found_inf, inv_scale):
     """The gradient times inv_scale; found_inf becomes 1 where something in it is no finite number."""
-    if self.dtype == float64:       # which the operator on lists does not take
+    if self.dtype is float64:       # which the operator on lists does not take
         found_inf.copy_(ops.where(ops.isfinite(self).all(), found_inf, ops.ones_like(found_inf)))
         return self.mul_(inv_scale)
     gradient = self.contiguous()
@@ -53,8 +55,9 @@ def filled_slices(self, dim, index, value):
 
 def least_multiple(self, other, out):
     """|a| / gcd(a, b) |b|; 0 where either is."""
-    divisor = ops.gcd(self, other).clamp_(min=1)
-    return ops.div(self, divisor, rounding_mode="trunc", out=out).mul_(other).abs_()
+    divisor = run.gcd(self, other, room(out))
+    run.div_Tensor_mode(self, run.clamp(divisor, 1, None, divisor), "trunc", out)
+    return run.abs(run.mul_Tensor(out, other, out), out)
 
 
 _BITS = {float64: (int64, -2 ** 63), float32: (int32, -2 ** 31)}
@@ -63,17 +66,19 @@ _BITS = {float64: (int64, -2 ** 63), float32: (int32, -2 ** 31)}
 def with_sign(self, other, out):
     """|self| with the sign of `other`, a tensor or a number: the highest bit of one, the others of the other."""
     if isinstance(other, (bool, int, float)):
-        size = ops.abs(self, out=out)
-        return size.neg_() if copysign(1.0, other) < 0 else size
+        size = run.abs(self, out)
+        return run.neg(size, size) if copysign(1.0, other) < 0 else size
     bits, sign = _BITS[out.dtype]
-    ops.bitwise_or(ops.bitwise_and(self.view(bits), ~sign), ops.bitwise_and(other.view(bits), sign), out=out.view(bits))
+    self, other = self.view(bits), other.view(bits)
+    signs = run.bitwise_and_Scalar(other, sign, room(other))
+    run.bitwise_or_Tensor(run.bitwise_and_Scalar(self, ~sign, room(self)), signs, out.view(bits))
     return out
 
 
 def hypotenuse(self, other, out):
     """The modulus of a complex number. For float64, which has none, scaled by the larger, whose square may overflow."""
-    if self.dtype != float64:
-        return ops.abs(ops.complex(self, other), out=out)
+    if self.dtype is not float64:
+        return run.abs(ops.complex(self, other), out)
     a, b = self.abs(), other.abs()
     high = ops.maximum(a, b)
     ratio = ops.minimum(a, b).div_(put(high.clone(), high == 0, 1))
@@ -81,11 +86,20 @@ def hypotenuse(self, other, out):
     return put(out, ops.logical_or(a == inf, b == inf), inf)
 
 
-def one_that_is_no_nan(self, other, comes_first, out):
-    """`self` where comes_first(self, other), or where `other` is no number."""
-    if not out.is_floating_point():
-        return ops.where(comes_first(self, other), self, other, out=out)
-    return ops.where(comes_first(self, other).logical_or_(other != other), self, other, out=out)
+def _one_that_is_no_nan(self, other, comes_first, out):
+    """`self` where it comes first, or where `other` is no number."""
+    chosen = comes_first(self, other, room_for_truth(out))
+    if out.is_floating_point():
+        run.logical_or(chosen, run.ne_Tensor(other, other, room_for_truth(other)), chosen)
+    return run.where_self(chosen, self, other, out)
+
+
+def larger_number(self, other, out):
+    return _one_that_is_no_nan(self, other, run.ge_Tensor, out)
+
+
+def smaller_number(self, other, out):
+    return _one_that_is_no_nan(self, other, run.le_Tensor, out)
 
 
 # Of each dtype the bits of its exponents, the exponent of 1, and what 1 / 2 has there.
@@ -95,14 +109,15 @@ _EXPONENTS = {float64: (0x7ff << 52, 2 ** 52, 1023), float32: (0xff << 23, 2 ** 
 def mantissa_and_exponent(self, mantissa, exponent):
     """self = mantissa * 2^exponent, 0.5 <= |mantissa| < 1; 0, infinities and NaN have the exponent 0."""
     mask, unit, bias = _EXPONENTS[self.dtype]
-    small = self.abs().lt_(finfo(self.dtype).tiny)                       # 1 or 0: numbers without a leading 1
-    lifted = small.to(int32)
-    bits = ops.addcmul(self, self, small.mul_(2.0 ** 64), out=mantissa).view(_BITS[self.dtype][0])
-    ops.floor_divide(ops.bitwise_and(bits, mask), unit, out=exponent)
-    special = exponent.remainder(2 * bias + 1) == 0
-    exponent.sub_(lifted, alpha=64).sub_(bias - 1)
-    bits.bitwise_and_(~mask).bitwise_or_((bias - 1) * unit)
-    return ops.where(special, self, mantissa, out=mantissa), put(exponent, special, 0)
+    small, lifted, special = run.abs(self, room(self)), room(exponent), room_for_truth(self)
+    lifted.copy_(run.lt_Scalar(small, finfo(self.dtype).tiny, small))   # 1 or 0: numbers without a leading 1
+    run.addcmul(self, self, run.mul_Scalar(small, 2.0 ** 64, small), 1, mantissa)
+    bits = mantissa.view(_BITS[self.dtype][0])
+    ops.floor_divide(run.bitwise_and_Scalar(bits, mask, room(bits)), unit, out=exponent)
+    run.eq_Scalar(run.remainder_Scalar(exponent, 2 * bias + 1, room(exponent)), 0, special)
+    run.sub_Scalar(run.sub_Tensor(exponent, lifted, 64, exponent), bias - 1, 1, exponent)
+    run.bitwise_or_Scalar(run.bitwise_and_Scalar(bits, ~mask, bits), (bias - 1) * unit, bits)
+    return run.where_self(special, self, mantissa, mantissa), put(exponent, special, 0)
 
 
 # --- random numbers, from even ones ----------------------------------------------------------------------------------
@@ -110,7 +125,9 @@ def mantissa_and_exponent(self, mantissa, exponent):
 def geometric(self, p, generator):
     """How many trials the first success takes, if one succeeds with probability p."""
     even = (self if self.is_floating_point() else ops.empty_like(self, dtype=float32)).uniform_(generator=generator)
-    return even.neg_().log1p_().div_(log1p(-p)).ceil_().clamp_(min=1)
+    run.log1p(run.neg(even, even), even)
+    run.ceil(run.div_Scalar(even, log1p(-p), even), even)
+    return run.clamp(even, 1, None, even)
 
 
 def cauchy(self, median, sigma, generator):

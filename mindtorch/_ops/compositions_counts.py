@@ -1,8 +1,12 @@
 """Formulas of the counting distributions, Poisson and binomial: small means count arrivals, others use transformed
 rejection (W. Hoermann 1993), for all elements at once until each has been accepted, which waits for the device.
 """
-from math import log, pi
+from math import log, nan, pi
 
+from mindtorch._core.dtype import float64
+from mindtorch._core.scratch import column
+from mindtorch._ops.compositions import put
+from mindtorch._ops.compositions_tables import in_pieces
 from mindtorch._ops.derivatives import ops
 
 _SMALL = 10         # means below are counted out
@@ -34,18 +38,25 @@ def _log_factorial_ratio(count, mean):
     return ops.where(count < 64, exact, stirling)
 
 
-def poisson(self, generator):
+def _gaps(like, generator):
+    """Times between arrivals, one of which comes in a unit of time; a row of them for each element."""
+    table = ops.empty((*like.shape, _ARRIVALS), dtype=like.dtype, device=like.device)
+    if table.dtype == float64:          # the generator of exponential numbers does not make these
+        return table.uniform_(generator=generator).neg_().log1p_().neg_()
+    return table.exponential_(generator=generator)
+
+
+def poisson(self, generator, out):
     """How often what happens `self` times on average happens."""
-    small, product = ops.zeros_like(self), _uniform(self, generator)
-    limit = (-self.clamp(max=_SMALL)).exp()
-    for _ in range(_ARRIVALS):
-        small = small + (product > limit)
-        product = product * _uniform(self, generator)
-    small = ops.where(self == 0, self, small)
-    large = ops.where(self.isfinite(), self, _SMALL).clamp(min=_SMALL)
-    if not bool((self >= _SMALL).any().item()):
-        return small
-    return ops.where(self < _SMALL, small, _poisson_by_rejection(large, generator))
+    def arrivals(out, rate):
+        return ops.sum(_gaps(rate, generator).cumsum(-1).lt_(column(rate)), -1, out=out)
+    rate = self.to(out.dtype)
+    in_pieces(_ARRIVALS, arrivals, out, rate)
+    large = rate >= _SMALL
+    if bool(large.any().item()):
+        mean = ops.where(rate.isfinite(), rate, _SMALL).clamp(min=_SMALL)
+        ops.where(large, _poisson_by_rejection(mean, generator), out, out=out)
+    return out
 
 
 def _poisson_by_rejection(mean, generator):
@@ -64,25 +75,26 @@ def _poisson_by_rejection(mean, generator):
     return _accepted(mean, propose)
 
 
-def binomial(count, prob, generator):
+def binomial(count, prob, generator, out):
     """How many of `count` trials succeed, each with probability `prob`."""
-    count, prob = ops.broadcast_tensors(count, prob)
+    count, prob = ops.broadcast_tensors(count.to(out.dtype), prob.to(out.dtype))
     trials = count.clamp(min=0)
-    rare = ops.where(prob > 0.5, 1 - prob, prob)
-    sure = (rare <= 0) | (trials == 0) | rare.isnan()
-    rare = ops.where(sure, 0.25, rare)
-    few, passed = ops.zeros_like(rare), ops.zeros_like(rare)
-    scale = (-rare).log1p()
-    for _ in range(_ARRIVALS):
-        passed = passed + (_uniform(rare, generator).log() / scale).ceil()
-        few = few + (passed <= trials)
-    many = trials * rare >= _SMALL
+    likely = prob > 0.5
+    rare = ops.where(likely, 1 - prob, prob)
+    sure = (rare > 0).logical_and_(trials > 0).logical_not_()       # and where the probability is no number
+
+    def successes(out, rare, trials):
+        """A success after how many trials: between arrivals lie less than so many."""
+        table = _gaps(rare, generator).div_(column((-rare).log1p_().neg_())).ceil_().clamp_(min=1)
+        return ops.sum(table.cumsum(-1).le_(column(trials)), -1, out=out)
+    few = in_pieces(_ARRIVALS, successes, out, rare, trials)
+    many = (trials * rare >= _SMALL).logical_and_(sure.logical_not())
     if bool(many.any().item()):
         few = ops.where(many, _binomial_by_rejection(ops.where(many, trials, 4 * _SMALL),
                                                      ops.where(many, rare, 0.25), generator), few)
-    found = ops.where(prob > 0.5, trials - few, few)
-    found = ops.where(sure, ops.where(prob > 0.5, trials, ops.zeros_like(trials)), found)
-    return ops.where(prob.isnan() | count.isnan(), prob + count, found)
+    few = ops.where(sure, ops.zeros_like(few), few)
+    found = ops.where(likely, trials - few, few)
+    return put(found, (count + prob).isnan(), nan)
 
 
 def _binomial_by_rejection(count, prob, generator):

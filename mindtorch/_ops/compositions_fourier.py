@@ -4,7 +4,7 @@ A length is split into factors of at most 64, as Cooley and Tukey did, so the ma
 its square. Complex numbers are pairs of real ones here, (..., 2), and a short line of them is transformed by one real
 matrix, which also scales.
 """
-from math import pi, prod, sqrt
+from math import pi, prod
 
 import numpy
 
@@ -55,10 +55,10 @@ def _roots(rows, columns, length, sign, like):
 def _lines(pairs, sign, scale):
     """Along the last dimension but one."""
     length = pairs.shape[-2]
-    factor = max((d for d in range(1, _LARGEST + 1) if length % d == 0), default=1)
     if length <= _LARGEST:
         matrix = constant(pairs, _matrix, length, sign, scale)
         return ops.matmul(pairs.flatten(-2), matrix).unflatten(-1, (length, 2))
+    factor = max(d for d in range(1, _LARGEST + 1) if length % d == 0)
     if factor == 1:
         (real, imag), (c, s) = pairs.unbind(-1), _roots(length, length, length, sign, pairs)
         parts = real @ c - imag @ s, real @ s + imag @ c
@@ -78,14 +78,16 @@ def _along(pairs, dims, sign, scale):
     """Along several dimensions, numbered as those of the complex tensor."""
     last = pairs.dim() - 2
     for dim in dims:
-        pairs = _lines(pairs.transpose(dim, last), sign, scale).transpose(dim, last)
+        if dim == last:
+            pairs = _lines(pairs, sign, scale)
+        else:
+            pairs = _lines(pairs.transpose(dim, last), sign, scale).transpose(dim, last)
         scale = 1.0
     return pairs
 
 
 def _scale(normalization, lengths):
-    count = prod(lengths)
-    return (1.0, 1 / sqrt(count), 1 / count)[normalization]
+    return 1.0 if normalization == 0 else prod(lengths) ** (-0.5 if normalization == 1 else -1)
 
 
 def _complex(pairs):

@@ -1,283 +1,184 @@
-"""Formulas of special functions that ACLNN lacks: see compositions.py. Equations are those of dlmf.nist.gov.
+"""Formulas of special functions that ACLNN lacks: error functions, gamma functions and zeta. See compositions.py."""
+from math import factorial, inf, nan, pi, sqrt
 
-What the CPU computes in float64 is computed here in float32 where the tensors are, so that neither a formula nor its
-number of terms need be the same.
-"""
-from math import cos, exp, factorial, inf, nan, pi, sin, sqrt
+import numpy
 
+from mindtorch._core._gen import direct as run
+from mindtorch._core.constants import constant
+from mindtorch._core.dtype import float64
+from mindtorch._core.scratch import column, room, room_for_truth, total
 from mindtorch._ops.compositions import full, put
+from mindtorch._ops.compositions_bessel import combined, of_right_half, series
+from mindtorch._ops.compositions_tables import alike, in_pieces, is_wide, tables
 from mindtorch._ops.derivatives import ops
-from mindtorch._type_info import finfo
-
-_EULER = 0.5772156649015329
-
-
-# --- orthogonal polynomials, by their recurrences, section 18.9 ------------------------------------------------------
-
-def polynomial(x, n, first, following):
-    """p_0 = 1, p_1 = first, p_{k+1} = following(k, p_k, p_{k-1}); n is cut to an integer. Waits for the highest n."""
-    degree = n.trunc()
-    now, before = first, ops.ones_like(x)
-    result = ops.where(degree == 0, before, ops.where(degree == 1, now, ops.zeros_like(x)))
-    for k in range(1, int(degree.max().item())):
-        now, before = following(k, now, before), now
-        result = ops.where(degree == k + 1, now, result)
-    return result
-
-
-def chebyshev(x, n, first):
-    return polynomial(x, n, first, lambda k, now, before: 2 * x * now - before)
-
-
-def hermite(x, n, scale):
-    """H_n for scale 2, He_n for scale 1."""
-    return polynomial(x, n, scale * x, lambda k, now, before: scale * (x * now - k * before))
-
-
-def laguerre(x, n):
-    return polynomial(x, n, 1 - x, lambda k, now, before: ((2 * k + 1 - x) * now - k * before) / (k + 1))
-
-
-def legendre(x, n):
-    return polynomial(x, n, x, lambda k, now, before: ((2 * k + 1) * x * now - k * before) / (k + 1))
-
-
-# --- Bessel functions ------------------------------------------------------------------------------------------------
-
-_FAR = 15.0
-
-
-def scaled_bessel_i(order, x):
-    """exp(-|x|) I_order(x): the power series 10.25.2, whose terms are all positive; far away 10.40.1."""
-    size = x.abs()
-    near, far = size.clamp(max=_FAR), size.clamp(min=_FAR)
-    term = total = ops.ones_like(near) if order == 0 else near / 2
-    for k in range(1, 45):
-        term = term * (near * near / (4 * k * (k + order)))
-        total = total + term
-    part = series = ops.ones_like(far)
-    for k in range(1, 16):
-        part = part * (((2 * k - 1) ** 2 - 4 * order * order) / (8 * k)) / far
-        series = series + part
-    value = ops.where(size < _FAR, total * (-near).exp(), series / (2 * pi * far).sqrt())
-    return value if order == 0 else ops.where(x < 0, -value, value)
-
-
-def bessel_i(order, x):
-    return scaled_bessel_i(order, x) * x.abs().exp()
-
-
-def spherical_bessel_j0(x, out):
-    """sin(x) / x."""
-    largest = finfo(x.dtype).max
-    return put(ops.clamp(x, -largest, largest, out=out).sin_().div_(x), x == 0, 1)
-
-
-def _k_near(order, x):
-    """10.31.1 and 10.31.2, for 0 < x <= 1."""
-    z, log = x * x / 4, (x / 2).log()
-    psi, total, term = -_EULER, ops.zeros_like(x), ops.ones_like(x)
-    for k in range(12):
-        following = psi + 1 / (k + 1)
-        total = total + term * (psi - log if order == 0 else (log - (psi + following) / 2) * x / 2)
-        psi = following
-        term = term * z / ((k + 1) * (k + 1 + order))
-    return total if order == 0 else 1 / x + total
-
-
-def _scaled_k_far(order, x):
-    """exp(x) K_order(x) for x >= 1: 10.32.9 with v = sqrt(2 x) sinh(t / 2) as its variable, by the trapezoidal rule."""
-    step, total = 0.2, 0
-    for place in range(34):
-        v = place * step
-        ratio = v * v / x
-        weight = step * exp(-v * v) * (0.5 if place == 0 else 1)
-        total = total + weight * (1 if order == 0 else 1 + ratio) / (1 + ratio / 2).sqrt()
-    return (2 / x).sqrt() * total
-
-
-def bessel_k(order, x, scaled):
-    low, high = x.clamp(1e-30, 1), x.clamp(min=1)
-    near, far = _k_near(order, low), _scaled_k_far(order, high)
-    near, far = (near * low.exp(), far) if scaled else (near, far * (-high).exp())
-    value = ops.where(x <= 1, near, ops.where(x == inf, full(x, 0), far))
-    return ops.where(x > 0, value, ops.where(x == 0, full(x, inf), full(x, nan)))
-
-
-_NEAR = 25.0
-_ANGLES = [(i + 0.5) * pi / 96 for i in range(48)]      # a quarter turn, which stands for the whole by symmetry
-
-
-def _far_pair(order, x):
-    """J and Y for large x: 10.17.3 and 10.17.4."""
-    term, even, odd = ops.ones_like(x), ops.ones_like(x), ops.zeros_like(x)
-    for k in range(1, 16):
-        term = term * ((4 * order * order - (2 * k - 1) ** 2) / (8 * k)) / x
-        sign = -1 if k // 2 % 2 else 1
-        even, odd = (even, odd + sign * term) if k % 2 else (even + sign * term, odd)
-    angle = x - (2 * order + 1) * pi / 4
-    size, sine, cosine = (2 / (x * pi)).sqrt(), angle.sin(), angle.cos()
-    return size * (even * cosine - odd * sine), size * (even * sine + odd * cosine)
-
-
-def _near_j(order, x):
-    """10.9.4."""
-    total = 0
-    for angle in _ANGLES:
-        total = total + (x * cos(angle)).cos() * (1 if order == 0 else sin(angle) ** 2)
-    return total / 48 * (1 if order == 0 else x)
-
-
-def _near_y(order, x):
-    """Neumann's series of J, 10.8.3 in Bessel functions, each an integral as in 10.9.2."""
-    log, rest = (x / 2).log() + _EULER, 0
-    for angle in _ANGLES:
-        if order == 0:
-            weight = sum((-1) ** k / k * cos(2 * k * angle) for k in range(1, 33))
-            rest = rest + weight / 48 * (x * sin(angle)).cos()
-        else:
-            weight = sum((-1) ** k * (2 * k + 1) / (k * (k + 1)) * sin((2 * k + 1) * angle) for k in range(1, 33))
-            rest = rest + weight / 48 * (x * sin(angle)).sin()
-    if order == 0:
-        return 2 / pi * log * _near_j(0, x) - 4 / pi * rest
-    return -2 / (x * pi) * _near_j(0, x) + 2 / pi * (log - 1) * _near_j(1, x) - 2 / pi * rest
-
-
-def bessel_j(order, x):
-    size = x.abs()
-    value = ops.where(size < _NEAR, _near_j(order, size.clamp(max=_NEAR)), _far_pair(order, size.clamp(_NEAR, 1e30))[0])
-    value = ops.where(size == inf, full(x, nan), value)        # torch's, where the limit would be 0
-    return ops.where(x < 0, -value, value) if order else value
-
-
-def bessel_y(order, x):
-    inside = ops.logical_and(x > 0, x < _NEAR)
-    near = _near_y(order, ops.where(inside, x, full(x, 1)))
-    far = ops.where(x == inf, full(x, nan), _far_pair(order, x.clamp(_NEAR, 1e30))[1])
-    value = ops.where(inside, near, far)
-    return ops.where(x > 0, value, ops.where(x == 0, full(x, -inf), full(x, nan)))
-
 
 # --- error functions -------------------------------------------------------------------------------------------------
 
-def _scaled_erfc_far(x):
-    """exp(x^2) erfc(x) for x >= 2: the trapezoidal rule of 7.7.1, and what its poles add."""
-    step = 0.5
-    total = 1 / x
-    for n in range(1, 13):
-        point = (n * step) ** 2
-        total = total + 2 * exp(-point) / (x + point / x)
-    turns = x * (2 * pi / step)
-    poles = 2 * (x * x - turns).exp() / (1 - (-turns).exp())
-    return total * (step / pi) - ops.where(x < pi / step, poles, full(x, 0))
+
+def _erfcx(x, u):
+    """exp(x^2) erfc(x), by 7.7.1 with t = exp(s - exp(-s)), over what it is like for large x."""
+    s = numpy.arange(-4.0, 3.0, 0.02)
+    t = numpy.exp(s - numpy.exp(-s))
+    return numpy.exp(-t * t - 2 * numpy.outer(x, t)) @ (t * (1 + numpy.exp(-s))) * (0.04 / sqrt(pi)) / u
 
 
-def scaled_erfc(x):
-    size = x.abs()
-    near, far = size.clamp(max=2), size.clamp(min=2)
-    right = ops.where(size < 2, (near * near).exp() * near.erfc(), _scaled_erfc_far(far))
-    return ops.where(x < 0, 2 * (x * x).exp() - right, ops.where(x == inf, full(x, 0), right))
+_COUNTS = (15, 28)
+_SERIES = series(_erfcx, _COUNTS)
 
 
-def log_normal_distribution(x):
+def _right_of_erfcx(size, out):
+    root = run.add_Scalar(size, 1, 1, room(size))
+    run.rsqrt(root, root)
+    of_right_half(_SERIES, is_wide(size), root, out)
+    return run.mul_Tensor(run.mul_Tensor(out, root, out), root, out)
+
+
+def _scaled_erfc(out, x):
+    """2 exp(x^2) less the value of -x where x is negative."""
+    left, size = run.mul_Tensor(x, x, room(x)), run.abs(x, room(x))
+    _right_of_erfcx(size, out)
+    run.mul_Scalar(run.exp(left, left), 2, left)
+    run.sub_Tensor(left, out, 1, left)
+    return run.where_self(run.lt_Scalar(x, 0, room_for_truth(x)), left, out, out)
+
+
+def scaled_erfc(x, out):
+    return in_pieces(_COUNTS[is_wide(x)], _scaled_erfc, out, x)
+
+
+def _log_normal_distribution(out, x):
+    size = run.abs(x, room(x))
+    run.mul_Scalar(size, sqrt(0.5), size)
+    _right_of_erfcx(size, out)
+    run.log(run.mul_Scalar(out, 0.5, out), out)
+    run.addcmul(out, size, size, -1, out)
+    run.mul_Scalar(run.erfc(size, size), -0.5, size)
+    return run.where_self(run.lt_Scalar(x, 0, room_for_truth(x)), out, run.log1p(size, size), out)
+
+
+def log_normal_distribution(x, out):
     """log of the normal distribution function, also where that is 0."""
-    low, high = x.clamp(max=-1), x.clamp(min=-1)
-    left = (scaled_erfc(low * -sqrt(0.5)) / 2).log() - low * low / 2
-    return ops.where(x < -1, left, (-(high * sqrt(0.5)).erfc() / 2).log1p())
-
-
-# --- gamma functions and zeta ----------------------------------------------------------------------------------------
-
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798)
-
-
-def hurwitz_zeta(s, q):
-    """Terms of the sum over k of (k + q)^-s until k + q > 9, then the remainder 25.11.5. Waits for the smallest q."""
-    whole = q == q.floor()
-    pole = ops.logical_or(s == 1, ops.logical_and(s > 1, ops.logical_and(q <= 0, whole)))
-    valid = ops.logical_and(s > 1, ops.logical_or(q > 0, ops.logical_and(~whole, s == s.floor())))
-    valid = ops.logical_and(valid, ops.isfinite(q))
-    s, a = ops.where(valid, s, full(s, 2)), ops.where(valid, q, full(q, 1))
-    total = ops.zeros_like(s + a)
-    for _ in range(int(10 - a.min().item())):
-        below = a <= 9
-        total = ops.where(below, total + a.pow(-s), total)
-        a = ops.where(below, a + 1, a)
-    tail = a.pow(-s)
-    total = total + a * tail / (s - 1) + tail / 2
-    factor = s * tail / a
-    for k, bernoulli in enumerate(_BERNOULLI, 1):
-        total = total + factor * (bernoulli / factorial(2 * k))
-        factor = factor * (s + (2 * k - 1)) * (s + 2 * k) / (a * a)
-    return ops.where(valid, total, ops.where(pole, full(total, inf), full(total, nan)))
-
-
-def derivative_of_digamma(n, x):
-    """The n-th one: 25.11.12; the first also on the left, by reflection."""
-    if n == 0:
-        return ops.digamma(x)
-    if n > 1:
-        return hurwitz_zeta(full(x, n + 1), x) * ((-1.0) ** (n + 1) * factorial(n))
-    mirrored = x < 0.5
-    right = hurwitz_zeta(full(x, 2), ops.where(mirrored, 1 - x, x))
-    # The sine's argument is the distance from a whole number: pi * x itself would lose what stands behind the point.
-    value = ops.where(mirrored, (pi / ((x - x.round()) * pi).sin()).square() - right, right)
-    return ops.where(x == inf, full(x, 0), value)
-
-
-def _gamma_weight(a, x):
-    """x^a exp(-x) / gamma(a)."""
-    return (a * x.log() - x - a.lgamma()).exp()
-
-
-def _converged(k, change, limit):
-    """Looked at every 16 terms: it waits for the device."""
-    return k % 16 == 0 and bool((change <= limit).all().item())
-
-
-def _lower_series(a, x, epsilon):
-    """P(a, x) by 8.7.1, for x < a + 1."""
-    term = total = 1 / a
-    for k in range(1, 4096):
-        term = term * x / (a + k)
-        total = total + term
-        if _converged(k, term, total * epsilon):
-            break
-    return total * _gamma_weight(a, x)
-
-
-def _upper_fraction(a, x, epsilon):
-    """Q(a, x) by the continued fraction 8.9.2, evaluated by Lentz's method, for x >= a + 1."""
-    b = x + 1 - a
-    c, d = full(x, 1e30), 1 / b
-    result = d
-    for k in range(1, 4096):
-        numerator, b = (a - k) * k, b + 2
-        d = 1 / (numerator * d + b)
-        c = b + numerator / c
-        result = result * (c * d)
-        if _converged(k, (c * d - 1).abs(), epsilon):
-            break
-    return result * _gamma_weight(a, x)
-
-
-def incomplete_gamma(a, x, upper):
-    """The regularised incomplete gamma function, the lower or the upper one."""
-    a, x = ops.broadcast_tensors(a, x)
-    epsilon = 2.3e-16 if str(x.dtype) == "torch.float64" else 1.2e-7
-    inside = ops.isfinite(a) & ops.isfinite(x) & (a > 0) & (x > 0)
-    series = inside & (x < a + 1)
-    low = _lower_series(ops.where(series, a, full(a, 1)), ops.where(series, x, full(x, 1)), epsilon)
-    fraction = inside & ~series
-    high = _upper_fraction(ops.where(fraction, a, full(a, 1)), ops.where(fraction, x, full(x, 3)), epsilon)
-    value = ops.where(series, 1 - low, high) if upper else ops.where(series, low, 1 - high)
-    outside = ops.where(a == inf, ops.where(x == inf, full(x, nan), full(x, 0)), full(x, 1))
-    outside = ops.where(x == 0, full(x, 0), outside)
-    undefined = (a < 0) | (x < 0) | a.isnan() | x.isnan() | ((a == 0) & (x == 0))
-    outside = ops.where(undefined, full(x, nan), 1 - outside if upper else outside)
-    return ops.where(inside, value, outside)
+    return in_pieces(_COUNTS[is_wide(x)], _log_normal_distribution, out, x)
 
 
 def entropy(self, out):
     """-x log(x), 0 at 0 and -infinity below."""
-    return put(ops.xlogy(self, self, out=out).neg_(), self < 0, -inf)
+    run.neg(run.xlogy_Tensor(self, self, out), out)
+    return put(out, run.lt_Scalar(self, 0, room_for_truth(self)), -inf)
+
+
+# --- zeta and the derivatives of digamma -----------------------------------------------------------------------------
+
+_TERMS = 32         # of the series, before the remainder
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30)
+
+
+def _numbers(count):
+    return numpy.arange(count)
+
+
+def _remainder():
+    """Bernoulli's numbers over factorials, beside the products of two more factors each."""
+    weights = numpy.zeros(2 * len(_BERNOULLI) - 1)
+    weights[::2] = [number / factorial(2 * k) for k, number in enumerate(_BERNOULLI, 1)]
+    return weights
+
+
+def hurwitz_zeta(s, q, out):
+    """The sum over k of (k + q)^-s for 32 terms and what is below 0, then the remainder 25.11.5.
+
+    Waits for the smallest q.
+    """
+    s, q = alike(out, s.clamp(max=1e30), q)         # as good as infinity, which times 0 is no number
+    rest = q - q.floor()
+    poles = (q > 0).logical_or_(rest > 0).logical_not_()        # nothing, whole numbers and no numbers
+    inside = put(q.clone(), poles, 1)
+    count = _TERMS + max(0, int(-inside.min().item()) + 1)
+
+    def compute(out, s, q):
+        power, after = s.neg(), q + count
+        terms = column(q) + constant(q, _numbers, count)
+        total(terms.pow_(column(power)), None, out)
+        tail = after.pow(power)
+        factors = (column(s) + constant(q, _numbers, 2 * len(_BERNOULLI) - 1)).div_(column(after))
+        factors.select(-1, 0).mul_(tail)
+        out.add_(total(factors.cumprod(-1), constant(q, _remainder), room(q))).add_(tail, alpha=0.5)
+        return out.add_(after.div_(s - 1).mul_(tail))
+    in_pieces(count, compute, out, s, inside)
+    put(out, poles, inf).add_(rest.mul_(0))
+    return put(put(out, s < 1, nan), s == 1, inf)
+
+
+def derivative_of_digamma(n, x, out):
+    """The n-th one: 25.11.12; the first also on the left, by reflection."""
+    if n == 0:
+        return ops.digamma(x, out=out)
+    if n > 1:
+        return hurwitz_zeta(full(x, n + 1), x, out).mul_((-1.0) ** (n + 1) * factorial(n))
+    mirrored = x < 0.5
+    right = hurwitz_zeta(full(x, 2), ops.where(mirrored, 1 - x, x), out)
+    # The sine's argument is the distance from a whole number: pi * x itself would lose what stands behind the point.
+    value = ops.where(mirrored, (pi / ((x - x.round()) * pi).sin()).square() - right, right)
+    return put(value, x == inf, 0)
+
+
+# --- incomplete gamma functions --------------------------------------------------------------------------------------
+
+# 8.2.1 and 8.2.2 with the variable x exp(y): x^a exp(-x) times the integral over y of exp(a y - x (exp(y) - 1)), from
+# minus infinity or to infinity. The scale of y goes by a, or by x, and points at equal ratios serve all slopes.
+
+_STEP, _FROM, _TO = (0.22, 0.12), (-20.0, -36.0), (5.0, 6.0)
+
+
+def _points(wide):
+    return numpy.exp(numpy.arange(_FROM[wide], _TO[wide], _STEP[wide]))
+
+
+_WIDTH = [len(_points(wide)) for wide in (0, 1)]
+
+
+def _weights(wide):
+    return _STEP[wide] * _points(wide)
+
+
+_POINTS, _WEIGHTS = tables(_points), tables(_weights)
+
+
+def _exponential_less_1(y):
+    if y.dtype is not float64:
+        return run.expm1(y, room(y))
+    half = (y * 0.5).clamp_(min=-40)        # aclnnExpm1 takes no float64
+    return half.sinh().mul_(2).mul_(half.exp_())
+
+
+def _integral(a, x, scale, wide, out):
+    """P(a, x) where `scale` is negative, else Q(a, x)."""
+    y, each = combined(run.mul_Tensor, scale, _POINTS[wide].on(x)), column(x)
+    exponent = _exponential_less_1(y)
+    run.mul_Tensor(exponent, each, exponent)
+    run.sub_Tensor(run.mul_Tensor(y, column(a), y), exponent, 1, y)
+    total(run.exp(y, y), _WEIGHTS[wide].on(x), out)
+    factor = run.log(x, room(x))
+    run.sub_Tensor(run.mul_Tensor(factor, a, factor), x, 1, factor)
+    run.sub_Tensor(factor, run.lgamma(a, room(x)), 1, factor)
+    run.mul_Tensor(run.mul_Tensor(out, scale, out), run.exp(factor, factor), out)
+    return run.abs(out, out)
+
+
+def incomplete_gamma(a, x, upper, out):
+    """The regularised incomplete gamma function, the lower or the upper one."""
+    wide = is_wide(x)
+    a, x = alike(out, a, x)
+
+    def compute(out, a, x):
+        lower = x < a + 1
+        scale = ops.where(lower, -a, x)
+        scale = scale.abs().sqrt_().add_(1).div_(scale)
+        value = _integral(a, x, scale, wide, room(x))
+        ops.where(lower if upper else lower.logical_not_(), value.neg().add_(1), value, out=value)
+        # Where a or x is 0 or infinite P is 0 or 1, and not defined for two of these or below 0.
+        ratio = x.sqrt().div_(a.sqrt()).abs_()
+        inside = (ratio > 0).logical_and_(ratio < inf)
+        ratio.clamp_(max=1)
+        return ops.where(inside, value, ratio.neg_().add_(1) if upper else ratio, out=out)
+    return in_pieces(_WIDTH[wide], compute, out, a, x)

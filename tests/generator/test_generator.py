@@ -8,6 +8,7 @@ from mindtorch._ops.generator import (
     derivatives,
     emit_core,
     emit_cpu,
+    emit_direct,
     emit_formula,
     emit_grad,
     emit_lists,
@@ -139,6 +140,24 @@ def test_formula_calls_operators_without_history():
     text = emit_formula.kernel(row(npu="formula: with_sign(self, mul(other, alpha))"))
     assert "results = formulas().with_sign(self, formulas().ops.mul(other, given_alpha))" in text
     assert text.index("set_grad_enabled(False)") < text.index("results =") < text.index("store(out, results)")
+
+
+def test_formula_writes_to_memory_that_no_operand_has():
+    text = emit_formula.kernel(row(npu="formula: with_sign(self, other, out)"))
+    assert "given_out = memory_for(out, infer.promote(self, other), " in text
+    assert "out.storage is self.storage or out.storage is other.storage" in text
+    assert text.index("version_of(out)") < text.index("results =") < text.index("set_version(out, version_of_out)")
+
+
+def test_kernels_that_formulas_run(monkeypatch):
+    monkeypatch.setattr(emit_direct, "names_called", lambda: ["add_Tensor"])
+    text = emit_direct.module(TABLE)
+    assert "def add_Tensor(TensorBase self not None, TensorBase other not None, object alpha, TensorBase out" in text
+    assert "KERNELS[out.device_type].add_Tensor(self, other, &number_alpha, out)" in text
+    for name, message in (("add_Gizmo", "'add_Gizmo', which is no kernel"), ("index_Tensor", "cannot run a kernel")):
+        monkeypatch.setattr(emit_direct, "names_called", lambda name=name: [name])
+        with pytest.raises(RowError, match=message):
+            emit_direct.module(TABLE)
 
 
 def test_derivative_tells_what_is_saved():

@@ -5,7 +5,17 @@ Files are only written where their text changed, so that nothing is compiled aga
 import sys
 from pathlib import Path
 
-from . import emit_autocast, emit_core, emit_cpu, emit_docs, emit_grad, emit_namespace, emit_npu, emit_operators
+from . import (
+    emit_autocast,
+    emit_core,
+    emit_cpu,
+    emit_direct,
+    emit_docs,
+    emit_grad,
+    emit_namespace,
+    emit_npu,
+    emit_operators,
+)
 from .rows import RowError, Table
 
 PACKAGE = Path(__file__).parents[2]
@@ -19,7 +29,7 @@ def outputs(table) -> dict:
         CORE / "__init__.py": emit_core.NOTE.format(source="*.toml"), CORE / "__init__.pxd": "",
         CORE / "kernels.pxd": emit_core.kernels_pxd(table), CORE / "kernels.pyx": emit_core.kernels_pyx(),
         CORE / "operators.pyx": emit_operators.module(table), CORE / "namespace.py": emit_namespace.module(table),
-        CORE / "autocast_policies.py": emit_autocast.policies(table),
+        CORE / "autocast_policies.py": emit_autocast.policies(table), CORE / "direct.pyx": emit_direct.module(table),
         NPU / "__init__.py": emit_npu.package_init(families), NPU / "__init__.pxd": "",
         NPU / "aclnn_api.pxd": emit_npu.api_pxd(), NPU / "cann_ops.h": emit_npu.ops_header(),
         CPU / "__init__.py": emit_cpu.package_init(families), CPU / "__init__.pxd": "",
