@@ -114,7 +114,8 @@ def _kept_value(row, one) -> str:
         if one.attribute:
             return PROPERTIES[one.attribute].format(one.source)
         number = derivatives.results(row.schema, "result").index(one.source)
-        return f"save_result({one.source}, {number})"
+        constant = len(row.schema.returns) > 1 and _with_history(row)[number] == "None"
+        return f"save_result({one.source}, {-1 if constant else number})"
     if one.attribute:
         table = LIST_PROPERTIES if "[]" in argument.type else PROPERTIES
         return table[one.attribute].format(one.source)
