@@ -1,4 +1,5 @@
 """Formulas of orthogonal polynomials, by their recurrences: section 18.9 of dlmf.nist.gov."""
+from mindtorch._core._gen import direct as run
 from mindtorch._ops.compositions_tables import in_pieces
 from mindtorch._ops.derivatives import ops
 
@@ -20,13 +21,14 @@ def _polynomial(x, n, slope, start, step, out):
         rows[1].fill_(1)
         for k in range(highest - 1):
             a, b, c = step(k) if k else (slope, start, 0)
-            following = ops.mul(x, a, out=rows[2]) if k == 0 else ops.mul(x, rows[k + 1], out=rows[k + 2])
-            if k and a != 1:
-                following.mul_(a)
+            now, following = rows[k + 1], rows[k + 2]
+            run.mul_Tensor(x, now, following)
+            if a != 1:
+                run.mul_Scalar(following, a, following)
             if b:
-                following.add_(rows[k + 1], alpha=b)
+                run.add_Tensor(following, now, b, following)
             if c:
-                following.add_(rows[k], alpha=-c)
+                run.add_Tensor(following, rows[k], -c, following)
         if place.numel() == 1:
             return out.copy_(rows[highest])
         index = place.expand(out.shape).unsqueeze(0)

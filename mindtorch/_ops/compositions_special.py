@@ -165,20 +165,25 @@ def _integral(a, x, scale, wide, out):
     return run.abs(out, out)
 
 
+def _incomplete_gamma(out, a, x, upper, wide):
+    lower, scale = room_for_truth(a), run.add_Scalar(a, 1, 1, room(a))
+    run.lt_Tensor(x, scale, lower)
+    run.where_self(lower, run.neg(a, scale), x, scale)
+    size = run.abs(scale, room(a))
+    run.add_Scalar(run.sqrt(size, size), 1, 1, size)
+    value = _integral(a, x, run.div_Tensor(size, scale, size), wide, scale)
+    rest = run.rsub_Scalar(value, 1, 1, size)
+    run.where_self(lower, rest if upper else value, value if upper else rest, value)
+    # Where a or x is 0 or infinite P is 0 or 1, and not defined for two of these or below 0.
+    ratio = run.div_Tensor(run.sqrt(x, rest), run.sqrt(a, room(a)), rest)
+    run.abs(ratio, ratio)
+    finite = run.lt_Scalar(ratio, inf, room_for_truth(a))
+    inside = run.logical_and(run.gt_Scalar(ratio, 0, lower), finite, lower)
+    run.clamp(ratio, None, 1, ratio)
+    return run.where_self(inside, value, run.rsub_Scalar(ratio, 1, 1, ratio) if upper else ratio, out)
+
+
 def incomplete_gamma(a, x, upper, out):
     """The regularised incomplete gamma function, the lower or the upper one."""
     wide = is_wide(x)
-    a, x = alike(out, a, x)
-
-    def compute(out, a, x):
-        lower = x < a + 1
-        scale = ops.where(lower, -a, x)
-        scale = scale.abs().sqrt_().add_(1).div_(scale)
-        value = _integral(a, x, scale, wide, room(x))
-        ops.where(lower if upper else lower.logical_not_(), value.neg().add_(1), value, out=value)
-        # Where a or x is 0 or infinite P is 0 or 1, and not defined for two of these or below 0.
-        ratio = x.sqrt().div_(a.sqrt()).abs_()
-        inside = (ratio > 0).logical_and_(ratio < inf)
-        ratio.clamp_(max=1)
-        return ops.where(inside, value, ratio.neg_().add_(1) if upper else ratio, out=out)
-    return in_pieces(_WIDTH[wide], compute, out, a, x)
+    return in_pieces(_WIDTH[wide], lambda out, a, x: _incomplete_gamma(out, a, x, upper, wide), out, *alike(out, a, x))
