@@ -94,7 +94,7 @@ def dropout(out, x, mask, p):
     precise = np.float64 if _is_double(out) else np.float32
     factor = out.dtype.type(precise(1) / precise(1 - p))
     kept = x * np.unpackbits(mask, count=x.size, bitorder="little").reshape(x.shape)
-    kept *= factor.astype(x.dtype)
+    kept *= x.dtype.type(factor)      # a method of a NumPy scalar would fill Python's cache of attributes
     return kept
 
 
@@ -157,7 +157,7 @@ _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 
 def _held(dtype, low, high):
     """Bounds moved inwards, as torch moves them, where a floating dtype rounds the first or last number out of them."""
-    digits = _DIGITS.get(dtype.name)
+    digits = _DIGITS.get(dtype.type.__name__)
     if digits is None or high == 2 ** 63:
         return low, high
     first, last = low + 1, high - 1
