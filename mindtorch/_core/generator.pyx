@@ -11,8 +11,7 @@ from libc.stdint cimport intptr_t
 from mindtorch._core.arguments cimport wrong_type
 from mindtorch._core.device cimport BACKENDS, CPU, NPU, device, make_device, resolve
 from mindtorch._core.mersenne import Mersenne
-from mindtorch._core.scalar cimport Long
-from mindtorch._core.tensor cimport Shape, TensorBase, empty_tensor
+from mindtorch._core.tensor cimport TensorBase
 from mindtorch._core.dtype import uint8
 from mindtorch._core.values import from_numpy
 
@@ -64,8 +63,6 @@ cdef class Generator:
         if found is None:
             raise RuntimeError("Attempt to increase offset for a NPU generator not in capture mode: before the "
                                "capture, NPUGraph.register_generator_state makes it known to the graph.")
-        if found.seed_tensor is None:
-            found.seed_tensor, found.offset_tensor = one_number(found.index), one_number(found.index)
         return found
 
     @property
@@ -144,13 +141,6 @@ cdef class Generator:
 
     def __reduce__(self):
         return rebuild, (self.device, self.get_state())
-
-
-cdef TensorBase one_number(int index):
-    cdef Shape shape
-    shape.ndim = 1
-    shape.sizes[0] = 1
-    return empty_tensor(&shape, Long, NPU, index)
 
 
 cdef inline intptr_t capture_of(int type_code, int index) noexcept:

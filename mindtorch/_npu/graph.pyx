@@ -20,8 +20,8 @@ from mindtorch._npu import runtime
 from mindtorch._core._gen.creation cimport op_fill__Scalar
 from mindtorch._core.device cimport NPU
 from mindtorch._core.generator cimport Generator, npu_default
-from mindtorch._core.scalar cimport INT_KIND, Scalar
-from mindtorch._core.tensor cimport TensorBase
+from mindtorch._core.scalar cimport INT_KIND, Long, Scalar
+from mindtorch._core.tensor cimport Shape, TensorBase, empty_tensor
 from mindtorch._npu.allocator cimport NpuAllocator, allocator_of, free_block
 from mindtorch._npu.cann.acl_rt cimport (
     ACL_MODEL_RI_CAPTURE_MODE_GLOBAL, ACL_MODEL_RI_CAPTURE_MODE_RELAXED, ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL,
@@ -76,7 +76,14 @@ cdef class Graph:
             raise
         enter_capture(self.capture, stream)
         self.capturing = True
-        self.draws = [(source, stand_in(source, self.capture)) for source in generators]
+        self.draws = []
+        try:
+            for source in generators:
+                self.draws.append((source, stand_in(source, self.capture)))
+        except BaseException:
+            self.end()
+            self.release()
+            raise
         return 0
 
     cdef int learn_name(self, StreamSlot *stream) except -1:
@@ -111,8 +118,7 @@ cdef class Graph:
         self.capturing = False
         for source, _ in self.draws:
             (<Generator>source).leave_capture(<intptr_t>self.capture)
-        self.draws = [(source, numbers) for source, numbers in self.draws
-                      if (<Generator>numbers).seed_tensor is not None]
+        self.draws = [(source, numbers) for source, numbers in self.draws if (<Generator>numbers).offset > 0]
         leave_capture(self.capture)
         allocator_of(self.capture.device).unroute(self.pool)
         return 0
@@ -158,9 +164,18 @@ cdef class Graph:
 
 
 cdef Generator stand_in(Generator source, Capture *capture):
+    """Made before the graph's first operator: memory that one of them had used would be written by each replay."""
+    seed, offset = one_number(capture.device), one_number(capture.device)
     cdef Generator numbers = source.enter_capture(<intptr_t>capture)
-    numbers.index = capture.device       # where the operators are, whatever the generator's own device is
+    numbers.seed_tensor, numbers.offset_tensor = seed, offset
     return numbers
+
+
+cdef TensorBase one_number(int device):
+    cdef Shape shape
+    shape.ndim = 1
+    shape.sizes[0] = 1
+    return empty_tensor(&shape, Long, NPU, device)
 
 
 cdef int write_number(TensorBase tensor, int64_t value) except -1:
