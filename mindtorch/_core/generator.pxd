@@ -11,8 +11,8 @@ cdef class Generator:
     cdef uint64_t seed_value            # NPU: Philox's key, and how far its counter has gone
     cdef int64_t offset
     cdef dict stand_ins                 # NPU: by capture, the generator that its operators draw from
-    # Of a stand-in: on the device, one element each, which a replay fills. The operators add to the second what `offset`
-    # was when they were captured.
+    # Of a stand-in: on the device, one element each, which a replay fills. The operators add to the second what
+    # `offset` was when they were captured.
     cdef TensorBase seed_tensor, offset_tensor
     cdef int reseed(self, uint64_t seed) except -1
     cdef int64_t advance(self, int64_t steps)      # the offset before; moved on by the next multiple of 4
