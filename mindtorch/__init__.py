@@ -116,11 +116,10 @@ _LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": 
                "alias_torch": "_alias", "compile": "compiler", "autocast": "amp", "GradScaler": "amp", "_assert": "jit",
                "Stream": "_streams", "Event": "_streams"}
 _LAZY_NAMES |= dict.fromkeys((
-    "alpha_dropout", "alpha_dropout_", "batch_norm", "binary_cross_entropy_with_logits", "conv_tbc",
-    "cosine_embedding_loss", "cosine_similarity", "dropout", "dropout_", "feature_alpha_dropout",
-    "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "group_norm", "hinge_embedding_loss",
-    "instance_norm", "kl_div", "margin_ranking_loss", "pairwise_distance", "poisson_nll_loss", "rms_norm",
-    "triplet_margin_loss"), "_native_functions")
+    "alpha_dropout", "alpha_dropout_", "binary_cross_entropy_with_logits", "conv_tbc", "cosine_embedding_loss",
+    "cosine_similarity", "dropout", "dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout",
+    "feature_dropout_", "hinge_embedding_loss", "instance_norm", "kl_div", "margin_ranking_loss", "pairwise_distance",
+    "poisson_nll_loss", "triplet_margin_loss"), "_native_functions")
 _LAZY_NAMES |= dict.fromkeys((
     "get_autocast_cpu_dtype", "get_autocast_gpu_dtype", "is_autocast_cpu_enabled", "set_autocast_cpu_dtype",
     "set_autocast_cpu_enabled", "set_autocast_gpu_dtype"), "amp._old_names")

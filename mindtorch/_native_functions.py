@@ -4,18 +4,16 @@ They compute what torch.nn.functional's of the same names do, but take every arg
 a number: 0 none, 1 mean, 2 sum.
 """
 from mindtorch._core._gen.namespace import ATEN as _ATEN
-from mindtorch._ops import composite_native as _native
 from mindtorch.nn import _functional_loss as _loss
 from mindtorch.nn import _functional_norm as _norm
 from mindtorch.nn._functional_conv import conv_tbc
 from mindtorch.nn._functional_norm import cosine_similarity, pairwise_distance
 
 __all__ = [
-    "alpha_dropout", "alpha_dropout_", "batch_norm", "binary_cross_entropy_with_logits", "conv_tbc",
-    "cosine_embedding_loss", "cosine_similarity", "dropout", "dropout_", "feature_alpha_dropout",
-    "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "group_norm", "hinge_embedding_loss",
-    "instance_norm", "kl_div", "margin_ranking_loss", "pairwise_distance", "poisson_nll_loss", "rms_norm",
-    "triplet_margin_loss"]
+    "alpha_dropout", "alpha_dropout_", "binary_cross_entropy_with_logits", "conv_tbc", "cosine_embedding_loss",
+    "cosine_similarity", "dropout", "dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout",
+    "feature_dropout_", "hinge_embedding_loss", "instance_norm", "kl_div", "margin_ranking_loss", "pairwise_distance",
+    "poisson_nll_loss", "triplet_margin_loss"]
 
 _REDUCTIONS = ("none", "mean", "sum")
 
@@ -30,24 +28,6 @@ def _known(number):
 
 
 # --- normalisation ---------------------------------------------------------------------------------------------------
-
-def rms_norm(input, normalized_shape, weight=None, eps=None):
-    """A mean square of 1 over the last dimensions."""
-    return _norm.rms_norm(input, normalized_shape, weight, eps)
-
-
-def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True):
-    """Mean 0 and variance 1 over each group of channels of a sample."""
-    return _norm.group_norm(input, num_groups, weight, bias, eps)
-
-
-def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
-    """Mean 0 and variance 1 for each channel: over the batch in training, by the running statistics otherwise."""
-    if not training and (running_mean is None or running_var is None):
-        missing = "running_mean" if running_mean is None else "running_var"
-        raise RuntimeError(f"{missing} must be defined in evaluation mode")
-    return _native.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
-
 
 def instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
     """Mean 0 and variance 1 for each channel of each sample."""

@@ -4,16 +4,18 @@ from libc.stdint cimport int64_t
 cimport mindtorch._core.autocast as autocast
 from mindtorch._core._gen.arithmetic cimport op_complex_kernel
 from mindtorch._core._gen.matmul cimport op_addmm, op_matmul
-from mindtorch._core._gen.norm cimport op_native_layer_norm
-from mindtorch._core._gen.pointwise cimport op_add__Tensor, op_neg
+from mindtorch._core._gen.norm cimport (
+    op__fused_rms_norm, op_native_batch_norm, op_native_group_norm, op_native_layer_norm)
+from mindtorch._core._gen.pointwise cimport op_add__Tensor, op_mul_Scalar, op_neg
 from mindtorch._core._gen.rearrange cimport (
     op_repeat_interleave_self_int, op_repeat_interleave_self_Tensor, op_repeat_interleave_Tensor)
 from mindtorch._core._gen.reduce cimport op_sum_dim_IntList
 from mindtorch._core.arguments cimport (
-    as_int, given, is_int, no_combination, optional_tensor, parse_optional_int, parse_optional_ints, parse_varargs,
-    require_bool, require_float, require_tensor)
+    as_int, given, is_int, no_combination, optional_float, optional_tensor, parse_optional_int, parse_optional_ints,
+    parse_varargs, require_bool, require_float, require_int, require_tensor)
 from mindtorch._core.dispatch cimport ONE, check_factors
 from mindtorch._core.dtype cimport KIND
+from mindtorch._core.infer cimport wrap_dim
 from mindtorch._core.scalar cimport COMPLEX_KIND
 from mindtorch._core.tensor cimport Shape, TensorBase, shape_text
 from mindtorch._core.views cimport parts_of, reshape_to, select_dim, transpose_matrix
@@ -101,6 +103,53 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn
     return op_native_layer_norm(x, &shape, w, b, require_float(eps, b"layer_norm", b"eps", 5), None, None, None)[0]
 
 
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """A mean square of 1 over the last dimensions, which are `normalized_shape`, then times weight."""
+    cdef TensorBase x = require_tensor(input, b"rms_norm", b"input", 1)
+    cdef TensorBase w = optional_tensor(weight, b"rms_norm", b"weight", 3)
+    cdef Shape shape
+    cdef double epsilon
+    parse_optional_ints(normalized_shape, &shape, b"rms_norm", b"normalized_shape", 2)
+    return op__fused_rms_norm(x, &shape, w, optional_float(eps, &epsilon, b"rms_norm", b"eps", 4), None, None)[0]
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True):
+    """Mean 0 and variance 1 over each group of channels of a sample, then times weight plus bias."""
+    cdef TensorBase x = require_tensor(input, b"group_norm", b"input", 1)
+    cdef int64_t groups = require_int(num_groups, b"group_norm", b"num_groups", 2)
+    cdef TensorBase w = optional_tensor(weight, b"group_norm", b"weight", 3)
+    cdef TensorBase b = optional_tensor(bias, b"group_norm", b"bias", 4)
+    cdef double epsilon = require_float(eps, b"group_norm", b"eps", 5)
+    cdef int64_t size = 1
+    cdef int i
+    require_bool(cudnn_enabled, b"group_norm", b"cudnn_enabled", 6)
+    wrap_dim(1, x.ndim)
+    if autocast.threads:
+        x, w, b = autocast.cast_listed("group_norm", (x, w, b))
+    for i in range(2, x.ndim):
+        size *= x.sizes[i]
+    return op_native_group_norm(x, w, b, x.sizes[0], x.sizes[1], size, groups, epsilon, None, None, None)[0]
+
+
+def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
+    """Mean 0 and variance 1 for each channel: over the batch in training, by the running statistics otherwise."""
+    cdef TensorBase x = require_tensor(input, b"batch_norm", b"input", 1)
+    cdef TensorBase w = optional_tensor(weight, b"batch_norm", b"weight", 2)
+    cdef TensorBase b = optional_tensor(bias, b"batch_norm", b"bias", 3)
+    cdef TensorBase mean = optional_tensor(running_mean, b"batch_norm", b"running_mean", 4)
+    cdef TensorBase variance = optional_tensor(running_var, b"batch_norm", b"running_var", 5)
+    cdef bint train = require_bool(training, b"batch_norm", b"training", 6)
+    cdef double factor = require_float(momentum, b"batch_norm", b"momentum", 7)
+    cdef double epsilon = require_float(eps, b"batch_norm", b"eps", 8)
+    require_bool(cudnn_enabled, b"batch_norm", b"cudnn_enabled", 9)
+    if not train and (mean is None or variance is None):
+        missing = "running_mean" if mean is None else "running_var"
+        raise RuntimeError(f"{missing} must be defined in evaluation mode")
+    if x.numel == 0:
+        return op_mul_Scalar(x, &ONE, None)             # nothing to learn from
+    return op_native_batch_norm(x, w, b, mean, variance, train, factor, epsilon, None, None, None)[0]
+
+
 def conj(input):
     """The complex conjugate; a real tensor as it is."""
     cdef TensorBase self = require_tensor(input, b"conj", b"input", 1)
@@ -149,5 +198,6 @@ def repeat_interleave_method(TensorBase self, repeats=None, dim=None, *, output_
     return repeat_interleave(self, repeats, dim, output_size=output_size)
 
 
-FUNCTIONS = {"conj": conj, "layer_norm": layer_norm, "repeat_interleave": repeat_interleave}
+FUNCTIONS = {"conj": conj, "layer_norm": layer_norm, "rms_norm": rms_norm, "group_norm": group_norm,
+             "batch_norm": batch_norm, "repeat_interleave": repeat_interleave}
 METHODS = {"conj": conj, "repeat_interleave": repeat_interleave_method, "sum_to_size": sum_to_size}

@@ -1,5 +1,7 @@
-from mindtorch._core.infer cimport like
-from mindtorch._core.scalar cimport BFloat16, Float, Half
+from mindtorch._core.autograd cimport requires_grad
+from mindtorch._core.dtype cimport KIND, code_name
+from mindtorch._core.infer cimport like, wrap_dim
+from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, BFloat16, Float, Half
 from mindtorch._core.tensor cimport shape_text
 
 
@@ -13,8 +15,28 @@ cdef int statistics_of(Shape *shape, TensorBase input, const Shape *normalized_s
     return 0
 
 
-cdef ScalarType parameter_dtype(TensorBase input, TensorBase weight, TensorBase bias) noexcept:
-    return weight.dtype if weight is not None else bias.dtype if bias is not None else input.dtype
+cdef int group_statistics(Shape *shape, int64_t samples, int64_t groups) except -1:
+    shape.ndim = 2
+    shape.sizes[0] = samples
+    shape.sizes[1] = groups
+    return 0
+
+
+cdef int vector_of(Shape *shape, int64_t size) except -1:
+    shape.ndim = 1
+    shape.sizes[0] = size
+    return 0
+
+
+cdef int channels_of(Shape *shape, TensorBase input, bint wanted) except -1:
+    return vector_of(shape, input.sizes[wrap_dim(1, input.ndim)] if wanted else 0)
+
+
+cdef ScalarType parameter_dtype(TensorBase input, TensorBase weight, TensorBase bias, TensorBase running) noexcept:
+    for parameter in (weight, bias, running):
+        if parameter is not None:
+            return (<TensorBase>parameter).dtype
+    return input.dtype
 
 
 # --- checks ----------------------------------------------------------------------------------------------------------
@@ -30,17 +52,17 @@ cdef bint has_shape(TensorBase tensor, const Shape *shape) noexcept:
     return True
 
 
-cdef int check_normalized(TensorBase input, const Shape *normalized_shape, TensorBase weight,
-                          TensorBase bias) except -1:
+cdef int check_normalized(TensorBase input, const Shape *normalized_shape, TensorBase weight, TensorBase bias,
+                          str text) except -1:
     if normalized_shape.ndim == 0:
         raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
                            "element, but got normalized_shape = []")
     check_shape(weight, normalized_shape, "weight")
     check_shape(bias, normalized_shape, "bias")
     if not has_shape(input, normalized_shape):
-        text = shape_text(normalized_shape.ndim, normalized_shape.sizes)
-        raise RuntimeError(f"Given normalized_shape={text}, expected input with shape [*, {text[1:]}, but got input of "
-                           f"size{shape_text(input.ndim, input.sizes)}")
+        shape = shape_text(normalized_shape.ndim, normalized_shape.sizes)
+        raise RuntimeError(f"Given normalized_shape={shape}, expected input with shape {text}{shape[1:]}, but got "
+                           f"input of size{shape_text(input.ndim, input.sizes)}")
     return 0
 
 
@@ -52,12 +74,84 @@ cdef int check_shape(TensorBase parameter, const Shape *shape, str name) except 
                        f"{shape_text(shape.ndim, shape.sizes)}")
 
 
-cdef int check_parameters(TensorBase input, TensorBase weight, TensorBase bias) except -1:
+cdef inline bint has_dtype(TensorBase parameter, ScalarType dtype) noexcept:
+    return parameter is None or parameter.dtype == dtype
+
+
+cdef int check_parameters(TensorBase input, TensorBase weight, TensorBase bias, TensorBase running_mean,
+                          TensorBase running_var) except -1:
     cdef ScalarType dtype = input.dtype
-    if (weight is None or weight.dtype == dtype) and (bias is None or bias.dtype == dtype):
+    if (has_dtype(weight, dtype) and has_dtype(bias, dtype) and has_dtype(running_mean, dtype)
+            and has_dtype(running_var, dtype)):
         return 0
-    if (weight is not None and weight.dtype != Float) or (bias is not None and bias.dtype != Float):
-        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    parameters = [p for p in (weight, bias, running_mean, running_var) if p is not None]
+    mixed = (<TensorBase>parameters[0]).dtype != dtype
+    for parameter in parameters:
+        if mixed and not has_dtype(<TensorBase>parameter, Float):
+            raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+        if not mixed and not has_dtype(<TensorBase>parameter, dtype):
+            raise RuntimeError(f"expected scalar type {code_name(dtype)} but found "
+                               f"{code_name((<TensorBase>parameter).dtype)}")
     if dtype != Half and dtype != BFloat16:
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+    return 0
+
+
+cdef int check_groups(TensorBase input, TensorBase weight, TensorBase bias, int64_t N, int64_t C, int64_t HxW,
+                      int64_t group) except -1:
+    if group <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {group}")
+    if C % group:
+        raise RuntimeError("Expected number of channels in input to be divisible by num_groups, but got input of shape "
+                           f"{shape_text(input.ndim, input.sizes)} and num_groups={group}")
+    for name, each in (("weight", weight), ("bias", bias)):
+        vector = <TensorBase>each
+        if vector is not None and (vector.ndim != 1 or vector.numel != C):
+            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels in input, but "
+                               f"got {name} of shape {shape_text(vector.ndim, vector.sizes)} and input of shape "
+                               f"{shape_text(input.ndim, input.sizes)}")
+    if input.numel != N * C * HxW:
+        raise RuntimeError("Expected X.numel() == N * C * HxW to be true, but got false.")
+    return 0
+
+
+cdef int check_channels(TensorBase input, TensorBase weight, TensorBase bias, TensorBase running_mean,
+                        TensorBase running_var, bint training) except -1:
+    cdef int64_t channels = input.sizes[wrap_dim(1, input.ndim)]
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+    if not training and running_mean is None:
+        raise RuntimeError("Expected running_mean to be defined when training=False")
+    for name, each in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight),
+                       ("bias", bias)):
+        vector = <TensorBase>each
+        if vector is not None and vector.numel != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {vector.numel}")
+    if training and input.numel == 0:
+        raise RuntimeError("input tensor must have at least one element, but got input_sizes = "
+                           f"{shape_text(input.ndim, input.sizes)}")
+    return 0
+
+
+cdef int check_constant(TensorBase tensor, str op, str name) except -1:
+    if requires_grad(tensor):
+        raise RuntimeError(f"The function '{op}' is not differentiable with respect to argument '{name}'. This input "
+                           "cannot have requires_grad True.")
+    return 0
+
+
+cdef int check_renorm(TensorBase self, const Scalar *p, int64_t dim, const Scalar *maxnorm) except -1:
+    if p.kind == COMPLEX_KIND or maxnorm.kind == COMPLEX_KIND:
+        raise RuntimeError(f"renorm: {'p' if p.kind == COMPLEX_KIND else 'maxnorm'} must be real-valued")
+    if (p.real if p.kind == FLOAT_KIND else p.integer) <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if (maxnorm.real if maxnorm.kind == FLOAT_KIND else maxnorm.integer) < 0:
+        raise RuntimeError("renorm: expected maxnorm to be >= 0 but got "
+                           f"{maxnorm.real if maxnorm.kind == FLOAT_KIND else maxnorm.integer:g}")
+    if self.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
+    wrap_dim(dim, self.ndim)
+    if KIND[<int>self.dtype] < FLOAT_KIND:
+        raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+                           f"{code_name(self.dtype)}")
     return 0

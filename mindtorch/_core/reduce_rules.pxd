@@ -22,6 +22,7 @@ cdef int bins_shape(Shape *shape, int64_t bins) except -1
 # dtypes
 cdef ScalarType count_dtype(TensorBase self, TensorBase weights) except *
 cdef ScalarType index_dtype(bint out_int32) except *
+cdef ScalarType nansum_operand(TensorBase self, ScalarType dtype) except *      # floats must stay such to be NaN
 
 # checks
 cdef int check_variance(TensorBase self, str name) except -1

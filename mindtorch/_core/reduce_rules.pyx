@@ -26,6 +26,10 @@ cdef ScalarType index_dtype(bint out_int32) except *:
     return Int if out_int32 else Long
 
 
+cdef ScalarType nansum_operand(TensorBase self, ScalarType dtype) except *:
+    return self.dtype if KIND[<int>self.dtype] == FLOAT_KIND or dtype == Undefined else dtype
+
+
 # --- checks: moments -------------------------------------------------------------------------------------
 
 cdef int check_variance(TensorBase self, str name) except -1:

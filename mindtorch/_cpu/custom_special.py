@@ -257,9 +257,10 @@ def logit(x, eps):
 
 
 def logit_backward(grad, x, eps):
-    """NaN outside of 0 to 1, and 0 where eps held x."""
-    low, outside = (0, np.nan) if eps is None else (eps, 0)
-    return np.where((x >= low) & (x <= 1 - low), grad / (x * (1 - x)), outside)
+    """grad / (x (1 - x)); outside of eps to 1 - eps it is 0, and NaN outside of 0 to 1 without an eps."""
+    without = eps is None or eps < 0
+    low = 0 if without else eps
+    return np.where((x >= low) & (x <= 1 - low), grad / (np.abs(x) * (1 - x)), np.nan if without else 0)
 
 
 def xlog1py(x, y):

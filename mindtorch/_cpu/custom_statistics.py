@@ -72,3 +72,11 @@ def running_extremum(x, dim, replaces):
         values[i] = np.where(newer, line, values[i - 1])
         indices[i] = np.where(newer, i, indices[i - 1])
     return np.moveaxis(values, 0, dim), np.moveaxis(indices, 0, dim)
+
+
+def nansum(x, dim, keepdim, dtype):
+    """The sum without NaN. Each element of an integer sum is one before it is added."""
+    if x.dtype.kind == "f":
+        x = np.where(np.isnan(x), x.dtype.type(0), x)
+    x = x.astype(dtype, copy=False) if dtype.kind in "iub" else x
+    return np.sum(x, axis=dim, keepdims=keepdim, dtype=x.dtype)

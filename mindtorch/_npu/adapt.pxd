@@ -14,6 +14,7 @@ cdef int rounding(object rounding_mode) except -1                       # None 0
 # Optional numbers, NULL where they are absent.
 cdef double or_zero(const double *value) noexcept
 cdef double or_negative(const double *value) noexcept                   # aclnnLogit: no eps
+cdef double or_epsilon(const double *value) noexcept                    # of float32
 cdef double or_highest(const double *value, TensorBase tensor) noexcept    # of a floating dtype
 cdef double or_lowest(const double *value, TensorBase tensor) noexcept
 cdef TensorBase cast(TensorBase tensor, TensorBase out)                 # `tensor` in the dtype of `out`
@@ -33,6 +34,8 @@ cdef list index_list(list indices, TensorBase self)
 # Operators with exactly one dim: without it, they see the tensor as one row.
 cdef TensorBase flat(TensorBase tensor, const Shape *dim)
 cdef TensorBase as_row(TensorBase tensor)                               # all elements in one dimension
+cdef TensorBase as_line(TensorBase tensor)                              # of one dimension, as the line of a matrix
+cdef TensorBase ones_of(TensorBase like, const Shape *shape)            # of its dtype
 cdef int64_t first(const Shape *dim) noexcept
 cdef bint kept(bint keepdim, const Shape *dim) noexcept
 cdef const Scalar *number(Scalar *storage, double value) noexcept       # a float where the operator wants a scalar

@@ -1,6 +1,7 @@
-from libc.float cimport FLT_MAX
+from libc.float cimport FLT_EPSILON, FLT_MAX
 from libc.stdint cimport INT64_MAX
 
+from mindtorch._core._gen.creation cimport op_fill__Scalar
 from mindtorch._core._gen.foreach cimport op__foreach_add_List, op__foreach_sub_Scalar
 from mindtorch._core._gen.pointwise cimport op_sub_Scalar
 from mindtorch._core.device cimport copy_data
@@ -73,6 +74,10 @@ cdef double or_zero(const double *value) noexcept:
 
 cdef double or_negative(const double *value) noexcept:
     return -1 if value == NULL else value[0]
+
+
+cdef double or_epsilon(const double *value) noexcept:
+    return FLT_EPSILON if value == NULL else value[0]
 
 
 cdef double or_highest(const double *value, TensorBase tensor) noexcept:
@@ -148,6 +153,18 @@ cdef TensorBase as_row(TensorBase tensor):
     if not tensor.contiguous:
         tensor = make_contiguous(tensor)
     return make_view(tensor, 1, &tensor.numel, NULL, tensor.offset)
+
+
+cdef TensorBase as_line(TensorBase tensor):
+    cdef int64_t sizes[2]
+    cdef int64_t strides[2]
+    sizes[0], sizes[1] = 1, tensor.sizes[0]
+    strides[0], strides[1] = tensor.sizes[0], tensor.strides[0]
+    return make_view(tensor, 2, sizes, strides, tensor.offset)
+
+
+cdef TensorBase ones_of(TensorBase like, const Shape *shape):
+    return op_fill__Scalar(empty_tensor(shape, like.dtype, like.device_type, like.device_index), &ONE)
 
 
 cdef int64_t first(const Shape *dim) noexcept:

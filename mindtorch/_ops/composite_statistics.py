@@ -55,17 +55,6 @@ var, std, var_mean, std_mean = (_moment(name) for name in ("var", "std", "var_me
 
 
 @without_autocast
-def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
-    """The sum of the elements that are not NaN."""
-    _require_tensors("nansum", input=input)
-    if input.is_complex():
-        raise RuntimeError("nansum does not support complex inputs")
-    if input.is_floating_point():
-        input = input.masked_fill(input.isnan(), 0)
-    return _OPS["sum"](input, dim, keepdim, dtype=dtype, out=out)
-
-
-@without_autocast
 def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
     """The mean of the elements that are not NaN."""
     _require_tensors("nanmean", input=input)
@@ -73,7 +62,7 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got "
                            f"{_name(input.dtype)}")
     count = input.isnan().logical_not().sum(dim, keepdim)
-    return written(nansum(input, dim, keepdim, dtype=dtype) / count, out)
+    return written(_OPS["nansum"](input, dim, keepdim, dtype=dtype) / count, out)
 
 
 def aminmax(input, *, dim=None, keepdim=False, out=None):
@@ -258,29 +247,6 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     return _ATEN["linalg_vector_norm"](difference, p, (-1,))
 
 
-@casting("renorm")
-def renorm(input, p, dim, maxnorm, *, out=None):
-    """The slices of `dim` whose p-norm is above `maxnorm` scaled down to it."""
-    _require_tensors("renorm", input=input)
-    if p <= 0:
-        raise RuntimeError("renorm: non-positive-norm not supported")
-    if maxnorm < 0:
-        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
-    if input.dim() < 2:
-        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.dim()} dimensions")
-    others = [d for d in range(input.dim()) if d != dim % input.dim()]
-    norm, where = _ATEN["linalg_vector_norm"], _OPS["where"]
-    # A norm that is no number must not reach the gradient of slices that stay as they are.
-    above = norm(input.detach(), p, others, True) > maxnorm
-    long = where(above, input, 1.0)
-    return written(where(above, long * (maxnorm / (norm(long, p, others, True) + 1e-7)), input), out)
-
-
-def renorm_(self, p, dim, maxnorm):
-    """renorm, in place."""
-    return self.copy_(renorm(self, p, dim, maxnorm))
-
-
 # --- differences and integrals ---------------------------------------------------------------------------------------
 
 def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
@@ -393,8 +359,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     return [_slopes(input, d, step, edge_order) for d, step in zip(dims, spacings, strict=True)]
 
 
-_FUNCTIONS_AND_METHODS = (var, std, nansum, nanmean, aminmax, count_nonzero, quantile, nanquantile, cov, corrcoef, diff,
-                          dist, renorm)
+_FUNCTIONS_AND_METHODS = (var, std, nanmean, aminmax, count_nonzero, quantile, nanquantile, cov, corrcoef, diff, dist)
 FUNCTIONS = {f.__name__: f for f in (*_FUNCTIONS_AND_METHODS, var_mean, std_mean, trapezoid, trapz,
                                      cumulative_trapezoid, gradient, cdist)}
-METHODS = {f.__name__: f for f in (*_FUNCTIONS_AND_METHODS, renorm_)}
+METHODS = {f.__name__: f for f in _FUNCTIONS_AND_METHODS}

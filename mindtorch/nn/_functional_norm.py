@@ -4,7 +4,6 @@ import math
 from mindtorch._core import composites as _composites
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.autocast import casting
-from mindtorch._ops import composite_native as _native
 from mindtorch._ops.composite_norms import norm as _norm
 from mindtorch._ops.derivatives import ops as _ops
 from mindtorch.nn._functional_pool import avg_pool2d, avg_pool3d
@@ -21,53 +20,38 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """A mean square of 1 over the last dimensions, which are `normalized_shape`."""
-    shape = _native.check_normalized(input, normalized_shape, weight=weight)
-    x = _native.widened(input)
-    eps = _EPSILON[x.dtype.itemsize] if eps is None else eps
-    scale = (x * x).mean(tuple(range(-len(shape), 0)), True).add(eps).rsqrt()
-    return _native.weighed(x * scale, weight, None, shape, input.dtype)
+    return _composites.rms_norm(input, normalized_shape, weight, eps)
 
 
-_EPSILON = {4: 1.1920928955078125e-07, 8: 2.220446049250313e-16}      # of float32 and float64
-
-
-@casting("group_norm")
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
     """Mean 0 and variance 1 over each group of channels of a sample."""
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
-    sizes = input.size(0), input.size(1), math.prod(input.shape[2:])
-    return _native.native_group_norm(input, weight, bias, *sizes, num_groups, eps)[0]
+    return _composites.group_norm(input, num_groups, weight, bias, eps)
 
 
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-05):
     """Mean 0 and variance 1 for each channel: over the batch in training, by the running statistics otherwise."""
-    if training:
-        _check_batch(input.size())
-    return _native.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
-
-
-def _check_batch(size):
-    if len(size) > 1 and math.prod(size) == size[1] != 0:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
+    if training and input.dim() > 1 and input.numel() == input.size(1) != 0:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.size()}")
+    return _composites.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
 
 
 def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True,
                   momentum=0.1, eps=1e-05):
-    """Mean 0 and variance 1 for each channel of each sample."""
+    """Mean 0 and variance 1 for each channel of each sample: a batch norm of as many channels as there are together."""
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
-    if input.dim() < 3 or math.prod(input.shape[2:]) == 1:
-        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
-    dims = tuple(range(2, input.dim()))
-    x = _native.widened(input)
-    if running_mean is not None:
-        mean, count = x.detach().mean(dims, True), math.prod(input.shape[2:])
-        variance = ((x.detach() - mean) ** 2).sum(dims) / (count - 1)
-        _native.track(running_mean, mean.reshape(x.shape[:2]).mean(0), momentum)
-        _native.track(running_var, variance.mean(0), momentum)
-    standard = _native.standardised(x, dims, eps)[0]
-    return _native.weighed(standard, weight, bias, _native.channel_shape(input), input.dtype)
+    shape = input.size()
+    if len(shape) < 3 or math.prod(shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {shape}")
+    samples, channels, *image = shape
+    each = [None if p is None else p.repeat(samples) for p in (weight, bias, running_mean, running_var)]
+    result = _composites.batch_norm(input.reshape(1, samples * channels, *image), *each, True, momentum, eps, True)
+    for running, moved in zip((running_mean, running_var), each[2:], strict=True):
+        if running is not None:
+            running.copy_(moved.reshape(samples, channels).mean(0))
+    return result.reshape(shape)
 
 
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):

@@ -111,8 +111,8 @@ def logit(make):
 def logit_backward(make):
     for shape in _shapes():
         yield (make(*shape), make(*shape, low=0.05, high=0.95)), {}
-    yield (make(2, 3), make(2, 3, low=-0.5, high=1.5), 0.1), {}
-    yield (make(2, 3), make(2, 3, low=-0.5, high=1.5)), {}
+    for eps in (0.1, None, -1.0):
+        yield (make(2, 3), make(2, 3, low=-0.5, high=1.5), eps), {}
 
 
 @sample

@@ -2,7 +2,7 @@
 
 An expression is a Python expression over
 - `grad` (or grad0, grad1 for several results): the gradient of the result; `grads`: the list of all of them,
-  None where nothing came back,
+  None where nothing came back. A result whose gradient no expression names has no history,
 - the arguments of the schema, by name,
 - `result` (or result0, result1): what the op returned,
 - functions of mindtorch/_ops/derivatives*.py, operators of the table, and methods of tensors.

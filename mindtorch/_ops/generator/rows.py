@@ -20,7 +20,7 @@ POLICIES = ("not_listed", "lower_precision_fp", "fp32", "fp32_set_opt_dtype", "p
 
 _COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check",
             "inplace_check", "out_check", "same", "variants", "hidden", "onto", "takes_out", "accepts", "python",
-            "node", "each", "together", "uniform", "bits", "graph"}
+            "node", "each", "together", "uniform", "bits", "graph", "writes"}
 
 
 class RowError(ValueError):
@@ -54,6 +54,7 @@ class Row:
                                   # document reach it as integers of the same size
     onto: str = ""                # the argument whose elements the output holds when the kernel starts, where ACLNN
                                   # has the operator in place only
+    writes: tuple = ()            # arguments that the kernel writes to, though torch's schema does not say so
     check: tuple = ()             # calls of check_* functions made before anything else
     inplace_check: tuple = ()     # the same, for the in-place form alone
     out_check: tuple = ()         # calls of check_* functions on an out= that was given
@@ -213,7 +214,7 @@ def read_row(family, entry) -> Row:
     out = entry.pop("out", [])
     outputs = tuple(Output(o.get("shape", ""), o.get("dtype", ""), o.get("mask", ""), o.get("reported", False))
                     for o in (out if isinstance(out, list) else [out]))
-    for column in ("raw", "check", "inplace_check", "out_check", "variants", "together", "bits"):
+    for column in ("raw", "writes", "check", "inplace_check", "out_check", "variants", "together", "bits"):
         if column in entry:
             entry[column] = tuple(entry[column])
     if _of_lists(schema, entry.get("each") or entry.get("same")):

@@ -1,5 +1,5 @@
-/* Layer, RMS (of a sum, too), batch and group norm against the formulas of their definitions, gradients by finite
- * differences. */
+/* Layer, RMS (of a sum, too), batch and group norm, and renorm, against the formulas of their definitions, gradients
+ * by finite differences. */
 #include "aclnnop/aclnn_add_layer_norm.h"
 #include "aclnnop/aclnn_add_layer_norm_grad.h"
 #include "aclnnop/aclnn_add_rms_norm.h"
@@ -12,6 +12,7 @@
 #include "aclnnop/aclnn_group_norm_silu.h"
 #include "aclnnop/aclnn_layer_norm.h"
 #include "aclnnop/aclnn_layer_norm_backward.h"
+#include "aclnnop/aclnn_renorm.h"
 #include "aclnnop/aclnn_rms_norm.h"
 #include "aclnnop/aclnn_rms_norm_grad.h"
 #include "op_test.h"
@@ -248,10 +249,52 @@ void testGroupNorm(Layout layout) {
   EXPECT(RUN(aclnnGroupNormSilu, x, w, b, 3, kEpsilon, y, mean, rstd) == ACLNN_ERR_PARAM_INVALID);
 }
 
+void testNothing() {
+  currentCase() = "lines without elements";
+  const IntArray shape = {0};
+  Tensor x(ACL_FLOAT, {2, 0}, {}), y(ACL_FLOAT, {2, 0}, {}), mean(ACL_FLOAT, {2, 1}, {}), rstd(ACL_FLOAT, {2, 1}, {});
+  EXPECT(RUN(aclnnLayerNorm, x, shape, nullptr, nullptr, kEpsilon, y, mean, rstd) == ACLNN_SUCCESS);
+  EXPECT_VALUES(mean.read(), (Values{0, 0}), 0);
+  EXPECT_VALUES(rstd.read(), (Values{kNan, kNan}), 0);
+}
+
+void testRenorm(Layout layout) {
+  currentCase() = "renorm";
+  const Values values = wave(60, 1.1);
+  for (double order : {1.0, 2.0, 3.0, kInf}) {
+    Values expected = values;
+    for (size_t slice = 0; slice < 4; ++slice) { /* of dimension 1 of kDims */
+      const auto inside = [=](size_t i) { return i / 5 % 4 == slice; };
+      double norm = 0;
+      for (size_t i = 0; i < 60; ++i) {
+        if (!inside(i)) continue;
+        const double size = std::fabs(values[i]);
+        norm = order == kInf ? std::max(norm, size) : norm + std::pow(size, order);
+      }
+      norm = order == kInf ? norm : std::pow(norm, 1 / order);
+      for (size_t i = 0; i < 60; ++i) {
+        if (inside(i) && norm > 0.9) expected[i] *= 0.9 / norm;
+      }
+    }
+    const Scalar p(order), most(0.9);
+    Tensor self(ACL_FLOAT, kDims, values, layout), out(ACL_FLOAT, kDims, {}, layout);
+    EXPECT(RUN(aclnnRenorm, self, p, -2, most, out) == ACLNN_SUCCESS);
+    EXPECT_VALUES(out.read(), expected, 1e-5);
+    EXPECT(RUN(aclnnInplaceRenorm, self, p, 1, most) == ACLNN_SUCCESS);
+    EXPECT_VALUES(self.read(), expected, 1e-5);
+    currentCase() = "renorm refusals";
+    const Scalar zero(0.0), negative(-1.0);
+    EXPECT(RUN(aclnnRenorm, self, zero, 1, most, out) == ACLNN_ERR_PARAM_INVALID);
+    EXPECT(RUN(aclnnRenorm, self, p, 1, negative, out) == ACLNN_ERR_PARAM_INVALID);
+    EXPECT(RUN(aclnnRenorm, self, p, 3, most, out) == ACLNN_ERR_PARAM_INVALID);
+  }
+}
+
 }  // namespace
 
 int main() {
   Session session;
+  testNothing();
   for (int layout = 0; layout < kLayouts; ++layout) {
     const Layout each = static_cast<Layout>(layout);
     testLayerNorm(each);
@@ -259,5 +302,6 @@ int main() {
     testAddedNorms(each);
     testBatchNorm(each);
     testGroupNorm(each);
+    testRenorm(each);
   }
 }

@@ -14,6 +14,7 @@
 #include "aclnnop/aclnn_mean_v2.h"
 #include "aclnnop/aclnn_min.h"
 #include "aclnnop/aclnn_min_dim.h"
+#include "aclnnop/aclnn_reduce_nansum.h"
 #include "aclnnop/aclnn_reduce_sum.h"
 #include "aclnnop/aclnn_softmax.h"
 #include "aclnnop/aclnn_softmax_backward.h"
@@ -45,6 +46,22 @@ Values sumMiddle(const Cube &cube, double scale) {
     }
   }
   return sums;
+}
+
+void testNanSums() {
+  currentCase() = "sum without NaN";
+  const Values values = {1, kNan, 3, kNan, kNan, -2};
+  IntArray rows{0}, columns{1};
+  for (int layout = 0; layout < kLayouts; ++layout) {
+    Tensor self(ACL_FLOAT, {2, 3}, values, static_cast<Layout>(layout));
+    Tensor across(ACL_FLOAT, {3}, {}), along(ACL_FLOAT, {2, 1}, {}), whole(ACL_INT64, {3}, {});
+    EXPECT(RUN(aclnnReduceNansum, self, rows, false, ACL_FLOAT, across) == ACLNN_SUCCESS);
+    EXPECT_VALUES(across.read(), (Values{1, 0, 1}), 0);
+    EXPECT(RUN(aclnnReduceNansum, self, columns, true, ACL_FLOAT, along) == ACLNN_SUCCESS);
+    EXPECT_VALUES(along.read(), (Values{4, -2}), 0);
+    EXPECT(RUN(aclnnReduceNansum, self, rows, false, ACL_INT64, whole) == ACLNN_SUCCESS);
+    EXPECT_VALUES(whole.read(), (Values{1, 0, 1}), 0);
+  }
 }
 
 void testSums() {
@@ -219,6 +236,7 @@ void testJoin() {
 int main() {
   Session session;
   testSums();
+  testNanSums();
   testExtremes();
   testSoftmax();
   testJoin();

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "opapi/vector.h"
+
 namespace sim {
 namespace {
 
@@ -78,18 +80,46 @@ void writeVector(Operand operand, const double *values) {
   writeAll(operand, values);
 }
 
+/* In parts side by side: one sum would wait for its own last step. */
+template <class F>
+SIM_INLINE double sumOf(int64_t count, F term) {
+  constexpr int64_t kSums = 16;
+  double sums[kSums] = {}, total = 0.0;
+  int64_t i = 0;
+  for (; i + kSums <= count; i += kSums) {
+    for (int64_t k = 0; k < kSums; ++k) sums[k] += term(i + k);
+  }
+  for (double sum : sums) total += sum;
+  for (; i < count; ++i) total += term(i);
+  return total;
+}
+
+/* Without a mean (RMS norm) the variance is the mean of the squares; of nothing it is NaN, and the mean 0. */
 struct Statistics {
   double mean, variance;
 };
 
-/* Without a mean (RMS norm) the variance is the mean of the squares; of nothing it is NaN, and the mean 0. */
-Statistics measure(const double *values, int64_t count, bool centred) {
-  Statistics result = {0.0, 0.0};
-  for (int64_t i = 0; centred && i < count; ++i) result.mean += values[i];
-  result.mean /= static_cast<double>(std::max<int64_t>(count, 1));
-  for (int64_t i = 0; i < count; ++i) result.variance += (values[i] - result.mean) * (values[i] - result.mean);
-  result.variance /= static_cast<double>(count);
-  return result;
+SIM_CLONES Statistics measure(const double *values, int64_t count, bool centred) {
+  const double n = static_cast<double>(count);
+  const double mean = centred && count > 0 ? sumOf(count, [=](int64_t i) { return values[i]; }) / n : 0.0;
+  const double squares = sumOf(count, [=](int64_t i) { return (values[i] - mean) * (values[i] - mean); });
+  return {mean, squares / n};
+}
+
+/* Weights and biases change after every `run` elements. */
+SIM_CLONES void normalize(double *values, int64_t count, int64_t run, Statistics found, double reciprocal,
+                          const double *weights, const double *biases) {
+  const double mean = found.mean;
+  if (run == 1) {
+    SIM_INDEPENDENT
+    for (int64_t i = 0; i < count; ++i) values[i] = (values[i] - mean) * reciprocal * weights[i] + biases[i];
+    return;
+  }
+  for (int64_t first = 0, at = 0; first < count; first += run, ++at) {
+    double *part = values + first;
+    const double weight = weights[at], bias = biases[at];
+    for (int64_t i = 0; i < run; ++i) part[i] = (part[i] - mean) * reciprocal * weight + bias;
+  }
 }
 
 /* input, weight, bias, running mean, running variance, output, mean, reciprocal deviation */
@@ -144,10 +174,8 @@ aclError runNormalization(const aclOpExecutor &executor, const Operand &input) {
     rooms.mean[i] = found.mean;
     rooms.reciprocal[i] = 1.0 / std::sqrt(found.variance + realOf(executor, kEpsilon));
     const int64_t first = firstWeight(executor, input, i);
-    for (int64_t k = 0; k < in.count; ++k) {
-      const int64_t at = first + k / attributes[kRun];
-      rooms.part[k] = (rooms.part[k] - found.mean) * rooms.reciprocal[i] * rooms.weight[at] + rooms.bias[at];
-    }
+    normalize(rooms.part, in.count, attributes[kRun], found, rooms.reciprocal[i], rooms.weight + first,
+              rooms.bias + first);
     writeAll(out, rooms.part);
   }
   if (attributes[kTraining] != 0 && has_running) {
@@ -164,26 +192,45 @@ namespace {
 /* gradient, input, mean, reciprocal deviation, weight, and the gradients of input, weight and bias */
 enum Backward { kGrad, kGradInput, kGradMean, kGradReciprocal, kGradWeight, kOfInput, kOfWeight, kOfBias };
 
-/* What follows from one part: its gradient into `grads`, and what it adds to those of weight and bias. */
-void partBackward(const aclOpExecutor &executor, int64_t first, double mean, double reciprocal, const double *weights,
-                  const double *values, double *grads, double *of_weight, double *of_bias) {
-  const int64_t count = executor.attributes[kElements], run = executor.attributes[kRun];
-  double sum = 0.0, product = 0.0;
-  for (int64_t k = 0; k < count; ++k) {
-    const int64_t at = first + k / run;
-    const double normal = (values[k] - mean) * reciprocal;
-    of_weight[at] += grads[k] * normal;
-    of_bias[at] += grads[k];
-    grads[k] *= weights[at];
-    sum += grads[k];
-    product += grads[k] * normal;
+/* What a part knows of itself, and where its weights begin. */
+struct Part {
+  int64_t count, run;
+  double mean, reciprocal;
+  const double *weights;
+  double *of_weight, *of_bias;
+};
+
+/* Adds to the gradients of weight and bias, and weighs those in `grads`. */
+SIM_CLONES void weighGradients(const Part &part, const double *values, double *grads) {
+  const double mean = part.mean, reciprocal = part.reciprocal;
+  if (part.run == 1) {
+    const double *weights = part.weights;
+    double *of_weight = part.of_weight, *of_bias = part.of_bias;
+    SIM_INDEPENDENT
+    for (int64_t i = 0; i < part.count; ++i) {
+      of_weight[i] += grads[i] * ((values[i] - mean) * reciprocal);
+      of_bias[i] += grads[i];
+      grads[i] *= weights[i];
+    }
+    return;
   }
-  const double n = static_cast<double>(count);
-  const bool fixed = executor.attributes[kTraining] == 0; /* statistics that do not depend on the input */
-  const double mean_part = fixed || executor.attributes[kCentred] == 0 ? 0.0 : sum / n;
-  const double slope = fixed ? 0.0 : product / n;
-  for (int64_t k = 0; k < count; ++k) {
-    grads[k] = reciprocal * (grads[k] - mean_part - (values[k] - mean) * reciprocal * slope);
+  for (int64_t first = 0, at = 0; first < part.count; first += part.run, ++at) {
+    const double *x = values + first;
+    double *g = grads + first;
+    part.of_weight[at] += sumOf(part.run, [=](int64_t i) { return g[i] * ((x[i] - mean) * reciprocal); });
+    part.of_bias[at] += sumOf(part.run, [=](int64_t i) { return g[i]; });
+    for (int64_t i = 0; i < part.run; ++i) g[i] *= part.weights[at];
+  }
+}
+
+/* The gradient of the part's elements, of `grads`, which are weighed. */
+SIM_CLONES void partBackward(const Part &part, bool centred, const double *values, double *grads) {
+  const double mean = part.mean, reciprocal = part.reciprocal, n = static_cast<double>(part.count);
+  const double product = sumOf(part.count, [=](int64_t i) { return grads[i] * ((values[i] - mean) * reciprocal); });
+  const double taken = centred ? sumOf(part.count, [=](int64_t i) { return grads[i]; }) / n : 0.0;
+  const double slope = product / n;
+  for (int64_t i = 0; i < part.count; ++i) {
+    grads[i] = reciprocal * (grads[i] - taken - (values[i] - mean) * reciprocal * slope);
   }
 }
 
@@ -208,9 +255,16 @@ aclError runNormalizationBackward(const aclOpExecutor &executor, const Operand &
     grad.count = in.count = elements;
     readAll(grad, grads);
     readAll(in, values);
-    partBackward(executor, firstWeight(executor, input, i), mean[i], reciprocal[i], weight, values, grads, of_weight,
-                 of_bias);
+    const int64_t first = firstWeight(executor, input, i);
+    const Part part = {elements,       attributes[kRun],  mean[i],        reciprocal[i],
+                       weight + first, of_weight + first, of_bias + first};
+    weighGradients(part, values, grads);
     if (operands[kOfInput].tensor == nullptr) continue;
+    if (attributes[kTraining] != 0) {
+      partBackward(part, attributes[kCentred] != 0, values, grads);
+    } else { /* statistics that do not depend on the input */
+      for (int64_t k = 0; k < elements; ++k) grads[k] *= reciprocal[i];
+    }
     Operand out = partOf(executor, operands[kOfInput], i);
     out.count = elements;
     writeAll(out, grads);

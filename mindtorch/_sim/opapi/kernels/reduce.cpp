@@ -15,9 +15,15 @@ C *valuesOf(Lanes *lanes) {
 /* As many parts as a loop folds side by side: one would wait for its own last step. */
 constexpr int64_t kParts = 32;
 
-template <class C>
-struct Sum {
+/* Nan: those count as 0. */
+template <class C, bool Nan>
+struct SumOf {
   using Value = std::conditional_t<std::is_same<C, float>::value, double, C>;
+
+  static SIM_INLINE Value term(C value) {
+    if constexpr (Nan) return isNan(value) ? Value(0) : Value(value);
+    return Value(value);
+  }
 
   SIM_CLONES static void along(Lanes *lanes, int64_t lane, const void *block, int64_t count, int64_t) {
     const C *values = static_cast<const C *>(block);
@@ -26,19 +32,23 @@ struct Sum {
     if (count >= kParts) {
       Value parts[kParts] = {};
       for (; i + kParts <= count; i += kParts) {
-        for (int64_t k = 0; k < kParts; ++k) parts[k] = add(parts[k], Value(values[i + k]));
+        for (int64_t k = 0; k < kParts; ++k) parts[k] = add(parts[k], term(values[i + k]));
       }
       for (Value part : parts) sum = add(sum, part);
     }
-    for (; i < count; ++i) sum = add(sum, Value(values[i]));
+    for (; i < count; ++i) sum = add(sum, term(values[i]));
   }
   SIM_CLONES static void across(Lanes *lanes, const void *row, int64_t count, int64_t) {
     const C *values = static_cast<const C *>(row);
     Value *sums = valuesOf<Value>(lanes);
     SIM_INDEPENDENT
-    for (int64_t i = 0; i < count; ++i) sums[i] = add(sums[i], Value(values[i]));
+    for (int64_t i = 0; i < count; ++i) sums[i] = add(sums[i], term(values[i]));
   }
 };
+template <class C>
+using Sum = SumOf<C, false>;
+template <class C>
+using NanSum = SumOf<C, true>;
 
 /* The first extreme element wins, and the first NaN wins over everything. Placed: its position is wanted too. */
 template <class C, bool Largest, bool Placed>
@@ -150,6 +160,7 @@ constexpr Reducer extremes() {
 }
 
 constexpr Reducer kSum = reducerOf<Sum, float, double, int64_t, Complex>(0, false, false);
+constexpr Reducer kNanSum = reducerOf<NanSum, float, double, int64_t>(0, false, false);
 constexpr Reducer kMean = reducerOf<Sum, float, double, int64_t, Complex>(0, false, false, true);
 constexpr Reducer kMaximum = extremes<Maximum>(), kMinimum = extremes<Minimum>();
 constexpr Reducer kMaximumAt = extremes<MaximumAt>(), kMinimumAt = extremes<MinimumAt>();
@@ -439,6 +450,7 @@ aclnnStatus prepareTrace(aclOpExecutor &executor, const Argument *, const OpBody
 
 SIM_OP(aclnnTrace, prepareTrace, nullptr, 0)
 SIM_OP(aclnnReduceSum, prepareSum, &kSum, 0)
+SIM_OP(aclnnReduceNansum, prepareSum, &kNanSum, 0)
 SIM_OP(aclnnMean, prepareMean, &kMean, 0)
 SIM_OP(aclnnMeanV2, prepareMeanV2, nullptr, 0)
 SIM_OP(aclnnAmax, prepareDims, &kMaximum, 0)

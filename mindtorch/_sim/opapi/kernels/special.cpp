@@ -49,7 +49,7 @@ C logit(C x, C eps) {
 template <class C>
 C logitSlope(C x, C eps) {
   const C least = eps >= C(0) ? eps : C(0);
-  if (x >= least && x <= C(1) - least) return C(1) / (x * (C(1) - x));
+  if (x >= least && x <= C(1) - least) return C(1) / (std::fabs(x) * (C(1) - x)); /* a zero may be negative */
   return eps >= C(0) ? C(0) : std::numeric_limits<C>::quiet_NaN();
 }
 

@@ -139,11 +139,14 @@ double normOf(Cursor *values, int64_t total, double order) {
       const double size = std::fabs(block[i]);
       if (std::isinf(order)) {
         norm = order > 0 ? larger(size, norm) : smaller(size, norm);
+      } else if (order == 2) {
+        norm += size * size;
       } else {
         norm += order == 0 ? size != 0 : std::pow(size, order);
       }
     }
   }
+  if (order == 2) return std::sqrt(norm);
   return std::isinf(order) || order == 0 ? norm : std::pow(norm, 1 / order);
 }
 
@@ -174,6 +177,55 @@ aclnnStatus prepareNorm(aclOpExecutor &executor, const Argument *arguments, cons
   }
   executor.attributes[0] = mask;
   executor.run = runNorm;
+  return ACLNN_SUCCESS;
+}
+
+/* --- aclnnRenorm ---------------------------------------------------------------------------------------------------*/
+
+Operand sliceOf(const Operand &whole, int32_t dim, int64_t index) {
+  Operand slice = whole;
+  slice.host += index * whole.strides[dim] * whole.item;
+  slice.dims[dim] = 1;
+  slice.count = whole.count / whole.dims[dim];
+  slice.compute = kF64;
+  return slice;
+}
+
+aclError runRenorm(const aclOpExecutor &executor) {
+  const Operand &self = executor.operands[0], &out = executor.operands[executor.operands.size() - 1];
+  const int32_t dim = static_cast<int32_t>(executor.attributes[0]);
+  const double order = executor.numbers[0].real, most = executor.numbers[1].real;
+  double buffer[kBlock];
+  for (int64_t i = 0; self.count > 0 && i < self.dims[dim]; ++i) {
+    const Operand slice = sliceOf(self, dim, i);
+    Cursor measured(slice), values(slice), target(sliceOf(out, dim, i));
+    const float norm = static_cast<float>(normOf(&measured, slice.count, order));
+    const float scale = norm > most ? static_cast<float>(most) / (norm + 1e-7F) : 1.0F;
+    for (int64_t first = 0; first < slice.count; first += kBlock) {
+      const int64_t count = std::min(kBlock, slice.count - first);
+      const double *block = static_cast<const double *>(values.read(buffer, count));
+      for (int64_t k = 0; k < count; ++k) buffer[k] = block[k] * scale;
+      target.write(buffer, count);
+    }
+  }
+  return ACL_SUCCESS;
+}
+
+/* self, p, dim, maxNorm, then out where the call is not in place */
+aclnnStatus prepareRenorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &self = executor.operands[0], &out = executor.operands[executor.operands.size() - 1];
+  if (!(executor.numbers[0].real > 0))
+    return refuse(executor, "p is %g, expected more than 0", executor.numbers[0].real);
+  if (!(executor.numbers[1].real >= 0)) {
+    return refuse(executor, "maxNorm is %g, expected 0 or more", executor.numbers[1].real);
+  }
+  int32_t dim;
+  aclnnStatus status = normalizeDim(executor, arguments[2].integer, self.rank, &dim);
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, shapeOf(self));
+  if (status != ACLNN_SUCCESS) return status;
+  if (out.type != self.type) return refuse(executor, "self and out differ in data type");
+  executor.attributes[0] = dim;
+  executor.run = runRenorm;
   return ACLNN_SUCCESS;
 }
 
@@ -218,5 +270,7 @@ SIM_OP(aclnnLinalgCross, prepareCross, nullptr, 0)
 SIM_OP(aclnnLinalgVectorNorm, prepareNorm, nullptr, 1)
 SIM_OP(aclnnNorm, prepareNorm, nullptr, 0)
 SIM_OP(aclnnForeachNorm, prepareForeachNorm, nullptr, 0)
+SIM_OP(aclnnRenorm, prepareRenorm, nullptr, 0)
+SIM_OP(aclnnInplaceRenorm, prepareRenorm, nullptr, 0)
 
 }  // namespace sim
