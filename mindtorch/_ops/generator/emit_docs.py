@@ -59,7 +59,8 @@ def _npu_dtypes(row) -> str:
     mask = next((value.mask for value in call.values if value.parameter.kind in kinds and value.mask), 0)
     if mask == ALL_DTYPES:
         return "all"
-    return ", ".join(name for bit, name in _DTYPES.items() if mask >> bit & 1)
+    names = [name for bit, name in _DTYPES.items() if mask >> bit & 1]
+    return ", ".join(names + (["others by a formula"] if row.otherwise else []))
 
 
 def _forms(row) -> str:

@@ -1,4 +1,5 @@
-"""NPU functions of rows whose `npu` column is "formula: ...": an expression of other operators, for what ACLNN lacks.
+"""NPU functions of rows whose `npu` column is "formula: ...", or that have a formula in the column `otherwise`: an
+expression of other operators, for what ACLNN lacks.
 
 The expression is a derivative's: names of arguments, operators of the table, methods of tensors, and functions of
 mindtorch/_ops/derivatives*.py and compositions*.py. It sees tensors in the dtype that the CPU computes in, halves in
@@ -13,7 +14,8 @@ from .emit_core import compute_dtype, kernel_parameters
 from .rules import Scope
 
 PREFIX = "formula: "
-_CONVERTED = {"Scalar": "scalar_to({})", "int[]": "ints_of({})", "bool": "bool({})"}
+_CONVERTED = {"Scalar": "scalar_to({})", "int[]": "ints_of({})", "bool": "bool({})",
+              "float?": "None if {0} == NULL else {0}[0]"}
 
 
 def is_formula(row) -> bool:

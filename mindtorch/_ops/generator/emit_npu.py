@@ -1,4 +1,5 @@
 """mindtorch/_npu/_gen: one function a row and operator call, and the declarations of the operators."""
+import functools
 import keyword
 import re
 from dataclasses import replace
@@ -107,7 +108,18 @@ def _kernels(row) -> list:
     if draws(call):
         functions += _in_graph(row, call)
         first.insert(0, f"if generator.seed_tensor is not None:\n        return {row.slot}_in_graph({arguments})")
+    if row.otherwise:
+        functions.append(emit_formula.kernel(replace(row, npu=row.otherwise), f"{row.slot}_otherwise"))
+        first.append(f"if {_unfit(row, read_call(row, call))}:\n        return {row.slot}_otherwise({arguments})")
     return [*functions, _function(row, read_call(row, call), row.slot, first)]
+
+
+def _unfit(row, call) -> str:
+    """Whether CANN lacks the operator, or does not document it for the dtype that the row computes in."""
+    operands = {a.name for a in row.kernel_arguments if a.is_tensor} - set(row.raw)
+    masks = [value.mask for value in call.values if value.mask and value.name in operands]
+    dtype = compute_dtype(row, Scope(row), _target(row))
+    return f"aclnn.{call.operator.name} == NULL or not ({functools.reduce(int.__and__, masks):#x} >> <int>{dtype}) & 1"
 
 
 def _in_graph(row, call) -> list:
@@ -124,8 +136,9 @@ def _in_graph(row, call) -> list:
 def _function(row, call, name, first) -> str:
     operator = call.operator.name
     symbol, target = f'b"{operator}"', _target(row)
-    lines = ["cdef Call call", *_storage(call),
-             *first, f"if aclnn.{operator} == NULL:", f'    missing_symbol({symbol}, b"{row.since}")']
+    lines = ["cdef Call call", *_storage(call), *first]
+    if not row.otherwise:
+        lines += [f"if aclnn.{operator} == NULL:", f'    missing_symbol({symbol}, b"{row.since}")']
     reported = [name for name, out in zip(row.result_names, row.outputs, strict=False) if out.reported]
     lines += [f"cdef TensorBase {name}_result = {name}" for name in reported]
     prepare, copies = _prepare(row, call, target)

@@ -10,8 +10,8 @@ from .schema import Schema, SchemaError, parse
 FOLDER = Path(__file__).parent.parent
 FAMILIES = ("creation", "pointwise", "compare", "reduce", "matmul", "view", "index", "indexing", "rearrange", "nn",
             "activation", "norm", "loss", "random", "linalg", "fft", "math", "arithmetic", "special", "polynomials",
-            "statistics", "order", "conv", "pool", "pad", "upsample", "attention", "foreach", "fused", "amp",
-            "torch_npu")
+            "statistics", "order", "conv", "pool", "pad", "upsample", "vision", "recurrent", "attention", "foreach",
+            "fused", "amp", "torch_npu")
 # Rows of these kinds have no kernel: a function written by hand computes them for all devices.
 BY_HAND = ("view", "composite")
 
@@ -20,7 +20,7 @@ POLICIES = ("not_listed", "lower_precision_fp", "fp32", "fp32_set_opt_dtype", "p
 
 _COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check",
             "inplace_check", "out_check", "same", "variants", "hidden", "onto", "takes_out", "accepts", "python",
-            "node", "each", "together", "uniform", "bits", "graph", "writes"}
+            "node", "each", "together", "uniform", "bits", "graph", "writes", "otherwise"}
 
 
 class RowError(ValueError):
@@ -45,6 +45,8 @@ class Row:
     graph: str = ""               # of a random op, "formula: ...": what is captured in a graph, where the operator has
                                   # no form that reads its seed from a tensor
     since: str = "8.0"            # the oldest CANN release that has the operator
+    otherwise: str = ""           # "formula: ...", for dtypes that the operator is not documented for, and for releases
+                                  # of CANN that lack it
     outputs: tuple = ()
     inplace: str = ""             # "" no in-place form; "kernel": the same kernel, writing to self; or a call
     cpu: str = ""
@@ -156,7 +158,7 @@ class Table:
         for row in self.rows:
             try:
                 derivatives.check_functions(row.schema, row.grad, operators)
-                for column in (row.npu, row.graph):
+                for column in (row.npu, row.graph, row.otherwise):
                     if column.startswith("formula: "):
                         derivatives.check_functions(row.schema, {"npu": column.removeprefix("formula: ")},
                                                     operators | set(row.result_names))
