@@ -51,3 +51,10 @@ cdef int check_mode(object mode) except -1                                  # of
 cdef int check_triangle(object UPLO) except -1
 cdef int check_transformable(TensorBase self) except -1                     # real numbers for a Fourier transform
 cdef int check_complex(TensorBase self) except -1
+cdef int distances(Shape *shape, TensorBase x1, TensorBase x2) except -1       # of rows, in the batch of both
+cdef int in_batch(Shape *shape, TensorBase a, TensorBase other) except -1      # a's matrices in the batch of the other
+cdef int pairs(Shape *shape, TensorBase a) except -1                           # of rows, each once
+cdef int one_row(Shape *shape, TensorBase a) except -1                         # of a matrix
+cdef int check_distances(TensorBase x1, TensorBase x2, double p, const Shape *compute_mode) except -1
+cdef int check_pairs(TensorBase self) except -1
+cdef int check_lstm_cell(TensorBase input_gates, TensorBase hidden_gates, TensorBase cx) except -1

@@ -322,3 +322,69 @@ cdef int scores_of_paths(Shape *shape, TensorBase log_probs, const Shape *target
     shape.sizes[1] = log_probs.sizes[0]
     shape.sizes[2] = 2 * longest + 1
     return 0
+
+
+# --- distances, cells ------------------------------------------------------------------------------------------------
+
+cdef int distances(Shape *shape, TensorBase x1, TensorBase x2) except -1:
+    common_batch(shape, x1, x2)
+    return add_matrix(shape, rows_of(x1), rows_of(x2))
+
+
+cdef int in_batch(Shape *shape, TensorBase a, TensorBase other) except -1:
+    batch(shape, other)
+    return add_matrix(shape, rows_of(a), columns_of(a))
+
+
+cdef int pairs(Shape *shape, TensorBase a) except -1:
+    shape.ndim = 1
+    shape.sizes[0] = a.sizes[0] * (a.sizes[0] - 1) // 2 if a.sizes[0] else 0
+    return 0
+
+
+cdef int one_row(Shape *shape, TensorBase a) except -1:
+    shape.ndim = 1
+    shape.sizes[0] = a.sizes[1]
+    return 0
+
+
+cdef int check_distances(TensorBase x1, TensorBase x2, double p, const Shape *compute_mode) except -1:
+    for position, x in enumerate((x1, x2), 1):
+        if (<TensorBase>x).ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, X{position} got: {(<TensorBase>x).ndim}D")
+        if KIND[<int>(<TensorBase>x).dtype] != FLOAT_KIND:
+            raise RuntimeError(f"cdist only supports floating-point dtypes, X{position} got: "
+                               f"{code_name((<TensorBase>x).dtype)}")
+    if columns_of(x1) != columns_of(x2):
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {columns_of(x1)} X2: "
+                           f"{columns_of(x2)}")
+    if x1.dtype != x2.dtype:
+        raise RuntimeError(f"expected scalar type {code_name(x1.dtype)} but found {code_name(x2.dtype)}")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    if compute_mode.ndim and not 0 <= compute_mode.sizes[0] <= 2:
+        raise RuntimeError(f"possible modes: 0, 1, 2, but was: {compute_mode.sizes[0]}")
+    return 0
+
+
+cdef int check_pairs(TensorBase self) except -1:
+    if not self.contiguous:
+        raise RuntimeError("_pdist_forward requires contiguous input")
+    return 0
+
+
+cdef int check_lstm_cell(TensorBase input_gates, TensorBase hidden_gates, TensorBase cx) except -1:
+    cdef TensorBase other
+    if input_gates.ndim != 2 or cx.ndim != 2 or input_gates.sizes[1] != 4 * cx.sizes[1]:
+        raise RuntimeError(f"expected gates four times as wide as the cell state, but got sizes "
+                           f"{shape_text(input_gates.ndim, input_gates.sizes)} and {shape_text(cx.ndim, cx.sizes)}")
+    if (hidden_gates.ndim != 2 or hidden_gates.sizes[0] != input_gates.sizes[0] or cx.sizes[0] != input_gates.sizes[0]
+            or hidden_gates.sizes[1] != input_gates.sizes[1]):
+        raise RuntimeError("expected gates and cell state of one batch, but got sizes "
+                           f"{shape_text(input_gates.ndim, input_gates.sizes)}, "
+                           f"{shape_text(hidden_gates.ndim, hidden_gates.sizes)} and {shape_text(cx.ndim, cx.sizes)}")
+    for other in (hidden_gates, cx):
+        if other.dtype != input_gates.dtype:
+            raise RuntimeError(f"expected scalar type {code_name(input_gates.dtype)} but found "
+                               f"{code_name(other.dtype)}")
+    return 0

@@ -32,6 +32,8 @@ cdef int check_ordered_lines(TensorBase self, str op) except -1                 
 cdef int check_inplace_dtype(TensorBase self, ScalarType dtype) except -1
 cdef int check_floating_kernel(ScalarType dtype, str op) except -1
 cdef int check_out_floating(TensorBase out) except -1                                     # logsumexp
+cdef int check_aminmax(TensorBase self, const Shape *dim) except -1
+cdef int check_isclose(TensorBase self, TensorBase other, double rtol, double atol) except -1
 cdef int check_sortable(TensorBase self, int64_t dim, str name) except -1                 # no complex numbers
 cdef int check_topk(TensorBase self, int64_t k, int64_t dim) except -1
 cdef int check_kth(TensorBase self, int64_t k, int64_t dim) except -1

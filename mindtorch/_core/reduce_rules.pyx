@@ -61,6 +61,28 @@ cdef int check_floating_kernel(ScalarType dtype, str op) except -1:
     return 0
 
 
+cdef int check_aminmax(TensorBase self, const Shape *dim) except -1:
+    check_ordered(self.dtype, "aminmax_cpu")
+    if self.numel:
+        return 0
+    if dim.ndim == 0:
+        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
+                           "identity.")
+    cdef int64_t axis = wrap_dim(dim.sizes[0], self.ndim)
+    if self.sizes[axis] == 0:
+        raise IndexError(f"aminmax: Expected reduction dim {axis} to have non-zero size.")
+    return 0
+
+
+cdef int check_isclose(TensorBase self, TensorBase other, double rtol, double atol) except -1:
+    if self.dtype != other.dtype:
+        raise RuntimeError(f"{code_name(self.dtype)} did not match {code_name(other.dtype)}")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value:g}")
+    return 0
+
+
 cdef int check_out_floating(TensorBase out) except -1:
     if KIND[<int>out.dtype] < FLOAT_KIND:
         raise RuntimeError("logsumexp(): Expected floating point type for result tensor, but got: "

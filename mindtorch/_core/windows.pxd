@@ -20,6 +20,8 @@ cdef int pool_dense(Shape *shape, TensorBase self, const Shape *kernel_size, con
                     const Shape *padding, bint ceil_mode) except -1          # without dilation
 cdef int last_dims(Shape *shape, TensorBase self, const Shape *sizes) except -1
 cdef int padded(Shape *shape, TensorBase self, const Shape *padding) except -1     # pairs, from the last dimension
+cdef int sampled(Shape *shape, TensorBase input, TensorBase grid) except -1       # a place of the grid for each pixel
+cdef int affine_grid(Shape *shape, TensorBase theta, const Shape *size) except -1
 cdef int im2col(Shape *shape, TensorBase self, const Shape *kernel_size, const Shape *dilation, const Shape *padding,
                 const Shape *stride) except -1
 cdef int col2im(Shape *shape, TensorBase self, const Shape *output_size, const Shape *kernel_size) except -1
@@ -27,7 +29,12 @@ cdef int check_real_floating(TensorBase self, str op) except -1               # 
 cdef int check_no_integers(TensorBase self, str op) except -1
 cdef int check_real_number(TensorBase self, str op) except -1                        # no bool, complex
 cdef int check_upsample(TensorBase self, const Shape *output_size, str op) except -1
+cdef int check_antialias(TensorBase self, const Shape *output_size, str op) except -1
 cdef int check_upsample_backward(TensorBase grad_output, const Shape *output_size, str op) except -1
+cdef int check_grid(TensorBase input, TensorBase grid, int dims, int64_t interpolation_mode) except -1
+cdef int check_affine_grid(TensorBase theta, const Shape *size) except -1
+cdef int check_unpool(TensorBase self, TensorBase indices, const Shape *output_size) except -1
+cdef int check_unpool_windows(const Shape *stride, const Shape *padding) except -1
 cdef int check_pad(TensorBase self, const Shape *padding, bint reflect) except -1
 cdef int check_adaptive(TensorBase self, const Shape *output_size, str op) except -1
 cdef int check_col2im(TensorBase self, const Shape *output_size, const Shape *kernel_size, const Shape *dilation,

@@ -1,5 +1,6 @@
+from mindtorch._core.device cimport CPU
 from mindtorch._core.dtype cimport KIND, code_name
-from mindtorch._core.scalar cimport FLOAT_KIND, INT_KIND, Bool, Byte
+from mindtorch._core.scalar cimport FLOAT_KIND, INT_KIND, Bool, Byte, Half, Long
 from mindtorch._core.tensor cimport shape_text
 from mindtorch._core.infer cimport same
 
@@ -314,6 +315,20 @@ cdef int check_upsample(TensorBase self, const Shape *output_size, str op) excep
     return 0
 
 
+cdef int check_antialias(TensorBase self, const Shape *output_size, str op) except -1:
+    if self.ndim != 4:
+        raise RuntimeError(f"It is expected input_size equals to 4, but got size {self.ndim}")
+    if min(self.sizes[2], self.sizes[3], output_size.sizes[0], output_size.sizes[1]) <= 0:
+        raise RuntimeError(
+            "Input and output sizes should be greater than 0, but got input "
+            f"({sides([self.sizes[2], self.sizes[3]])}) output ({sides(list_of(output_size))})")
+    check_upsample(self, output_size, op)
+    # Kernels of the CPU have no half precision.
+    if self.dtype == Half and self.device_type == CPU:
+        raise NotImplementedError(f"\"compute_index_ranges_weights\" not implemented for '{code_name(self.dtype)}'")
+    return 0
+
+
 cdef str sides(list sizes):
     return ", ".join([f"{side}: {size}" for side, size in zip(("D", "H", "W")[-len(sizes):], sizes)])
 
@@ -330,6 +345,93 @@ cdef int check_upsample_backward(TensorBase grad_output, const Shape *output_siz
                 f"{output_size.sizes[i]} but got grad_output.size({i + 2}) = {grad_output.sizes[i + 2]}")
     return check_real_floating(grad_output, op)
 
+
+# --- grids -----------------------------------------------------------------------------------------------------------
+
+cdef int sampled(Shape *shape, TensorBase input, TensorBase grid) except -1:
+    cdef int i
+    shape.ndim = input.ndim
+    shape.sizes[0], shape.sizes[1] = input.sizes[0], input.sizes[1]
+    for i in range(2, input.ndim):
+        shape.sizes[i] = grid.sizes[i - 1]
+    return 0
+
+
+cdef int check_grid(TensorBase input, TensorBase grid, int dims, int64_t interpolation_mode) except -1:
+    cdef int i
+    cdef str sizes = f"got input with sizes {size_text(input)} and grid with sizes {size_text(grid)}"
+    if input.ndim != dims + 2 or grid.ndim != input.ndim:
+        raise RuntimeError(f"grid_sampler(): expected {dims + 2}D input and grid with same number of dimensions, but "
+                           f"{sizes}")
+    if input.sizes[0] != grid.sizes[0]:
+        raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, but {sizes}")
+    if grid.sizes[dims + 1] != dims:
+        raise RuntimeError(f"grid_sampler(): expected grid to have size {dims} in last dimension, but got grid with "
+                           f"sizes {size_text(grid)}")
+    for i in range(2, input.ndim):
+        if input.sizes[i] == 0:
+            raise RuntimeError("grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
+                               f"sizes {size_text(input)} with dimension {i} being empty")
+    if dims != 2 and interpolation_mode == 2:
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    check_real_floating(input, f"grid_sampler_{dims}d_cpu_kernel_impl")
+    if grid.dtype != input.dtype:
+        raise RuntimeError(f"expected scalar type {code_name(input.dtype)} but found {code_name(grid.dtype)}")
+    return 0
+
+
+cdef int affine_grid(Shape *shape, TensorBase theta, const Shape *size) except -1:
+    cdef int i
+    shape.ndim = size.ndim
+    shape.sizes[0], shape.sizes[size.ndim - 1] = size.sizes[0], size.ndim - 2
+    for i in range(2, size.ndim):
+        shape.sizes[i - 1] = size.sizes[i]
+    return 0
+
+
+cdef int check_affine_grid(TensorBase theta, const Shape *size) except -1:
+    if size.ndim not in (4, 5):
+        raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
+    cdef int dims = size.ndim - 2
+    if theta.ndim < 3:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-theta.ndim}, {theta.ndim - 1}], but "
+                         "got 2)")
+    if theta.ndim > 3 or theta.sizes[0] != size.sizes[0] or theta.sizes[2] != dims + 1:
+        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{size.sizes[0]}, "
+                           f"{dims + 1}] but got: [{theta.sizes[0]}, {theta.sizes[2]}].")
+    if theta.sizes[1] != dims:
+        raise RuntimeError(f"theta of sizes {size_text(theta)} is invalid for a grid of {dims} dimensions")
+    return check_real_floating(theta, "affine_grid_generator")
+
+
+# --- the reverse of pooling ------------------------------------------------------------------------------------------
+
+cdef int check_unpool(TensorBase self, TensorBase indices, const Shape *output_size) except -1:
+    cdef int dims = output_size.ndim, i
+    if indices.dtype != Long:
+        raise RuntimeError(f"elements in indices should be type int64 but got: {code_name(indices.dtype)}")
+    if self.ndim != dims + 1 and self.ndim != dims + 2:
+        raise RuntimeError(f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, but got a "
+                           f"tensor with {self.ndim} dimensions.")
+    if size_text(self) != size_text(indices):
+        raise RuntimeError("Expected shape of indices to be same as that of the input tensor "
+                           f"({size_text(self)}) but got indices tensor with shape: {size_text(indices)}")
+    for i in range(self.ndim - dims - 1, self.ndim):
+        if self.sizes[i] == 0:
+            raise RuntimeError(f"max_unpooling{dims}d_forward_out_cpu(): Expected input to have non-zero size for "
+                               f"non-batch dimensions, but got {size_text(self)} with dimension {i} being empty.")
+    return check_real_floating(self, f"max_unpool{dims}d")
+
+
+cdef int check_unpool_windows(const Shape *stride, const Shape *padding) except -1:
+    for name, values in (("stride", list_of(stride)), ("padding", list_of(padding))):
+        if len(values) != 3:
+            raise RuntimeError(f"There should be exactly three elements (depth, height, width) in {name}, but got: "
+                               f"{len(values)} elements.")
+    return check_least(stride, 1, f"strides should be greater than zero, but got stride: {list_of(stride)}")
+
+
+# --- padding and adaptive pooling ------------------------------------------------------------------------------------
 
 cdef int check_pad(TensorBase self, const Shape *padding, bint reflect) except -1:
     cdef int dims = padding.ndim // 2, i, dim

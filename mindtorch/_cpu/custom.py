@@ -74,6 +74,11 @@ def extremum(x, dim, keepdim, find):
     return (values, indices) if keepdim else (values.squeeze(dim), indices.squeeze(dim))
 
 
+def extrema(x, dim, keepdim):
+    """The smallest and the largest elements along one dimension, or of all."""
+    return tuple(find(x, axis=dim, keepdims=keepdim) for find in (np.min, np.max))
+
+
 def addmm(x, a, b, beta, alpha):
     """beta = 0 ignores x, NaN and all."""
     product = np.matmul(a, b) * alpha

@@ -112,3 +112,16 @@ def complex_of(real, imag):
     parts = np.empty(real.shape, dtype=np.result_type(real, np.complex64))
     parts.real, parts.imag = real, imag
     return parts
+
+
+def isclose(x, y, rtol, atol, equal_nan):
+    """|x - y| <= atol + rtol |y|; equal infinities are close, NaNs with `equal_nan`."""
+    close = x == y
+    if equal_nan:
+        close = close | ((x != x) & (y != y))
+    if rtol == 0 and atol == 0:
+        return close
+    if _is_integral(x):
+        x, y = x.astype(np.float64), y.astype(np.float64)
+    distance = np.absolute(x - y)
+    return close | (np.isfinite(distance) & (distance <= np.absolute(y) * rtol + atol))

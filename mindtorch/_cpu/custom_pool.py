@@ -70,3 +70,15 @@ def scatter_back(grad, indices, shape, dims):
     out = np.zeros((planes, int(np.prod(shape[-dims:]))), grad.dtype)
     np.add.at(out, (np.arange(planes)[:, None], indices.reshape(planes, -1)), grad.reshape(planes, -1))
     return out.reshape(shape)
+
+
+def unpool(x, indices, sizes):
+    """Zeros, with each element at its flat index."""
+    planes, count = int(np.prod(x.shape[:-len(sizes)])), int(np.prod(sizes))
+    wrong = indices[(indices < 0) | (indices >= count)]
+    if wrong.size:
+        raise RuntimeError(f"Found an invalid max index: {wrong[0]} (output volumes are of size "
+                           f"{'x'.join(map(str, sizes))})")
+    out = np.zeros((planes, count), x.dtype)
+    np.put_along_axis(out, indices.reshape(planes, -1), x.reshape(planes, -1), 1)
+    return out.reshape(*x.shape[:-len(sizes)], *sizes)

@@ -49,6 +49,30 @@ def cubic(image, places, aligned, scale, real):
     return np.clip(below.astype(np.int64) + offsets, 0, image - 1), np.where(x <= 1, near, far)
 
 
+def _wide(function, reach):
+    """A filter that widens where the image shrinks: every element counts. Weights are those of its tent, made even."""
+    def rule(image, places, aligned, scale, real):
+        step = float(_step(image, places, aligned, scale, np.float64))
+        stretch = max(step, 1.0)
+        centers = step * (np.arange(places) + 0.5)
+        first = np.maximum((centers - reach * stretch + 0.5).astype(np.int64), 0)
+        last = np.minimum((centers + reach * stretch + 0.5).astype(np.int64), image)
+        indices = first + np.arange(max(int((last - first).max()), 1))[:, None]
+        inside = indices < last
+        weights = np.where(inside, function(np.absolute((indices - centers + 0.5) / stretch)), 0)
+        return np.where(inside, indices, 0), weights / weights.sum(0)
+    return rule
+
+
+def _cubic_half(x):
+    """Cubic convolution with A = -0.5, at the distance x."""
+    return np.where(x < 1, (1.5 * x - 2.5) * x * x + 1, np.where(x < 2, ((-0.5 * x + 2.5) * x - 4) * x + 2, 0))
+
+
+wide_linear = _wide(lambda x: np.maximum(1 - x, 0), 1)
+wide_cubic = _wide(_cubic_half, 2)
+
+
 def _spans(first, last, share):
     """Elements from `first` to before `last`, each with the weight `share`."""
     taps = np.arange(max(int(np.max(last - first, initial=0)), 1))[:, None]

@@ -80,3 +80,44 @@ def nansum(x, dim, keepdim, dtype):
         x = np.where(np.isnan(x), x.dtype.type(0), x)
     x = x.astype(dtype, copy=False) if dtype.kind in "iub" else x
     return np.sum(x, axis=dim, keepdims=keepdim, dtype=x.dtype)
+
+
+# --- distances of rows -----------------------------------------------------------------------------------------------
+
+def _length(difference, p):
+    """p-norms along the last dimension."""
+    size = np.absolute(difference)
+    if p == 2:
+        return np.sqrt(np.einsum("...i,...i->...", size, size))
+    if p == 0:
+        return (size != 0).sum(-1)
+    if p == np.inf:
+        return size.max(-1, initial=0)
+    return size.sum(-1) if p == 1 else np.power(np.power(size, p).sum(-1), 1 / p)
+
+
+def distances(x1, x2, p):
+    """p-norms of the differences of all rows of one batch of matrices to those of another."""
+    return _length(x1[..., :, None, :] - x2[..., None, :, :], p)
+
+
+def distances_backward(grad, x1, x2, p, result):
+    """The gradient of x1; 0 along coordinates that are equal, and where a distance is 0."""
+    difference = x1[..., :, None, :] - x2[..., None, :, :]
+    result, sign = result[..., None], np.sign(difference)
+    if p == 0:
+        return np.zeros(np.broadcast_shapes(grad.shape[:-2], x1.shape[:-2]) + x1.shape[-2:], x1.dtype)
+    if p == 1:
+        slope = sign
+    elif p == np.inf:
+        slope = sign * (np.absolute(difference) == np.absolute(difference).max(-1, keepdims=True, initial=0))
+    else:
+        share = difference / result if p == 2 else sign * np.power(np.absolute(difference) / result, p - 1)
+        slope = np.where((result == 0) | (difference == 0), 0, share)
+    return np.einsum("...ij,...ijk->...ik", grad, slope)
+
+
+def distances_of_pairs(x, p):
+    """Those of the rows of one matrix, each pair once."""
+    one, other = np.triu_indices(len(x), 1)
+    return _length(x[one] - x[other], p)

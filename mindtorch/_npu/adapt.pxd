@@ -45,6 +45,7 @@ cdef int64_t next_offset(Generator generator) noexcept
 cdef TensorBase seed_tensor(Generator generator)                        # while a graph is captured
 cdef TensorBase offset_tensor(Generator generator)
 cdef TensorBase expanded(TensorBase tensor, TensorBase out)             # a view of that shape
+cdef TensorBase in_batch(TensorBase matrices, TensorBase other)         # the same for all dimensions but the last two
 cdef int qr_mode(object mode) except -1                                 # "reduced" 0, "complete" 1, "r" 2
 cdef TensorBase adjoint(TensorBase tensor)                              # a view with the last two dimensions turned
 cdef int64_t count_of(TensorBase tensor) noexcept
@@ -55,6 +56,9 @@ cdef int64_t size_along(TensorBase tensor, const Shape *dim) noexcept
 # What index_copy writes: `source` with as many dimensions as `self`, where either has none.
 cdef TensorBase slices_of(TensorBase source, TensorBase self, int64_t dim, TensorBase index)
 cdef int64_t heads_of(TensorBase query) noexcept                        # of attention: (batch, heads, length, width)
+cdef TensorBase written(TensorBase out, TensorBase like)                # a result that is written, asked for or not
+cdef int64_t rows_of(TensorBase matrix) noexcept
+cdef int64_t columns_of(TensorBase matrix) noexcept
 cdef TensorBase nothing(TensorBase tensor)                              # without elements, for results not asked for
 cdef int64_t end_of_dtype(TensorBase self) noexcept                     # of the integers that it holds without gaps
 cdef int64_t end_of(const Shape *to) noexcept                           # of a range without end: the largest int64

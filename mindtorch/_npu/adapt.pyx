@@ -210,6 +210,16 @@ cdef TensorBase expanded(TensorBase tensor, TensorBase out):
     return make_view(tensor, out.ndim, out.sizes, strides.sizes, tensor.offset)
 
 
+cdef TensorBase in_batch(TensorBase matrices, TensorBase other):
+    cdef Shape sizes, strides
+    cdef int i, j
+    for i in range(other.ndim):
+        j = i - (other.ndim - matrices.ndim)
+        sizes.sizes[i] = matrices.sizes[j] if i >= other.ndim - 2 else other.sizes[i]
+        strides.sizes[i] = 0 if j < 0 or matrices.sizes[j] != sizes.sizes[i] else matrices.strides[j]
+    return make_view(matrices, other.ndim, sizes.sizes, strides.sizes, matrices.offset)
+
+
 cdef int qr_mode(object mode) except -1:
     return {"reduced": 0, "complete": 1, "r": 2}[mode]
 
@@ -277,6 +287,22 @@ cdef TensorBase nothing(TensorBase tensor):
     shape.ndim = 1
     shape.sizes[0] = 0
     return empty_tensor(&shape, tensor.dtype, tensor.device_type, tensor.device_index)
+
+
+cdef TensorBase written(TensorBase out, TensorBase like):
+    cdef Shape shape
+    if out is not None:
+        return out
+    same(&shape, like)
+    return empty_tensor(&shape, like.dtype, like.device_type, like.device_index)
+
+
+cdef int64_t rows_of(TensorBase matrix) noexcept:
+    return matrix.sizes[0]
+
+
+cdef int64_t columns_of(TensorBase matrix) noexcept:
+    return matrix.sizes[1]
 
 
 cdef int64_t end_of(const Shape *to) noexcept:

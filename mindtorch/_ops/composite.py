@@ -1,13 +1,13 @@
 """Device-neutral operators written with other operators."""
 import functools
 
+from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.advanced_indexing import nonzero as _nonzero
+from mindtorch._core.dtype import _promote_types
 from mindtorch._core.tensor import TensorBase
 
-_abs, _all, _eq, _isfinite = _OPS["abs"], _OPS["all"], _OPS["eq"], _OPS["isfinite"]
-_isnan, _le, _logical_and, _logical_or = _OPS["isnan"], _OPS["le"], _OPS["logical_and"], _OPS["logical_or"]
-_where = _OPS["where"]
+_all, _isclose, _equal, _where = _OPS["all"], _OPS["isclose"], _ATEN["_equal"], _OPS["where"]
 
 
 def _require_tensors(function, **values):
@@ -47,37 +47,21 @@ def to_out(result, out):
     return out.resize_(result.shape).copy_(result) if out.shape != result.shape else out.copy_(result)
 
 
-def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Elementwise |input - other| <= atol + rtol * |other|; equal infinities are close, NaNs only with equal_nan."""
-    _require_tensors("isclose", input=input, other=other)
-    if input.dtype is not other.dtype:
-        raise RuntimeError(f"{str(input.dtype).removeprefix('torch.')} did not match "
-                           f"{str(other.dtype).removeprefix('torch.')}")
-    if rtol < 0 or atol < 0:
-        name, value = ("rtol", rtol) if rtol < 0 else ("atol", atol)
-        raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
-    close = _eq(input, other)
-    if equal_nan and input.is_floating_point():
-        close = _logical_or(close, _logical_and(_isnan(input), _isnan(other)))
-    if (rtol == 0 and atol == 0) or input.numel() == 0:
-        return close
-    if not input.is_floating_point() and not input.is_complex():
-        input, other = input.double(), other.double()
-    distance = _abs(input - other)
-    near = _logical_and(_isfinite(distance), _le(distance, _abs(other) * rtol + atol))
-    return _logical_or(close, near)
-
-
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether all elements are close, as `isclose` says. Waits for the device."""
     _require_tensors("allclose", input=input, other=other)
-    return bool(_all(isclose(input, other, rtol, atol, equal_nan)).item())
+    return bool(_all(_isclose(input, other, rtol, atol, equal_nan)).item())
 
 
 def equal(input, other):
     """Whether two tensors have the same shape and the same elements. Waits for the device."""
     _require_tensors("equal", input=input, other=other)
-    return input.shape == other.shape and bool(_all(_eq(input, other)).item())
+    if input.shape != other.shape:
+        return False
+    if input.dtype is not other.dtype:
+        common = _promote_types(input.dtype, other.dtype)
+        input, other = input.to(common), other.to(common)
+    return bool(_equal(input, other).item())
 
 
 def _method(function):
@@ -101,7 +85,7 @@ def where_method(self, condition, other):
     return _where(condition, self, other)
 
 
-_COMPARISONS = {"isclose": isclose, "allclose": allclose, "equal": equal}
+_COMPARISONS = {"allclose": allclose, "equal": equal}
 FUNCTIONS = {"where": where, **_COMPARISONS}
 METHODS = {"where": where_method,
            **{name: _method(function) for name, function in _COMPARISONS.items()}}

@@ -2,10 +2,9 @@
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.autocast import casting
-from mindtorch._core.factories import arange as _arange
 from mindtorch._ops.composite import _require_tensors
 
-_vector_norm, _matmul, _where = _ATEN["linalg_vector_norm"], _OPS["matmul"], _OPS["where"]
+_matmul, _where = _OPS["matmul"], _OPS["where"]
 
 
 @casting("bilinear")
@@ -41,13 +40,7 @@ def pdist(input, p=2.0):
         raise RuntimeError("pdist only supports floating-point dtypes")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
-    rows, columns = input.shape
-    places = _arange(rows, device=input.device)
-    later = (places > places.unsqueeze(1)).reshape(-1).nonzero().squeeze(1) if rows else places
-    one, other = input.index_select(0, later // max(rows, 1)), input.index_select(0, later % max(rows, 1))
-    if columns == 0:
-        return (one - other).sum(1)
-    return _vector_norm(one - other, p, (1,))
+    return _ATEN["_pdist_forward"](input.contiguous(), p)
 
 
 def _safe_softmax(input, dim, dtype=None):

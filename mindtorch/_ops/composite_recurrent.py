@@ -1,10 +1,13 @@
 """Recurrent cells, and whole sequences of them, as torch.nn.LSTM, GRU and RNN call them."""
+from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.autocast import casting
 from mindtorch._core.composites import linear as _linear
+from mindtorch._core.dtype import _promote_types
 from mindtorch._ops.composite import _require_tensors
 
 _cat, _stack = _OPS["cat"], _OPS["stack"]
+_fused_lstm_cell = _ATEN["_thnn_fused_lstm_cell"]
 _sigmoid, _tanh, _relu = _OPS["sigmoid"], _OPS["tanh"], _OPS["relu"]
 
 
@@ -12,9 +15,11 @@ _sigmoid, _tanh, _relu = _OPS["sigmoid"], _OPS["tanh"], _OPS["relu"]
 
 def _lstm_step(gates, state, weight, bias):
     hidden, cell = state
-    i, f, g, o = (gates + _linear(hidden, weight, bias)).chunk(4, -1)
-    cell = _sigmoid(f) * cell + _sigmoid(i) * _tanh(g)
-    return _sigmoid(o) * _tanh(cell), cell
+    recurrent = _linear(hidden, weight, bias)
+    if cell.dtype is not gates.dtype:       # autocast casts what products take, not the state
+        common = _promote_types(cell.dtype, gates.dtype)
+        gates, recurrent, cell = gates.to(common), recurrent.to(common), cell.to(common)
+    return _fused_lstm_cell(gates, recurrent, cell)[:2]
 
 
 def _gru_step(gates, state, weight, bias):
@@ -34,6 +39,23 @@ def _rnn_relu_step(gates, state, weight, bias):
     return (_relu(gates + _linear(state[0], weight, bias)),)
 
 
+def _check_cell(gates, input, states, w_ih, w_hh):
+    """RuntimeError where sizes do not fit, in torch's words."""
+    size = w_hh.shape[1]
+    if input.shape[1] != w_ih.shape[1]:
+        raise RuntimeError(f"input has inconsistent input_size: got {input.shape[1]} expected {w_ih.shape[1]}")
+    for name, weight in (("weight_ih", w_ih), ("weight_hh", w_hh)):
+        if weight.shape[0] != gates * size:
+            raise RuntimeError(f"{name} first dim must be {gates} * hidden_size = {gates * size}, but got "
+                               f"{weight.shape[0]}")
+    for number, state in enumerate(states):
+        if state.shape[0] != input.shape[0]:
+            raise RuntimeError(f"Input batch size {input.shape[0]} doesn't match hidden{number} batch size "
+                               f"{state.shape[0]}")
+        if state.shape[1] != size:
+            raise RuntimeError(f"hidden{number} has inconsistent hidden_size: got {state.shape[1]}, expected {size}")
+
+
 # --- cells -----------------------------------------------------------------------------------------------------------
 
 @casting("lstm_cell")
@@ -42,6 +64,7 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     _require_tensors("lstm_cell", input=input)
     if len(hx) != 2:
         raise RuntimeError("lstm_cell expects two hidden states")
+    _check_cell(4, input, hx, w_ih, w_hh)
     return _lstm_step(_linear(input, w_ih, b_ih), hx, w_hh, b_hh)
 
 

@@ -4,6 +4,7 @@ import functools
 
 from mindtorch._core import moves as _moves
 from mindtorch._core import view_functions as _view_functions
+from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.dtype import _promote_types as promote_types
 from mindtorch._core.tensor import TensorBase
@@ -366,14 +367,14 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
 
 def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """Ones on the diagonal of a matrix of zeros."""
-    from mindtorch import zeros
+    from mindtorch import empty
     m = n if m is None else m
     for name, size in (("n", n), ("m", m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
-    made = zeros((n, m), dtype=dtype or (out.dtype if out is not None else None),
+    made = empty((n, m), dtype=dtype or (out.dtype if out is not None else None),
                  device=device or (out.device if out is not None else None), pin_memory=pin_memory)
-    made.diagonal().fill_(1)
+    _ATEN["_eye_"](made)
     return _to_out(made, out).requires_grad_() if requires_grad else _to_out(made, out)
 
 

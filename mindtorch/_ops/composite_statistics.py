@@ -1,7 +1,6 @@
 """Statistics, differences and integrals, written with other operators. Device-neutral."""
 from math import inf, prod
 
-from mindtorch import return_types
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.autocast import casting, without_autocast
@@ -63,15 +62,6 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
                            f"{_name(input.dtype)}")
     count = input.isnan().logical_not().sum(dim, keepdim)
     return written(_OPS["nansum"](input, dim, keepdim, dtype=dtype) / count, out)
-
-
-def aminmax(input, *, dim=None, keepdim=False, out=None):
-    """The smallest and the largest elements."""
-    _require_tensors("aminmax", input=input)
-    dims = () if dim is None else dim
-    low, high = out or (None, None)
-    smallest, largest = _OPS["amin"](input, dims, keepdim, out=low), _OPS["amax"](input, dims, keepdim, out=high)
-    return return_types.aminmax((smallest, largest))
 
 
 def count_nonzero(input, dim=None):
@@ -228,23 +218,17 @@ def dist(input, other, p=2):
     return _ATEN["linalg_vector_norm"](input - other, p)
 
 
+_CDIST_MODES = {"use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": 1,
+                "donot_use_mm_for_euclid_dist": 2}
+
+
 @casting("cdist")
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """The p-norm distances between the rows of two batches of matrices."""
     _require_tensors("cdist", x1=x1, x2=x2)
-    for position, x in enumerate((x1, x2), 1):
-        if x.dim() < 2:
-            raise RuntimeError(f"cdist only supports at least 2D tensors, X{position} got: {x.dim()}D")
-        if not x.is_floating_point():
-            raise RuntimeError(f"cdist only supports floating-point dtypes, X{position} got: {_name(x.dtype)}")
-    if x1.shape[-1] != x2.shape[-1]:
-        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
-    if p < 0:
-        raise RuntimeError("cdist only supports non-negative p values")
-    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
-    if difference.shape[-1] == 0:
-        return difference.sum(-1)
-    return _ATEN["linalg_vector_norm"](difference, p, (-1,))
+    if compute_mode not in _CDIST_MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    return _ATEN["_cdist_forward"](x1, x2, p, _CDIST_MODES[compute_mode])
 
 
 # --- differences and integrals ---------------------------------------------------------------------------------------
@@ -359,7 +343,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     return [_slopes(input, d, step, edge_order) for d, step in zip(dims, spacings, strict=True)]
 
 
-_FUNCTIONS_AND_METHODS = (var, std, nanmean, aminmax, count_nonzero, quantile, nanquantile, cov, corrcoef, diff, dist)
+_FUNCTIONS_AND_METHODS = (var, std, nanmean, count_nonzero, quantile, nanquantile, cov, corrcoef, diff, dist)
 FUNCTIONS = {f.__name__: f for f in (*_FUNCTIONS_AND_METHODS, var_mean, std_mean, trapezoid, trapz,
                                      cumulative_trapezoid, gradient, cdist)}
 METHODS = {f.__name__: f for f in _FUNCTIONS_AND_METHODS}

@@ -120,6 +120,31 @@ def mantissa_and_exponent(self, mantissa, exponent):
     return run.where_self(special, self, mantissa, mantissa), put(exponent, special, 0)
 
 
+def close_by_distance(self, other, rtol, atol, equal_nan):
+    """isclose of dtypes that aclnnIsClose lacks: complex numbers."""
+    close = ops.eq(self, other)
+    if equal_nan:
+        close = close | (self.isnan() & other.isnan())
+    distance = (self - other).abs()
+    return close | (ops.isfinite(distance) & (distance <= other.abs() * rtol + atol))
+
+
+def identity(self):
+    """Ones on the diagonal of zeros, in place."""
+    self.zero_().diagonal().fill_(1)
+    return self
+
+
+def unpooled(self, indices, output_size):
+    """Zeros, with each element at its flat index in the last dimensions."""
+    dims, count = len(output_size), 1
+    for size in output_size:
+        count *= size
+    lead = self.shape[:-dims]
+    flat = self.new_zeros((*lead, count)).scatter(-1, indices.flatten(-dims), self.flatten(-dims))
+    return flat.reshape(*lead, *output_size)
+
+
 # --- random numbers, from even ones ----------------------------------------------------------------------------------
 
 def geometric(self, p, generator):

@@ -234,6 +234,13 @@ def extremum_reduced_backward(grad, self, result, dim, keepdim):
     return unreduced(grad, shape, dim, keepdim) * hit / count
 
 
+def extrema_backward(grads, self, low, high, dim, keepdim):
+    """Of aminmax, which may have a gradient for one of both."""
+    parts = [extremum_reduced_backward(grad, self, result, dim, keepdim)
+             for grad, result in zip(grads, (low, high), strict=True) if grad is not None]
+    return sum(parts[1:], parts[0])
+
+
 def evenly_backward(grad, self, result):
     """Of max, min and median of all: the gradient shared out evenly among the places of the result, NaN or not."""
     hit = (self == result) | (self.isnan() & result.isnan())

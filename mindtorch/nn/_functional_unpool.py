@@ -1,13 +1,9 @@
 """The reverse of maximum pooling."""
-from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.autocast import casting
-from mindtorch._core.factories import zeros as _zeros
+from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._ops.composite import _require_tensors
 from mindtorch._ops.composite_vision import pool_sizes
 
 __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
-
-_scatter = _OPS["scatter"]
 
 
 def _output_size(input, kernel, stride, padding, output_size):
@@ -35,30 +31,23 @@ def _max_unpool(dims, input, indices, kernel_size, stride, padding, output_size)
     stride = kernel if stride is None else pool_sizes(stride, dims, function, "stride")
     padding = pool_sizes(padding, dims, function, "padding")
     sizes = _output_size(input, kernel, stride, padding, output_size)
-    if "int64" not in str(indices.dtype):
-        raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype}")
-    if input.shape != indices.shape:
-        raise RuntimeError(f"Expected shape of indices to be: {list(input.shape)} but got: {list(indices.shape)}")
-    lead, count = input.shape[:-dims], 1
-    for size in sizes:
-        count *= size
-    flat = _zeros((*lead, count), dtype=input.dtype, device=input.device)
-    return _scatter(flat, -1, indices.flatten(-dims), input.flatten(-dims)).reshape(*lead, *sizes)
+    if dims == 3:
+        return _ATEN["max_unpool3d"](input, indices, sizes, stride, padding)
+    if dims == 2:
+        return _ATEN["max_unpool2d"](input, indices, sizes)
+    return _ATEN["max_unpool2d"](input.unsqueeze(-1), indices.unsqueeze(-1), [*sizes, 1]).squeeze(-1)
 
 
-@casting("max_unpool2d")
 def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Zeros, with each element where max_pool1d found it."""
     return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
-@casting("max_unpool2d")
 def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Zeros, with each element where max_pool2d found it."""
     return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
-@casting("max_unpool3d")
 def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Zeros, with each element where max_pool3d found it."""
     return _max_unpool(3, input, indices, kernel_size, stride, padding, output_size)

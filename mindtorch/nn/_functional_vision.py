@@ -4,7 +4,6 @@ import warnings
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._ops.composite import _require_tensors
-from mindtorch._ops.composite_grid import affine_grid_generator as _affine_grid_generator
 from mindtorch._ops.composite_grid import grid_sampler as _grid_sampler
 from mindtorch._ops.composite_vision import pixel_shuffle, pixel_unshuffle
 from mindtorch.nn._functional_antialias import antialiased
@@ -27,6 +26,7 @@ __all__ = [
 
 _constant_pad_nd, _cat = _OPS["constant_pad_nd"], _OPS["cat"]
 channel_shuffle = native_channel_shuffle = _OPS["channel_shuffle"]
+_affine_grid_generator = _OPS["affine_grid_generator"]
 
 
 # --- padding ---------------------------------------------------------------------------------------------------------

@@ -160,6 +160,14 @@ def test_kernels_that_formulas_run(monkeypatch):
             emit_direct.module(TABLE)
 
 
+def test_formula_beside_an_operator():
+    """For dtypes that ACLNN does not document, and for toolkits that lack the operator."""
+    formula, operator = emit_npu._kernels(TABLE.by_key["isclose"])
+    assert formula.startswith("cdef int isclose_otherwise(")
+    assert "aclnn.aclnnIsClose == NULL or not (0x88ff >> <int>self.dtype) & 1" in operator
+    assert "return isclose_otherwise(self, other, rtol, atol, equal_nan, out)" in operator
+
+
 def test_derivative_tells_what_is_saved():
     power = TABLE.by_key["pow.Scalar"]
     assert names(derivatives.saved(power.schema, power.grad["exponent"])) == ["self", "exponent", "result"]

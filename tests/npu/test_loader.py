@@ -225,6 +225,22 @@ def test_an_operator_that_the_toolkit_lacks_raises_when_it_is_called(tmp_path):
     assert relu == "[0.0, 2.0]"
 
 
+def test_a_formula_stands_in_for_an_operator_that_the_toolkit_lacks(tmp_path):
+    code = ("import mindtorch\nmindtorch.manual_seed(1)\n"
+            "cell, x = mindtorch.nn.LSTMCell(3, 2).npu(), mindtorch.ones(4, 3, device='npu', requires_grad=True)\n"
+            "hidden, state = cell(x)\nfar = mindtorch.cdist(x, 2 * x, p=3.0)\n"
+            "(hidden.sum() + state.sum() + far.sum()).backward()\n"
+            "print([[round(v, 4) for v in row] for row in x.grad.tolist()])")
+    whole = run(code, MINDTORCH_NPU="sim").stdout
+    shutil.copytree(toolkit.SIMULATOR, tmp_path / "older")
+    operators = tmp_path / "older" / "lib64" / "libopapi.so"
+    content = operators.read_bytes()
+    for name in (b"aclnnThnnFusedLstmCell", b"aclnnThnnFusedLstmCellBackward", b"aclnnCdist", b"aclnnCdistBackward"):
+        content = content.replace(b"\0%s\0" % name, b"\0%s\0" % (name[:-2] + b"XX"))
+    operators.write_bytes(content)
+    assert run(code, MINDTORCH_CANN_HOME=str(tmp_path / "older")).stdout == whole != ""
+
+
 def test_functions_that_little_depends_on_may_be_missing(tmp_path):
     shutil.copytree(toolkit.SIMULATOR, tmp_path / "older")
     runtime = tmp_path / "older" / "lib64" / "libascendcl.so"

@@ -152,6 +152,15 @@ def binary_alpha(make):
 
 
 @sample
+def isclose(make):
+    for options in ({}, {"rtol": 0.5}, {"atol": 2.0, "rtol": 0}, {"rtol": 0, "atol": 0}, {"atol": -1}):
+        yield from (((make(*a), make(*b)), options) for a, b in _pairs())
+    yield (make(8, special=True), make(8, special=True)), {}
+    yield (make(8, special=True), make(8, special=True)), {"equal_nan": True, "atol": 3}
+    yield (make(3), make(3, dtype="float32")), {}
+
+
+@sample
 def binary_mixed(make):
     """Operands of two dtypes."""
     for dtype in DTYPES:
@@ -288,6 +297,12 @@ def reduce_one(make):
 
 
 @sample
+def reduce_one_by_name(make):
+    yield from (((self,), dict(zip(("dim", "keepdim"), rest, strict=False)) | options)
+                for (self, *rest), options in reduce_one(make))
+
+
+@sample
 def reduce_dim(make):
     yield (make(2, 3, 4), 1), {}
     yield (make(2, 3, 4), -1, True), {}
@@ -381,6 +396,11 @@ def fill(make):
 def fill_tensor(make):
     yield (make(2, 3), make()), {}
     yield (make(2, 3), make(1)), {}
+
+
+@sample
+def matrix_inplace(make):
+    yield from (((make(*shape),), {}) for shape in ((3, 3), (2, 4), (4, 2), (0, 3)))
 
 
 @sample

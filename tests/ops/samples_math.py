@@ -93,6 +93,12 @@ def shift(make):
 
 
 @sample
+def shift_number(make):
+    yield from (((make(2, 3), n), {}) for n in (0, 3, True, 100, -1, 300, 1.5))
+    yield (make(), 2), {}
+
+
+@sample
 def polygamma(make):
     yield from (((n, make(2, 3, low=0.5, high=9)), {}) for n in (0, 1, 2, 5))
     yield (1, make(low=0.5)), {}

@@ -282,3 +282,17 @@ def amp_update_scale(make):
     for found, steps, scale in ((1.0, 3, 4.0), (0.0, 0, 4.0), (0.0, 3, 4.0), (0.0, 3, 3e38), (2.0, 0, 0.5)):
         yield (Description((), (scale,), make.dtype), Description((), (steps,), "int32"),
                Description((1,), (found,), "float32"), 2.0, 0.5, 4), {}
+
+
+@sample
+def lstm_cell(make):
+    if make.dtype in FLOATING:
+        yield (make(2, 12), make(2, 12), make(2, 3)), {}
+        yield (make(2, 12), make(2, 12), make(2, 3), make(12), make(12)), {}
+
+
+@sample
+def lstm_cell_backward(make):
+    for has_bias in (True, False) if make.dtype in FLOATING else ():
+        yield (make(2, 3), make(2, 3), make(2, 3), make(2, 3), make(2, 12, low=0.1, high=0.9), has_bias), {}
+        yield (None, make(2, 3), make(2, 3), make(2, 3), make(2, 12, low=0.1, high=0.9), has_bias), {}

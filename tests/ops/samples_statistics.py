@@ -269,3 +269,34 @@ def bincount(make):
     yield (numbers(1, 1, shape=(1, 2)),), {}
     yield (numbers(1),), {"minlength": -1}
     yield (make(3, dtype="float32"),), {}
+
+
+# --- distances of rows -----------------------------------------------------------------------------------------------
+
+_NORMS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf"))
+
+
+@sample
+def cdist(make):
+    for p in _NORMS if make.dtype in ("float32", "float64") else ():
+        yield from (((make(*one), make(*other), p, None), {}) for one, other in (
+            ((4, 3), (2, 3)), ((2, 4, 3), (3, 3)), ((2, 1, 3, 2), (3, 4, 2)), ((0, 2), (3, 2)), ((2, 0), (3, 0))))
+    if make.dtype == "float32":
+        yield from (((make(*one), make(*other), p, mode), {}) for one, other, p, mode in (
+            ((4, 3), (2, 3), 2.0, 1), ((4, 3), (2, 3), 2.0, 2), ((4, 3), (2, 3), 2.0, 3), ((4, 3), (2, 3), -1.0, None),
+            ((3,), (2, 3), 2.0, None), ((4, 2), (2, 3), 2.0, None), ((2, 4, 3), (3, 2, 3), 2.0, None)))
+        yield (make(2, 3), make(2, 3, dtype="float64"), 1.0, None), {}
+
+
+@sample
+def cdist_backward(make):
+    # torch tells from the distances that it is given which coordinate decides the norm inf.
+    for p in _NORMS[:-1] if make.dtype in ("float32", "float64") else ():
+        yield (make(4, 2), make(4, 3), make(2, 3), p, make(4, 2, low=1)), {}
+        yield (make(2, 4, 2), make(2, 4, 3), make(2, 2, 3), p, make(2, 4, 2, low=1)), {}
+
+
+@sample
+def pdist(make):
+    for p in _NORMS if make.dtype in ("float32", "float64") else ():
+        yield from (((make(*shape), p), {}) for shape in ((4, 3), (1, 3), (2, 0), (0, 3)))

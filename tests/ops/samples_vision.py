@@ -1,5 +1,5 @@
 """Samples of convolution, pooling, padding and resampling."""
-from samples import FLOATING, SAMPLES, sample
+from samples import FLOATING, SAMPLES, Description, sample
 
 # Where torch's CPU rounds sums of half precision on its way, or has no kernel, there is nothing to compare with.
 SUMS = ("bfloat16", "float32", "float64")
@@ -210,3 +210,97 @@ for _dims in (1, 2, 3):
     _pad_samples(_dims)
     _upsample_samples(_dims, aligned=False)
     _upsample_samples(_dims, aligned=True)
+
+
+# --- the reverse of pooling, grids -----------------------------------------------------------------------------------
+
+# Every index once: torch does not say which of several elements with one index stays.
+_UNPOOLED = {
+    2: (((1, 2, 2), [4, 4], (0, 3, 8, 15)), ((2, 1, 1, 3), [2, 3], (5, 0, 2, 1, 2, 3))),
+    3: (((1, 1, 2, 2), [2, 2, 3], (0, 3, 8, 11)), ((1, 1, 1, 1, 2), [2, 3, 3], (17, 4))),
+}
+
+
+def _unpool_samples(dims):
+    def max_unpool(make):
+        windows = () if dims == 2 else ([2] * 3, [0] * 3)
+        for shape, size, indices in _UNPOOLED[dims]:
+            places = Description(shape, indices, "int64", expandable=False)
+            yield (make(*shape), places, size, *windows), {}
+            yield (make(*shape[:-1], 5), places, size, *windows), {}
+            yield (make(2, *shape), places, size, *windows), {}
+            yield (make(*shape), make(*shape), size, *windows), {}
+    return max_unpool
+
+
+for _dims in (2, 3):
+    SAMPLES[f"max_unpool{_dims}d"] = _unpool_samples(_dims)
+
+
+_SAMPLED = {
+    2: (((2, 3, 4, 5), (2, 3, 2, 2)), ((1, 1, 1, 3), (1, 2, 2, 2)), ((1, 2, 3, 3), (1, 4, 3, 2))),
+    3: (((2, 2, 3, 4, 2), (2, 2, 3, 1, 3)), ((1, 1, 1, 3, 2), (1, 2, 2, 2, 3))),
+}
+_WRONG_GRIDS = {
+    2: (((1, 1, 3), (1, 2, 2)), ((2, 1, 3, 3), (1, 2, 2, 2)), ((1, 1, 3, 3), (1, 2, 2, 3)),
+        ((1, 1, 0, 3), (1, 2, 2, 2))),
+    3: (((1, 1, 3, 3), (1, 2, 2, 2)), ((1, 1, 3, 3, 3), (1, 2, 2, 2, 2)), ((1, 1, 3, 0, 3), (1, 2, 2, 2, 3))),
+}
+
+
+def _grid_samples(dims):
+    modes = [(mode, padding, aligned) for mode in range(4 - dims + 1) for padding in range(3)
+             for aligned in (True, False)]
+
+    def grid_sampler(make):
+        # In half precision torch finds positions in it.
+        for image, grid in _SAMPLED[dims] if make.dtype in WIDE else ():
+            yield from (((make(*image), make(*grid, low=-1.7, high=1.7), *rest), {}) for rest in modes)
+        for image, grid in _WRONG_GRIDS[dims]:
+            yield (make(*image), make(*grid), 0, 0, False), {}
+        yield (make(*_SAMPLED[dims][1][0]), make(*_SAMPLED[dims][1][1], dtype="float64"), 0, 0, False), {}
+
+    def grid_sampler_backward(make):
+        for image, grid in _SAMPLED[dims] if make.dtype in WIDE else ():
+            for number, rest in enumerate(modes):
+                mask = ([True, True], [False, True])[number % 2]        # torch computes that of the grid always
+                operands = make(*image[:2], *grid[1:-1]), make(*image), make(*grid, low=-1.7, high=1.7)
+                yield (*operands, *rest, mask), {}
+
+    return grid_sampler, grid_sampler_backward
+
+
+for _dims in (2, 3):
+    SAMPLES[f"grid_sampler{_dims}d"], SAMPLES[f"grid_sampler{_dims}d_backward"] = _grid_samples(_dims)
+
+
+@sample
+def affine_grid(make):
+    for aligned in (True, False) if make.dtype in FLOATING else ():
+        yield (make(2, 2, 3), [2, 1, 3, 4], aligned), {}
+        yield (make(2, 3, 4), [2, 1, 2, 3, 4], aligned), {}
+        if make.dtype in WIDE:
+            yield (make(1, 2, 3), [1, 1, 1, 2], aligned), {}
+    if make.dtype == "float32":
+        yield from (((make(*shape), size, True), {}) for shape, size in (
+            ((2, 2, 3), [1, 1, 3, 4]), ((1, 3, 4), [1, 1, 3, 4]), ((1, 2, 3), [1, 3, 4]), ((2, 3), [1, 1, 3, 4])))
+
+
+# --- antialiasing ----------------------------------------------------------------------------------------------------
+
+@sample
+def upsample2d_antialias(make):
+    images = ((2, 3, 7, 6), [3, 4], (0.45, 0.7)), ((1, 2, 3, 2), [5, 7], (1.7, 3.6))
+    for image, sizes, given in images if make.dtype in WIDE else ():
+        yield from (((make(*image), sizes, aligned, *scales), {})
+                    for aligned in (True, False) for scales in ((), given))
+    if make.dtype in WIDE:
+        yield from (((make(*image), sizes, False), {}) for image, sizes in (
+            ((2, 3, 4), [3, 4]), ((1, 1, 4, 4), [0, 2]), ((0, 1, 4, 4), [2, 2]), ((1, 1, 0, 4), [2, 2])))
+
+
+@sample
+def upsample2d_antialias_backward(make):
+    for aligned in (True, False) if make.dtype in WIDE else ():
+        yield (make(2, 3, 3, 4), [3, 4], [2, 3, 7, 6], aligned), {}
+        yield (make(1, 2, 5, 7), [5, 7], [1, 2, 3, 2], aligned, 1.7, None), {}

@@ -54,6 +54,7 @@ _OPTIONAL = {
     ("aclnnMoeTokenUnpermuteGrad", "probsGradOut"), ("aclnnGroupNormSilu", "gamma"), ("aclnnGroupNormSilu", "beta"),
     ("aclnnConvolutionBackward", "biasSizes"), ("aclnnConvolutionBackward", "gradInput"),
     ("aclnnConvolutionBackward", "gradWeight"), ("aclnnConvolutionBackward", "gradBias"),
+    ("aclnnThnnFusedLstmCellBackward", "gradBiasOut"),
 }
 
 # Where the documentation as read contradicts what torch_npu passes in basic use, the client is right.

@@ -1,5 +1,5 @@
-/* Maximum pooling with the flat index of each window's first maximum, over fixed and adaptive windows, and gradients.
- */
+/* Maximum pooling with the flat index of each window's first maximum, over fixed and adaptive windows, its gradients,
+ * and the reverse. */
 #include "opapi/kernels/planes.h"
 
 namespace sim {
@@ -150,6 +150,28 @@ aclError runMaskedBackward(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
+/* self, indices, ..., out: zeros, with each element at its index. What is 0 of a double is 0 of an integer. */
+aclError runUnpool(const aclOpExecutor &executor) {
+  const int dims = static_cast<const Pool *>(executor.kernel)->dims;
+  const Operand &places = executor.operands[0], &image = executor.operands[2];
+  const Sizes sizes = sizesOf(image, places, dims);
+  const Compute compute = categoryOf(image.type) < kFloating ? kI64 : kF64;
+  int64_t *plane = reinterpret_cast<int64_t *>(executor.workspace), *values = plane + sizes.imageSize();
+  int64_t *indices = values + sizes.placeCount();
+  Planes from(as(places, compute), dims), where(as(executor.operands[1], kI64), dims), to(as(image, compute), dims);
+  for (int64_t i = planeCount(image, dims); i-- > 0; from.next(), where.next(), to.next()) {
+    from.read(values);
+    where.read(indices);
+    std::fill_n(plane, sizes.imageSize(), 0);
+    for (int64_t p = 0; p < sizes.placeCount(); ++p) {
+      if (indices[p] < 0 || indices[p] >= sizes.imageSize()) return ACL_ERROR_RT_AICORE_EXCEPTION;
+      plane[indices[p]] = values[p];
+    }
+    to.write(plane);
+  }
+  return ACL_SUCCESS;
+}
+
 aclnnStatus requirePlaces(const aclOpExecutor &executor, const Operand &image, const int64_t *sizes, int dims,
                           const Operand &places, const Operand &indices) {
   Shape shape = shapeOf(image);
@@ -230,6 +252,20 @@ aclnnStatus prepareAdaptive(aclOpExecutor &executor, const Argument *arguments, 
   return status == ACLNN_SUCCESS ? finish(executor, body, image, out, runPool) : status;
 }
 
+/* self, indices, outputSize, [stride, padding,] out */
+aclnnStatus prepareUnpool(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  const int dims = static_cast<const Pool *>(body.kernel)->dims;
+  const Operand &places = executor.operands[0], &image = executor.operands[2];
+  int64_t sizes[3] = {};
+  aclnnStatus status = readArray(executor, arguments[2].pointer, dims, 1, sizes);
+  if (status == ACLNN_SUCCESS) status = requirePlaces(executor, places, sizes, dims, image, image);
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[1], shapeOf(places));
+  if (status == ACLNN_SUCCESS && image.type != places.type) {
+    return refuse(executor, "types differ: %s and %s", typeName(places.type), typeName(image.type));
+  }
+  return status == ACLNN_SUCCESS ? finish(executor, body, image, places, runUnpool) : status;
+}
+
 /* gradOutput, self, indices, ..., gradInput */
 aclnnStatus prepareBackward(aclOpExecutor &executor, const Argument *, const OpBody &body) {
   const Operand &grad = executor.operands[0], &image = executor.operands[1];
@@ -271,6 +307,8 @@ SIM_OP(aclnnMaxPool2dWithMask, prepareMasked, &kPool<fixedSpan, 2>, 0)
 SIM_OP(aclnnMaxPool2dWithMaskBackward, prepareMaskedBackward, &kPool<fixedSpan, 2>, 0)
 SIM_OP(aclnnMaxPool3dWithArgmax, preparePool, &kPool<fixedSpan, 3>, 0)
 SIM_OP(aclnnMaxPool3dWithArgmaxBackward, prepareBackward, &kPool<fixedSpan, 3>, 0)
+SIM_OP(aclnnMaxUnpool2d, prepareUnpool, &kPool<fixedSpan, 2>, 0)
+SIM_OP(aclnnMaxUnpool3d, prepareUnpool, &kPool<fixedSpan, 3>, 0)
 SIM_OP(aclnnAdaptiveMaxPool2d, prepareAdaptive, &kPool<adaptiveSpan, 2>, 0)
 SIM_OP(aclnnAdaptiveMaxPool2dBackward, prepareBackward, &kPool<adaptiveSpan, 2>, 0)
 SIM_OP(aclnnAdaptiveMaxPool3d, prepareAdaptive, &kPool<adaptiveSpan, 3>, 0)

@@ -173,16 +173,22 @@ void divideBy(Lanes *lanes, int64_t count, double divisor) {
   for (int64_t i = 0; i < count; ++i) valuesOf<C>(lanes)[i] /= divisor;
 }
 
+/* What is computed, and the operands that take values and indices: -1 where nobody asks for them. */
+struct Goal {
+  const Reducer &reducer;
+  int64_t values, indices;
+};
+
 /* Where the results go, a block at a time. */
 class Results {
  public:
-  explicit Results(const aclOpExecutor &executor)
-      : reducer_(*static_cast<const Reducer *>(executor.kernel)),
+  Results(const aclOpExecutor &executor, const Goal &goal)
+      : reducer_(goal.reducer),
         compute_(reducer_.result[executor.attributes[kCompute]]),
-        has_values_(executor.attributes[kValueOut] >= 0),
-        has_indices_(executor.attributes[kIndexOut] >= 0),
-        values_(outAt(executor, kValueOut, kIndexOut, reducer_.truth ? uint8_t{kI64} : compute_)),
-        indices_(outAt(executor, kIndexOut, kValueOut, kI64)) {}
+        has_values_(goal.values >= 0),
+        has_indices_(goal.indices >= 0),
+        values_(outAt(executor, has_values_ ? goal.values : goal.indices, reducer_.truth ? uint8_t{kI64} : compute_)),
+        indices_(outAt(executor, has_indices_ ? goal.indices : goal.values, kI64)) {}
 
   void begin(Lanes *lanes, int64_t count) const {
     std::memset(lanes->values, 0, static_cast<size_t>(count) * sizeof(Complex));
@@ -197,8 +203,7 @@ class Results {
   }
 
  private:
-  static Cursor outAt(const aclOpExecutor &executor, Attribute which, Attribute other, uint8_t compute) {
-    int64_t index = executor.attributes[executor.attributes[which] < 0 ? other : which];
+  static Cursor outAt(const aclOpExecutor &executor, int64_t index, uint8_t compute) {
     Operand out = executor.operands[static_cast<uint32_t>(index)];
     out.compute = compute;
     return Cursor(out);
@@ -211,10 +216,10 @@ class Results {
 };
 
 /* Each result reads its elements in turn. */
-void reduceAlong(const aclOpExecutor &executor, const Division &view, uint8_t compute) {
-  const Reducer &reducer = *static_cast<const Reducer *>(executor.kernel);
+void reduceAlong(const aclOpExecutor &executor, const Goal &goal, const Division &view, uint8_t compute) {
+  const Reducer &reducer = goal.reducer;
   const int64_t total = elementsOf(view.kept), inner = elementsOf(view.reduced);
-  Results results(executor);
+  Results results(executor, goal);
   Cursor kept(view.kept), elements(view.reduced);
   Lanes lanes;
   alignas(64) char buffer[kBlockBytes];
@@ -233,8 +238,8 @@ void reduceAlong(const aclOpExecutor &executor, const Division &view, uint8_t co
 }
 
 /* Neighbours in memory belong to neighbouring results: a row of results reads a row of elements at a time. */
-void reduceAcross(const aclOpExecutor &executor, const Division &view, uint8_t compute) {
-  const Reducer &reducer = *static_cast<const Reducer *>(executor.kernel);
+void reduceAcross(const aclOpExecutor &executor, const Goal &goal, const Division &view, uint8_t compute) {
+  const Reducer &reducer = goal.reducer;
   const int64_t total = elementsOf(view.kept), inner = elementsOf(view.reduced);
   const int64_t width = view.kept.dims[view.kept.rank - 1];
   Operand row = view.kept; /* the elements next to each other in memory, of as many results */
@@ -243,7 +248,7 @@ void reduceAcross(const aclOpExecutor &executor, const Division &view, uint8_t c
   row.strides[0] = view.kept.strides[view.kept.rank - 1];
   row.rank = 1;
   Cursor across(row);
-  Results results(executor);
+  Results results(executor, goal);
   Cursor kept(view.kept), elements(view.reduced);
   Lanes lanes;
   alignas(64) char buffer[kBlockBytes];
@@ -259,12 +264,24 @@ void reduceAcross(const aclOpExecutor &executor, const Division &view, uint8_t c
   }
 }
 
-aclError runReduce(const aclOpExecutor &executor) {
+void reduceTo(const aclOpExecutor &executor, const Goal &goal) {
   const uint8_t compute = static_cast<uint8_t>(executor.attributes[kCompute]);
   Division view = divide(executor.operands[0], static_cast<uint32_t>(executor.attributes[kMask]));
   view.reduced.compute = compute;
   orderReduced(&view);
-  (isRowwise(view) ? reduceAcross : reduceAlong)(executor, view, compute);
+  (isRowwise(view) ? reduceAcross : reduceAlong)(executor, goal, view, compute);
+}
+
+aclError runReduce(const aclOpExecutor &executor) {
+  reduceTo(executor, {*static_cast<const Reducer *>(executor.kernel), executor.attributes[kValueOut],
+                      executor.attributes[kIndexOut]});
+  return ACL_SUCCESS;
+}
+
+/* self, ..., minOut, maxOut */
+aclError runExtremes(const aclOpExecutor &executor) {
+  reduceTo(executor, {kMinimum, 1, -1});
+  reduceTo(executor, {kMaximum, 2, -1});
   return ACL_SUCCESS;
 }
 
@@ -432,6 +449,23 @@ aclnnStatus prepareDim(aclOpExecutor &executor, const Argument *arguments, const
   return status;
 }
 
+/* self, dim, keepDim, minOut, maxOut: dim is an array; in variant 1 one dimension, in variant 2 it is absent. */
+aclnnStatus prepareExtremes(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  const Operand &in = executor.operands[0];
+  uint32_t mask = (1u << in.rank) - 1;
+  int32_t dim = 0;
+  aclnnStatus status = ACLNN_SUCCESS;
+  if (body.variant == 0) status = readDims(executor, arguments[1].pointer, in.rank, &mask);
+  if (body.variant == 1) status = normalizeDim(executor, arguments[1].integer, in.rank, &dim);
+  if (body.variant == 1 && in.rank > 0) mask = 1u << dim;
+  for (uint32_t i = 1; status == ACLNN_SUCCESS && i < 3; ++i)
+    status = requireCast(executor, in.type, executor.operands[i]);
+  if (status != ACLNN_SUCCESS) return status;
+  status = prepareReducer(executor, kMinimum, computeOf(in.type), mask, body.variant != 2 && arguments[2].integer != 0);
+  executor.run = runExtremes;
+  return status;
+}
+
 /* self, out: the diagonal is a line of its own. */
 aclnnStatus prepareTrace(aclOpExecutor &executor, const Argument *, const OpBody &) {
   Operand &in = executor.operands[0];
@@ -457,6 +491,9 @@ SIM_OP(aclnnAmax, prepareDims, &kMaximum, 0)
 SIM_OP(aclnnAmin, prepareDims, &kMinimum, 0)
 SIM_OP(aclnnAll, prepareDims, &kAllOf, 1)
 SIM_OP(aclnnAny, prepareDims, &kAnyOf, 1)
+SIM_OP(aclnnAminmax, prepareExtremes, nullptr, 0)
+SIM_OP(aclnnAminmaxDim, prepareExtremes, nullptr, 1)
+SIM_OP(aclnnAminmaxAll, prepareExtremes, nullptr, 2)
 SIM_OP(aclnnMax, prepareWhole, &kMaximum, 0)
 SIM_OP(aclnnMin, prepareWhole, &kMinimum, 0)
 SIM_OP(aclnnMaxDim, prepareDim, &kMaximumAt, 0)

@@ -106,6 +106,33 @@ int64_t cubicTaps(const Axis &axis, int64_t place, int64_t *indices, double *wei
   return 4;
 }
 
+/* A filter that widens where the image shrinks, so that every element counts; its weights then add up to 1. */
+template <class Filter>
+int64_t wideTaps(const Axis &axis, int64_t place, int64_t *indices, double *weights, double reach, Filter filter) {
+  const double step = stepOf(axis), stretch = std::max(step, 1.0), center = step * (static_cast<double>(place) + 0.5);
+  const int64_t first = std::max(static_cast<int64_t>(center - reach * stretch + 0.5), int64_t{0});
+  const int64_t last = std::min(static_cast<int64_t>(center + reach * stretch + 0.5), axis.image);
+  double sum = 0.0;
+  for (int64_t i = first; i < last; ++i) {
+    indices[i - first] = i;
+    sum += weights[i - first] = filter(std::fabs((static_cast<double>(i) - center + 0.5) / stretch));
+  }
+  for (int64_t i = first; i < last; ++i) weights[i - first] /= sum;
+  return std::max(last - first, int64_t{0});
+}
+
+int64_t wideLinearTaps(const Axis &axis, int64_t place, int64_t *indices, double *weights) {
+  return wideTaps(axis, place, indices, weights, 1.0, [](double x) { return std::max(1.0 - x, 0.0); });
+}
+
+/* Cubic convolution with A = -0.5. */
+int64_t wideCubicTaps(const Axis &axis, int64_t place, int64_t *indices, double *weights) {
+  return wideTaps(axis, place, indices, weights, 2.0, [](double x) {
+    if (x < 1.0) return (1.5 * x - 2.5) * x * x + 1.0;
+    return x < 2.0 ? ((-0.5 * x + 2.5) * x - 4.0) * x + 2.0 : 0.0;
+  });
+}
+
 int64_t evenTaps(int64_t first, int64_t last, double weight, int64_t *indices, double *weights) {
   for (int64_t i = first; i < last; ++i) {
     indices[i - first] = i;
@@ -352,7 +379,20 @@ aclnnStatus readArray(const aclOpExecutor &executor, const void *array, int coun
   return ACLNN_SUCCESS;
 }
 
-enum UpsampleVariant : int64_t { kPlain = 0, kAligned = 1, kScaled = 2 };
+enum UpsampleVariant : int64_t { kPlain = 0, kAligned = 1, kScaled = 2, kWide = 4 };
+
+/* Of filters that reach two elements to each side, more where the image shrinks. */
+int64_t mostTaps(aclOpExecutor &executor, const OpBody &body) {
+  int64_t most = 4;
+  executor.kernel = body.kernel;
+  const Operand &image = imageOf(executor), &places = placesOf(executor);
+  const int dims = resamplerOf(body).dims;
+  for (int i = 0; (body.variant & kWide) != 0 && i < dims; ++i) {
+    const Axis axis = {executor, i, planeSize(image, dims, i), planeSize(places, dims, i), image.type == ACL_DOUBLE};
+    most = std::max(most, std::min(static_cast<int64_t>(4.0 * std::max(stepOf(axis), 1.0)) + 2, axis.image));
+  }
+  return most;
+}
 
 /* self, outputSize, [alignCorners], [a scale for each dimension], out
  * gradOut, outputSize, inputSize, [alignCorners], [a scale for each dimension], out */
@@ -375,7 +415,7 @@ aclnnStatus prepareUpsample(aclOpExecutor &executor, const Argument *arguments, 
     const double scale = (body.variant & kScaled) != 0 && i < dims ? arguments[next++].real : 0.0;
     std::memcpy(&executor.attributes[kScale + i], &scale, sizeof scale);
   }
-  return finish(executor, body, 4);
+  return finish(executor, body, mostTaps(executor, body));
 }
 
 /* self, outputSize, out
@@ -468,7 +508,7 @@ aclnnStatus preparePad(aclOpExecutor &executor, const Argument *arguments, const
 template <TapRule Rule, int Dims, bool Backward>
 constexpr Resampler kResampler = {Rule, Dims, Backward};
 constexpr bool kForward = false, kBackward = true;
-constexpr int64_t kBoth = kAligned | kScaled;
+constexpr int64_t kBoth = kAligned | kScaled, kFiltered = kBoth | kWide;
 
 }  // namespace
 
@@ -495,6 +535,10 @@ SIM_OP(aclnnUpsampleTrilinear3d, prepareUpsample, &kResampler<linearTaps, 3, kFo
 SIM_OP(aclnnUpsampleTrilinear3dBackward, prepareUpsample, &kResampler<linearTaps, 3, kBackward>, kBoth)
 SIM_OP(aclnnUpsampleBicubic2d, prepareUpsample, &kResampler<cubicTaps, 2, kForward>, kBoth)
 SIM_OP(aclnnUpsampleBicubic2dBackward, prepareUpsample, &kResampler<cubicTaps, 2, kBackward>, kBoth)
+SIM_OP(aclnnUpsampleBilinear2dAA, prepareUpsample, &kResampler<wideLinearTaps, 2, kForward>, kFiltered)
+SIM_OP(aclnnUpsampleBilinear2dAABackward, prepareUpsample, &kResampler<wideLinearTaps, 2, kBackward>, kFiltered)
+SIM_OP(aclnnUpsampleBicubic2dAA, prepareUpsample, &kResampler<wideCubicTaps, 2, kForward>, kFiltered)
+SIM_OP(aclnnUpsampleBicubic2dAAGrad, prepareUpsample, &kResampler<wideCubicTaps, 2, kBackward>, kFiltered)
 SIM_OP(aclnnAdaptiveAvgPool2d, prepareArea, &kResampler<areaTaps, 2, kForward>, 0)
 SIM_OP(aclnnAdaptiveAvgPool2dBackward, prepareArea, &kResampler<areaTaps, 2, kBackward>, 0)
 SIM_OP(aclnnAdaptiveAvgPool3d, prepareArea, &kResampler<areaTaps, 3, kForward>, 0)

@@ -1,0 +1,24 @@
+/* aclnnAminmax, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_AMINMAX_H_
+#define MINDTORCH_ACLNNOP_ACLNN_AMINMAX_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnAminmaxGetWorkspaceSize(
+    const aclTensor *self,
+    const aclIntArray *dim,
+    bool keepDim,
+    aclTensor *minOut,
+    aclTensor *maxOut,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnAminmax(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

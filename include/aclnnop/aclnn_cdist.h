@@ -1,0 +1,24 @@
+/* aclnnCdist, under the vendor's header name.
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
+#ifndef MINDTORCH_ACLNNOP_ACLNN_CDIST_H_
+#define MINDTORCH_ACLNNOP_ACLNN_CDIST_H_
+#include "aclnn/acl_meta.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnCdistGetWorkspaceSize(
+    const aclTensor *x1,
+    const aclTensor *x2,
+    float p,
+    int64_t compute_mode,
+    aclTensor *out,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnCdist(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,197 @@
+/* Distances of rows by p-norms: of two batches of matrices, with the gradient, and of the pairs of one matrix. */
+#include "opapi/kernels/planes.h"
+
+namespace sim {
+namespace {
+
+enum Attribute { kNorm }; /* a double's bits */
+
+double normOf(const aclOpExecutor &executor) {
+  double p;
+  std::memcpy(&p, &executor.attributes[kNorm], sizeof p);
+  return p;
+}
+
+double distance(const double *x, const double *y, int64_t count, double p) {
+  double sum = 0.0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double size = std::fabs(x[i] - y[i]);
+    if (std::isinf(p)) {
+      sum = isNan(size) || size > sum ? size : sum;
+    } else if (p == 0.0) {
+      sum += size != 0.0 ? 1.0 : 0.0;
+    } else {
+      sum += p == 1.0 ? size : p == 2.0 ? size * size : std::pow(size, p);
+    }
+  }
+  if (p == 0.0 || p == 1.0 || std::isinf(p)) return sum;
+  return p == 2.0 ? std::sqrt(sum) : std::pow(sum, 1.0 / p);
+}
+
+/* How fast a distance grows with one coordinate of its first row. */
+double slope(double difference, double distance, double p) {
+  if (p == 0.0 || difference == 0.0 || distance == 0.0) return 0.0;
+  const double sign = difference < 0.0 ? -1.0 : 1.0, size = std::fabs(difference);
+  if (p == 1.0) return sign;
+  if (std::isinf(p)) return size == distance ? sign : 0.0;
+  return sign * std::pow(size / distance, p - 1.0);
+}
+
+Operand inDouble(Operand operand) {
+  operand.compute = kF64;
+  return operand;
+}
+
+int64_t rowsOf(const Operand &matrices) { return matrices.dims[matrices.rank - 2]; }
+int64_t columnsOf(const Operand &matrices) { return matrices.dims[matrices.rank - 1]; }
+
+/* x1, x2, p, compute_mode, out */
+aclError runCdist(const aclOpExecutor &executor) {
+  const Operand &x1 = executor.operands[0], &x2 = executor.operands[1], &out = executor.operands[2];
+  const int64_t rows = rowsOf(x1), others = rowsOf(x2), columns = columnsOf(x1);
+  const double p = normOf(executor);
+  double *one = reinterpret_cast<double *>(executor.workspace), *other = one + rows * columns;
+  double *found = other + others * columns;
+  Planes from(inDouble(x1), 2), beside(inDouble(x2), 2), to(inDouble(out), 2);
+  for (int64_t n = planeCount(out, 2); n-- > 0; from.next(), beside.next(), to.next()) {
+    from.read(one);
+    beside.read(other);
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t k = 0; k < others; ++k) {
+        found[i * others + k] = distance(one + i * columns, other + k * columns, columns, p);
+      }
+    }
+    to.write(found);
+  }
+  return ACL_SUCCESS;
+}
+
+/* grad, x1, x2, cdist, p, out */
+aclError runCdistBackward(const aclOpExecutor &executor) {
+  const auto &operands = executor.operands;
+  const Operand &x1 = operands[1], &x2 = operands[2], &out = operands[4];
+  const int64_t rows = rowsOf(x1), others = rowsOf(x2), columns = columnsOf(x1);
+  const double p = normOf(executor);
+  double *one = reinterpret_cast<double *>(executor.workspace), *other = one + rows * columns;
+  double *grads = other + others * columns, *distances = grads + rows * others, *slopes = distances + rows * others;
+  Planes from(inDouble(x1), 2), beside(inDouble(x2), 2), to(inDouble(out), 2);
+  Planes given(inDouble(operands[0]), 2), known(inDouble(operands[3]), 2);
+  for (int64_t n = planeCount(out, 2); n-- > 0; from.next(), beside.next(), to.next(), given.next(), known.next()) {
+    from.read(one);
+    beside.read(other);
+    given.read(grads);
+    known.read(distances);
+    /* Which coordinate decides is told from the differences: what was stored may be rounded. */
+    for (int64_t i = 0; std::isinf(p) && i < rows * others; ++i) {
+      distances[i] = distance(one + i / others * columns, other + i % others * columns, columns, p);
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t c = 0; c < columns; ++c) {
+        double sum = 0.0;
+        for (int64_t k = 0; k < others; ++k) {
+          const double difference = one[i * columns + c] - other[k * columns + c];
+          sum += grads[i * others + k] * slope(difference, distances[i * others + k], p);
+        }
+        slopes[i * columns + c] = sum;
+      }
+    }
+    to.write(slopes);
+  }
+  return ACL_SUCCESS;
+}
+
+/* self, p, out */
+aclError runPdist(const aclOpExecutor &executor) {
+  const Operand &self = executor.operands[0];
+  const int64_t rows = self.dims[0], columns = self.dims[1];
+  const double p = normOf(executor);
+  double *values = reinterpret_cast<double *>(executor.workspace);
+  Planes(inDouble(self), 2).read(values);
+  Cursor out(inDouble(executor.operands[1]));
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t k = i + 1; k < rows; ++k) {
+      const double found = distance(values + i * columns, values + k * columns, columns, p);
+      out.write(&found, 1);
+    }
+  }
+  return ACL_SUCCESS;
+}
+
+/* --- phase 1 ----------------------------------------------------------------------------------------------------- */
+
+aclnnStatus begin(aclOpExecutor &executor, double p, aclError (*run)(const aclOpExecutor &), int64_t rooms) {
+  if (!(p >= 0.0)) return refuse(executor, "p is %g, expected 0 or more", p);
+  for (const Operand &operand : executor.operands) {
+    if (operand.type != executor.operands[0].type) {
+      return refuse(executor, "types differ: %s and %s", typeName(executor.operands[0].type), typeName(operand.type));
+    }
+  }
+  std::memcpy(&executor.attributes[kNorm], &p, sizeof p);
+  executor.run = run;
+  executor.workspace_size = roundUp(static_cast<uint64_t>(rooms) * sizeof(double));
+  return ACLNN_SUCCESS;
+}
+
+/* The batch of both; the matrices are views of it from then on. */
+bool commonBatch(Operand *x1, Operand *x2, Shape *batch) {
+  if (x1->rank < 2 || x2->rank < 2 || columnsOf(*x1) != columnsOf(*x2)) return false;
+  for (Operand *matrices : {x1, x2}) {
+    Operand outer = *matrices;
+    outer.rank -= 2;
+    if (!broadcastInto(batch, outer)) return false;
+  }
+  for (Operand *matrices : {x1, x2}) {
+    Shape shape = *batch;
+    shape.dims[shape.rank++] = rowsOf(*matrices);
+    shape.dims[shape.rank++] = columnsOf(*matrices);
+    expandTo(matrices, shape);
+  }
+  return true;
+}
+
+aclnnStatus prepareCdist(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  Operand &x1 = executor.operands[0], &x2 = executor.operands[1];
+  Shape shape;
+  if (!commonBatch(&x1, &x2, &shape)) return refuse(executor, "the shapes of x1 and x2 do not fit");
+  shape.dims[shape.rank++] = rowsOf(x1);
+  shape.dims[shape.rank++] = rowsOf(x2);
+  const aclnnStatus status = requireShape(executor, executor.operands[2], shape);
+  if (status != ACLNN_SUCCESS) return status;
+  if (arguments[3].integer < 0 || arguments[3].integer > 2) {
+    return refuse(executor, "compute_mode is %lld, expected 0 to 2", static_cast<long long>(arguments[3].integer));
+  }
+  const int64_t rooms = (rowsOf(x1) + rowsOf(x2)) * columnsOf(x1) + rowsOf(x1) * rowsOf(x2);
+  return begin(executor, arguments[2].real, runCdist, rooms);
+}
+
+aclnnStatus prepareCdistBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  Operand &x1 = executor.operands[1], &x2 = executor.operands[2];
+  Shape shape;
+  aclnnStatus status = requireShape(executor, executor.operands[4], shapeOf(x1));
+  if (status != ACLNN_SUCCESS) return status;
+  if (!commonBatch(&x1, &x2, &shape)) return refuse(executor, "the shapes of x1 and x2 do not fit");
+  shape.dims[shape.rank++] = rowsOf(x1);
+  shape.dims[shape.rank++] = rowsOf(x2);
+  status = requireShape(executor, executor.operands[0], shape);
+  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[3], shape);
+  if (status != ACLNN_SUCCESS) return status;
+  const int64_t rooms = (2 * rowsOf(x1) + rowsOf(x2)) * columnsOf(x1) + 2 * rowsOf(x1) * rowsOf(x2);
+  return begin(executor, arguments[4].real, runCdistBackward, rooms);
+}
+
+aclnnStatus preparePdist(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &self = executor.operands[0];
+  Shape shape;
+  shape.rank = 1;
+  shape.dims[0] = self.dims[0] * (self.dims[0] - 1) / 2;
+  const aclnnStatus status = requireShape(executor, executor.operands[1], shape);
+  return status == ACLNN_SUCCESS ? begin(executor, arguments[1].real, runPdist, self.count) : status;
+}
+
+}  // namespace
+
+SIM_OP(aclnnCdist, prepareCdist, nullptr, 0)
+SIM_OP(aclnnCdistBackward, prepareCdistBackward, nullptr, 0)
+SIM_OP(aclnnPdist, preparePdist, nullptr, 0)
+
+}  // namespace sim
