@@ -39,6 +39,8 @@ cdef int check_on_device(list tensors, TensorBase other) except -1
 
 cdef int check_scalar_tensor(TensorBase other) except -1
 cdef int check_all_filled(list tensors) except -1
+# Whether one number on the device may be an operand beside each of the tensors.
+cdef bint may_share(list tensors, TensorBase other) noexcept
 cdef bint may_norm(const Scalar *ord) noexcept               # aclnnForeachNorm knows the first and the second norm
 # Divides the gradients by the scale. False, after a look at the device: some are not finite, nothing is to be done.
 cdef bint may_step(list grads, TensorBase grad_scale, TensorBase found_inf) except -1

@@ -4,7 +4,7 @@ from mindtorch._core.dispatch cimport check_floats
 from mindtorch._core.dtype cimport code_name
 from mindtorch._core.infer cimport common_device, common_index, inplace_output, same
 from mindtorch._core.modes cimport grad_enabled
-from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, Float, Int, ScalarType, scalar_from
+from mindtorch._core.scalar cimport BFloat16, COMPLEX_KIND, FLOAT_KIND, Float, Int, ScalarType, scalar_from
 from mindtorch._core.tensor cimport Shape, count_version, empty_tensor, shape_text
 from mindtorch._core.values cimport read_scalar
 
@@ -247,6 +247,13 @@ cdef int check_all_filled(list tensors) except -1:
             raise RuntimeError("_foreach_max cannot compute the maximum of an empty tensor; max over zero elements is "
                                "undefined.")
     return 0
+
+
+cdef bint may_share(list tensors, TensorBase other) noexcept:
+    cdef TensorBase first = <TensorBase>tensors[0]
+    # CANN documents the number in the dtype of the tensors, and no bfloat16 number.
+    return (other.dtype == first.dtype != BFloat16 and other.device_type == first.device_type
+            and other.device_index == first.device_index and not recorded(other, grad_enabled()))
 
 
 cdef bint may_norm(const Scalar *ord) noexcept:

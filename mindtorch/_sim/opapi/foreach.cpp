@@ -1,4 +1,6 @@
 /* The operators on lists of tensors: operand i of each list goes together, list after list in executor.operands. */
+#include <algorithm>
+
 #include "opapi/loops.h"
 
 namespace sim {
@@ -58,6 +60,39 @@ aclnnStatus checkLists(const aclOpExecutor &executor, uint32_t *lists, uint32_t 
 
 aclnnStatus prepareForeach(aclOpExecutor &executor, const Argument *, const OpBody &body) {
   return prepareForeachLoops(executor, *static_cast<const Loops *>(body.kernel));
+}
+
+aclnnStatus prepareForeachByTensor(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  auto &operands = executor.operands;
+  const uint32_t tensors = operands.size() / 2; /* before the number in the operands, and behind it */
+  if (operands.size() % 2 == 0 || tensors == 0 || operands[tensors].element != -1) {
+    return refuse(executor, "the lists have different lengths, or are empty");
+  }
+  const Operand number = operands[tensors];
+  if (number.count != 1) {
+    return refuse(executor, "%s has %lld elements, expected 1", executor.op->parameters[number.parameter].name,
+                  static_cast<long long>(number.count));
+  }
+  /* The number becomes a list as long as the others, of the shapes that it meets there. */
+  SmallArray<Operand, 6> results;
+  for (uint32_t i = 0; i < tensors; ++i) results.push() = operands[tensors + 1 + i];
+  while (operands.size() > tensors) operands.pop();
+  for (uint32_t i = 0; i < tensors; ++i) {
+    Operand repeated = operands[i];
+    repeated.tensor = number.tensor;
+    repeated.address = number.address;
+    repeated.bytes = number.bytes;
+    repeated.type = number.type;
+    repeated.role = number.role;
+    repeated.parameter = number.parameter;
+    repeated.ordinal = number.ordinal;
+    repeated.element = i;
+    repeated.item = number.item;
+    std::fill_n(repeated.strides, kMaxRank, 0);
+    operands.push() = repeated;
+  }
+  for (const Operand &result : results) operands.push() = result;
+  return prepareForeach(executor, arguments, body);
 }
 
 aclnnStatus prepareForeachLoops(aclOpExecutor &executor, const Loops &loops) {

@@ -50,6 +50,8 @@ void runLoop(const Operand *const *inputs, uint32_t count, const Operand &out, L
 
 /* The operators on lists of tensors: the element on each tensor, with the scalar, or with the one of a scalar list. */
 aclnnStatus prepareForeach(aclOpExecutor &executor, const Argument *arguments, const OpBody &body);
+/* The same with one number in a tensor, which goes with each tensor of the list. */
+aclnnStatus prepareForeachByTensor(aclOpExecutor &executor, const Argument *arguments, const OpBody &body);
 aclnnStatus prepareForeachLoops(aclOpExecutor &executor, const Loops &loops);
 /* Whether the lists are equally long and hold equal shapes and types; `tensors`: how many tensors each. */
 aclnnStatus checkLists(const aclOpExecutor &executor, uint32_t *lists, uint32_t *tensors);
