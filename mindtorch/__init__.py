@@ -114,7 +114,7 @@ _LAZY = ("npu", "amp", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", 
          "distributed", "distributions", "hub", "multiprocessing", "overrides", "types", "__config__")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack",
                "alias_torch": "_alias", "compile": "compiler", "autocast": "amp", "GradScaler": "amp", "_assert": "jit",
-               "Stream": "_streams", "Event": "_streams"}
+               "Stream": "_streams", "Event": "_streams", "vmap": "func"}
 _LAZY_NAMES |= dict.fromkeys((
     "alpha_dropout", "alpha_dropout_", "binary_cross_entropy_with_logits", "conv_tbc", "cosine_embedding_loss",
     "cosine_similarity", "dropout", "dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout",

@@ -46,12 +46,11 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     """The gradients of `outputs` with respect to `inputs`, as a tuple.
 
     allow_unused: give None for inputs that took no part; materialize_grads: give zeros for them. Else RuntimeError.
+    is_grads_batched: the first dimension of each of `grad_outputs` counts gradients, which go back one after the other.
     """
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
                          "allow_unused=False.")
-    if is_grads_batched:
-        raise NotImplementedError("is_grads_batched=True needs vmap, which mindtorch does not have")
     if not only_inputs:
         warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
                       "gradient for other parts of the graph, please use torch.autograd.backward.", FutureWarning,
@@ -59,19 +58,53 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     outputs, inputs = _tuple(outputs), _tuple(inputs)
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
-    grads = _engine.root_grads(outputs, None if grad_outputs is None else _tuple(grad_outputs))
     keep = create_graph if retain_graph is None else retain_graph
-    found = _engine.run_backward(list(outputs), grads, keep, create_graph, _checked_inputs(inputs), False)
+    given = None if grad_outputs is None else _tuple(grad_outputs)
+
+    def run(grads, keep):
+        return _engine.run_backward(list(outputs), _engine.root_grads(outputs, grads), keep, create_graph,
+                                    _checked_inputs(inputs), False)
+    found = _batch(run, outputs, given, keep) if is_grads_batched else run(given, keep)
     if materialize_grads:
-        from mindtorch import zeros_like
-        return tuple(zeros_like(given) if value is None else value
-                     for value, given in zip(found, inputs, strict=True))
+        return _materialized(found, inputs, given[0].shape[:1] if is_grads_batched else ())
     if not allow_unused:
         for index, value in enumerate(found):
             if value is None:
                 raise RuntimeError(f"The differentiated Tensor at index {index} appears to not have been used in the "
                                    "graph. Set allow_unused=True if this is the desired behavior.")
     return tuple(found)
+
+
+def _batch(run, outputs, grads, keep):
+    """What run(grads, keep) gives for each gradient of a batch, stacked."""
+    from mindtorch.func import vmap
+    if grads is None or any(grad is None for grad in grads):
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    for index, (grad, output) in enumerate(zip(grads, outputs, strict=True)):
+        if tuple(grad.shape[1:]) != tuple(output.shape):
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: grad_output[{index}] has a shape of {grad.shape} and "
+                f"output[{index}] has a shape of {output.shape}. If you only want some tensors in `grad_output` to be "
+                "considered batched, consider using vmap.")
+    left, unused = len(grads[0]) if grads[0].dim() else 0, []
+
+    def one(*row):
+        nonlocal left, unused
+        left -= 1
+        found = run(row, keep or left > 0)
+        unused = [value is None for value in found]
+        return [value for value in found if value is not None]
+    used = iter(vmap(one, randomness="different")(*grads))
+    return [None if without else next(used) for without in unused]
+
+
+def _materialized(found, inputs, batch):
+    """The gradients, zeros where there is none."""
+    from mindtorch import zeros_like
+    return tuple(zeros_like(given).expand(*batch, *given.shape) if value is None else value
+                 for value, given in zip(found, inputs, strict=True))
 
 
 def _tuple(value):

@@ -48,15 +48,23 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
     """The derivatives of each output by each input, of shape (*output.shape, *input.shape).
 
-    One tensor, or tuples where there are several outputs or inputs: outputs outermost.
+    One tensor, or tuples where there are several outputs or inputs: outputs outermost. `vectorize` and `strategy` are
+    torch's ways to the same values, which are computed row by row here in any case.
     """
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function '
                              'has more outputs than inputs, "forward-mode" tends to be more performant. Otherwise, '
                              'prefer to use "reverse-mode".')
-    if vectorize or strategy == "forward-mode":
-        raise NotImplementedError("jacobian with vectorize=True or forward mode needs vmap, which mindtorch does not "
-                                  "have")
+    if strategy == "forward-mode" and create_graph:
+        raise NotImplementedError("torch.autograd.functional.jacobian: `create_graph=True` and "
+                                  '`strategy="forward-mode"` are not supported together (yet). Please either set '
+                                  '`create_graph=False` or `strategy="reverse-mode"`.')
+    if strategy == "forward-mode" and not vectorize:
+        raise NotImplementedError("Computing Jacobian using forward-AD or forward-over-reverse Hessian is only "
+                                  "implemented for `vectorize=True`.")
+    if vectorize and strict:
+        raise RuntimeError("torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported "
+                           "together. Please either set `strict=False` or `vectorize=False`.")
     single, given = _inputs("jacobian", inputs, create_graph)
     outputs, single_output = _call("jacobian", func, given, strict)
     table = tuple(_rows(out, given, create_graph, strict) for out in outputs)
