@@ -17,7 +17,6 @@ cdef class NpuAllocator(PoolCache):
     cdef int release_cached(self) except -1
     cdef int collect_garbage(self) except -1
     cdef int release_oversize(self, BlockPool *pool, size_t size) except -1
-    cdef void drop_workspaces(self) noexcept
     cdef void finish(self, Block *block) noexcept
 
 cdef NpuAllocator allocator_of(int device)

@@ -256,7 +256,6 @@ cdef class NpuAllocator(PoolCache):
         self.wait_for_device()
         self.process_retired()
         drain_all(self.device)
-        self.drop_workspaces()
         detached = self.detach_unused(NULL)
         while owner != NULL:
             if owner.uses == 0:
@@ -327,16 +326,6 @@ cdef class NpuAllocator(PoolCache):
             self.wait_for_device()
             self.release_detached()
         return released >= wanted
-
-    cdef void drop_workspaces(self) noexcept:
-        cdef StreamSlot *stream = STREAMS
-        cdef Block *block
-        while stream != NULL:
-            if stream.device == self.device and stream.launches == 0 and stream.workspace != NULL:
-                block = stream.workspace
-                stream.workspace = NULL
-                self.give(block)
-            stream = stream.next
 
     def _run_out(self, wanted, size, intptr_t stream):
         """Raises OutOfMemoryError: `wanted` bytes could not be had for a request of `size`."""

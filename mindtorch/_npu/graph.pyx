@@ -2,7 +2,7 @@
 
 1. While a stream captures, its memory comes from the graph's private pool, which others do not touch before the graph
    is reset: what is freed in a capture serves later work of the same capture only.
-2. What the graph's tasks use beside that memory (pinned blocks, workspaces) is held until then, too.
+2. What the graph's tasks use beside that memory (pinned blocks, workspaces of updated tasks) is held until then, too.
 3. Random operators of a graph read the seed and the offset from tensors. A replay fills them with those of the
    generator and moves it on by as much as the graph draws, so that the numbers are those which the same work would draw
    next.
@@ -383,20 +383,15 @@ def begin_update(Stream stream not None, TaskGroup group not None):
         allocator_of(slot.device).unroute(group.graph.pool)
         raise
     slot.capture = group.graph.capture
-    slot.set_aside = slot.workspace      # the graph's operators keep theirs
-    slot.workspace = NULL
+    slot.updates = True
 
 
 def end_update(Stream stream not None):
     """See torch.npu.graph_task_update_end."""
     cdef StreamSlot *slot = stream.slot
     cdef Graph graph = graph_of(slot)
-    if slot.workspace != NULL:
-        slot.workspace.left = graph.capture.workspaces
-        graph.capture.workspaces = slot.workspace
-    slot.workspace = slot.set_aside
-    slot.set_aside = NULL
     slot.capture = NULL
+    slot.updates = False
     allocator_of(slot.device).unroute(graph.pool)
     use_device(slot.device)
     with nogil:

@@ -254,13 +254,7 @@ cdef void enter_capture(Capture *capture, StreamSlot *stream) noexcept:
     CAPTURES = capture
     captures += 1
     capturing[capture.device] += 1
-    take_part(capture, stream)
-
-
-cdef void take_part(Capture *capture, StreamSlot *stream) noexcept:
     stream.capture = capture
-    stream.set_aside = stream.workspace          # which others may use while the graph is run
-    stream.workspace = NULL
 
 
 cdef int join_capture(StreamSlot *stream) except -1:
@@ -273,7 +267,7 @@ cdef int join_capture(StreamSlot *stream) except -1:
     while capture != NULL and capture.graph != graph:
         capture = capture.next
     if status != ACL_MODEL_RI_CAPTURE_STATUS_NONE and capture != NULL:
-        take_part(capture, stream)
+        stream.capture = capture
     return 0
 
 
@@ -288,11 +282,6 @@ cdef void leave_capture(Capture *capture) noexcept:
     capturing[capture.device] -= 1
     while stream != NULL:
         if stream.capture == capture:
-            if stream.workspace != NULL:
-                stream.workspace.left = capture.workspaces
-                capture.workspaces = stream.workspace
-            stream.workspace = stream.set_aside
-            stream.set_aside = NULL
             stream.capture = NULL
         stream = stream.next
 

@@ -19,6 +19,7 @@ from mindtorch._core.scalar cimport (
     BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, Byte, Int, Long, Scalar, Short, Undefined, as_element, scalar_from)
 from mindtorch._core.tensor cimport (
     MAX_DIMS, Shape, TensorBase, contiguous_strides, empty_tensor, make_view, set_geometry)
+from mindtorch._npu.allocator cimport allocate_block, free_block
 from mindtorch._npu.cann.acl_base_rt cimport ACL_BOOL, ACL_COMPLEX128, ACL_DOUBLE, ACL_INT64
 from mindtorch._npu.cann.acl_meta cimport (
     aclBoolArray, aclIntArray, aclScalar, aclScalarList, aclTensor, aclTensorList)
@@ -28,8 +29,8 @@ from mindtorch._npu.deferred cimport (
 from mindtorch._npu.descriptor cimport describe, no_descriptor, try_describe
 from mindtorch._npu.errors import check_status, driver_message
 from mindtorch._npu.handles cimport about_to_wait, bind_device, first_stream, thread_state, use_device, wait_for_stream
+from mindtorch._npu.records cimport Block
 from mindtorch._npu.symbols cimport api
-from mindtorch._npu.workspace cimport release_old_workspaces, workspace
 
 
 # What makes an argument, to be named when it made none.
@@ -280,27 +281,40 @@ cdef void close_call(Call *call) noexcept:
     call.count = 0
 
 
+cdef inline void let_go(Block *scratch, StreamSlot *stream) noexcept:
+    """Gives an operator's scratch memory back: what the stream does next runs after the operator."""
+    if stream.updates:                           # a task of a graph, which uses it whenever the graph is run
+        scratch.left = stream.capture.workspaces
+        stream.capture.workspaces = scratch
+    else:
+        free_block(scratch)
+
+
 cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2) except -1:
-    cdef void *scratch = NULL
+    cdef Block *scratch = NULL
+    cdef void *workspace = NULL
     cdef StreamSlot *stream = call.stream
     if status != 0:
         fail(call, status, name, True)
     if call.workspace_size != 0:
         try:
-            scratch = workspace(stream, call.workspace_size)
+            scratch = allocate_block(call.workspace_size, stream)
+            workspace = scratch.address
             use_device(call.device)              # the allocator may have looked after other devices
         except BaseException:
+            if scratch != NULL:
+                free_block(scratch)
             close_call(call)
             raise
     stream.launches += 1
     with nogil:
-        status = phase2(scratch, call.workspace_size, call.executor, stream.handle)
+        status = phase2(workspace, call.workspace_size, call.executor, stream.handle)
         if status == 0 and not call.reports:
             destroy_all(call)
     stream.launches -= 1
     call.executor = NULL                         # phase 2 consumes it, also where it fails
-    if stream.old_workspaces != NULL and stream.launches == 0:
-        release_old_workspaces(stream)
+    if scratch != NULL:
+        let_go(scratch, stream)
     if status != 0:
         fail(call, status, name, False)
     if call.objects != 0 and not call.reports:

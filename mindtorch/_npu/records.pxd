@@ -28,7 +28,7 @@ cdef struct Capture:             # a graph, from the beginning of its capture to
     aclmdlRI graph               # as the driver calls it
     int device
     Deferred *held               # what its tasks use: released with it
-    Block *workspaces            # the same of its operators' scratch memory; linked by `left`
+    Block *workspaces            # the same of the scratch memory of tasks that were updated; linked by `left`
     Capture *next                # among those that are being captured
 
 cdef struct PrivatePool:         # the segments of a MemPool or of graphs
@@ -106,11 +106,9 @@ cdef struct StreamSlot:
     void *allocator              # NpuAllocator of the device
     BlockPool pools[2]           # of the default pool, by `small`
     int segments                 # how many the stream owns
-    Block *workspace             # grows; ops use it one after another
-    Block *old_workspaces        # replaced while a launch was under way; linked by `left`
     int launches                 # phase-2 calls under way without the GIL
     Capture *capture             # that stores the stream's work; NULL: its work is done
-    Block *set_aside             # the workspace it had before
+    bint updates                 # whether that replaces tasks which the graph has already
     Deferred *first_deferred     # in the order of their events
     Deferred *last_deferred
     int deferred

@@ -86,7 +86,7 @@ def memory_stats_as_nested_dict(device=None):
 
 
 def memory_allocated(device=None):
-    """Bytes that tensors (and operators' workspaces) occupy now."""
+    """Bytes that tensors occupy now. The workspace of an operator counts while it is launched: in the peak."""
     return memory_stats(device).get("allocated_bytes.all.current", 0)
 
 

@@ -35,6 +35,15 @@ a = empty(1000)
 address, taken = a.data_ptr(), stats("num_device_alloc")
 del a
 assert empty(1000).data_ptr() == address and stats("num_device_alloc") == taken""",
+    "an operator's workspace is taken for its launch alone": """
+a = torch.ones(512, 512, device="npu")
+torch.npu.reset_peak_memory_stats()
+before, taken = stats(ALLOCATED), stats("allocation.all.allocated")
+b = a @ a
+assert stats(ALLOCATED) - before == 1049088 and stats("allocation.all.allocated") - taken == 2
+assert stats("allocated_bytes.all.peak") > stats(ALLOCATED)
+del b
+assert stats("inactive_split.all.current") == 1 and stats("segment.all.current") == 1""",
     "but not on another stream": """
 a = empty(1000)
 address = a.data_ptr()
