@@ -6,7 +6,7 @@ from mindtorch._core.dtype import bfloat16 as _bfloat16
 from mindtorch._core.dtype import bool as _bool
 from mindtorch._core.dtype import float16 as _float16
 from mindtorch._core.dtype import float32 as _float32
-from mindtorch._core.factories import arange as _arange
+from mindtorch._core.factories import ones as _ones
 from mindtorch._ops.composite import _require_tensors, c_type
 from mindtorch._sdp_backends import CHOICE as _CHOICE
 
@@ -43,14 +43,9 @@ def _shared_heads(heads, query):
     return repeated.reshape(*shape[:-3], shape[-3] * times, *shape[-2:])
 
 
-def _rows(query):
-    """The places of the queries, one below the other."""
-    return _arange(query.shape[-2], device=query.device).unsqueeze(1)
-
-
-def _causal(query, key):
-    """True where a key is not behind the query."""
-    return _rows(query) >= _arange(key.shape[-2], device=query.device)
+def _ahead(query, key):
+    """True where a key comes after the query."""
+    return _ones((query.shape[-2], key.shape[-2]), dtype=_bool, device=query.device).triu(1)
 
 
 def _can_fuse(query, key, value, mask, dropout_p, shared):
@@ -77,7 +72,7 @@ def _fused_attention(query, key, value, mask, dropout_p, is_causal, scale):
     drop = _dropped_weights(query, key, dropout_p) if dropout_p > 0.0 else None
     how = drop, scale, 1.0 - dropout_p
     if is_causal:
-        return _fused(query, key, value, _arange(key.shape[-2], device=query.device) > _rows(query), *how, 0)[0]
+        return _fused(query, key, value, _ahead(query, key), *how, 0)[0]
     if mask is None:
         return _fused(query, key, value, None, *how, _EVERYTHING)[0]
     shape = (1,) * (4 - mask.dim()) + tuple(mask.shape)
@@ -113,7 +108,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         key, value = _shared_heads(key, query), _shared_heads(value, query)
     scale = query.shape[-1] ** -0.5 if scale is None else scale
     scores = _matmul(query * scale, key.transpose(-2, -1))
-    allowed = _causal(query, key) if is_causal else attn_mask
+    allowed = ~_ahead(query, key) if is_causal else attn_mask
     if allowed is not None:
         scores = _where(allowed, scores, float("-inf")) if "bool" in str(allowed.dtype) else scores + allowed
     blind = None
