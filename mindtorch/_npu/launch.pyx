@@ -19,12 +19,12 @@ from mindtorch._core.scalar cimport (
     BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, Byte, Int, Long, Scalar, Short, Undefined, as_element, scalar_from)
 from mindtorch._core.tensor cimport (
     MAX_DIMS, Shape, TensorBase, contiguous_strides, empty_tensor, make_view, set_geometry)
-from mindtorch._npu.allocator cimport allocate_block, free_block
+from mindtorch._npu.allocator cimport NpuAllocator, allocate_block, free_block
 from mindtorch._npu.cann.acl_base_rt cimport ACL_BOOL, ACL_COMPLEX128, ACL_DOUBLE, ACL_INT64
 from mindtorch._npu.cann.acl_meta cimport (
     aclBoolArray, aclIntArray, aclScalar, aclScalarList, aclTensor, aclTensorList)
 from mindtorch._npu.deferred cimport (
-    INT_ARRAY, OBJECT, SCALAR, TENSOR, TENSOR_LIST, Kind, destroy, destroy_bool_array, destroy_executor,
+    INT_ARRAY, OBJECT, SCALAR, TENSOR, TENSOR_LIST, Kind, defer, destroy, destroy_bool_array, destroy_executor,
     destroy_scalar_list)
 from mindtorch._npu.descriptor cimport describe, no_descriptor, try_describe
 from mindtorch._npu.errors import check_status, driver_message
@@ -281,13 +281,25 @@ cdef void close_call(Call *call) noexcept:
     call.count = 0
 
 
-cdef inline void let_go(Block *scratch, StreamSlot *stream) noexcept:
+cdef int let_go(Block *scratch, StreamSlot *stream) except -1:
     """Gives an operator's scratch memory back: what the stream does next runs after the operator."""
     if stream.updates:                           # a task of a graph, which uses it whenever the graph is run
         scratch.left = stream.capture.workspaces
         stream.capture.workspaces = scratch
-    else:
+    elif (<NpuAllocator>stream.allocator).source is None:
         free_block(scratch)
+    else:                                        # an allocator of the user's, who may give it to anybody at once
+        try:
+            defer(stream, give, scratch)
+        except BaseException:
+            wait_for_stream(stream)
+            free_block(scratch)
+            raise
+    return 0
+
+
+cdef void give(void *block) noexcept:
+    free_block(<Block *>block)
 
 
 cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2) except -1:

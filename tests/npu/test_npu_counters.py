@@ -41,9 +41,7 @@ torch.npu.reset_peak_memory_stats()
 before, taken = stats(ALLOCATED), stats("allocation.all.allocated")
 b = a @ a
 assert stats(ALLOCATED) - before == 1049088 and stats("allocation.all.allocated") - taken == 2
-assert stats("allocated_bytes.all.peak") > stats(ALLOCATED)
-del b
-assert stats("inactive_split.all.current") == 1 and stats("segment.all.current") == 1""",
+assert stats("allocated_bytes.all.peak") > stats(ALLOCATED)""",
     "but not on another stream": """
 a = empty(1000)
 address = a.data_ptr()

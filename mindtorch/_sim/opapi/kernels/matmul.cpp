@@ -66,24 +66,45 @@ void combine(const float *product, const Operand &out, const Operand *bias, floa
   }
 }
 
+/* Where a product is computed: factors that the BLAS cannot read as they lie are packed, and results that it cannot
+   write, or that share memory with a factor, are put together beside them. */
 struct Rooms {
-  float *left;
-  float *right;
-  float *product;
+  int64_t left, right, product; /* floats of each; 0: none is needed */
+
+  int64_t total() const { return left + right + product; }
 };
 
+bool apart(const Operand &a, const Operand &b) {
+  return a.address + static_cast<uint64_t>(a.bytes) <= b.address ||
+         b.address + static_cast<uint64_t>(b.bytes) <= a.address;
+}
+
+bool isReadable(const Operand &matrix) { return isRowMajor(matrix) || isColumnMajor(matrix); }
+
+Rooms roomsOf(const Operand &left, const Operand &right, const Operand &out) {
+  const bool in_place = isRowMajor(out) && apart(out, left) && apart(out, right);
+  return {isReadable(left) ? 0 : sizeOf(left), isReadable(right) ? 0 : sizeOf(right), in_place ? 0 : sizeOf(out)};
+}
+
 void multiplyOne(const Operand &left, const Operand &right, const Operand &out, const Operand *bias, float alpha,
-                 float beta, const Rooms &rooms, Sgemm sgemm) {
+                 float beta, const Rooms &rooms, float *room, Sgemm sgemm) {
   const int64_t m = rowsOf(left), n = columnsOf(right), k = columnsOf(left);
-  bool in_place = bias == nullptr && isRowMajor(out);
-  float *target = in_place ? reinterpret_cast<float *>(out.host) : rooms.product;
-  int leading = static_cast<int>(in_place ? out.strides[0] : std::max<int64_t>(1, n));
+  const bool in_place = rooms.product == 0;
+  float *target = in_place ? reinterpret_cast<float *>(out.host) : room + rooms.left + rooms.right;
+  const int leading = static_cast<int>(in_place ? out.strides[0] : std::max<int64_t>(1, n));
+  const bool added = in_place && bias != nullptr;
+  if (added) convertView(*bias, out);
+  const float kept = added ? beta : 0.0f; /* of what the target holds already */
   if (k == 0) {
-    for (int64_t i = 0; i < m; ++i) std::fill_n(target + i * leading, n, 0.0f);
+    for (int64_t i = 0; i < m; ++i) {
+      for (float *value = target + i * leading; value < target + i * leading + n; ++value) {
+        *value = added ? kept * *value : 0.0f;
+      }
+    }
   } else {
-    Factor a = factorOf(left, rooms.left), b = factorOf(right, rooms.right);
+    Factor a = factorOf(left, room), b = factorOf(right, room + rooms.left);
     sgemm(kRowMajor, a.transpose, b.transpose, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), alpha,
-          a.data, a.leading, b.data, b.leading, 0.0f, target, leading);
+          a.data, a.leading, b.data, b.leading, kept, target, leading);
   }
   if (!in_place) combine(target, out, bias, beta);
 }
@@ -101,14 +122,14 @@ aclError runMatmul(const aclOpExecutor &executor) {
     alpha = static_cast<float>(executor.numbers[1].real);
   }
   float *room = reinterpret_cast<float *>(executor.workspace);
-  Rooms rooms{room, room + sizeOf(left), room + sizeOf(left) + sizeOf(right)};
+  const Rooms rooms = roomsOf(left, right, out);
   const Operand outs = batchOf(out);
   Cursor a(batchOf(left)), b(batchOf(right)), c(outs), d(batchOf(bias != nullptr ? *bias : out));
   for (int64_t count = countOf(outs); count > 0; --count, a.skip(1), b.skip(1), c.skip(1), d.skip(1)) {
     Operand target = matrixAt(out, c.position()), added;
     if (bias != nullptr && beta != 0.0f) added = matrixAt(*bias, d.position());
     multiplyOne(matrixAt(left, a.position()), matrixAt(right, b.position()), target,
-                bias != nullptr && beta != 0.0f ? &added : nullptr, alpha, beta, rooms, sgemmOf(executor));
+                bias != nullptr && beta != 0.0f ? &added : nullptr, alpha, beta, rooms, room, sgemmOf(executor));
   }
   return ACL_SUCCESS;
 }
@@ -131,8 +152,8 @@ aclnnStatus plan(aclOpExecutor &executor, uint32_t left, uint32_t right, uint32_
   executor.attributes[kBias] = bias;
   executor.run = runMatmul;
   if (executor.operands[out].count == 0) return ACLNN_SUCCESS;
-  int64_t floats = sizeOf(executor.operands[left]) + sizeOf(executor.operands[right]) + sizeOf(executor.operands[out]);
-  executor.workspace_size = roundUp(static_cast<uint64_t>(floats) * sizeof(float));
+  const Rooms rooms = roomsOf(executor.operands[left], executor.operands[right], executor.operands[out]);
+  executor.workspace_size = roundUp(std::max<uint64_t>(1, static_cast<uint64_t>(rooms.total()) * sizeof(float)));
   if (simNullKernels()) return ACLNN_SUCCESS;
   const char *reason;
   executor.kernel = reinterpret_cast<const void *>(loadSgemm(&reason));
@@ -242,6 +263,10 @@ aclnnStatus prepareAddbmm(aclOpExecutor &executor, const Argument *, const OpBod
   aclnnStatus status = checkBatches(executor, 2);
   if (status == ACLNN_SUCCESS) status = plan(executor, 1, 2, 3, 0);
   executor.run = runAddbmm;
+  if (executor.workspace_size > 0) { /* a room for each matrix, however they lie */
+    const int64_t floats = sizeOf(executor.operands[1]) + sizeOf(executor.operands[2]) + sizeOf(executor.operands[3]);
+    executor.workspace_size = roundUp(static_cast<uint64_t>(floats) * sizeof(float));
+  }
   return status;
 }
 
