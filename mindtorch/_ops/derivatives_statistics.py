@@ -53,17 +53,13 @@ def std_mean_backward(grad_std, grad_mean, self, std, dim, correction, keepdim):
 
 # --- products --------------------------------------------------------------------------------------------------------
 
-def _reversed(tensor, dim):
-    return tensor.index_select(dim, ops.arange(tensor.shape[dim] - 1, -1, -1, device=tensor.device))
-
-
 def _product_of_others(self, dim):
     """For each element the product of the others along `dim`."""
     one = self.narrow(dim, 0, 1).new_ones(self.narrow(dim, 0, 1).shape)
     length = self.shape[dim]
     before = ops.cat([one, self.narrow(dim, 0, length - 1)], dim).cumprod(dim)
-    after = ops.cat([one, _reversed(self.narrow(dim, 1, length - 1), dim)], dim).cumprod(dim)
-    return before * _reversed(after, dim)
+    after = ops.cat([one, self.narrow(dim, 1, length - 1).flip(dim)], dim).cumprod(dim)
+    return before * after.flip(dim)
 
 
 def prod_dim_backward(grad, self, result, dim, keepdim):
@@ -86,7 +82,7 @@ def prod_backward(grad, self, result):
 
 def cumsum_backward(grad, dim):
     """The gradients of all sums that an element went into."""
-    return _reversed(_reversed(grad, dim).cumsum(dim), dim) if grad.numel() and grad.dim() else grad
+    return grad.flip(dim).cumsum(dim).flip(dim) if grad.numel() and grad.dim() else grad
 
 
 def cumprod_backward(grad, self, dim, result):
@@ -121,6 +117,6 @@ def logcumsumexp_backward(grad, self, result, dim):
     logarithm = grad.abs().log()
 
     def part(of_sign):
-        later = _reversed(ops.where(of_sign, logarithm, -1e38) - result, dim).logcumsumexp(dim)
-        return (_reversed(later, dim) + self).exp()
+        later = (ops.where(of_sign, logarithm, -1e38) - result).flip(dim).logcumsumexp(dim)
+        return (later.flip(dim) + self).exp()
     return part(grad > 0) - part(grad < 0)
