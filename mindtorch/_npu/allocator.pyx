@@ -22,7 +22,7 @@ from mindtorch._npu.blocks cimport SMALL_LIMIT, SMALL_SEGMENT, LARGE_LIMIT, roun
 from mindtorch._npu.cann.acl_rt cimport ACL_HBM_MEM
 from mindtorch._npu.deferred cimport defer, drain, drain_all, waiting
 from mindtorch._npu.errors cimport check
-from mindtorch._npu.handles cimport MAX_DEVICES, STREAMS, capturing, use_device
+from mindtorch._npu.handles cimport MAX_DEVICES, capturing, use_device
 from mindtorch._npu.lock cimport acquire, release
 from mindtorch._npu.records cimport PrivatePool, Segment, StreamUse
 from mindtorch._npu.settings cimport settings

@@ -3,7 +3,7 @@ import warnings
 from collections import OrderedDict
 
 from mindtorch import npu
-from mindtorch._core import constants
+from mindtorch._core.constants import forget as _forget_constants
 from mindtorch.npu._memory_history import (
     _dump_snapshot,
     _record_memory_history,
@@ -127,7 +127,7 @@ def empty_cache():
     if not is_initialized():
         return
     from mindtorch._npu import handles, host_memory, runtime
-    constants.forget()
+    _forget_constants()
     for allocator in _allocators():
         allocator.empty_cache()
     for index in runtime.started_devices():
