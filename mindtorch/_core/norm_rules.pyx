@@ -41,7 +41,7 @@ cdef ScalarType parameter_dtype(TensorBase input, TensorBase weight, TensorBase 
 
 # --- checks ----------------------------------------------------------------------------------------------------------
 
-cdef bint has_shape(TensorBase tensor, const Shape *shape) noexcept:
+cdef bint ends_in(TensorBase tensor, const Shape *shape) noexcept:
     """Whether `shape` is that of the tensor's last dimensions."""
     cdef int i, leading = tensor.ndim - shape.ndim
     if leading < 0:
@@ -59,7 +59,7 @@ cdef int check_normalized(TensorBase input, const Shape *normalized_shape, Tenso
                            "element, but got normalized_shape = []")
     check_shape(weight, normalized_shape, "weight")
     check_shape(bias, normalized_shape, "bias")
-    if not has_shape(input, normalized_shape):
+    if not ends_in(input, normalized_shape):
         shape = shape_text(normalized_shape.ndim, normalized_shape.sizes)
         raise RuntimeError(f"Given normalized_shape={shape}, expected input with shape {text}{shape[1:]}, but got "
                            f"input of size{shape_text(input.ndim, input.sizes)}")
@@ -67,7 +67,7 @@ cdef int check_normalized(TensorBase input, const Shape *normalized_shape, Tenso
 
 
 cdef int check_shape(TensorBase parameter, const Shape *shape, str name) except -1:
-    if parameter is None or (parameter.ndim == shape.ndim and has_shape(parameter, shape)):
+    if parameter is None or (parameter.ndim == shape.ndim and ends_in(parameter, shape)):
         return 0
     raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
                        f"{shape_text(parameter.ndim, parameter.sizes)} and normalized_shape = "

@@ -142,7 +142,7 @@ def test_dropout(layout):
 
 
 REFUSED = [
-    ({"input_layout": "XXX"}, RuntimeError, "input_layout is 'XXX'"),
+    ({"input_layout": "NHWC"}, RuntimeError, "input_layout is 'NHWC'"),
     ({"input_layout": "TND"}, NotImplementedError, "TND"),
     ({"input_layout": "BSH"}, RuntimeError, "which is not BSH"),
     ({"head_num": 3}, RuntimeError, "headNum is 3"),

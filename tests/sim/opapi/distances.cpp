@@ -18,19 +18,6 @@ Values numbers(int64_t count, double scale) {
   return values;
 }
 
-Values slopes(Values x, const std::function<double(const Values &)> &function) {
-  Values found(x.size());
-  for (size_t i = 0; i < x.size(); ++i) {
-    const double before = x[i], step = 1e-5;
-    x[i] = before + step;
-    const double above = function(x);
-    x[i] = before - step;
-    found[i] = (above - function(x)) / (2 * step);
-    x[i] = before;
-  }
-  return found;
-}
-
 /* --- distances --------------------------------------------------------------------------------------------------- */
 
 double norm(const double *x, const double *y, double p) {

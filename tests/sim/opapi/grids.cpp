@@ -64,19 +64,6 @@ double weighed(const Values &image, const Values &grid, const Values &grads) {
   return sum;
 }
 
-Values slopes(Values x, const std::function<double(const Values &)> &function) {
-  Values found(x.size());
-  for (size_t i = 0; i < x.size(); ++i) {
-    const double before = x[i], step = 1e-5;
-    x[i] = before + step;
-    const double above = function(x);
-    x[i] = before - step;
-    found[i] = (above - function(x)) / (2 * step);
-    x[i] = before;
-  }
-  return found;
-}
-
 void testBilinear(aclDataType type, Layout layout) {
   currentCase() = "grid_sampler 2d";
   const double tolerance = type == ACL_FLOAT16 ? 2e-2 : 1e-4;

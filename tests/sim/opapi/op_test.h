@@ -350,6 +350,20 @@ inline void expectValues(const Values &actual, const Values &expected, double to
 }
 #define EXPECT_VALUES(actual, ...) expectValues(actual, __VA_ARGS__, __FILE__, __LINE__)
 
+/* The slope of `function` by each element of x. */
+inline Values slopes(Values x, const std::function<double(const Values &)> &function) {
+  Values found(x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double before = x[i], step = 1e-5;
+    x[i] = before + step;
+    const double above = function(x);
+    x[i] = before - step;
+    found[i] = (above - function(x)) / (2 * step);
+    x[i] = before;
+  }
+  return found;
+}
+
 /* Relative error that one rounding to the type, after a few in float, can make. */
 inline double toleranceOf(aclDataType type) {
   switch (type) {
