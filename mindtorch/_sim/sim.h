@@ -78,14 +78,19 @@ SIM_API aclError simEnterArmed(const char *function);
 /* Puts "<id>: <text>" on top of the calling thread's messages (aclGetRecentErrMsg) and returns `code`. */
 SIM_API aclError simFail(aclError code, const char *id, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* A task of a stream. `run` is called on the stream's thread, in order; a non-zero result is a device fault that
- * surfaces on a later call. `drop` frees `argument` afterwards, or when the task is never run. */
+/* A brief task waits for nothing and calls nobody's code. A kernel is brief, and the time limit of
+ * aclrtSetOpExecuteTimeOut holds for it. */
+enum SimTaskKind { SIM_TASK_ANY = 0, SIM_TASK_BRIEF = 1, SIM_TASK_KERNEL = 2 };
+
+/* A task of a stream. `run` is called in order, on the stream's thread or, where the task is brief, on one that waits
+ * for the stream; a non-zero result is a device fault that surfaces on a later call. `drop` frees `argument`
+ * afterwards, or when the task is never run. */
 typedef struct SimTask {
   aclError (*run)(void *argument);
   void (*drop)(void *argument);
   void *argument;
-  const char *name;  /* static text, for messages */
-  int32_t is_kernel; /* set by simLaunchKernel: the time limit of aclrtSetOpExecuteTimeOut holds for it */
+  const char *name; /* static text, for messages */
+  int32_t kind;     /* SimTaskKind; set by the runtime */
 } SimTask;
 
 /* Appends to `stream` (NULL: the current context's default stream); blocks while the queue is full. On failure the

@@ -147,7 +147,7 @@ aclError enqueue(const char *function, Stream &stream, const Copy &copy) {
   const bool alone = stream.idle() && !stream.stores() && stream.device().attention.load() == 0;
   if (copy.pageable() && alone) return move(function, copy);
   uint64_t ticket = 0;
-  const aclError error = submitWork(stream, function, CopyWork{function, copy}, &ticket);
+  const aclError error = submitBrief(stream, function, CopyWork{function, copy}, &ticket);
   return error == ACL_SUCCESS && copy.pageable() ? stream.wait(function, forever(), ticket) : error;
 }
 
@@ -353,6 +353,6 @@ aclError aclrtMemsetAsync(void *devPtr, size_t maxCount, int32_t value, size_t c
   if (aclError error = device.check(__func__); error != ACL_SUCCESS) return error;
   if (aclError error = sim::checkFill(__func__, device, devPtr, maxCount, count); error != ACL_SUCCESS) return error;
   const char *function = __func__;
-  return sim::submitWork(*found, function,
-                         [=] { return sim::CopyWork::finish(sim::fill(function, devPtr, value, count)); });
+  return sim::submitBrief(*found, function,
+                          [=] { return sim::CopyWork::finish(sim::fill(function, devPtr, value, count)); });
 }

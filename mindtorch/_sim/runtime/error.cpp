@@ -5,6 +5,7 @@
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "runtime.h"
 
@@ -49,6 +50,12 @@ const char *take(Messages &messages) {
 namespace sim {
 
 void setSharedMessages(bool shared) { shared_mode.store(shared); }
+
+void MessagesOfTask::exchange() {
+  pending_.swap(thread_messages.pending);
+  returned_.swap(thread_messages.returned);
+  std::swap(last_error_, last_error);
+}
 
 void carryMessagesOver(Fork stage) { carryOver(shared_mutex, stage); }
 

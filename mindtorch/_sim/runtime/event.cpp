@@ -192,7 +192,7 @@ aclError recordEvent(const char *function, Event &event, Stream &stream) {
   if (stream.idle() && stream.device().attention.load(std::memory_order_relaxed) == 0 && !stream.stores()) {
     RecordWork(recorded, raised, shared)();  // nothing is ahead of it
     ++thread_state.last_task;
-  } else if (aclError error = submitWork(stream, function, RecordWork(recorded, raised, shared));
+  } else if (aclError error = submitBrief(stream, function, RecordWork(recorded, raised, shared));
              error != ACL_SUCCESS) {
     return error;
   }

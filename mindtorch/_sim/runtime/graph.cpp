@@ -44,7 +44,7 @@ struct Execution {
       if (graph->aborts.load() != aborts || running_stream->cancelled()) break;
       if (node->task.run == nullptr) continue;
       const aclError code =
-          node->task.is_kernel != 0 ? Stream::runTimed(node->task) : node->task.run(node->task.argument);
+          node->task.kind == SIM_TASK_KERNEL ? Stream::runTimed(node->task) : node->task.run(node->task.argument);
       if (code != ACL_SUCCESS) {
         return simFail(code, "EZ9999", "task %zu of the graph, %s, failed", index,
                        node->task.name == nullptr ? "a task" : node->task.name);

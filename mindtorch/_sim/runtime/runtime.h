@@ -116,6 +116,22 @@ bool initialised();
 aclError notInitialised(const char *function);
 int32_t defaultDevice();  // -1: none
 void setSharedMessages(bool shared);
+
+// A thread that runs a stream's task has, until this ends, the messages and the last error of nobody.
+class MessagesOfTask {
+ public:
+  MessagesOfTask() { exchange(); }
+  ~MessagesOfTask() { exchange(); }
+  MessagesOfTask(const MessagesOfTask &) = delete;
+  MessagesOfTask &operator=(const MessagesOfTask &) = delete;
+
+ private:
+  void exchange();
+  std::string pending_;
+  std::string returned_;
+  aclError last_error_ = ACL_SUCCESS;
+};
+
 bool loseDevicesInChild();  // false: there was nothing to lose, the child may start a runtime of its own
 
 // One part's locks across a fork.

@@ -1,6 +1,7 @@
 // The queue and the thread of a stream, and the launch of kernels.
 #include "stream.h"
 
+#include <algorithm>
 #include <chrono>
 #include <system_error>
 #include <thread>
@@ -43,9 +44,8 @@ aclError Stream::submit(const char *function, const SimTask &task, uint64_t *tic
                      static_cast<unsigned long long>(kDepth));
     }
     const uint64_t aborts = aborts_;
-    ++users_, ++waiting_;
-    progress_.wait(lock, [&] { return pending_.load() < kDepth || closing_ || aborts_ != aborts; });
-    --waiting_;
+    ++users_;
+    while (pending_.load() >= kDepth && !closing_ && aborts_ == aborts) advance(lock, forever(), completed_ + 1);
     if (closing_ || aborts_ != aborts) {
       leave(lock);
       return simFail(ACL_ERROR_RT_STREAM_ABORT, "EE9999", "%s: the stream was aborted", function);
@@ -76,9 +76,11 @@ aclError Stream::wait(const char *function, Clock::time_point end, uint64_t tick
     std::unique_lock<std::mutex> lock(mutex_);
     if (ticket == 0) ticket = submitted_;
     const uint64_t aborts = aborts_;
-    ++users_, ++waiting_;
-    const bool in_time = waitUntil(progress_, lock, end, [&] { return completed_ >= ticket || aborts_ != aborts; });
-    --waiting_;
+    const auto over = [&] { return completed_ >= ticket || aborts_ != aborts; };
+    ++users_;
+    bool in_time = true;
+    while (in_time && !over()) in_time = advance(lock, end, ticket) || over();
+    wakeThread();
     const bool aborted = aborts_ != aborts;  // a stream that is destroyed with its work done is no failure
     const aclError code = abort_code_;
     leave(lock);
@@ -90,29 +92,55 @@ aclError Stream::wait(const char *function, Clock::time_point end, uint64_t tick
   return device().check(function);
 }
 
+bool Stream::advance(std::unique_lock<std::mutex> &lock, Clock::time_point end, uint64_t ticket) {
+  if (!running_ && !queue_.empty() && queue_.front().kind != SIM_TASK_ANY && end == forever()) {
+    const MessagesOfTask others;
+    runFront(lock);
+    return true;
+  }
+  wakeThread();
+  awaited_ = std::min(awaited_, ticket);
+  if (end != forever()) return progress_.wait_until(lock, end) == std::cv_status::no_timeout;
+  progress_.wait(lock);
+  return true;
+}
+
+void Stream::wakeThread() {
+  if (sleeping_ && !running_ && !queue_.empty()) work_.notify_one();
+}
+
 void Stream::work() {
   running_stream = this;
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     sleeping_ = true;
-    work_.wait(lock, [&] { return !queue_.empty() || closing_; });
+    work_.wait(lock, [&] { return (!queue_.empty() && !running_) || closing_; });
     sleeping_ = false;
     if (closing_) break;
-    const SimTask task = queue_.front();
-    queue_.pop_front();
-    running_ = true;
-    lock.unlock();
-    run(task);
-    lock.lock();
-    running_ = false;
-    cancelled_.store(false, std::memory_order_relaxed);
-    ++completed_;
-    pending_.fetch_sub(1, std::memory_order_release);
-    if (waiting_ > 0) progress_.notify_all();
+    runFront(lock);
   }
   thread_ = false;
   progress_.notify_all();
   leave(lock);
+}
+
+void Stream::runFront(std::unique_lock<std::mutex> &lock) {
+  const SimTask task = queue_.front();
+  queue_.pop_front();
+  running_ = true;
+  lock.unlock();
+  run(task);
+  lock.lock();
+  running_ = false;
+  cancelled_.store(false, std::memory_order_relaxed);
+  ++completed_;
+  pending_.fetch_sub(1, std::memory_order_release);
+  if (completed_ >= awaited_ || closing_) announce();
+}
+
+void Stream::announce() {
+  awaited_ = UINT64_MAX;
+  progress_.notify_all();
 }
 
 void Stream::run(const SimTask &task) {
@@ -123,7 +151,7 @@ void Stream::run(const SimTask &task) {
     if (code != ACL_SUCCESS) simFail(code, "EZ9999", "a fault was injected");
   }
   if (code == ACL_SUCCESS && task.run != nullptr && !context()->stopped.load(std::memory_order_relaxed)) {
-    code = task.is_kernel != 0 ? runTimed(task) : task.run(task.argument);
+    code = task.kind == SIM_TASK_KERNEL ? runTimed(task) : task.run(task.argument);
   }
   if (code != ACL_SUCCESS && !cancelled()) {
     const char *text = aclGetRecentErrMsg();
@@ -151,7 +179,7 @@ void Stream::cancel(std::unique_lock<std::mutex> &lock) {
   completed_ += dropped.size();
   pending_.fetch_sub(dropped.size(), std::memory_order_release);
   cancelled_.store(running_, std::memory_order_release);
-  progress_.notify_all();
+  announce();
   lock.unlock();
   signal().raise([] {});
   for (const SimTask &task : dropped) {
@@ -176,7 +204,7 @@ void Stream::close(bool wait) {
   work_.notify_one();
   cancel(lock);
   lock.lock();
-  if (wait) progress_.wait(lock, [&] { return !thread_; });
+  if (wait) progress_.wait(lock, [&] { return !thread_ && !running_; });
   leave(lock);
 }
 
@@ -209,7 +237,7 @@ aclError launchQueued(aclrtStream handle, SimTask task) {
   if (aclError error = resolveStream(name, handle, &stream); error != ACL_SUCCESS) return error;
   if (aclError error = stream->device().check(name); error != ACL_SUCCESS) return error;
   if (config().null_kernels) task.run = nullptr;
-  task.is_kernel = 1;
+  task.kind = SIM_TASK_KERNEL;
   return stream->submit(name, task);
 }
 

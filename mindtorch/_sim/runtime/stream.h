@@ -1,4 +1,5 @@
-// A stream: a queue of tasks and a thread of its own, started with the first task that cannot complete at once.
+// A stream: a queue of tasks and a thread of its own, started with the first task that cannot complete at once. Who
+// waits for the stream runs brief tasks itself: waking two threads costs more than most kernels.
 #ifndef MINDTORCH_SIM_RUNTIME_STREAM_H_
 #define MINDTORCH_SIM_RUNTIME_STREAM_H_
 #include <condition_variable>
@@ -36,7 +37,8 @@ class Stream {
 
   // Appends; blocks while the queue is full. On failure the task stays the caller's.
   aclError submit(const char *function, const SimTask &task, uint64_t *ticket = nullptr);
-  // Until the task of `ticket` has been run (default: all that were submitted before this call).
+  // Until the task of `ticket` has been run (default: all that were submitted before this call). Without an end in
+  // time, this runs tasks that the stream's thread has not begun.
   aclError wait(const char *function, Clock::time_point end, uint64_t ticket = 0);
   // Drops what is queued and ends waits; blocked callers return `code`.
   void abort(aclError code);
@@ -56,7 +58,12 @@ class Stream {
 
  private:
   void work();
+  void runFront(std::unique_lock<std::mutex> &lock);  // of the queue; with the lock dropped while it runs
   void run(const SimTask &task);
+  void wakeThread();  // where nobody runs the tasks that there are
+  // Runs a task, or waits until there may be news of the one of `ticket`; false where the time ran out.
+  bool advance(std::unique_lock<std::mutex> &lock, Clock::time_point end, uint64_t ticket);
+  void announce();
   void cancel(std::unique_lock<std::mutex> &lock);  // returns with the lock dropped
   void leave(std::unique_lock<std::mutex> &lock);   // one user less; the last gives the slot back
 
@@ -68,15 +75,15 @@ class Stream {
   std::atomic<bool> cancelled_{false};  // the running task is to give up waiting
 
   std::mutex mutex_;                  // guards all below
-  std::condition_variable work_;      // for the thread: a task, or closing
-  std::condition_variable progress_;  // for the others: a task completed, aborted, or the thread is gone
+  std::condition_variable work_;      // for the thread: a task that nobody runs, or closing
+  std::condition_variable progress_;  // for the others: an awaited task completed, aborted, or the thread is gone
   std::deque<SimTask> queue_;
   uint64_t submitted_ = 0;
   uint64_t completed_ = 0;
+  uint64_t awaited_ = UINT64_MAX;  // the first ticket whose completion is to be announced
   uint64_t aborts_ = 0;
   aclError abort_code_ = ACL_SUCCESS;
   int32_t users_ = 0;  // the owner, the thread and blocked callers
-  int32_t waiting_ = 0;
   bool thread_ = false;
   bool sleeping_ = false;
   bool running_ = false;
@@ -112,16 +119,24 @@ uint64_t opExecuteMicroseconds();  // of aclrtSetOpExecuteTimeOut and the like; 
 
 // Submits a callable `aclError work()`; it is destroyed when it has been run, or dropped without.
 template <class Work>
-aclError submitWork(Stream &stream, const char *function, Work work, uint64_t *ticket = nullptr) {
+aclError submitWork(Stream &stream, const char *function, Work work, uint64_t *ticket = nullptr,
+                    SimTaskKind kind = SIM_TASK_ANY) {
   auto argument = std::make_unique<Work>(std::move(work));
   SimTask task{};
   task.run = [](void *it) { return (*static_cast<Work *>(it))(); };
   task.drop = [](void *it) { delete static_cast<Work *>(it); };
   task.argument = argument.get();
   task.name = function;
+  task.kind = kind;
   const aclError error = stream.submit(function, task, ticket);
   if (error == ACL_SUCCESS) argument.release();
   return error;
+}
+
+// The same for work that waits for nothing and calls nobody's code.
+template <class Work>
+aclError submitBrief(Stream &stream, const char *function, Work work, uint64_t *ticket = nullptr) {
+  return submitWork(stream, function, std::move(work), ticket, SIM_TASK_BRIEF);
 }
 
 }  // namespace sim

@@ -275,6 +275,48 @@ void testThreads() {
   for (int64_t sum : sums) CHECK(sum == int64_t{kTasks} * (kTasks - 1) / 2);
 }
 
+// Who waits for a stream runs its kernels, so several waiters and the stream's thread take turns, in order.
+void testWaitersOfOneStream() {
+  constexpr int kThreads = 4;
+  constexpr int kTasks = 500;
+  aclrtStream stream = nullptr;
+  CHECK_OK(aclrtCreateStream(&stream));
+  int64_t ran = 0;  // by one thread at a time: no lock
+  std::vector<int> last(kThreads, -1);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      CHECK_OK(aclrtSetDevice(0));
+      for (int i = 0; i < kTasks; ++i) {
+        CHECK_OK(launch(stream, [&, t, i] {
+          CHECK(last[t] == i - 1);
+          last[t] = i;
+          ++ran;
+          return ACL_SUCCESS;
+        }));
+        if (i % 3 == 0) CHECK_OK(aclrtSynchronizeStream(stream));
+      }
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+  CHECK_OK(aclrtSynchronizeStream(stream));
+  CHECK(ran == kThreads * kTasks);
+  CHECK_OK(aclrtDestroyStream(stream));
+}
+
+// A task that fails on the thread that waits leaves this thread's own messages alone.
+void testMessagesOfWaiters() {
+  for (int i = 0; i < 50; ++i) {
+    CHECK_CODE(aclrtSetStreamFailureMode(nullptr, 2), ACL_ERROR_RT_PARAM_INVALID);
+    CHECK_OK(launch(nullptr, [] { return simFail(ACL_ERROR_RT_AICORE_EXCEPTION, "EZ9999", "index out of range"); }));
+    CHECK_CODE(aclrtSynchronizeStream(nullptr), ACL_ERROR_RT_AICORE_EXCEPTION);
+    const std::string message = lastMessage();
+    CHECK(contains(message, "aclrtSetStreamFailureMode") && contains(message, "index out of range"));
+    CHECK_OK(aclrtResetDeviceForce(0));
+    CHECK_OK(aclrtSetDevice(0));
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -291,5 +333,7 @@ int main() {
   testTimeouts();
   testExecuteTimeouts();
   testThreads();
+  testWaitersOfOneStream();
+  testMessagesOfWaiters();
   return finish();
 }
