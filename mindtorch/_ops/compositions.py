@@ -8,11 +8,9 @@ kernel that is run by itself (`run`) less again. Equations are those of dlmf.nis
 from math import copysign, inf, log1p, pi
 
 from mindtorch._core._gen import direct as run
-from mindtorch._core.dtype import float32, float64, int32, int64
-from mindtorch._core.scratch import room, room_for_truth
+from mindtorch._core.dtype import float32, float64
+from mindtorch._core.scratch import bits, neighbours, room, room_for_truth, room_in
 from mindtorch._ops.derivatives import ops
-from mindtorch._ops.derivatives_indexing import slices_at
-from mindtorch._type_info import finfo
 
 
 def full(like, value):
@@ -46,21 +44,25 @@ def one_hot_in(out, self):
     return out.zero_().scatter_(-1, self.unsqueeze(-1), 1)
 
 
-def filled_slices(self, dim, index, value):
+def filled_slices(self, dim, index, value, out):
     """`value`, a tensor, in the slices of `dim` that index names."""
-    return self.masked_fill(slices_at(self, dim, index), value)
+    out.copy_(self)
+    if index.numel():       # without elements it would stand for all slices
+        target = out if out.ndim else out.view(1)
+        run.index_put(target, [None] * dim + [index], value, False, target)
+    return out
 
 
 # --- two operands ----------------------------------------------------------------------------------------------------
 
 def least_multiple(self, other, out):
     """|a| / gcd(a, b) |b|; 0 where either is."""
-    divisor = run.gcd(self, other, room(out))
-    run.div_Tensor_mode(self, run.clamp(divisor, 1, None, divisor), "trunc", out)
+    run.clamp(run.gcd(self, other, out), 1, None, out)
+    run.div_Tensor_mode(self, out, "trunc", out)
     return run.abs(run.mul_Tensor(out, other, out), out)
 
 
-_BITS = {float64: (int64, -2 ** 63), float32: (int32, -2 ** 31)}
+_SIGN = {float64: -2 ** 63, float32: -2 ** 31}
 
 
 def with_sign(self, other, out):
@@ -68,10 +70,9 @@ def with_sign(self, other, out):
     if isinstance(other, (bool, int, float)):
         size = run.abs(self, out)
         return run.neg(size, size) if copysign(1.0, other) < 0 else size
-    bits, sign = _BITS[out.dtype]
-    self, other = self.view(bits), other.view(bits)
-    signs = run.bitwise_and_Scalar(other, sign, room(other))
-    run.bitwise_or_Tensor(run.bitwise_and_Scalar(self, ~sign, room(self)), signs, out.view(bits))
+    size, other = run.abs(self, room_in(out, self)), bits(other)
+    sign = run.bitwise_and_Scalar(other, _SIGN[out.dtype], room(other))
+    run.bitwise_or_Tensor(bits(size), sign, bits(out))
     return out
 
 
@@ -86,38 +87,47 @@ def hypotenuse(self, other, out):
     return put(out, ops.logical_or(a == inf, b == inf), inf)
 
 
-def _one_that_is_no_nan(self, other, comes_first, out):
-    """`self` where it comes first, or where `other` is no number."""
-    chosen = comes_first(self, other, room_for_truth(out))
-    if out.is_floating_point():
+def _one_that_is_no_nan(self, other, comes_first, last, out):
+    """`self` where it comes first, or where `other` is no number: as one that comes last it is beyond `self`."""
+    if other.dtype is float64:      # which aclnnNanToNum does not take
+        chosen = comes_first(self, other, room_for_truth(out))
         run.logical_or(chosen, run.ne_Tensor(other, other, room_for_truth(other)), chosen)
+    else:
+        number = run.nan_to_num(other, last, inf, -inf, room_in(out, other))
+        chosen = comes_first(self, number, room_for_truth(out))
     return run.where_self(chosen, self, other, out)
 
 
 def larger_number(self, other, out):
-    return _one_that_is_no_nan(self, other, run.ge_Tensor, out)
+    if out.is_floating_point():
+        return _one_that_is_no_nan(self, other, run.ge_Tensor, -inf, out)
+    return run.maximum(self, other, out)
 
 
 def smaller_number(self, other, out):
-    return _one_that_is_no_nan(self, other, run.le_Tensor, out)
+    if out.is_floating_point():
+        return _one_that_is_no_nan(self, other, run.le_Tensor, inf, out)
+    return run.minimum(self, other, out)
 
 
-# Of each dtype the bits of its exponents, the exponent of 1, and what 1 / 2 has there.
-_EXPONENTS = {float64: (0x7ff << 52, 2 ** 52, 1023), float32: (0xff << 23, 2 ** 23, 127)}
+# Of each dtype the bits of its exponents, what counts as 1 there, and 1 / 2.
+_EXPONENTS = {float64: (0x7ff << 52, 1 << 52, 1022 << 52), float32: (0xff << 23, 1 << 23, 126 << 23)}
 
 
 def mantissa_and_exponent(self, mantissa, exponent):
     """self = mantissa * 2^exponent, 0.5 <= |mantissa| < 1; 0, infinities and NaN have the exponent 0."""
-    mask, unit, bias = _EXPONENTS[self.dtype]
-    small, lifted, special = run.abs(self, room(self)), room(exponent), room_for_truth(self)
-    lifted.copy_(run.lt_Scalar(small, finfo(self.dtype).tiny, small))   # 1 or 0: numbers without a leading 1
-    run.addcmul(self, self, run.mul_Scalar(small, 2.0 ** 64, small), 1, mantissa)
-    bits = mantissa.view(_BITS[self.dtype][0])
-    ops.floor_divide(run.bitwise_and_Scalar(bits, mask, room(bits)), unit, out=exponent)
-    run.eq_Scalar(run.remainder_Scalar(exponent, 2 * bias + 1, room(exponent)), 0, special)
-    run.sub_Scalar(run.sub_Tensor(exponent, lifted, 64, exponent), bias - 1, 1, exponent)
-    run.bitwise_or_Scalar(run.bitwise_and_Scalar(bits, ~mask, bits), (bias - 1) * unit, bits)
-    return run.where_self(special, self, mantissa, mantissa), put(exponent, special, 0)
+    mask, unit, half = _EXPONENTS[self.dtype]
+    lift = run.abs(self, room(self))
+    run.rsub_Scalar(run.lt_Scalar(lift, 1, lift), 1, -2.0 ** 64, lift)      # 2^64 for all that may lack a leading 1
+    content = bits(run.mul_Tensor(self, lift, mantissa))
+    powers = run.bitwise_and_Scalar(content, mask, room(content))
+    power = run.sub_Tensor(powers, bits(lift), 1, room_in(exponent, content))
+    run.add_Scalar(run.div_Scalar_mode(power, unit, "floor", power), 1, 1, power)
+    special = run.eq_Scalar(run.remainder_Scalar(powers, mask, powers), 0, room_for_truth(self))
+    run.masked_fill_Scalar(power, special, 0, power)
+    run.bitwise_or_Scalar(run.bitwise_and_Scalar(content, ~mask, content), half, content)
+    run.where_self(special, self, mantissa, mantissa)
+    return mantissa, power
 
 
 def close_by_distance(self, other, rtol, atol, equal_nan):
@@ -147,12 +157,14 @@ def unpooled(self, indices, output_size):
 
 # --- random numbers, from even ones ----------------------------------------------------------------------------------
 
+_LEAST = 2.0 ** -26         # less than half the distance of even float32 numbers, which stay below 1 with this added
+
+
 def geometric(self, p, generator):
     """How many trials the first success takes, if one succeeds with probability p."""
-    even = (self if self.is_floating_point() else ops.empty_like(self, dtype=float32)).uniform_(generator=generator)
-    run.log1p(run.neg(even, even), even)
-    run.ceil(run.div_Scalar(even, log1p(-p), even), even)
-    return run.clamp(even, 1, None, even)
+    even = self if self.is_floating_point() else ops.empty_like(self, dtype=float32)
+    even.uniform_(_LEAST, 1, generator=generator)
+    return run.ceil(run.div_Scalar(run.log(even, even), log1p(-p), even), even)
 
 
 def cauchy(self, median, sigma, generator):
@@ -183,19 +195,15 @@ _REACH = 16        # neighbours that one operator adds up
 
 def log_sums(self, dim, out):
     """log of the running sum of exponentials: sums over 16, 256, ... neighbours, none of which overflows."""
-    if self.dim() == 0:
+    if self.ndim == 0:
         return self
-    size, result = self.shape[dim], out.transpose(dim, -1)
-    self, step = self.transpose(dim, -1), 1
+    size, step = self.shape[dim], 1
     while True:
         width = min(_REACH, -(-size // step))
-        padded = ops.constant_pad_nd(self, (step * (width - 1), 0), -inf)
-        strides = padded.stride()
-        windows = padded.as_strided((*self.shape, width), (*strides, step * strides[-1]))
+        windows = neighbours(self, dim, width, step, -inf)
         step *= width
         if step >= size:
-            ops.logsumexp(windows, -1, out=result)
-            return out
+            return run.logsumexp(windows, (self.ndim,), False, out)
         self = windows.logsumexp(-1)
 
 

@@ -1,5 +1,7 @@
 """Linear algebra for rows whose npu column is a formula: what ACLNN lacks, by what it has."""
+from mindtorch._core._gen import direct as run
 from mindtorch._core.errors import LinAlgError
+from mindtorch._core.scratch import room
 from mindtorch._ops.derivatives import ops
 from mindtorch._type_info import finfo
 
@@ -10,8 +12,10 @@ def _turned(matrix):
 
 def determinant(A, out):
     """From the determinant's logarithm."""
-    sign, log = ops.linalg_slogdet(A)
-    return ops.mul(sign, log.exp_().to(sign.dtype), out=out)
+    log = ops.empty_like(out, dtype=out.dtype.to_real()) if out.is_complex() else room(out)
+    run.linalg_slogdet(A, out, log)
+    size = run.exp(log, log)
+    return run.mul_Tensor(out, size.to(out.dtype) if out.is_complex() else size, out)
 
 
 def solved_by_qr(A, B, left, check_errors, info):

@@ -1,4 +1,5 @@
 """Operators that the NPU computes by formulas: edge values and large arguments beside torch, sizes that take pieces."""
+import itertools
 import subprocess
 import sys
 
@@ -101,6 +102,22 @@ def test_fourier_transforms(length, device):
         expected = torch.view_as_real(theirs.resolve_conj()).float()
         torch.testing.assert_close(torch.tensor(ours.tolist()), expected, rtol=1e-4,
                                    atol=1e-5 * max(1.0, expected.abs().max().item()))
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (2, 4, 5), (3, 4, 8, 8), (3, 70)])
+def test_fourier_transforms_of_several_dimensions(shape, device):
+    """In any order; the last ones go at once where they are short."""
+    values = torch.randn(shape, dtype=torch.complex64)
+    orders = [dim for count in (1, 2) for dim in itertools.permutations(range(len(shape)), count)]
+    for name, dim, turned in itertools.product(("fftn", "ifftn", "rfftn", "irfftn"), orders, (False, True)):
+        given = values.real if name == "rfftn" else values
+        theirs, ours = given.clone(), mindtorch.tensor(given.tolist(), device=device)
+        if turned:
+            theirs, ours = theirs.transpose(0, -1), ours.transpose(0, -1)
+        theirs, ours = (getattr(lib.fft, name)(x, dim=dim, norm="ortho")
+                        for lib, x in ((torch, theirs), (mindtorch, ours)))
+        torch.testing.assert_close(torch.tensor(ours.tolist()), theirs, rtol=1e-4, atol=1e-4,
+                                   msg=lambda text, what=(name, dim, turned): f"{what}: {text}")
 
 
 GRID = [k / 16 for k in range(-480, 481)] + [s * 10.0 ** k for k in range(-38, 39, 3) for s in (1, -1)] + ENDS

@@ -13,7 +13,7 @@ from .rows import RowError
 
 _NAME = re.compile(r"\brun\.(\w+)")
 _PLAIN = {"int": "int64_t ", "SymInt": "int64_t ", "float": "double ", "bool": "bint ", "Generator?": "Generator ",
-          "str": "object ", "str?": "object "}
+          "str": "object ", "str?": "object ", "Tensor?[]": "list "}
 
 
 def names_called() -> list:
@@ -30,10 +30,11 @@ def module(table) -> str:
         raise RowError(f"formulas run {sorted(unknown)[0]!r}, which is no kernel")
     return (NOTE.format(source="*.toml") + "from libc.stdint cimport int64_t\n\n"
             "from mindtorch._core._gen.kernels cimport KERNELS\n"
+            "from mindtorch._core.arguments cimport parse_ints\n"
             "from mindtorch._core.dispatch cimport no_kernel, optional_scalar\n"
             "from mindtorch._core.generator cimport Generator\n"
             "from mindtorch._core.scalar cimport Scalar, scalar_from\n"
-            "from mindtorch._core.tensor cimport TensorBase\n\n\n" + "\n\n".join(functions))
+            "from mindtorch._core.tensor cimport Shape, TensorBase\n\n\n" + "\n\n".join(functions))
 
 
 def _function(row) -> str:
@@ -48,6 +49,12 @@ def _function(row) -> str:
             numbers.append(f"cdef Scalar number_{name}")
             if kind == "Scalar":
                 numbers.append(f"scalar_from({name}, &number_{name})")
+        elif kind == "float?":
+            parameters.append(f"object {name}")
+            numbers.append(f"cdef double number_{name} = 0 if {name} is None else {name}")
+        elif argument.c_type == "const Shape *":
+            parameters.append(f"object {name}")
+            numbers += [f"cdef Shape ints_{name}", f'parse_ints({name}, &ints_{name}, b"{row.slot}", b"{name}")']
         elif kind == "ScalarType?":
             values.append(f"{outputs[0]}.dtype")
             continue
@@ -56,7 +63,9 @@ def _function(row) -> str:
         else:
             raise RowError(f"{row.key}: formulas cannot run a kernel with an argument of type {kind!r}")
         optional = f'optional_scalar({name}, &number_{name}, b"{row.slot}", b"{name}", 0)'
-        values.append({"Scalar": f"&number_{name}", "Scalar?": optional}.get(kind, name))
+        given = {"Scalar": f"&number_{name}", "Scalar?": optional,
+                 "float?": f"NULL if {name} is None else &number_{name}"}.get(kind, name)
+        values.append(f"&ints_{name}" if argument.c_type == "const Shape *" else given)
     first = (outputs or ["self"])[0]
     parameters += [f"TensorBase {name} not None" for name in outputs]
     slot = f"KERNELS[{first}.device_type].{row.slot}"
