@@ -3,40 +3,41 @@
 A table is kept only while one stream orders all work: it was written in the order of the stream that was current. Where
 a process uses several, or the stream's work is captured, each use brings the table anew.
 """
-cimport cython
-
 from mindtorch._core.device cimport BACKENDS, DEVICE_TYPES
-from mindtorch._core.scalar cimport SCALAR_TYPES
-from mindtorch._core.tensor cimport TensorBase
+from mindtorch._core.scalar cimport SCALAR_TYPES, Double
+from mindtorch._core.tensor cimport make_alias
 
 cdef list TABLES = []           # all there are
 cdef dict KNOWN = {}            # (make, *key) -> Table, of those that were made for `constant`
 
 
-@cython.final
 cdef class Table:
     """The numbers of make(*key), which depend on nothing else."""
-    cdef object make
-    cdef tuple key
-    cdef dict kept              # by dtype and device
 
     def __init__(self, make, *key):
         self.make, self.key, self.kept = make, key, {}
         TABLES.append(self)
 
-    def on(self, TensorBase like):
+    cpdef TensorBase on(self, TensorBase like):
         """A tensor of them in the dtype and on the device of `like`; read only."""
         cdef int device = like.device_type
         cdef bint alone = not BACKENDS[device].streams
         if alone and BACKENDS[device].capturing != NULL:
             alone = not BACKENDS[device].capturing(like.device_index)
         if not alone:
-            return like.new_tensor(self.make(*self.key))
+            return self.made(like)
         cdef int place = <int>like.dtype + SCALAR_TYPES * (device + DEVICE_TYPES * like.device_index)
         found = self.kept.get(place)
         if found is None:
-            found = self.kept[place] = like.new_tensor(self.make(*self.key))
+            found = self.kept[place] = self.made(like)
         return found
+
+    cdef TensorBase made(self, TensorBase like):
+        return make_alias(like).new_tensor(self.make(*self.key))         # `like` itself may have no methods
+
+
+cdef TensorBase numbers(tuple pair, TensorBase like):
+    return (<Table?>pair[1 if like.dtype == Double else 0]).on(like)
 
 
 def constant(TensorBase like, make, *key):

@@ -40,15 +40,6 @@ def room_in(TensorBase out not None, TensorBase x not None):
     return out
 
 
-def room_for_table(TensorBase x not None, TensorBase row not None):
-    """Memory for a row beside each element."""
-    cdef Shape shape
-    shape_of(&shape, x)
-    shape.sizes[shape.ndim] = row.numel
-    shape.ndim += 1
-    return empty_tensor(&shape, x.dtype, x.device_type, x.device_index)
-
-
 def column(TensorBase x not None):
     """The elements as the rows of a table, one number each."""
     cdef Shape shape
@@ -70,15 +61,6 @@ def total(TensorBase table not None, TensorBase weights, TensorBase out not None
     last.ndim = 1
     last.sizes[0] = table.ndim - 1
     KERNELS[out.device_type].sum_dim_IntList(table, &last, False, out.dtype, out)
-    return out
-
-
-def mean(TensorBase table not None, TensorBase out not None):
-    """Each row's mean."""
-    cdef Shape last
-    last.ndim = 1
-    last.sizes[0] = table.ndim - 1
-    KERNELS[out.device_type].mean_dim(table, &last, False, out.dtype, out)
     return out
 
 

@@ -48,7 +48,7 @@ def _gaps(like, generator):
 
 def poisson(self, generator, out):
     """How often what happens `self` times on average happens."""
-    def arrivals(out, rate):
+    def arrivals(rate, out):
         return ops.sum(_gaps(rate, generator).cumsum(-1).lt_(column(rate)), -1, out=out)
     rate = self.to(out.dtype)
     in_pieces(_ARRIVALS, arrivals, out, rate)
@@ -83,7 +83,7 @@ def binomial(count, prob, generator, out):
     rare = ops.where(likely, 1 - prob, prob)
     sure = (rare > 0).logical_and_(trials > 0).logical_not_()       # and where the probability is no number
 
-    def successes(out, rare, trials):
+    def successes(rare, trials, out):
         """A success after how many trials: between arrivals lie less than so many."""
         table = _gaps(rare, generator).div_(column((-rare).log1p_().neg_())).ceil_().clamp_(min=1)
         return ops.sum(table.cumsum(-1).le_(column(trials)), -1, out=out)

@@ -14,7 +14,7 @@ def _polynomial(x, n, slope, start, step, out):
     place = n.trunc().add_(1).clamp_(min=0).long()      # of p_n in a table that begins with p_{-1} = 0
     highest = int(place.max().item())
 
-    def compute(out, x, place):
+    def compute(x, place, out):
         table = ops.empty((max(highest, 1) + 1, *x.shape), dtype=x.dtype, device=x.device)
         rows = table.unbind()
         rows[0].zero_()

@@ -6,37 +6,29 @@ long: of large tensors they are made piece by piece.
 from functools import cache
 
 from mindtorch._core.constants import Table
-from mindtorch._core.dtype import float64
+from mindtorch._core.space import MOST, fits
 from mindtorch._ops.derivatives import ops
-
-_MOST = 1 << 24         # numbers in a table
-_DIMS = 8               # of ACLNN's tensors
 
 
 def in_pieces(width, compute, out, *operands):
-    """compute(out, *operands), which makes tables `width` times as large: of so many elements at once as may be.
+    """compute(*operands, out), which makes tables `width` times as large: of so many elements at once as may be.
 
     Where one piece is enough operands may have other shapes than `out`.
     """
-    if out.numel() * width <= _MOST and out.ndim < _DIMS:
-        return compute(out, *operands)
-    count = max(_MOST // width, 1)
+    if fits(out, width):
+        return compute(*operands, out)
+    count = max(MOST // width, 1)
     result = ops.empty_like(out).reshape(-1)
     flat = [operand.expand(out.shape).reshape(-1) for operand in operands]
     for start in range(0, out.numel(), count):
         size = min(count, out.numel() - start)
-        compute(result.narrow(0, start, size), *(operand.narrow(0, start, size) for operand in flat))
+        compute(*(operand.narrow(0, start, size) for operand in flat), result.narrow(0, start, size))
     return out.copy_(result.view(out.shape))
 
 
 def alike(out, *operands):
     """The operands on the device of `out` and in its shape."""
     return [operand if operand.shape == out.shape else operand.to(out.device).expand(out.shape) for operand in operands]
-
-
-def is_wide(x):
-    """1 for float64, 0 for float32: what goes by the precision comes in pairs."""
-    return 1 if x.dtype is float64 else 0
 
 
 @cache

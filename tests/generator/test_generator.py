@@ -152,7 +152,9 @@ def test_formula_writes_to_memory_that_no_operand_has():
 def test_kernels_that_formulas_run(monkeypatch):
     monkeypatch.setattr(emit_direct, "names_called", lambda: ["add_Tensor"])
     text = emit_direct.module(TABLE)
-    assert "def add_Tensor(TensorBase self not None, TensorBase other not None, object alpha, TensorBase out" in text
+    signature = "cpdef TensorBase add_Tensor(TensorBase self, TensorBase other, object alpha, TensorBase out)"
+    assert f"{signature}:\n    if self is None or other is None or out is None:\n        raise TypeError" in text
+    assert f"{signature}\n" in emit_direct.module_pxd(TABLE)
     assert "KERNELS[out.device_type].add_Tensor(self, other, &number_alpha, out)" in text
     for name, message in (("add_Gizmo", "'add_Gizmo', which is no kernel"), ("cat", "cannot run a kernel")):
         monkeypatch.setattr(emit_direct, "names_called", lambda name=name: [name])

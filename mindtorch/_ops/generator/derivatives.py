@@ -12,10 +12,13 @@ attributes in PROPERTIES. "none" says that there is no derivative.
 import ast
 import builtins
 import functools
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[1]
+COMPOSITIONS = ("compositions*.py", "compositions*.pyx")        # in FOLDER: formulas, which may be compiled
+_FUNCTION = re.compile(r"^def (\w+)", re.MULTILINE)
 # Attributes that are saved in the tensor's place, as Cython expressions over the tensor (or the list of tensors).
 PROPERTIES = {"shape": "shape_of({})", "dtype": "DTYPES[<int>{}.dtype]", "device": "device_of({})", "ndim": "{}.ndim",
               "stride": "strides_of({})"}
@@ -37,10 +40,9 @@ class Saved:
 
 @functools.cache
 def formulas() -> frozenset:
-    """Names defined in mindtorch/_ops/derivatives*.py and compositions*.py."""
-    paths = [*FOLDER.glob("derivatives*.py"), *FOLDER.glob("compositions*.py")]
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
-    return frozenset(node.name for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef))
+    """Names of functions in mindtorch/_ops/derivatives*.py, compositions*.py and compositions*.pyx."""
+    paths = [path for pattern in ("derivatives*.py", *COMPOSITIONS) for path in FOLDER.glob(pattern)]
+    return frozenset(name for path in paths for name in _FUNCTION.findall(path.read_text(encoding="utf-8")))
 
 
 def _parse(expression):

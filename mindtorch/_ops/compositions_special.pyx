@@ -1,0 +1,124 @@
+"""Formulas of error functions and incomplete gamma functions. See compositions.py; the numbers are those of
+tables_special.py.
+"""
+from functools import partial
+from math import inf, sqrt
+
+from mindtorch._core._gen cimport direct as run
+from mindtorch._core.constants cimport numbers
+from mindtorch._core.scalar cimport Double
+from mindtorch._core.space cimport Space, first_of, fits, same_sizes, space_for, total, upright
+from mindtorch._core.tensor cimport TensorBase
+from mindtorch._ops.compositions_bessel cimport sines_of
+
+from mindtorch._ops import tables_special as tables
+from mindtorch._ops.compositions import put
+from mindtorch._ops.compositions_tables import alike, in_pieces
+
+cdef tuple ODD_OF_ERFC = tables.ODD_OF_ERFC, LOG_2 = tables.LOG_2
+cdef tuple SINES_OF_ERFC = tables.SINES_OF_ERFC, SINES_OF_NORMAL = tables.SINES_OF_NORMAL
+cdef tuple POINTS_OF_GAMMA = tables.POINTS_OF_GAMMA, STEP_OF_GAMMA = tables.STEP_OF_GAMMA
+cdef object ROOT_OF_HALF = sqrt(0.5)
+
+
+# --- error functions -------------------------------------------------------------------------------------------------
+
+cdef int right_half(tuple weights, TensorBase x, Space space, TensorBase out) except -1:
+    """The function of |x| whose series these numbers are: the first sine times the sum of all."""
+    table = sines_of(run.abs(x, space.room()), numbers(ODD_OF_ERFC, x), space)
+    row = numbers(weights, x)
+    total(run.mul_Tensor(table, row, space.table(row)), out)
+    run.mul_Tensor(out, first_of(table), out)
+    return 0
+
+
+cdef Space space_of_halves(TensorBase x, TensorBase out):
+    """None where the table would be too long."""
+    cdef int width = numbers(ODD_OF_ERFC, x).numel
+    return space_for(x, 5 + 2 * width) if fits(out, width) else None
+
+
+def scaled_erfc(TensorBase x, TensorBase out):
+    """exp(x^2) erfc(x); where x is negative 2 exp(x^2) less the value of -x."""
+    space = space_of_halves(x, out)
+    if space is None:
+        return in_pieces(numbers(ODD_OF_ERFC, x).numel, scaled_erfc, out, x)
+    right_half(SINES_OF_ERFC, x, space, out)
+    left = run.addcmul(numbers(LOG_2, x), x, x, 1, space.room())
+    run.sub_Tensor(run.exp(left, left), out, 1, left)
+    return run.where_self(run.lt_Scalar(x, 0, space.truth()), left, out, out)
+
+
+def log_normal_distribution(TensorBase x, TensorBase out):
+    """log of the normal distribution function, also where that is 0."""
+    space = space_of_halves(x, out)
+    if space is None:
+        return in_pieces(numbers(ODD_OF_ERFC, x).numel, log_normal_distribution, out, x)
+    right_half(SINES_OF_NORMAL, x, space, out)
+    run.addcmul(run.log(out, out), x, x, -0.5, out)
+    right = run.mul_Scalar(x, ROOT_OF_HALF, space.room())
+    run.mul_Scalar(run.erfc(right, right), -0.5, right)
+    return run.where_self(run.lt_Scalar(x, 0, space.truth()), out, run.log1p(right, right), out)
+
+
+def entropy(TensorBase self, TensorBase out):
+    """-x log(x), 0 at 0 and -infinity below."""
+    run.neg(run.xlogy_Tensor(self, self, out), out)
+    return put(out, run.lt_Scalar(self, 0, space_for(self, 1).truth()), -inf)
+
+
+# --- incomplete gamma functions --------------------------------------------------------------------------------------
+
+# 8.2.1 and 8.2.2 with the variable x exp(y): x^a times the integral over y of exp(a y - x exp(y)), from minus infinity
+# to 0 where x < a + 1, else from 0 on. The scale of y goes by a, or by x, and points at equal ratios serve all slopes:
+# their weights are the step times y. Left of 0 that gives -P(a, x), right of it Q(a, x).
+
+cdef TensorBase integral(TensorBase a, TensorBase x, TensorBase scale, TensorBase points, Space space):
+    """-P(a, x), or Q(a, x), over the step."""
+    factor = run.xlogy_Tensor(a, x, space.room())
+    run.sub_Tensor(factor, run.lgamma(a, space.room()), 1, factor)
+    y, terms = run.mul_Tensor(upright(scale), points, space.table(points)), space.table(points)
+    powers = run.exp(y, space.table(points))
+    run.addcmul(upright(factor), y, upright(a), 1, terms)
+    run.addcmul(terms, powers, upright(x), -1, terms)
+    run.mul_Tensor(run.exp(terms, terms), y, terms)
+    total(terms, factor)
+    return factor
+
+
+cdef TensorBase edge_of(TensorBase a, TensorBase x, bint upper, TensorBase inside, Space space):
+    """0 or 1, where a or x is 0 or infinite, which is not `inside`; no number for two of these or below 0."""
+    ratio, other = run.log(x, space.room()), run.log(a, space.room())
+    if upper:
+        run.sub_Tensor(other, ratio, 1, ratio)
+    else:
+        run.sub_Tensor(ratio, other, 1, ratio)
+    run.isfinite_kernel(ratio, inside)
+    return run.clamp(ratio, 0, 1, ratio)
+
+
+def _incomplete_gamma(bint upper, TensorBase a, TensorBase x, TensorBase out):
+    cdef int wide = 1 if x.dtype == Double else 0
+    points = numbers(POINTS_OF_GAMMA, x)
+    space = space_for(x, 7 + 3 * points.numel)
+    larger, scale, side = run.add_Scalar(a, 1, 1, space.room()), run.neg(a, space.room()), space.truth()
+    if upper:               # what is added to -P is 1, and to Q 0
+        run.where_self(run.lt_Tensor(x, larger, side), scale, x, scale)
+    else:
+        run.where_self(run.ge_Tensor(x, larger, side), x, scale, scale)
+    root = run.sqrt(run.maximum(larger, x, larger), larger)
+    run.div_Tensor(root, scale, scale)
+    value = integral(a, x, scale, points, space)
+    run.add_Tensor(side, value, STEP_OF_GAMMA[wide] if upper else -STEP_OF_GAMMA[wide], value)
+    edge = edge_of(a, x, upper, side, space)
+    return run.where_self(side, value, edge, out)
+
+
+def incomplete_gamma(TensorBase a, TensorBase x, bint upper, TensorBase out):
+    """The regularised incomplete gamma function, the lower or the upper one."""
+    if not same_sizes(a, out) or not same_sizes(x, out):
+        a, x = alike(out, a, x)
+    width = numbers(POINTS_OF_GAMMA, x).numel
+    if not fits(out, width):
+        return in_pieces(width, partial(_incomplete_gamma, upper), out, a, x)
+    return _incomplete_gamma(upper, a, x, out)

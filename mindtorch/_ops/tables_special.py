@@ -1,0 +1,192 @@
+"""Tables of numbers for the formulas of special functions: made once, on the host in float64.
+
+Equations are those of dlmf.nist.gov. Tables come in pairs, for float32 and for float64; `wide` is 0 for the one and 1
+for the other.
+"""
+from math import log, pi, sqrt
+
+import numpy
+
+from mindtorch._ops.compositions_tables import tables
+
+_EULER = 0.5772156649015329
+
+
+def _constant(value, wide):
+    return numpy.array(value)
+
+
+# --- series of sines -------------------------------------------------------------------------------------------------
+
+# A function of x >= 0 that falls off as 1 / sqrt(x) is a sum of sines of odd multiples of the angle whose cotangent is
+# sqrt(x): that is Chebyshev's series in 1 / (x + 1) but for the square root, and each sine is as exact as it is small.
+
+_MOST = 128
+
+
+def _odd_numbers(counts, wide):
+    return 2.0 * numpy.arange(counts[wide]) + 1
+
+
+def _of_sines(function, counts, wide):
+    angles = (numpy.arange(_MOST) + 0.5) * pi / (2 * _MOST)
+    values = function(numpy.tan(angles) ** -2, numpy.sin(angles))
+    return numpy.sin(numpy.outer(_odd_numbers(counts, wide), angles)) @ values * (2 / _MOST)
+
+
+def _scaled_i0(x, sine):
+    """exp(-x) I_0(x): 10.32.3."""
+    angles = (numpy.arange(4096) + 0.5) * pi / 4096
+    return numpy.exp(numpy.outer(x, numpy.cos(angles) - 1)).mean(1)
+
+
+def _scaled_i1(x, sine):
+    """exp(-x) I_1(x): 10.32.2, over what it is like for small x."""
+    angles = (numpy.arange(4096) + 0.5) * pi / 4096
+    return numpy.exp(numpy.outer(x, numpy.cos(angles) - 1)) @ numpy.sin(angles) ** 2 / 4096 * (x / numpy.arctan(x))
+
+
+def _scaled_erfc(scale, x, sine):
+    """exp(x^2) erfc(x) over the sine, which it falls off with once more: 7.7.1 with t = exp(s - exp(-s))."""
+    s = numpy.arange(-4.0, 3.0, 0.02)
+    t = numpy.exp(s - numpy.exp(-s))
+    terms = numpy.exp(-t * t - 2 * numpy.outer(scale * x, t))
+    return terms @ (t * (1 + numpy.exp(-s))) * (0.04 / sqrt(pi)) / sine
+
+
+def _half_erfc(x, sine):
+    return _scaled_erfc(sqrt(0.5), x, sine) / 2
+
+
+def _whole_erfc(x, sine):
+    return _scaled_erfc(1, x, sine)
+
+
+_COUNTS_OF_I, _COUNTS_OF_ERFC = (28, 66), (16, 30)
+ODD_OF_I, ODD_OF_ERFC = tables(_odd_numbers, _COUNTS_OF_I), tables(_odd_numbers, _COUNTS_OF_ERFC)
+SINES_OF_I = [tables(_of_sines, function, _COUNTS_OF_I) for function in (_scaled_i0, _scaled_i1)]
+SINES_OF_ERFC = tables(_of_sines, _whole_erfc, _COUNTS_OF_ERFC)
+SINES_OF_NORMAL = tables(_of_sines, _half_erfc, _COUNTS_OF_ERFC)
+LOG_2 = tables(_constant, log(2))
+
+
+# --- modified Bessel functions of the second kind --------------------------------------------------------------------
+
+# exp(x) K_0(x) is the integral over v of 2 exp(-v^2) / sqrt(2 x + v^2), from 10.32.9; v = exp(t) makes its terms smooth
+# for large and for tiny x alike. The first counts as 0, so that x = 0 gives infinity, and x < 0 no number.
+
+_STEP_OF_K, _LOWEST = (0.28, 0.16), (-60.0, -380.0)
+
+
+def _points_of_k(wide):
+    return numpy.exp(numpy.arange(_LOWEST[wide], 1.8, _STEP_OF_K[wide]))
+
+
+def _half_squares(wide):
+    squares = _points_of_k(wide) ** 2 / 2
+    squares[0] = 0
+    return squares
+
+
+def _weights_of_k(power, wide):
+    v = _points_of_k(wide)
+    weights = sqrt(2) * _STEP_OF_K[wide] * numpy.exp(-v * v) * v ** (1 + power)
+    return numpy.maximum(weights, 1e-15 * v)        # nothing that is 0 in float32 may meet the infinite
+
+
+HALF_SQUARES = tables(_half_squares)
+WEIGHTS_OF_K, MORE_OF_K1 = tables(_weights_of_k, 0), tables(_weights_of_k, 2)
+
+
+# --- Bessel functions ------------------------------------------------------------------------------------------------
+
+# Angles in a quarter turn, Bessel functions in Neumann's series, terms of Hankel's: a table has columns for small
+# arguments, whose angles are x cos(theta), and for large ones, whose angles are x + phase.
+_ANGLES, _NEUMANN, _HANKEL = (18, 32), (17, 32), (10, 16)
+NEAR = (12.0, 25.0)         # where large arguments begin
+
+
+def _angles(wide):
+    return (numpy.arange(_ANGLES[wide]) + 0.5) * pi / (2 * _ANGLES[wide])
+
+
+def _cosines(wide):
+    return numpy.cos(_angles(wide))
+
+
+def _means(power, wide):
+    """10.9.1, for order 1 its derivative."""
+    return _cosines(wide) ** power / _ANGLES[wide]
+
+
+def _rest_of_y(power, wide):
+    """What Y_0 has beside 2 / pi log(x) J_0: 10.8.3 in Bessel functions, each an integral as in 10.9.1; `power` 1 for
+    the derivative.
+    """
+    k = numpy.arange(1, _NEUMANN[wide] + 1)
+    terms = numpy.cos(numpy.outer(_angles(wide), 2 * k)) @ (1 / k)
+    return (2 / pi * (_EULER - log(2)) - 4 / pi * terms) * _means(power, wide)
+
+
+def _phases(order, second, wide):
+    """10.17.3 and 10.17.4, each term a cosine for order 0 and a sine for order 1."""
+    turns = numpy.arange(_HANKEL[wide]) / 2 - (2 * order + 1) / 4 - second / 2 + order / 2
+    return pi * ((turns + 1) % 2 - 1)
+
+
+def _powers(wide):
+    return -numpy.arange(_HANKEL[wide]) - 0.5
+
+
+def _hankel(order, wide):
+    k = numpy.arange(1, _HANKEL[wide])
+    ratios = (4 * order * order - (2 * k - 1) ** 2) / (8 * k)
+    return sqrt(2 / pi) * numpy.concatenate([[1], numpy.cumprod(ratios)])
+
+
+def _slopes(times, wide):
+    return numpy.concatenate([*[_cosines(wide)] * times, numpy.ones(_HANKEL[wide])])
+
+
+def _shifts(order, second, wide):
+    """Y_1 takes cosines as well, from the sine."""
+    near = numpy.zeros(_ANGLES[wide])
+    return numpy.concatenate([near, *[near + pi / 2] * (order and second), _phases(order, second, wide)])
+
+
+def _weights_of_j(order, wide):
+    return numpy.concatenate([_means(order, wide), _hankel(order, wide)])
+
+
+def _beside(first, second, wide):
+    """The numbers of two rows."""
+    return numpy.concatenate([make(*key, wide) for make, *key in (first, second)])
+
+
+def _times(factor, power, wide):
+    return factor * _means(power, wide)
+
+
+POWERS, HANKEL = tables(_powers), [tables(_hankel, order) for order in (0, 1)]
+WEIGHTS_OF_J = [tables(_weights_of_j, order) for order in (0, 1)]
+# For J_0, J_1, Y_0 and Y_1.
+SLOPES = [tables(_slopes, times) for times in (1, 1, 1, 2)]
+SHIFTS = [tables(_shifts, order, second) for second in (0, 1) for order in (0, 1)]
+REST_OF_Y0, LOG_OF_Y0 = tables(_rest_of_y, 0), tables(_times, 2 / pi, 0)
+# Y_1 times x: its numbers stand beside x, x log(x) and 1, first those of sines, then those of cosines.
+X_OF_Y1 = tables(_beside, (_rest_of_y, 1), (_times, 0, 0))
+LOG_OF_Y1 = tables(_beside, (_times, 2 / pi, 1), (_times, 0, 0))
+ONE_OF_Y1 = tables(_beside, (_times, 0, 0), (_times, -2 / pi, 0))
+
+
+# --- incomplete gamma functions --------------------------------------------------------------------------------------
+
+STEP_OF_GAMMA = (0.22, 0.12)
+_FROM, _TO = (-20.0, -36.0), (5.0, 6.0)
+
+
+def _points_of_gamma(wide):
+    return numpy.exp(numpy.arange(_FROM[wide], _TO[wide], STEP_OF_GAMMA[wide]))
+
+
+POINTS_OF_GAMMA = tables(_points_of_gamma)
