@@ -1,3 +1,6 @@
+from libc.stdint cimport int64_t
+from libc.string cimport memcmp
+
 from mindtorch._core.device cimport CPU
 from mindtorch._core.dtype cimport KIND, code_name
 from mindtorch._core.scalar cimport FLOAT_KIND, INT_KIND, Bool, Byte, Half, Long
@@ -413,7 +416,7 @@ cdef int check_unpool(TensorBase self, TensorBase indices, const Shape *output_s
     if self.ndim != dims + 1 and self.ndim != dims + 2:
         raise RuntimeError(f"Input to max_unpooling{dims}d should be a {dims + 1}d or {dims + 2}d Tensor, but got a "
                            f"tensor with {self.ndim} dimensions.")
-    if size_text(self) != size_text(indices):
+    if self.ndim != indices.ndim or memcmp(self.sizes, indices.sizes, self.ndim * sizeof(int64_t)) != 0:
         raise RuntimeError("Expected shape of indices to be same as that of the input tensor "
                            f"({size_text(self)}) but got indices tensor with shape: {size_text(indices)}")
     for i in range(self.ndim - dims - 1, self.ndim):
@@ -424,11 +427,15 @@ cdef int check_unpool(TensorBase self, TensorBase indices, const Shape *output_s
 
 
 cdef int check_unpool_windows(const Shape *stride, const Shape *padding) except -1:
-    for name, values in (("stride", list_of(stride)), ("padding", list_of(padding))):
-        if len(values) != 3:
+    cdef int i
+    for name, count in (("stride", stride.ndim), ("padding", padding.ndim)):
+        if count != 3:
             raise RuntimeError(f"There should be exactly three elements (depth, height, width) in {name}, but got: "
-                               f"{len(values)} elements.")
-    return check_least(stride, 1, f"strides should be greater than zero, but got stride: {list_of(stride)}")
+                               f"{count} elements.")
+    for i in range(3):
+        if stride.sizes[i] < 1:
+            raise RuntimeError(f"strides should be greater than zero, but got stride: {list_of(stride)}")
+    return 0
 
 
 # --- padding and adaptive pooling ------------------------------------------------------------------------------------

@@ -106,8 +106,8 @@ struct aclOpExecutor {
   uint64_t workspace_size;
   uintptr_t workspace_address;
   char *workspace;
-  sim::SmallArray<sim::Operand, 6> operands;
-  sim::SmallArray<sim::Reference, 10> references;
+  sim::SmallArray<sim::Operand, 16> operands;
+  sim::SmallArray<sim::Reference, 20> references;
   uint32_t number_count;
   sim::Number numbers[3];
   sim::SmallArray<sim::Number, 1> listed_numbers; /* of a scalar list */
