@@ -49,6 +49,7 @@ cdef tuple several_outs(object out, int count, const char *function, int positio
 cdef object named(type kind, tuple results)              # as a class of return_types, of as many members
 # A number as a 0-d tensor on the device of `like`, typed as torch's wrapped numbers are beside that tensor.
 cdef TensorBase number_like(const Scalar *number, TensorBase like)               # RuntimeError where it does not fit
+cdef TensorBase number_to_read(const Scalar *number, TensorBase like)            # the same, on the host
 cdef TensorBase wrapped_number(const Scalar *number, TensorBase beside)          # as an operand: integers wrap around
 cdef object as_operand(object value, object beside)      # a number as a tensor beside the other operand; else `value`
 cdef TensorBase number_beside(const Scalar *number, TensorBase like)             # typed as torch.full would

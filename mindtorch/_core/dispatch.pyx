@@ -109,6 +109,12 @@ cdef TensorBase number_like(const Scalar *number, TensorBase like):
     return number_tensor(number, dtype, like)
 
 
+cdef TensorBase number_to_read(const Scalar *number, TensorBase like):
+    cdef ScalarType dtype = promote_scalar(like, number)
+    check_fits(number, dtype)
+    return scalar_tensor(number, dtype)
+
+
 cdef TensorBase wrapped_number(const Scalar *number, TensorBase beside):
     # A bool stays one: it promotes to whatever it meets, and `sub` refuses it.
     return number_tensor(number, Bool if number.kind == BOOL_KIND else promote_scalar(beside, number), beside)

@@ -91,7 +91,7 @@ def family_pyx(table, family) -> str:
             "    require_int, require_scalar, require_scalars, require_tensor, require_tensors, sizes_argument)\n"
             "from mindtorch._core.dispatch cimport (\n"
             "    NO_DIMS, ONE, Place, as_operand, distinct, finish, join, no_kernel, number_beside, number_like,\n"
-            "    named, optional_scalar, place_of, place_of_list, several_outs)\n"
+            "    named, number_to_read, optional_scalar, place_of, place_of_list, several_outs)\n"
             "from mindtorch._core.generator cimport Generator, generator_for, require_generator\n" + SCALAR_IMPORT +
             "from mindtorch._core.scalar cimport is_scalar, scalar_from\n"
             "from mindtorch._core.tensor cimport Shape, TensorBase, count_version\n\n\n" +

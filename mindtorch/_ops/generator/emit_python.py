@@ -300,7 +300,7 @@ class _Emitter:
                 value = self._convert(argument, parameter, position + 1, parameter.name in tested, lines)
                 wanted = target.schema.argument(argument.name)
                 if argument.type == "Scalar" and wanted is not None and wanted.is_tensor:
-                    value = self._as_tensor(row, value, parameter)
+                    value = self._as_tensor(row, value, argument.name)
                 elif argument.type == "Tensor" and wanted is not None and not wanted.is_tensor:
                     value = self._as_numbers(wanted, value, values[row.schema.lists[0].name])
                 values[argument.name] = value
@@ -384,13 +384,14 @@ class _Emitter:
                 return f"require_dtype({name}, Undefined, {where})"
         return name
 
-    def _as_tensor(self, row, number, parameter) -> str:
+    def _as_tensor(self, row, number, name) -> str:
         """A number where the function called takes a tensor: where(condition, x, 0)."""
         beside = next((a for a in row.schema.arguments if a.type == "Tensor" and a.name != "condition"), None)
         if beside is None:
             return f"number_beside({number}, require_tensor(condition, b\"{self.function.name}\", b\"condition\", 1))"
         other = next(p.name for p in self.function.parameters if p.by_overload.get(row.key) is beside)
-        return f"number_like({number}, <TensorBase>{other})"
+        function = "number_to_read" if name in self.table.by_key[row.same].reads else "number_like"
+        return f"{function}({number}, <TensorBase>{other})"
 
     @staticmethod
     def _as_numbers(wanted, tensor, tensors) -> str:

@@ -20,7 +20,7 @@ POLICIES = ("not_listed", "lower_precision_fp", "fp32", "fp32_set_opt_dtype", "p
 
 _COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check",
             "inplace_check", "out_check", "same", "variants", "hidden", "onto", "takes_out", "accepts", "python",
-            "node", "each", "together", "uniform", "bits", "graph", "writes", "otherwise"}
+            "node", "each", "together", "uniform", "bits", "graph", "writes", "otherwise", "reads"}
 
 
 class RowError(ValueError):
@@ -56,6 +56,8 @@ class Row:
                                   # document reach it as integers of the same size
     onto: str = ""                # the argument whose elements the output holds when the kernel starts, where ACLNN
                                   # has the operator in place only
+    reads: tuple = ()             # tensors that a formula asks for their values: a number in the place of one stays on
+                                  # the host
     writes: tuple = ()            # arguments that the kernel writes to, though torch's schema does not say so
     check: tuple = ()             # calls of check_* functions made before anything else
     inplace_check: tuple = ()     # the same, for the in-place form alone
@@ -216,7 +218,7 @@ def read_row(family, entry) -> Row:
     out = entry.pop("out", [])
     outputs = tuple(Output(o.get("shape", ""), o.get("dtype", ""), o.get("mask", ""), o.get("reported", False))
                     for o in (out if isinstance(out, list) else [out]))
-    for column in ("raw", "writes", "check", "inplace_check", "out_check", "variants", "together", "bits"):
+    for column in ("raw", "reads", "writes", "check", "inplace_check", "out_check", "variants", "together", "bits"):
         if column in entry:
             entry[column] = tuple(entry[column])
     if _of_lists(schema, entry.get("each") or entry.get("same")):
@@ -277,6 +279,6 @@ def _check_row(row):
             raise RowError('has no derivative: grad = "none" where there is none')
         if not row.schema.inplace and len(row.outputs) != len(row.schema.returns):
             raise RowError(f"{len(row.outputs)} output rules for {len(row.schema.returns)} results")
-    for name in (*row.raw, *row.bits, *filter(None, (row.onto,))):
+    for name in (*row.raw, *row.reads, *row.bits, *filter(None, (row.onto,))):
         if row.schema.argument(name) is None and name not in row.result_names:
             raise RowError(f"the schema has no argument {name!r}")
