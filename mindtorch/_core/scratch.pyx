@@ -2,8 +2,7 @@
 from libc.stdint cimport int64_t
 
 from mindtorch._core._gen.kernels cimport KERNELS
-from mindtorch._core.dtype cimport ITEMSIZE
-from mindtorch._core.scalar cimport Bool, Int, Long, Scalar, ScalarType, scalar_from
+from mindtorch._core.scalar cimport Bool, Scalar, ScalarType, scalar_from
 from mindtorch._core.tensor cimport Shape, TensorBase, empty_tensor, make_view
 
 
@@ -62,13 +61,6 @@ def total(TensorBase table not None, TensorBase weights, TensorBase out not None
     last.sizes[0] = table.ndim - 1
     KERNELS[out.device_type].sum_dim_IntList(table, &last, False, out.dtype, out)
     return out
-
-
-def bits(TensorBase x not None):
-    """Its elements as integers of their size."""
-    cdef TensorBase view = make_view(x, x.ndim, x.sizes, x.strides, x.offset)
-    view.dtype = Long if ITEMSIZE[<int>x.dtype] == 8 else Int
-    return view
 
 
 cdef TensorBase in_lines(TensorBase x, int64_t width, ScalarType dtype):

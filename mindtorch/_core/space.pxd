@@ -21,11 +21,15 @@ cdef class Space:
     cdef TensorBase truth(self)
     cdef TensorBase table(self, TensorBase row)             # a row beside each element
 
+cdef int shape_of(Shape *shape, TensorBase x) except -1
 cdef Space space_for(TensorBase like, int numbers)          # so many numbers for each element of `like`
 
 cpdef bint fits(TensorBase out, int64_t width)              # whether a table of it is made at once
 cdef bint same_sizes(TensorBase a, TensorBase b)
 cdef TensorBase upright(TensorBase x)                       # the elements as the rows of a table
+cdef TensorBase inserted(TensorBase x, int dim)             # with a dimension of one there
+cdef TensorBase part(TensorBase x, int dim, int64_t first, int64_t count)
+cdef TensorBase integers(TensorBase x)                      # the bits of its floating point numbers
 cdef TensorBase columns(TensorBase table, int64_t first, int64_t count)
 cdef TensorBase first_of(TensorBase table)                  # the first number of each row
 cdef int total(TensorBase table, TensorBase out) except -1  # each row's sum

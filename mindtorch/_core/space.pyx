@@ -3,7 +3,7 @@ from libc.string cimport memcmp
 
 from mindtorch._core._gen.kernels cimport KERNELS
 from mindtorch._core.dtype cimport ITEMSIZE
-from mindtorch._core.scalar cimport Bool
+from mindtorch._core.scalar cimport Bool, Int, Long
 from mindtorch._core.tensor cimport allocate, make_plain
 
 cdef enum:
@@ -70,24 +70,35 @@ cdef bint same_sizes(TensorBase a, TensorBase b):
 
 
 cdef TensorBase upright(TensorBase x):
+    return inserted(x, x.ndim)
+
+
+cdef TensorBase inserted(TensorBase x, int dim):
     cdef Shape shape
     cdef Shape strides
     cdef int i
-    shape_of(&shape, x)
     for i in range(x.ndim):
-        strides.sizes[i] = x.strides[i]
-    shape.sizes[x.ndim] = 1
-    strides.sizes[x.ndim] = 1
+        shape.sizes[i + (i >= dim)] = x.sizes[i]
+        strides.sizes[i + (i >= dim)] = x.strides[i]
+    shape.sizes[dim] = 1
+    strides.sizes[dim] = 1
     return make_plain(x.storage, x.dtype, x.ndim + 1, shape.sizes, strides.sizes, x.offset)
 
 
-cdef TensorBase columns(TensorBase table, int64_t first, int64_t count):
+cdef TensorBase part(TensorBase x, int dim, int64_t first, int64_t count):
     cdef Shape shape
-    cdef int last = table.ndim - 1
-    shape_of(&shape, table)
-    shape.sizes[last] = count
-    return make_plain(table.storage, table.dtype, table.ndim, shape.sizes, table.strides,
-                      table.offset + first * table.strides[last])
+    shape_of(&shape, x)
+    shape.sizes[dim] = count
+    return make_plain(x.storage, x.dtype, x.ndim, shape.sizes, x.strides, x.offset + first * x.strides[dim])
+
+
+cdef TensorBase integers(TensorBase x):
+    cdef ScalarType dtype = Long if ITEMSIZE[<int>x.dtype] == 8 else Int
+    return make_plain(x.storage, dtype, x.ndim, x.sizes, x.strides, x.offset)
+
+
+cdef TensorBase columns(TensorBase table, int64_t first, int64_t count):
+    return part(table, table.ndim - 1, first, count)
 
 
 cdef TensorBase first_of(TensorBase table):

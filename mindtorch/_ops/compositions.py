@@ -5,11 +5,11 @@ the caller, which also keeps them out of the graph. `out` is memory of the resul
 the end; an operator that writes to memory that is there costs the host less than half of one that makes a tensor, and a
 kernel that is run by itself (`run`) less again. Equations are those of dlmf.nist.gov.
 """
-from math import copysign, inf, log1p, pi
+from math import inf, log1p, pi
 
 from mindtorch._core._gen import direct as run
 from mindtorch._core.dtype import float32, float64
-from mindtorch._core.scratch import bits, neighbours, room, room_for_truth, room_in
+from mindtorch._core.scratch import neighbours, room_for_truth, room_in
 from mindtorch._ops.derivatives import ops
 
 
@@ -62,20 +62,6 @@ def least_multiple(self, other, out):
     return run.abs(run.mul_Tensor(out, other, out), out)
 
 
-_SIGN = {float64: -2 ** 63, float32: -2 ** 31}
-
-
-def with_sign(self, other, out):
-    """|self| with the sign of `other`, a tensor or a number: the highest bit of one, the others of the other."""
-    if isinstance(other, (bool, int, float)):
-        size = run.abs(self, out)
-        return run.neg(size, size) if copysign(1.0, other) < 0 else size
-    size, other = run.abs(self, room_in(out, self)), bits(other)
-    sign = run.bitwise_and_Scalar(other, _SIGN[out.dtype], room(other))
-    run.bitwise_or_Tensor(bits(size), sign, bits(out))
-    return out
-
-
 def hypotenuse(self, other, out):
     """The modulus of a complex number. For float64, which has none, scaled by the larger, whose square may overflow."""
     if self.dtype is not float64:
@@ -108,26 +94,6 @@ def smaller_number(self, other, out):
     if out.is_floating_point():
         return _one_that_is_no_nan(self, other, run.le_Tensor, inf, out)
     return run.minimum(self, other, out)
-
-
-# Of each dtype the bits of its exponents, what counts as 1 there, and 1 / 2.
-_EXPONENTS = {float64: (0x7ff << 52, 1 << 52, 1022 << 52), float32: (0xff << 23, 1 << 23, 126 << 23)}
-
-
-def mantissa_and_exponent(self, mantissa, exponent):
-    """self = mantissa * 2^exponent, 0.5 <= |mantissa| < 1; 0, infinities and NaN have the exponent 0."""
-    mask, unit, half = _EXPONENTS[self.dtype]
-    lift = run.abs(self, room(self))
-    run.rsub_Scalar(run.lt_Scalar(lift, 1, lift), 1, -2.0 ** 64, lift)      # 2^64 for all that may lack a leading 1
-    content = bits(run.mul_Tensor(self, lift, mantissa))
-    powers = run.bitwise_and_Scalar(content, mask, room(content))
-    power = run.sub_Tensor(powers, bits(lift), 1, room_in(exponent, content))
-    run.add_Scalar(run.div_Scalar_mode(power, unit, "floor", power), 1, 1, power)
-    special = run.eq_Scalar(run.remainder_Scalar(powers, mask, powers), 0, room_for_truth(self))
-    run.masked_fill_Scalar(power, special, 0, power)
-    run.bitwise_or_Scalar(run.bitwise_and_Scalar(content, ~mask, content), half, content)
-    run.where_self(special, self, mantissa, mantissa)
-    return mantissa, power
 
 
 def close_by_distance(self, other, rtol, atol, equal_nan):
@@ -205,20 +171,3 @@ def log_sums(self, dim, out):
         if step >= size:
             return run.logsumexp(windows, (self.ndim,), False, out)
         self = windows.logsumexp(-1)
-
-
-def most_frequent(self, dim, keepdim, best, place):
-    """The smallest of the most frequent elements of each line, and the place of the last one."""
-    if self.dim() == 0:
-        return self, place.zero_()
-    values, places = self.sort(dim, stable=True)
-    size, shape = self.shape[dim], [1] * self.dim()
-    shape[dim] = size
-    numbers = ops.arange(size, device=self.device).view(shape)
-    start = numbers.expand(self.shape).clone()      # where the run of equal elements begins that a place is in
-    start.narrow(dim, 1, size - 1).masked_fill_(values.narrow(dim, 1, size - 1) == values.narrow(dim, 0, size - 1), 0)
-    last = ops.sub(numbers, start.cummax(dim)[0]).argmax(dim, True)
-    wide = (best, place) if keepdim else (best.unsqueeze(dim), place.unsqueeze(dim))
-    ops.gather(values, dim, last, out=wide[0])
-    ops.gather(places, dim, last, out=wide[1])
-    return best, place

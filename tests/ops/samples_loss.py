@@ -125,7 +125,7 @@ def multilabel_margin_loss(make):
 def multilabel_margin_loss_backward(make):
     for reduction in (0, 1, 2):
         for shape, labels, marks in (((2, 4), (3, 0, -1, 1, 2, -1, -1, 0), (1, 0, 0, 1, 0, 0, 1, 0)),
-                                     ((3,), (1, -1, 2), (0, 1, 0))):
+                                     ((3,), (1, -1, 2), (0, 1, 0)), ((), (0,), (1,))):
             grad = make(*shape[:-1]) if reduction == 0 else make()
             yield (grad, *_labels(make, *shape, labels=labels), reduction, Description(shape, marks, make.dtype)), {}
 

@@ -14,8 +14,8 @@ from .rows import RowError
 
 _NAME = re.compile(r"\brun\.(\w+)")
 _KINDS = {"Tensor": "TensorBase", "Scalar": "object", "Scalar?": "object", "int": "int64_t", "SymInt": "int64_t",
-          "float": "double", "float?": "object", "bool": "bint", "Generator?": "Generator", "str": "object",
-          "str?": "object", "Tensor?[]": "list"}
+          "float": "double", "float?": "object", "bool": "bint", "bool?": "bint", "Generator?": "Generator",
+          "str": "object", "str?": "object", "Tensor?[]": "list"}
 
 
 def names_called() -> list:
