@@ -19,3 +19,21 @@ def _npu_aclnn_symbols_ok():
 
 def _get_default_device():
     return _default_device().type
+
+
+def _log_api_usage_once(event):
+    """Tells an observer, of which there is none."""
+
+
+def _get_privateuse1_backend_name():
+    """ "npu": the name that torch_npu gives to the device that torch leaves open."""
+    return "npu"
+
+
+def _get_tracing_state():
+    """None: nothing is ever traced."""
+
+
+def _are_functorch_transforms_active():
+    """False: the functions of torch.func call with tensors, and wrap none."""
+    return False

@@ -58,12 +58,19 @@ from mindtorch._core.factories import (
     zeros_like,
 )
 from mindtorch._core.formats import (
+    _mkldnn,
     channels_last,
     channels_last_3d,
     contiguous_format,
+    jagged,
     layout,
     memory_format,
     preserve_format,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
     strided,
 )
 from mindtorch._core.generator import Generator, default_generator
@@ -96,6 +103,7 @@ from mindtorch.storage import UntypedStorage
 from mindtorch.version import __version__
 
 is_inference = Tensor.is_inference
+torch = _modules[__name__]
 e, inf, nan, newaxis, pi = _math.e, _math.inf, _math.nan, None, _math.pi
 
 # Other names of dtypes.
@@ -111,7 +119,8 @@ for _module in (_advanced_indexing, _generated, _core_composites, _composites):
 
 _LAZY = ("npu", "amp", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special", "masked",
          "testing", "optim", "serialization", "compiler", "jit", "func", "accelerator", "backends", "cpu", "cuda",
-         "distributed", "distributions", "hub", "multiprocessing", "overrides", "types", "__config__")
+         "distributed", "distributions", "hub", "multiprocessing", "overrides", "types", "__config__",
+         "xpu", "mps", "_dynamo", "onnx")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack",
                "alias_torch": "_alias", "compile": "compiler", "autocast": "amp", "GradScaler": "amp", "_assert": "jit",
                "Stream": "_streams", "Event": "_streams", "vmap": "func"}

@@ -10,19 +10,49 @@ from urllib.request import Request, urlopen
 
 from mindtorch.serialization import load
 
+try:
+    from tqdm import tqdm
+except ModuleNotFoundError:
+    class tqdm:
+        """Counts what is there, where the package of that name is not, and shows nothing."""
+
+        def __init__(self, iterable=(), total=None, disable=False, **options):
+            self.iterable, self.total, self.disable, self.n = iterable, total, disable, 0
+
+        def __iter__(self):
+            for item in self.iterable:
+                yield item
+                self.update(1)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *exception):
+            self.close()
+
+        def update(self, n=1):
+            """So many more are done."""
+            self.n += n
+
+        def close(self):
+            """All are done."""
+
 __all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]
 
-_HASH = re.compile(r"-([a-f0-9]*)\.")           # in a file's name: resnet18-f37072fd.pth
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")           # in a file's name: resnet18-f37072fd.pth
 _CHUNK = 1 << 17
 _folder = None
 
 
-def get_dir():
-    """The folder of set_dir, else `hub` in $TORCH_HOME, in $XDG_CACHE_HOME/torch or in ~/.cache/torch."""
-    if _folder is not None:
-        return _folder
+def _get_torch_home():
+    """The folder of all that torch keeps: $TORCH_HOME, $XDG_CACHE_HOME/torch or ~/.cache/torch."""
     cache = os.path.join(os.getenv("XDG_CACHE_HOME", "~/.cache"), "torch")
-    return os.path.join(os.path.expanduser(os.getenv("TORCH_HOME", cache)), "hub")
+    return os.path.expanduser(os.getenv("TORCH_HOME", cache))
+
+
+def get_dir():
+    """The folder of set_dir, else `hub` in that of _get_torch_home()."""
+    return os.path.join(_get_torch_home(), "hub") if _folder is None else _folder
 
 
 def set_dir(d):
@@ -31,28 +61,17 @@ def set_dir(d):
     _folder = os.path.expanduser(d)
 
 
-def _bar(total, progress):
-    """A progress bar, where tqdm is installed; else something that counts nothing."""
-    try:
-        from tqdm import tqdm
-    except ModuleNotFoundError:
-        return None
-    return tqdm(total=total, disable=not progress, unit="B", unit_scale=True, unit_divisor=1024)
-
-
 def _fetched(url, file, progress):
     """Writes what the address holds to `file`. Returns its SHA-256."""
     digest = hashlib.sha256()
     with urlopen(Request(url, headers={"User-Agent": "torch.hub"})) as source:
         length = source.headers.get("Content-Length")
-        bar = _bar(int(length) if length else None, progress)
-        while chunk := source.read(_CHUNK):
-            file.write(chunk)
-            digest.update(chunk)
-            if bar is not None:
+        with tqdm(total=int(length) if length else None, disable=not progress, unit="B", unit_scale=True,
+                  unit_divisor=1024) as bar:
+            while chunk := source.read(_CHUNK):
+                file.write(chunk)
+                digest.update(chunk)
                 bar.update(len(chunk))
-        if bar is not None:
-            bar.close()
     return digest.hexdigest()
 
 
@@ -93,6 +112,6 @@ def load_state_dict_from_url(url, model_dir=None, map_location=None, progress=Tr
     path = os.path.join(folder, name)
     if not os.path.exists(path):
         sys.stderr.write(f'Downloading: "{url}" to {path}\n')
-        found = _HASH.search(name) if check_hash else None
+        found = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, path, found.group(1) if found else None, progress=progress)
     return load(path, map_location=map_location, weights_only=weights_only)

@@ -15,6 +15,8 @@ from mindtorch._core.scalar cimport (
 from mindtorch._core.tensor cimport Shape, TensorBase, empty_like_tensor
 from mindtorch._core.values cimport check_fits
 
+from mindtorch._core.formats import require_strided
+
 cdef Scalar ZERO
 scalar_from(0, &ZERO)
 
@@ -23,7 +25,9 @@ cdef bint wants_pinned(object pin_memory, const char *function) except -1:
     return pin_memory is not None and require_bool(pin_memory, function, b"pin_memory")
 
 
-cdef int read_place(Request *request, object device, object pin_memory, const char *function) except -1:
+cdef int read_place(Request *request, object layout, object device, object pin_memory, const char *function) except -1:
+    if layout is not None:
+        require_strided(layout, function.decode())
     request.pinned = wants_pinned(pin_memory, function)
     require_device(device, &request.type, &request.index, function)
     return require_host(request.type) if request.pinned else 0
@@ -94,7 +98,7 @@ def empty(*args, size=None, out=None, dtype=None, layout=None, device=None, requ
     cdef Shape shape
     cdef Request request
     read_size(args, size, &shape, b"empty")
-    read_place(&request, device, pin_memory, b"empty")
+    read_place(&request, layout, device, pin_memory, b"empty")
     return leaf(make(&request, &shape, dtype_for(dtype, out, default_dtype(), b"empty"), out, device), requires_grad)
 
 
@@ -106,7 +110,7 @@ def zeros(*args, size=None, out=None, dtype=None, layout=None, device=None, requ
     for i in range(shape.ndim):
         if shape.sizes[i] < 0:
             raise RuntimeError("zeros: Dimension size must be non-negative.")
-    read_place(&request, device, pin_memory, b"zeros")
+    read_place(&request, layout, device, pin_memory, b"zeros")
     made = make(&request, &shape, dtype_for(dtype, out, default_dtype(), b"zeros"), out, device)
     return leaf(finish(fill(made, &ZERO), out), requires_grad)
 
@@ -116,7 +120,7 @@ def ones(*args, size=None, out=None, dtype=None, layout=None, device=None, requi
     cdef Shape shape
     cdef Request request
     read_size(args, size, &shape, b"ones")
-    read_place(&request, device, pin_memory, b"ones")
+    read_place(&request, layout, device, pin_memory, b"ones")
     made = make(&request, &shape, dtype_for(dtype, out, default_dtype(), b"ones"), out, device)
     return leaf(finish(fill(made, &ONE), out), requires_grad)
 
@@ -130,24 +134,27 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, re
         wrong_type(size, b"full", b"size", 1, "tuple of ints")
     parse_ints(size, &shape, b"full", b"size", 1)
     require_scalar(fill_value, &value, b"full", b"fill_value", 2)
-    read_place(&request, device, pin_memory, b"full")
+    read_place(&request, layout, device, pin_memory, b"full")
     made = make(&request, &shape, dtype_for(dtype, out, number_dtype(&value), b"full"), out, device)
     return leaf(finish(fill(made, &value), out), requires_grad)
 
 
 # --- like another tensor -------------------------------------------------------------------------------------------
 
-cdef TensorBase make_like(object like, object dtype, object device, object pin_memory, const char *function):
+cdef TensorBase make_like(object like, object dtype, object layout, object device, object pin_memory,
+                          const char *function):
     cdef TensorBase tensor = require_tensor(like, function, b"input", 1)
     cdef ScalarType code = require_dtype(dtype, tensor.dtype, function, b"dtype")
     cdef Request request
     if device is None:
         request.type, request.index = tensor.device_type, tensor.device_index
         request.pinned = wants_pinned(pin_memory, function)
+        if layout is not None:
+            require_strided(layout, function.decode())
         if request.pinned:
             require_host(request.type)
     else:
-        read_place(&request, device, pin_memory, function)
+        read_place(&request, layout, device, pin_memory, function)
     made = empty_like_tensor(tensor, code, request.type, request.index)
     return pinned_like(made) if request.pinned else made
 
@@ -155,19 +162,19 @@ cdef TensorBase make_like(object like, object dtype, object device, object pin_m
 def empty_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
                memory_format=None):
     """Undefined content; shape, dtype and device of `input` unless given."""
-    return leaf(make_like(input, dtype, device, pin_memory, b"empty_like"), requires_grad)
+    return leaf(make_like(input, dtype, layout, device, pin_memory, b"empty_like"), requires_grad)
 
 
 def zeros_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
                memory_format=None):
     """Zeros; shape, dtype and device of `input` unless given."""
-    return leaf(fill(make_like(input, dtype, device, pin_memory, b"zeros_like"), &ZERO), requires_grad)
+    return leaf(fill(make_like(input, dtype, layout, device, pin_memory, b"zeros_like"), &ZERO), requires_grad)
 
 
 def ones_like(input, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
               memory_format=None):
     """Ones; shape, dtype and device of `input` unless given."""
-    return leaf(fill(make_like(input, dtype, device, pin_memory, b"ones_like"), &ONE), requires_grad)
+    return leaf(fill(make_like(input, dtype, layout, device, pin_memory, b"ones_like"), &ONE), requires_grad)
 
 
 def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
@@ -175,7 +182,7 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requir
     """`fill_value` everywhere; shape, dtype and device of `input` unless given."""
     cdef Scalar value
     require_scalar(fill_value, &value, b"full_like", b"fill_value", 2)
-    return leaf(fill(make_like(input, dtype, device, pin_memory, b"full_like"), &value), requires_grad)
+    return leaf(fill(make_like(input, dtype, layout, device, pin_memory, b"full_like"), &value), requires_grad)
 
 
 # --- ranges --------------------------------------------------------------------------------------------------------
@@ -226,7 +233,7 @@ def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=
         value = given[i] if given[i] is not None else (0, None, 1)[i]
         require_scalar(value, &numbers[i], b"arange", (b"start", b"end", b"step")[i])
         integral &= numbers[i].kind < FLOAT_KIND
-    read_place(&request, device, pin_memory, b"arange")
+    read_place(&request, layout, device, pin_memory, b"arange")
     cdef ScalarType code = dtype_for(dtype, out, Long if integral else default_dtype(), b"arange")
     if code == Bool or KIND[<int>code] == COMPLEX_KIND:
         raise NotImplementedError(f'"arange" not implemented for \'{code_name(code)}\'')
@@ -267,7 +274,7 @@ def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=Non
     shape.sizes[0] = require_int(steps, b"linspace", b"steps", 3)
     if shape.sizes[0] < 0:
         raise RuntimeError("number of steps must be non-negative")
-    read_place(&request, device, pin_memory, b"linspace")
+    read_place(&request, layout, device, pin_memory, b"linspace")
     cdef bint is_complex = first.kind == COMPLEX_KIND or last.kind == COMPLEX_KIND
     cdef ScalarType code = dtype_for(dtype, out, default_complex() if is_complex else default_dtype(), b"linspace")
     if is_complex and KIND[<int>code] != COMPLEX_KIND:

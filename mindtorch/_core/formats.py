@@ -21,7 +21,7 @@ class _Constant:
 
 
 class layout(_Constant):
-    """How the elements lie in memory; every tensor here is strided."""
+    """How the elements lie in memory. Every tensor here is strided; the others are for code that compares with them."""
 
     __slots__ = ()
 
@@ -33,7 +33,22 @@ class memory_format(_Constant):
 
 
 strided = layout("strided")
+sparse_coo = layout("sparse_coo")
+sparse_csr = layout("sparse_csr")
+sparse_csc = layout("sparse_csc")
+sparse_bsr = layout("sparse_bsr")
+sparse_bsc = layout("sparse_bsc")
+jagged = layout("jagged")
+_mkldnn = layout("_mkldnn")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
+
+
+def require_strided(given, function):
+    """An error for any layout= that asks for something else."""
+    if not isinstance(given, layout):
+        raise TypeError(f"{function}(): argument 'layout' must be torch.layout, not {type(given).__name__}")
+    if given is not strided:
+        raise NotImplementedError(f"{function}(): mindtorch has strided tensors only, not layout={given!r}")

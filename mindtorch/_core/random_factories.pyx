@@ -13,40 +13,40 @@ from mindtorch._core.tensor cimport Shape, TensorBase
 from mindtorch._core.sampling cimport not_implemented
 
 
-cdef TensorBase sized(tuple args, object size, object out, object dtype, object device, object pin_memory,
-                      const char *function):
+cdef TensorBase sized(tuple args, object size, object out, object dtype, object layout, object device,
+                      object pin_memory, const char *function):
     cdef Shape shape
     cdef Request request
     read_size(args, size, &shape, function)
-    read_place(&request, device, pin_memory, function)
+    read_place(&request, layout, device, pin_memory, function)
     return make(&request, &shape, dtype_for(dtype, out, default_dtype(), function), out, device)
 
 
 def rand(*args, size=None, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
          pin_memory=False):
     """Numbers evenly from [0, 1): rand(2, 3) or rand((2, 3))."""
-    made = sized(args, size, out, dtype, device, pin_memory, b"rand")
+    made = sized(args, size, out, dtype, layout, device, pin_memory, b"rand")
     return leaf(op_uniform_(made, 0, 1, require_generator(generator, b"rand", b"generator")), requires_grad)
 
 
 def randn(*args, size=None, generator=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
           pin_memory=False):
     """Normal numbers of mean 0 and deviation 1: randn(2, 3) or randn((2, 3))."""
-    made = sized(args, size, out, dtype, device, pin_memory, b"randn")
+    made = sized(args, size, out, dtype, layout, device, pin_memory, b"randn")
     return leaf(op_normal_(made, 0, 1, require_generator(generator, b"randn", b"generator")), requires_grad)
 
 
 def rand_like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
               memory_format=None):
     """Numbers evenly from [0, 1); shape, dtype and device of `input` unless given."""
-    made = make_like(input, dtype, device, pin_memory, b"rand_like")
+    made = make_like(input, dtype, layout, device, pin_memory, b"rand_like")
     return leaf(op_uniform_(made, 0, 1, require_generator(generator, b"rand_like", b"generator")), requires_grad)
 
 
 def randn_like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False,
                memory_format=None):
     """Normal numbers; shape, dtype and device of `input` unless given."""
-    made = make_like(input, dtype, device, pin_memory, b"randn_like")
+    made = make_like(input, dtype, layout, device, pin_memory, b"randn_like")
     return leaf(op_normal_(made, 0, 1, require_generator(generator, b"randn_like", b"generator")), requires_grad)
 
 
@@ -90,7 +90,7 @@ def randint(*args, low=None, high=None, size=None, generator=None, out=None, dty
         raise TypeError(f"randint(): argument 'size' (position {position}) must be tuple of ints, "
                         f"not {type(size).__name__}")
     parse_ints(size, &shape, b"randint", b"size", position)
-    read_place(&request, device, pin_memory, b"randint")
+    read_place(&request, layout, device, pin_memory, b"randint")
     made = make(&request, &shape, dtype_for(dtype, out, Long, b"randint"), out, device)
     return leaf(fill_integers(made, low, high, generator, b"randint"), requires_grad)
 
@@ -101,7 +101,7 @@ def randint_like(input, *args, low=None, high=None, generator=None, dtype=None, 
     given_args = (*args, input)
     low, high, _ = bounds(given_args, low, high, None, b"randint_like",
                           " * (Tensor input, int high)\n * (Tensor input, int low, int high)\n")
-    made = make_like(input, dtype, device, pin_memory, b"randint_like")
+    made = make_like(input, dtype, layout, device, pin_memory, b"randint_like")
     return leaf(fill_integers(made, low, high, generator, b"randint_like"), requires_grad)
 
 
@@ -126,7 +126,7 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
     if code == Bool or KIND[<int>code] > INT_KIND + 1:
         not_implemented("randperm", code)
     check_holds(shape.sizes[0], code)
-    read_place(&request, device, pin_memory, b"randperm")
+    read_place(&request, layout, device, pin_memory, b"randperm")
     made = make(&request, &shape, code, out, device)
     if KERNELS[made.device_type].randperm_generator == NULL:
         no_kernel("randperm.generator", made.device_type, code)

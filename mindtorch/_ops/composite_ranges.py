@@ -19,7 +19,7 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None,
         dtype = _linspace(start, end, 0).dtype
     real = dtype.is_floating_point or dtype.is_complex
     device = out.device if out is not None and device is None else device
-    exponents = _linspace(start, end, steps, dtype=dtype if real else float64, device=device)
+    exponents = _linspace(start, end, steps, dtype=dtype if real else float64, layout=layout, device=device)
     result = to_out(_OPS["pow"](float(base), exponents).to(dtype), out)
     result = result.pin_memory() if pin_memory and out is None else result
     return result.requires_grad_() if requires_grad else result
@@ -43,7 +43,8 @@ def range_(start, end, step=1, *, out=None, dtype=None, layout=None, device=None
         start, end, step = int(start), int(end), int(step)
     steps = floor((end - start) / step)
     beyond = start + steps * step + (step / 2 if dtype.is_floating_point else (step > 0) - (step < 0))
-    result = to_out(_arange(start, beyond, step, dtype=dtype, device=device, pin_memory=pin_memory), out)
+    result = to_out(_arange(start, beyond, step, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory),
+                    out)
     return result.requires_grad_() if requires_grad else result
 
 

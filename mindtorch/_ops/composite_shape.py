@@ -7,6 +7,7 @@ from mindtorch._core import view_functions as _view_functions
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.dtype import _promote_types as promote_types
+from mindtorch._core.formats import require_strided
 from mindtorch._core.tensor import TensorBase
 from mindtorch._ops.composite_indexing import _to_out, _wrapped
 
@@ -76,8 +77,10 @@ def rot90(input, k=1, dims=(0, 1)):
 
 # --- triangles and diagonals -----------------------------------------------------------------------------------------
 
-def _triangle(row, col, dtype, device, pin_memory, keep):
+def _triangle(name, row, col, dtype, layout, device, pin_memory, keep):
     from mindtorch import int64, tensor
+    if layout is not None:
+        require_strided(layout, name)
     pairs = [(r, c) for r in range(row) for c in range(col) if keep(r, c)]
     return tensor([[pair[side] for pair in pairs] for side in (0, 1)], dtype=dtype or int64, device=device,
                   pin_memory=pin_memory)
@@ -85,12 +88,12 @@ def _triangle(row, col, dtype, device, pin_memory, keep):
 
 def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
     """Rows and columns of the places on the diagonal and below it."""
-    return _triangle(row, col, dtype, device, pin_memory, lambda r, c: c - r <= offset)
+    return _triangle("tril_indices", row, col, dtype, layout, device, pin_memory, lambda r, c: c - r <= offset)
 
 
 def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
     """Rows and columns of the places on the diagonal and above it."""
-    return _triangle(row, col, dtype, device, pin_memory, lambda r, c: c - r >= offset)
+    return _triangle("triu_indices", row, col, dtype, layout, device, pin_memory, lambda r, c: c - r >= offset)
 
 
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
@@ -332,14 +335,14 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, require
     """Undefined content with the strides given."""
     from mindtorch import empty
     reach = 0 if 0 in size else 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    made = empty((reach,), dtype=dtype, device=device, pin_memory=pin_memory)
+    made = empty((reach,), dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
     return made.as_strided(size, stride).detach().requires_grad_(requires_grad)
 
 
 def new_empty_strided(self, size, stride, *, dtype=None, layout=None, device=None, requires_grad=False,
                       pin_memory=False):
     """`torch.empty_strided` with this tensor's dtype and device."""
-    return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device,
+    return empty_strided(size, stride, dtype=dtype or self.dtype, layout=layout, device=device or self.device,
                          requires_grad=requires_grad, pin_memory=pin_memory)
 
 
@@ -361,7 +364,7 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
     for dim in reversed(physical_layout):
         stride[dim] = step
         step *= size[dim]
-    return empty_strided(tuple(size), stride, dtype=dtype, device=device, requires_grad=requires_grad,
+    return empty_strided(tuple(size), stride, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad,
                          pin_memory=pin_memory)
 
 
@@ -372,7 +375,7 @@ def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_g
     for name, size in (("n", n), ("m", m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
-    made = empty((n, m), dtype=dtype or (out.dtype if out is not None else None),
+    made = empty((n, m), dtype=dtype or (out.dtype if out is not None else None), layout=layout,
                  device=device or (out.device if out is not None else None), pin_memory=pin_memory)
     _ATEN["_eye_"](made)
     return _to_out(made, out).requires_grad_() if requires_grad else _to_out(made, out)

@@ -10,7 +10,8 @@ def _periodic(name, **fixed):
                                f"window_length={window_length}")
         values = dict(zip(fixed, args, strict=False))
         options = {name: options.get(name, values.get(name, default)) for name, default in fixed.items()}
-        made = _MAKERS[name](windows, options, window_length, sym=not periodic, dtype=dtype, device=device)
+        made = _MAKERS[name](windows, options, window_length, sym=not periodic, dtype=dtype, layout=layout,
+                              device=device)
         made = made.pin_memory() if pin_memory else made
         return made.requires_grad_() if requires_grad else made
     window.__name__ = f"{name}_window"

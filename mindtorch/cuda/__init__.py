@@ -2,87 +2,51 @@
 from collections import OrderedDict
 from importlib import import_module
 
+from mindtorch._absent import NoStreams as StreamContext
+from mindtorch._absent import answer, class_without_instances, common, refusal
 from mindtorch._core.errors import OutOfMemoryError  # noqa: F401 - torch has it here too
 
-_MESSAGE = "Torch not compiled with CUDA enabled"
+_REFUSED = AssertionError("Torch not compiled with CUDA enabled")
+_SUBMODULES = ("amp", "graphs", "memory", "nvtx", "random", "streams")
+_TYPES = ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
 
 has_half = has_magma = False
 default_generators = ()
 
+globals().update(common(_REFUSED))
+host_memory_stats = answer("host_memory_stats", OrderedDict)
+host_memory_stats_as_nested_dict = answer("host_memory_stats_as_nested_dict", dict)
+globals().update({name: refusal(name, _REFUSED) for name in (
+    "cudart", "current_blas_handle", "current_solver_handle", "default_stream", "get_sync_debug_mode", "ipc_collect",
+    "reset_peak_memory_stats", "set_sync_debug_mode")})
 
-def is_available():
-    """False."""
-    return False
-
-
-def is_initialized():
-    """False."""
-    return False
-
-
-def device_count():
-    """0."""
-    return 0
-
-
-def is_bf16_supported(including_emulation=True):
-    """False."""
-    return False
+CUDAGraph = class_without_instances("torch.cuda", "CUDAGraph")
+Event = class_without_instances("torch.cuda", "Event")
+MemPool = class_without_instances("torch.cuda", "MemPool")
+Stream = class_without_instances("torch.cuda", "Stream", "torch.cuda.Stream requires CUDA support")
+globals().update({name: refusal(name, RuntimeError(f"Tried to instantiate dummy base class {dummy}"))
+                  for name, dummy in (("graph_pool_handle", "_graph_pool_handle"),
+                                      ("is_current_stream_capturing", "_cuda_isCurrentStreamCapturing"),
+                                      ("make_graphed_callables", "CUDAGraph"))})
 
 
-def is_tf32_supported():
-    """False."""
-    return False
+def stream(stream):
+    """A context in which nothing is different."""
+    return StreamContext(stream)
 
 
-def get_arch_list():
-    """No architectures."""
-    return []
+class graph:
+    """with torch.cuda.graph(g): is refused, by the class of streams where it is given none, and on entry."""
 
+    def __init__(self, cuda_graph, pool=None, stream=None, capture_error_mode="global"):
+        self.capture_stream = Stream() if stream is None else stream
+        self.cuda_graph, self.pool, self.capture_error_mode = cuda_graph, pool, capture_error_mode
 
-def get_rng_state_all():
-    """The states of no generators."""
-    return []
+    def __enter__(self):
+        synchronize()               # noqa: F821 - among the refusals above
 
-
-def memory_stats(device=None):
-    """No counters."""
-    return OrderedDict()
-
-
-def _nothing(name):
-    def call(*args, **kwargs):
-        """Does nothing where there is no CUDA."""
-    call.__name__ = call.__qualname__ = name
-    return call
-
-
-def _zero(name):
-    def call(device=None):
-        """0 bytes."""
-        return 0
-    call.__name__ = call.__qualname__ = name
-    return call
-
-
-def _refused(name):
-    def call(*args, **kwargs):
-        """AssertionError: there is no CUDA."""
-        raise AssertionError(_MESSAGE)
-    call.__name__ = call.__qualname__ = name
-    return call
-
-
-globals().update({name: _nothing(name) for name in (
-    "empty_cache", "manual_seed", "manual_seed_all", "seed", "seed_all")})
-globals().update({name: _zero(name) for name in (
-    "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved")})
-globals().update({name: _refused(name) for name in (
-    "can_device_access_peer", "cudart", "current_blas_handle", "current_device", "current_stream", "default_stream",
-    "get_device_capability", "get_device_name", "get_device_properties", "get_per_process_memory_fraction",
-    "get_rng_state", "get_sync_debug_mode", "init", "initial_seed", "ipc_collect", "mem_get_info",
-    "reset_peak_memory_stats", "set_device", "set_per_process_memory_fraction", "set_rng_state",
-    "set_sync_debug_mode", "synchronize")})
+    def __exit__(self, *exception):
+        return None
 
 
 class device:
@@ -99,7 +63,24 @@ class device:
         return False
 
 
+class device_of(device):
+    """with torch.cuda.device_of(tensor): changes nothing, for no tensor is there."""
+
+    def __init__(self, obj):
+        super().__init__(obj.get_device() if obj.is_cuda else -1)
+
+
+class _NoTensors(type):
+    """The class of torch.cuda.FloatTensor and its like, of which no tensor is an instance."""
+
+    def __call__(cls, *args, **kwargs):
+        raise TypeError(f"type torch.cuda.{cls.__name__} not available. Torch not compiled with CUDA enabled.")
+
+
+globals().update({f"{name}Tensor": _NoTensors(f"{name}Tensor", (), {"__module__": "torch.cuda"}) for name in _TYPES})
+
+
 def __getattr__(name):
-    if name == "amp":
-        return import_module("mindtorch.cuda.amp")
+    if name in _SUBMODULES:
+        return import_module(f"mindtorch.cuda.{name}")
     raise AttributeError(f"module 'mindtorch.cuda' has no attribute '{name}'")

@@ -3,23 +3,26 @@ from math import pi, sqrt
 
 from mindtorch._core.dtype import float32, float64, get_default_dtype
 from mindtorch._core.factories import FUNCTIONS as _FACTORIES
+from mindtorch._core.formats import strided
 
 __all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming",
            "hann", "kaiser", "nuttall"]
 
 
-def _checked(name, M, dtype):
+def _checked(name, M, dtype, layout):
     if M < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
+    if layout not in (None, strided):
+        raise ValueError(f"{name} is implemented for strided tensors only, got: {layout}")
     dtype = dtype or get_default_dtype()
     if dtype not in (float32, float64):
         raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
     return dtype
 
 
-def _window(name, M, sym, dtype, device, requires_grad, formula):
+def _window(name, M, sym, dtype, layout, device, requires_grad, formula):
     """`formula` of the places 0 ... M - 1 and of the period; a window of one point is 1."""
-    dtype = _checked(name, M, dtype)
+    dtype = _checked(name, M, dtype, layout)
     place = _FACTORIES["arange"](M, dtype=dtype, device=device)
     result = place * 0 + 1 if M <= 1 else formula(place, M - 1 if sym else M)
     return result.requires_grad_(requires_grad)
@@ -31,13 +34,13 @@ def exponential(M, *, center=None, tau=1.0, sym=True, dtype=None, layout=None, d
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
         raise ValueError("Center must be None for symmetric windows")
-    return _window("exponential", M, sym, dtype, device, requires_grad,
+    return _window("exponential", M, sym, dtype, layout, device, requires_grad,
                    lambda n, period: (-(n - (period / 2 if center is None else center)).abs() / tau).exp())
 
 
 def cosine(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
     """Half a period of the sine, taken at the middles of its steps."""
-    return _window("cosine", M, sym, dtype, device, requires_grad,
+    return _window("cosine", M, sym, dtype, layout, device, requires_grad,
                    lambda n, period: ((n + 0.5) * (pi / (period + 1))).sin())
 
 
@@ -45,7 +48,7 @@ def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=None, device=None, requ
     """exp(-(n - middle)^2 / (2 std^2))."""
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
-    return _window("gaussian", M, sym, dtype, device, requires_grad,
+    return _window("gaussian", M, sym, dtype, layout, device, requires_grad,
                    lambda n, period: (-((n - period / 2) / (std * sqrt(2))) ** 2).exp())
 
 
@@ -58,7 +61,7 @@ def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=None, device=None, requ
         from mindtorch import i0
         x = n * (2 / period) - 1
         return i0((1 - x * x).clamp(min=0).sqrt() * beta) / i0(n.new_full((), beta))
-    return _window("kaiser", M, sym, dtype, device, requires_grad, formula)
+    return _window("kaiser", M, sym, dtype, layout, device, requires_grad, formula)
 
 
 def general_cosine(M, *, a, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
@@ -73,7 +76,7 @@ def general_cosine(M, *, a, sym=True, dtype=None, layout=None, device=None, requ
         for k, factor in enumerate(a):
             total = total + (n * (2 * pi * k / period)).cos() * ((-1) ** k * factor)
         return total
-    return _window("general_cosine", M, sym, dtype, device, requires_grad, formula)
+    return _window("general_cosine", M, sym, dtype, layout, device, requires_grad, formula)
 
 
 def general_hamming(M, *, alpha=0.54, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
@@ -101,7 +104,7 @@ def blackman(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad
 
 def bartlett(M, *, sym=True, dtype=None, layout=None, device=None, requires_grad=False):
     """A triangle."""
-    return _window("bartlett", M, sym, dtype, device, requires_grad,
+    return _window("bartlett", M, sym, dtype, layout, device, requires_grad,
                    lambda n, period: 1 - (n * (2 / period) - 1).abs())
 
 

@@ -9,10 +9,11 @@ from mindtorch import Size, return_types
 
 __all__ = [
     "GetAttrKey", "KeyEntry", "KeyPath", "MappingKey", "PyTree", "SequenceKey", "TreeSpec", "arg_tree_leaves",
-    "is_namedtuple", "key_get", "keystr", "register_dataclass", "register_pytree_node", "tree_all", "tree_all_only",
-    "tree_any", "tree_any_only", "tree_flatten", "tree_flatten_with_path", "tree_is_leaf", "tree_iter", "tree_leaves",
-    "tree_leaves_with_path", "tree_map", "tree_map_", "tree_map_only", "tree_map_only_", "tree_map_with_path",
-    "tree_structure", "tree_unflatten"]
+    "is_namedtuple", "is_namedtuple_class", "is_namedtuple_instance", "key_get", "keystr", "register_dataclass",
+    "register_pytree_node", "tree_all", "tree_all_only", "tree_any", "tree_any_only", "tree_flatten",
+    "tree_flatten_with_path", "tree_is_leaf", "tree_iter", "tree_leaves", "tree_leaves_with_path", "tree_map",
+    "tree_map_", "tree_map_only", "tree_map_only_", "tree_map_with_path", "tree_structure", "tree_unflatten",
+    "treespec_dumps", "treespec_loads"]
 
 PyTree = Any
 Context = Any
@@ -90,6 +91,7 @@ class NodeDef(NamedTuple):
 
 
 SUPPORTED_NODES = {}
+_DUMPED = {}            # class -> (its name in JSON, context to what JSON can hold or None, the way back or None)
 
 
 def _register(cls, flatten, unflatten, keys):
@@ -138,14 +140,31 @@ def register_pytree_node(cls, flatten_fn, unflatten_fn, *, serialized_type_name=
     """Has containers of class `cls` taken apart: flatten_fn(container) -> (children, context), and
     unflatten_fn(children, context) -> container. ValueError for a class that is known already.
 
-    flatten_with_keys_fn gives pairs of a key and a child in place of children. What concerns dumping is not used.
+    flatten_with_keys_fn gives pairs of a key and a child in place of children. treespec_dumps writes the class as
+    `serialized_type_name`, and the context as the two functions translate it.
     """
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls!r} is already registered as pytree node.")
+    if (to_dumpable_context is None) is not (from_dumpable_context is None):
+        raise ValueError(f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered.")
+    if serialized_type_name is not None:
+        _DUMPED[cls] = (serialized_type_name, to_dumpable_context, from_dumpable_context)
     SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn, flatten_with_keys_fn)
 
 
 _register_pytree_node = register_pytree_node
+
+
+def treespec_dumps(treespec, protocol=None):
+    """A TreeSpec as JSON. NotImplementedError for classes that have no name there."""
+    from mindtorch.utils._treespec_json import dumps
+    return dumps(treespec, protocol)
+
+
+def treespec_loads(serialized):
+    """The TreeSpec that treespec_dumps has written."""
+    from mindtorch.utils._treespec_json import loads
+    return loads(serialized)
 
 
 def register_dataclass(cls, *, field_names=None, drop_field_names=None, serialized_type_name=None):
@@ -173,8 +192,17 @@ def register_dataclass(cls, *, field_names=None, drop_field_names=None, serializ
 
 def is_namedtuple(obj):
     """Whether `obj` is a named tuple, or a class of them."""
-    cls = obj if isinstance(obj, type) else type(obj)
-    return issubclass(cls, tuple) and isinstance(getattr(cls, "_fields", None), tuple)
+    return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
+
+
+def is_namedtuple_instance(obj):
+    """Whether `obj` is a named tuple."""
+    return is_namedtuple_class(type(obj))
+
+
+def is_namedtuple_class(cls):
+    """Whether `cls` is a class of named tuples."""
+    return isinstance(cls, type) and issubclass(cls, tuple) and isinstance(getattr(cls, "_fields", None), tuple)
 
 
 def _node_type(tree):
@@ -189,6 +217,14 @@ def _node_type(tree):
 def tree_is_leaf(tree, is_leaf=None):
     """Whether `tree` is no container, or one that is_leaf(tree) says to leave whole."""
     return (is_leaf is not None and is_leaf(tree)) or _node_type(tree) is None
+
+
+# torch's names for the functions of its own containers: _dict_flatten, _dict_unflatten, _dict_flatten_with_keys.
+for _name, _cls in {"tuple": tuple, "list": list, "dict": dict, "namedtuple": namedtuple, "ordereddict": OrderedDict,
+                    "defaultdict": defaultdict, "deque": deque}.items():
+    globals().update({f"_{_name}_flatten": SUPPORTED_NODES[_cls].flatten_fn,
+                      f"_{_name}_unflatten": SUPPORTED_NODES[_cls].unflatten_fn,
+                      f"_{_name}_flatten_with_keys": SUPPORTED_NODES[_cls].flatten_with_keys_fn})
 
 
 # --- structures -------------------------------------------------------------------------------------------------------

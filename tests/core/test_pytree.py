@@ -14,6 +14,19 @@ Point = collections.namedtuple("Point", "x y")
 TREE = {"b": [1, (2, None)], "a": Point(3, []), "o": collections.OrderedDict(z=4, y=5),
         "d": collections.defaultdict(list, k=6), "q": collections.deque([7, 8], maxlen=3)}
 
+DUMPED = {"b": [1, (2, None)], "o": collections.OrderedDict(z=4), "d": collections.defaultdict(list, k=6),
+          "q": collections.deque([7, 8], maxlen=3)}
+
+
+def registered(module, call, **options):
+    """What `call` finds out about a class of containers that is registered with the options."""
+    class Own:
+        def __init__(self, value):
+            self.value = value
+    module.register_pytree_node(Own, lambda own: ([own.value], ("c",)), lambda values, _: Own(*values), **options)
+    return call(Own)
+
+
 CALLS = {
     "flatten": lambda t: t.tree_flatten(TREE),
     "a leaf": lambda t: t.tree_flatten(5),
@@ -49,6 +62,28 @@ CALLS = {
     "iter": lambda t: list(t.tree_iter(TREE)),
     "questions": lambda t: [t.tree_is_leaf([1]), t.tree_is_leaf(1), t.is_namedtuple(Point(1, 2)),
                             t.is_namedtuple((1, 2))],
+    "functions": lambda t: [
+        t._dict_flatten({"b": 1, "a": 2}), t._dict_unflatten([1], ["a"]), t._dict_flatten_with_keys({"a": 1}),
+        t._list_flatten_with_keys([4]), t._tuple_flatten((4,)), t._namedtuple_flatten_with_keys(Point(1, 2))],
+    "structures": lambda t: [t.is_namedtuple_class(Point), t.is_namedtuple_class(3), t.is_namedtuple_instance(Point)],
+    "dumps": lambda t: t.treespec_dumps(t.tree_structure(DUMPED)),
+    "loads": lambda t: t.treespec_loads(t.treespec_dumps(t.tree_structure(DUMPED))) == t.tree_structure(DUMPED),
+    "loads of text": lambda t: t.treespec_loads("x"),
+    "dumps of a spec only": lambda t: t.treespec_dumps(3),
+    "dumps protocol": lambda t: t.treespec_dumps(t.tree_structure(3), 7),
+    "loads protocol": lambda t: t.treespec_loads('[2, {}]'),
+    "loads unknown": lambda t: t.treespec_loads('[1, {"type": "no", "context": "null", "children_spec": []}]'),
+    "dumps own": lambda t: registered(t, lambda cls: t.treespec_dumps(t.tree_structure(cls(1))),
+                                      serialized_type_name="my.Own"),
+    "dumps own without a name": lambda t: registered(t, lambda cls: t.treespec_dumps(t.tree_structure(cls(1)))),
+    "dumps own context": lambda t: registered(
+        t, lambda cls: t.treespec_loads(t.treespec_dumps(t.tree_structure(cls(1)))) == t.tree_structure(cls(1)),
+        serialized_type_name="my.Other", to_dumpable_context=list, from_dumpable_context=tuple),
+    "half a context": lambda t: registered(t, str, to_dumpable_context=list),
+    "own paths": lambda t: registered(
+        t, lambda cls: [(t.keystr(path), leaf) for path, leaf in t.tree_flatten_with_path([cls(1)])[0]],
+        flatten_with_keys_fn=lambda own: ([(t.GetAttrKey("value"), own.value)], "c")),
+    "no paths": lambda t: registered(t, lambda cls: t.tree_flatten_with_path(cls(1))),
     "equal": lambda t: [t.tree_structure([1, 2]) == t.tree_structure([3, 4]),
                         t.tree_structure([1]) == t.tree_structure((1,)),
                         len({t.tree_structure([1, 2]), t.tree_structure([3, 4])})],

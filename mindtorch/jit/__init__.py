@@ -52,6 +52,19 @@ def script_if_tracing(fn):
     return fn
 
 
+_script_if_tracing = script_if_tracing
+
+
+def _overload_method(func):
+    """`func` unchanged: a signature for TorchScript."""
+    return func
+
+
+def _overload(func):
+    """`func` unchanged: a signature for TorchScript."""
+    return func
+
+
 def annotate(the_type, the_value):
     """`the_value`."""
     return the_value

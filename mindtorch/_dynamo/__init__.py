@@ -1,0 +1,31 @@
+"""torch._dynamo: there is no compiler. The marks for one leave things as they are, as those of torch.compiler do."""
+from mindtorch import Tensor
+from mindtorch._dynamo import eval_frame
+from mindtorch._dynamo.eval_frame import OptimizedModule
+from mindtorch.compiler import (
+    allow_in_graph,
+    assume_constant_result,
+    disable,
+    is_compiling,
+    list_backends,
+    reset,
+    set_stance,
+)
+
+__all__ = ["OptimizedModule", "allow_in_graph", "assume_constant_result", "disable", "eval_frame", "forbid_in_graph",
+           "graph_break", "is_compiling", "list_backends", "mark_static_address", "reset", "set_stance"]
+
+
+def forbid_in_graph(fn):
+    """`fn` unchanged."""
+    return fn
+
+
+def graph_break(msg=""):
+    """Ends a graph of which there is none."""
+
+
+def mark_static_address(t, guard=False):
+    """Says that a tensor will stay where it is. TypeError for what is no tensor."""
+    if not isinstance(t, Tensor):
+        raise TypeError(f"mark_static_address expects a tensor but received {type(t)}")

@@ -1,0 +1,21 @@
+"""torch.cuda.nvtx: marks for a profiler that is not there."""
+from contextlib import contextmanager
+
+from mindtorch._absent import refusal
+
+__all__ = ["mark", "range", "range_end", "range_pop", "range_push", "range_start"]
+
+_REFUSED = RuntimeError("NVTX functions not installed. Are you sure you have a CUDA build?")
+
+mark = refusal("mark", _REFUSED)
+range_end = refusal("range_end", _REFUSED)
+range_pop = refusal("range_pop", _REFUSED)
+range_push = refusal("range_push", _REFUSED)
+range_start = refusal("range_start", _REFUSED)
+
+
+@contextmanager
+def range(msg, *args, **kwargs):
+    """A context or decorator that marks what runs in it. RuntimeError on entry."""
+    range_push(msg.format(*args, **kwargs))
+    yield

@@ -1,0 +1,7 @@
+"""torch.distributed.tensor: for programs that ask whether a tensor lies on several devices. None does."""
+from mindtorch._absent import class_without_instances
+
+__all__ = ["DTensor"]
+
+DTensor = class_without_instances(
+    "torch.distributed.tensor", "DTensor", "mindtorch has no torch.distributed: a tensor lies on one device")

@@ -1,0 +1,13 @@
+"""torch.jit.annotations: types that only TorchScript knows, for the annotations of functions that it might compile."""
+
+
+class _BroadcastingList:
+    """BroadcastingList2[int]: two of them, or one that stands for both. Says nothing to Python."""
+
+    def __getitem__(self, types):
+        return None
+
+
+BroadcastingList1 = _BroadcastingList()
+BroadcastingList2 = _BroadcastingList()
+BroadcastingList3 = _BroadcastingList()

@@ -1,0 +1,32 @@
+"""torch.onnx: there is no exporter. What packages tell one is checked and kept."""
+import re
+
+from mindtorch.onnx import symbolic_helper, symbolic_opset11  # noqa: F401 - modules that torch.onnx has
+
+__all__ = ["OnnxExporterError", "is_in_onnx_export", "register_custom_op_symbolic", "unregister_custom_op_symbolic"]
+
+_NAME = re.compile(r"[\w-]+::[a-zA-Z_-][\w-]*", re.ASCII)
+_symbolics = {}             # (operator, opset) -> function
+
+
+class OnnxExporterError(RuntimeError):
+    """What is told to an exporter is wrong."""
+
+
+def is_in_onnx_export():
+    """False: nothing is ever exported."""
+    return False
+
+
+def register_custom_op_symbolic(symbolic_name, symbolic_fn, opset_version):
+    """Keeps the function that says what an operator, "domain::name", is in ONNX from an opset on."""
+    if not _NAME.fullmatch(symbolic_name):
+        raise OnnxExporterError(
+            f"Failed to register operator {symbolic_name}. The symbolic name must match the format domain::name, and "
+            "should start with a letter and contain only alphanumeric characters")
+    _symbolics[symbolic_name, opset_version] = symbolic_fn
+
+
+def unregister_custom_op_symbolic(symbolic_name, opset_version):
+    """Forgets what register_custom_op_symbolic has kept."""
+    _symbolics.pop((symbolic_name, opset_version), None)

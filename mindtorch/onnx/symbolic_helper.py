@@ -1,0 +1,11 @@
+"""torch.onnx.symbolic_helper: how functions for an exporter are marked."""
+
+__all__ = ["parse_args"]
+
+
+def parse_args(*arg_descriptors):
+    """A decorator: notes the kinds of a function's arguments on it ("v" value, "i" integer, "f" float ...)."""
+    def decorator(fn):
+        fn._arg_descriptors = arg_descriptors
+        return fn
+    return decorator

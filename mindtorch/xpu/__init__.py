@@ -1,0 +1,53 @@
+"""torch.xpu as in a torch that was built without XPU support: there is no such device."""
+from importlib import import_module
+
+from mindtorch._absent import NoStreams as StreamContext
+from mindtorch._absent import answer, class_without_instances, common, refusal
+
+_REFUSED = AssertionError("Torch not compiled with XPU enabled")
+
+default_generators = ()
+
+globals().update(common(_REFUSED))
+memory_snapshot = answer("memory_snapshot", list)
+get_stream_from_external = refusal("get_stream_from_external", _REFUSED)
+
+Event = class_without_instances("torch.xpu", "Event")
+MemPool = class_without_instances("torch.xpu", "MemPool")
+Stream = class_without_instances("torch.xpu", "Stream")
+XPUGraph = class_without_instances("torch.xpu", "XPUGraph")
+globals().update({name: refusal(name, RuntimeError(f"Tried to instantiate dummy base class {dummy}"))
+                  for name, dummy in (("graph_pool_handle", "_xpu_graph_pool_handle"),
+                                      ("is_current_stream_capturing", "_xpu_isCurrentStreamCapturing"),
+                                      ("make_graphed_callables", "XPUGraph"))})
+
+
+def stream(stream):
+    """A context in which nothing is different."""
+    return StreamContext(stream)
+
+
+class device:
+    """with torch.xpu.device(0): is refused on entry."""
+
+    def __init__(self, device):
+        self.idx = device
+
+    def __enter__(self):
+        raise NotImplementedError("PyTorch was compiled without XPU support")
+
+    def __exit__(self, *exception):
+        return False
+
+
+class device_of(device):
+    """with torch.xpu.device_of(tensor): is refused on entry."""
+
+    def __init__(self, obj):
+        super().__init__(obj.get_device() if obj.is_xpu else -1)
+
+
+def __getattr__(name):
+    if name == "random":
+        return import_module("mindtorch.xpu.random")
+    raise AttributeError(f"module 'mindtorch.xpu' has no attribute '{name}'")

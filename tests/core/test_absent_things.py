@@ -1,0 +1,118 @@
+"""What torch says of devices and tools that it was built without, and mindtorch has not: beside torch 2.13."""
+import pickle
+
+import pytest
+import torch
+import torch._dynamo
+import torch.jit.annotations
+import torch.onnx
+import torch.utils.model_zoo
+from oracle import check, expressions, outcome
+
+import mindtorch
+import mindtorch.jit.annotations
+
+CUDA = """
+torch.cuda.CUDAGraph() | torch.cuda.Event(enable_timing=True) | torch.cuda.Stream(device="cuda:0")
+torch.cuda.MemPool()
+torch.cuda.stream(None).__enter__() | torch.cuda.StreamContext(None).__exit__(None, None, None) | torch.cuda.graph(3)
+isinstance(torch.cuda.graph(None, stream=3), torch.cuda.graph) | torch.cuda.graph(None, stream=3).__enter__()
+torch.cuda.graph_pool_handle() | torch.cuda.is_current_stream_capturing() | torch.cuda.get_gencode_flags()
+torch.cuda.make_graphed_callables(abs, (a,)) | torch.cuda.set_rng_state_all([]) | torch.cuda.set_rng_state(a)
+torch.cuda.memory_stats_as_nested_dict() | torch.cuda.host_memory_stats()
+torch.cuda.host_memory_stats_as_nested_dict()
+torch.cuda.device_of(a).idx | torch.cuda.device_of(a).__enter__() | torch.cuda.current_solver_handle()
+torch.cuda.FloatTensor(2) | isinstance(a, torch.cuda.FloatTensor) | torch.cuda.ByteTensor() | torch.cuda._is_compiled()
+torch.cuda.nvtx.range_push("a") | torch.cuda.nvtx.range_pop() | torch.cuda.nvtx.range("a").__enter__()
+torch.cuda.nvtx.mark("a") | torch.cuda.random.get_rng_state_all() | torch.cuda.random.initial_seed()
+torch.cuda.memory.memory_stats() | torch.cuda.memory.MemPool() | torch.cuda.graphs.CUDAGraph is torch.cuda.CUDAGraph
+torch.cuda.streams.Stream is torch.cuda.Stream
+"""
+XPU = """
+torch.xpu.is_available() | torch.xpu.device_count() | torch.xpu.is_initialized() | torch.xpu.is_bf16_supported()
+torch.xpu.current_device() | torch.xpu.current_stream() | torch.xpu.synchronize() | torch.xpu.empty_cache()
+torch.xpu.get_device_name() | torch.xpu.get_device_capability() | torch.xpu.get_device_properties(0) | torch.xpu.init()
+torch.xpu.mem_get_info() | torch.xpu.memory_allocated() | torch.xpu.max_memory_reserved() | torch.xpu.memory_stats()
+torch.xpu.manual_seed(1) | torch.xpu.manual_seed_all(1) | torch.xpu.get_rng_state() | torch.xpu.set_rng_state(a)
+torch.xpu.get_rng_state_all() | torch.xpu.set_rng_state_all([]) | torch.xpu.random.get_rng_state_all()
+torch.xpu.initial_seed() | torch.xpu.set_device(0) | torch.xpu.Stream() | torch.xpu.Event() | torch.xpu.XPUGraph()
+torch.xpu.MemPool() | torch.xpu.stream(None).__enter__() | torch.xpu.device(0).__enter__() | torch.xpu.device(-1).idx
+torch.xpu.device_of(a).__enter__() | torch.xpu.graph_pool_handle() | torch.xpu.is_current_stream_capturing()
+torch.xpu.default_generators | torch.xpu.get_arch_list() | torch.xpu.get_gencode_flags() | torch.xpu.memory_snapshot()
+torch.xpu.can_device_access_peer(0, 1) | torch.xpu.get_stream_from_external(3) | torch.xpu._is_compiled()
+torch.xpu.set_per_process_memory_fraction(0.5) | torch.xpu.get_per_process_memory_fraction()
+"""
+MPS = """
+torch.mps.is_available() | torch.mps.device_count() | torch.mps.manual_seed(1) | torch.mps.seed()
+torch.mps.synchronize()
+torch.mps.empty_cache() | torch.mps.get_rng_state() | torch.mps.set_rng_state(a) | torch.mps.recommended_max_memory()
+torch.mps.set_per_process_memory_fraction(0.5) | torch.mps.current_allocated_memory() | torch.mps.compile_shader("a")
+torch.mps.driver_allocated_memory()
+"""
+TOOLS = """
+torch._dynamo.allow_in_graph(f) is f | torch._dynamo.assume_constant_result(f) is f | torch._dynamo.is_compiling()
+torch._dynamo.forbid_in_graph(f) is f | torch._dynamo.graph_break()
+torch._dynamo.disable(abs)(-3) | torch._dynamo.mark_static_address(a) | torch._dynamo.mark_static_address(3)
+torch._dynamo.reset() | isinstance(torch.nn.ReLU(), torch._dynamo.OptimizedModule)
+torch._dynamo.eval_frame.OptimizedModule is torch._dynamo.OptimizedModule
+torch.jit._script_if_tracing(f)(-3) | torch.jit.annotations.BroadcastingList2[int]
+torch.onnx.is_in_onnx_export() | torch.onnx.register_custom_op_symbolic("x", len, 11)
+torch.onnx.register_custom_op_symbolic("a::b", len, 11) | torch.onnx.unregister_custom_op_symbolic("a::b", 11)
+torch.onnx.register_custom_op_symbolic("3::b", len, 11) | torch.onnx.register_custom_op_symbolic("a::3", len, 11)
+torch.onnx.symbolic_helper.parse_args("v", "i")(lambda g, x, i: i)._arg_descriptors
+torch._C._log_api_usage_once("a") | torch._C._get_tracing_state() | torch._C._are_functorch_transforms_active()
+torch.torch is torch | torch.hub.HASH_REGEX | torch.hub._get_torch_home()
+"""
+LAYOUTS = """
+[torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc, torch.jagged, torch._mkldnn]
+a.layout == torch.sparse_coo | a.layout is torch.strided | torch.sparse_csr in {torch.sparse_csr: 1} | a.is_sparse_csr
+isinstance(torch.sparse_coo, torch.layout) | torch.ones(2, layout=3) | torch.zeros(2, layout=torch.strided)
+torch.signal.windows.hann(3, layout=torch.sparse_coo) | copy.copy(torch.sparse_coo) is torch.sparse_coo
+"""
+# They make tensors that are not strided with torch; here they are refused.
+REFUSED = """
+torch.empty(2, layout=torch.sparse_coo) | torch.zeros(2, layout=torch.jagged) | torch.ones(2, layout=torch.sparse_csr)
+torch.full((2,), 1., layout=torch.sparse_coo) | torch.zeros_like(a, layout=torch.sparse_coo)
+a.new_zeros(2, layout=torch.sparse_coo) | torch.eye(3, layout=torch.sparse_coo)
+torch.arange(2, layout=torch.sparse_coo) | torch.rand(2, layout=torch.sparse_coo)
+torch.rand_like(a, layout=torch.sparse_coo)
+torch.randint(3, (2,), layout=torch.sparse_coo) | torch.randperm(3, layout=torch.sparse_coo)
+torch.empty_strided((2,), (1,), layout=torch.sparse_coo) | torch.tril_indices(2, 2, layout=torch.sparse_coo)
+torch.linspace(0, 1, 3, layout=torch.sparse_coo) | torch.logspace(0, 1, 3, layout=torch.sparse_coo)
+"""
+
+
+@pytest.mark.parametrize("expression", [*expressions(CUDA), *expressions(XPU), *expressions(MPS), *expressions(TOOLS),
+                                        *expressions(LAYOUTS)])
+def test_as_torch(expression):
+    check(f"(lambda f: {expression})(lambda x: -x)" if "(f)" in expression else expression)
+
+
+@pytest.mark.parametrize("expression", expressions(REFUSED))
+def test_other_layouts_are_refused(expression, device):
+    kind, error, words = outcome(mindtorch, expression, device)
+    assert (kind, error) == ("error", "NotImplementedError")
+    assert "mindtorch has strided tensors only" in words
+
+
+def test_layouts_can_be_pickled():
+    assert pickle.loads(pickle.dumps(mindtorch.sparse_bsc)) is mindtorch.sparse_bsc
+
+
+def test_no_module_is_compiled():
+    with pytest.raises(RuntimeError, match="no compiler"):
+        mindtorch._dynamo.OptimizedModule(mindtorch.nn.ReLU())
+
+
+def test_the_downloads_folder_of_the_environment(monkeypatch):
+    for name, value in (("XDG_CACHE_HOME", "/cache"), ("TORCH_HOME", "~/there")):
+        monkeypatch.setenv(name, value)
+        assert mindtorch.hub._get_torch_home() == torch.hub._get_torch_home()
+
+
+def test_no_tensor_lies_on_several_devices():
+    from mindtorch.distributed.tensor import DTensor
+    assert not mindtorch.distributed.is_available()
+    assert not isinstance(mindtorch.ones(1), DTensor)
+    with pytest.raises(RuntimeError, match="no torch.distributed"):
+        DTensor(mindtorch.ones(1))
