@@ -4,20 +4,26 @@ import math
 import mindtorch
 from mindtorch.distributions.bernoulli import Bernoulli
 from mindtorch.distributions.beta import Beta
+from mindtorch.distributions.binomial import Binomial
 from mindtorch.distributions.categorical import Categorical
+from mindtorch.distributions.cauchy import Cauchy
 from mindtorch.distributions.dirichlet import Dirichlet
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.exponential import Exponential
 from mindtorch.distributions.gamma import Gamma
+from mindtorch.distributions.geometric import Geometric
+from mindtorch.distributions.gumbel import Gumbel
+from mindtorch.distributions.half_normal import HalfNormal
 from mindtorch.distributions.independent import Independent
 from mindtorch.distributions.laplace import Laplace
 from mindtorch.distributions.multivariate_normal import MultivariateNormal, mahalanobis
 from mindtorch.distributions.normal import Normal
 from mindtorch.distributions.one_hot_categorical import OneHotCategorical
+from mindtorch.distributions.pareto import Pareto
 from mindtorch.distributions.poisson import Poisson
 from mindtorch.distributions.transformed_distribution import TransformedDistribution
 from mindtorch.distributions.uniform import Uniform
-from mindtorch.distributions.utils import sum_rightmost
+from mindtorch.distributions.utils import EULER, sum_rightmost
 
 __all__ = ["kl_divergence", "register_kl"]
 
@@ -111,6 +117,43 @@ def _exponential(p, q):
 def _laplace(p, q):
     away, ratio = (p.loc - q.loc).abs(), p.scale / q.scale
     return -ratio.log() + away / q.scale + ratio * (-away / p.scale).exp() - 1
+
+
+@register_kl(Cauchy, Cauchy)
+def _cauchy(p, q):
+    return ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log() - (4 * p.scale * q.scale).log()
+
+
+@register_kl(Geometric, Geometric)
+def _geometric(p, q):
+    return -p.entropy() - mindtorch.log1p(-q.probs) / p.probs - q.logits
+
+
+@register_kl(HalfNormal, HalfNormal)
+def _half_normal(p, q):
+    return _normal(p.base_dist, q.base_dist)
+
+
+@register_kl(Binomial, Binomial)
+def _binomial(p, q):
+    if (p.total_count < q.total_count).any():
+        raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
+    one = p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p()
+    return (p.total_count * one).masked_fill(p.total_count > q.total_count, math.inf)
+
+
+@register_kl(Gumbel, Gumbel)
+def _gumbel(p, q):
+    ratio, at_p, at_q = p.scale / q.scale, p.loc / q.scale, q.loc / q.scale
+    return (at_p - ratio.log() - at_q + ratio * EULER + mindtorch.exp(at_q + (1 + ratio).lgamma() - at_p)
+            - (1 + EULER))
+
+
+@register_kl(Pareto, Pareto)
+def _pareto(p, q):
+    ratio = q.alpha / p.alpha
+    found = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
+    return found.masked_fill(p.scale < q.scale, math.inf)
 
 
 @register_kl(Poisson, Poisson)

@@ -95,6 +95,3 @@ class TransformedDistribution(Distribution):
         """The probability as it is of the base: falling transforms turn it round."""
         sign = self._sign()
         return probability if isinstance(sign, int) and sign == 1 else sign * (probability - 0.5) + 0.5
-
-    def __repr__(self):
-        return f"{self.__class__.__name__}()"

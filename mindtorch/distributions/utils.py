@@ -5,6 +5,8 @@ from numbers import Number
 import mindtorch
 from mindtorch.nn.functional import binary_cross_entropy_with_logits, log_softmax, softmax
 
+EULER = 0.57721566490153286060
+
 __all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits"]
 
 
@@ -23,6 +25,11 @@ def broadcast_all(*values):
 def standard_normal(shape, like):
     """Numbers of the standard normal distribution, of the dtype and on the device of `like`."""
     return mindtorch.randn(shape, dtype=like.dtype, device=like.device)
+
+
+def _standard_normal(shape, dtype, device):
+    """standard_normal under the name and with the arguments that torch has it."""
+    return mindtorch.randn(shape, dtype=dtype, device=device)
 
 
 def sum_rightmost(value, dim):

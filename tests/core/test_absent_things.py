@@ -4,12 +4,14 @@ import pickle
 import pytest
 import torch
 import torch._dynamo
+import torch.ao.quantization
 import torch.jit.annotations
 import torch.onnx
 import torch.utils.model_zoo
 from oracle import check, expressions, outcome
 
 import mindtorch
+import mindtorch.ao.quantization
 import mindtorch.jit.annotations
 
 CUDA = """
@@ -60,6 +62,7 @@ torch.onnx.is_in_onnx_export() | torch.onnx.register_custom_op_symbolic("x", len
 torch.onnx.register_custom_op_symbolic("a::b", len, 11) | torch.onnx.unregister_custom_op_symbolic("a::b", 11)
 torch.onnx.register_custom_op_symbolic("3::b", len, 11) | torch.onnx.register_custom_op_symbolic("a::3", len, 11)
 torch.onnx.symbolic_helper.parse_args("v", "i")(lambda g, x, i: i)._arg_descriptors
+torch.ao.quantization.QuantStub() | torch.ao.quantization.DeQuantStub()(a) | torch.ao.quantization.QuantStub(3).qconfig
 torch._C._log_api_usage_once("a") | torch._C._get_tracing_state() | torch._C._are_functorch_transforms_active()
 torch.torch is torch | torch.hub.HASH_REGEX | torch.hub._get_torch_home()
 """
@@ -114,5 +117,5 @@ def test_no_tensor_lies_on_several_devices():
     from mindtorch.distributed.tensor import DTensor
     assert not mindtorch.distributed.is_available()
     assert not isinstance(mindtorch.ones(1), DTensor)
-    with pytest.raises(RuntimeError, match="no torch.distributed"):
+    with pytest.raises(RuntimeError, match="lies on one device"):
         DTensor(mindtorch.ones(1))

@@ -1,0 +1,1 @@
+"""torch.ao: only the places that models mark for quantization."""

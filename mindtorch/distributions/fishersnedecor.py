@@ -1,0 +1,45 @@
+import mindtorch
+from mindtorch.distributions import constraints
+from mindtorch.distributions.distribution import Distribution
+from mindtorch.distributions.gamma import Gamma
+
+__all__ = ["FisherSnedecor"]
+
+
+class FisherSnedecor(Distribution):
+    """The F distribution: the quotient of two Chi2 numbers, each by its degrees of freedom. No gradients of samples."""
+
+    arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
+    support = constraints.positive
+
+    def __init__(self, df1, df2, validate_args=None):
+        self._broadcast(validate_args, df1=df1, df2=df2)
+
+    @property
+    def mean(self):
+        return (self.df2 / (self.df2 - 2)).masked_fill(self.df2 <= 2, float("nan"))
+
+    @property
+    def mode(self):
+        found = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
+        return found.masked_fill(self.df1 <= 2, float("nan"))
+
+    @property
+    def variance(self):
+        found = (2 * self.df2.pow(2) * (self.df1 + self.df2 - 2)
+                 / (self.df1 * (self.df2 - 2).pow(2) * (self.df2 - 4)))
+        return found.masked_fill(self.df2 <= 4, float("nan"))
+
+    def sample(self, sample_shape=()):
+        with mindtorch.no_grad():
+            one, other = (Gamma(df / 2, df / 2, validate_args=False).sample(sample_shape)
+                          for df in (self.df1, self.df2))
+            tiny = mindtorch.finfo(other.dtype).tiny
+            return (one / other.clamp(min=tiny)).clamp(min=tiny)
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        a, b, ratio = self.df1 / 2, self.df2 / 2, self.df1 / self.df2
+        return (mindtorch.lgamma(a + b) - mindtorch.lgamma(a) - mindtorch.lgamma(b) + a * ratio.log()
+                + (a - 1) * value.log() - (a + b) * mindtorch.log1p(ratio * value))

@@ -1,0 +1,49 @@
+import math
+
+import mindtorch
+from mindtorch.distributions import constraints
+from mindtorch.distributions.gamma import Gamma
+from mindtorch.distributions.transformed_distribution import TransformedDistribution
+from mindtorch.distributions.transforms import PowerTransform
+
+__all__ = ["InverseGamma"]
+
+
+class InverseGamma(TransformedDistribution):
+    """1 / X of a Gamma X. Samples carry no gradients."""
+
+    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    support = constraints.positive
+
+    def __init__(self, concentration, rate, validate_args=None):
+        base = Gamma(concentration, rate, validate_args=validate_args)
+        minus_one = -base.rate.new_ones(())
+        super().__init__(base, PowerTransform(minus_one), validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        return super().expand(batch_shape, self._get_checked_instance(InverseGamma, _instance))
+
+    @property
+    def concentration(self):
+        return self.base_dist.concentration
+
+    @property
+    def rate(self):
+        return self.base_dist.rate
+
+    @property
+    def mean(self):
+        return (self.rate / (self.concentration - 1)).masked_fill(self.concentration <= 1, math.inf)
+
+    @property
+    def mode(self):
+        return self.rate / (self.concentration + 1)
+
+    @property
+    def variance(self):
+        a = self.concentration
+        return (self.rate.square() / ((a - 1).square() * (a - 2))).masked_fill(a <= 2, math.inf)
+
+    def entropy(self):
+        a = self.concentration
+        return a + self.rate.log() + mindtorch.lgamma(a) - (1 + a) * mindtorch.digamma(a)

@@ -1,0 +1,60 @@
+import mindtorch
+from mindtorch.distributions import constraints
+from mindtorch.distributions.distribution import Distribution
+from mindtorch.distributions.gamma import Gamma
+from mindtorch.distributions.utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+from mindtorch.nn.functional import logsigmoid
+
+__all__ = ["NegativeBinomial"]
+
+
+class NegativeBinomial(Distribution):
+    """How many successes of the probability `probs`, or with the log odds `logits`, precede `total_count` failures."""
+
+    arg_constraints = {"total_count": constraints.greater_than_eq(0), "probs": constraints.half_open_interval(0.0, 1.0),
+                       "logits": constraints.real}
+    support = constraints.nonnegative_integer
+
+    def __init__(self, total_count, probs=None, logits=None, validate_args=None):
+        name, value = self._either_of(probs, logits)
+        self.total_count, value = broadcast_all(total_count, value)
+        self.total_count = self.total_count.type_as(value)
+        vars(self)[name] = value
+        super().__init__(value.shape, validate_args=validate_args)
+
+    @lazy_property
+    def logits(self):
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self):
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @property
+    def param_shape(self):
+        return self.__dict__["probs" if "probs" in self.__dict__ else "logits"].size()
+
+    @property
+    def mean(self):
+        return self.total_count * self.logits.exp()
+
+    @property
+    def mode(self):
+        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
+
+    @property
+    def variance(self):
+        return self.mean / mindtorch.sigmoid(-self.logits)
+
+    def sample(self, sample_shape=()):
+        with mindtorch.no_grad():
+            rate = Gamma(self.total_count, (-self.logits).exp(), validate_args=False).sample(sample_shape)
+            return mindtorch.poisson(rate)
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        ways = (mindtorch.lgamma(self.total_count + value) - mindtorch.lgamma(1.0 + value)
+                - mindtorch.lgamma(self.total_count))
+        ways = ways.masked_fill(self.total_count + value == 0.0, 0.0)
+        return ways + self.total_count * logsigmoid(-self.logits) + value * logsigmoid(self.logits)

@@ -1,0 +1,84 @@
+import mindtorch
+from mindtorch.distributions import constraints
+from mindtorch.distributions.categorical import Categorical
+from mindtorch.distributions.distribution import Distribution
+from mindtorch.distributions.transformed_distribution import TransformedDistribution
+from mindtorch.distributions.transforms import ExpTransform
+from mindtorch.distributions.utils import broadcast_all, clamp_probs
+
+__all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
+
+
+class ExpRelaxedCategorical(Distribution):
+    """The logarithms of RelaxedOneHotCategorical."""
+
+    arg_constraints = Categorical.arg_constraints
+    support = constraints.real_vector
+    has_rsample = True
+
+    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+        self._categorical = Categorical(probs, logits)
+        self.temperature = temperature
+        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:],
+                         validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        new = self._get_checked_instance(ExpRelaxedCategorical, _instance)
+        new.temperature, new._categorical = self.temperature, self._categorical.expand(batch_shape)
+        return super().expand(batch_shape, new)
+
+    @property
+    def param_shape(self):
+        return self._categorical.param_shape
+
+    @property
+    def logits(self):
+        return self._categorical.logits
+
+    @property
+    def probs(self):
+        return self._categorical.probs
+
+    def rsample(self, sample_shape=()):
+        shape = self._extended_shape(sample_shape)
+        drawn = clamp_probs(mindtorch.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
+        scores = (self.logits - (-drawn.log()).log()) / self.temperature
+        return scores - scores.logsumexp(dim=-1, keepdim=True)
+
+    def log_prob(self, value):
+        count = self._categorical._num_events
+        if self._validate_args:
+            self._validate_sample(value)
+        logits, value = broadcast_all(self.logits, value)
+        temperature = mindtorch.as_tensor(self.temperature, dtype=logits.dtype, device=logits.device)
+        score = logits - value * temperature
+        score = (score - score.logsumexp(dim=-1, keepdim=True)).sum(-1)
+        return score + mindtorch.lgamma(mindtorch.full_like(temperature, float(count))) + (
+            count - 1) * temperature.log()
+
+
+class RelaxedOneHotCategorical(TransformedDistribution):
+    """Vectors of shares, the nearer to a single 1 the lower the temperature; samples carry gradients."""
+
+    arg_constraints = Categorical.arg_constraints
+    support = constraints.simplex
+    has_rsample = True
+
+    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+        super().__init__(ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args),
+                         ExpTransform(), validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        return super().expand(batch_shape, self._get_checked_instance(RelaxedOneHotCategorical, _instance))
+
+    @property
+    def temperature(self):
+        return self.base_dist.temperature
+
+    @property
+    def logits(self):
+        return self.base_dist.logits
+
+    @property
+    def probs(self):
+        return self.base_dist.probs

@@ -1,0 +1,111 @@
+import math
+
+import mindtorch
+from mindtorch.distributions import constraints
+from mindtorch.distributions.chi2 import Chi2
+from mindtorch.distributions.distribution import Distribution
+from mindtorch.distributions.multivariate_normal import _factor_of_inverse, _inverse_of_factor
+from mindtorch.distributions.utils import lazy_property, standard_normal
+
+__all__ = ["Wishart"]
+
+
+class Wishart(Distribution):
+    """X^T X of `df` normal vectors with the covariance given (..., p, p): by itself, its inverse or Cholesky factor.
+
+    Samples carry no gradients.
+    """
+
+    support = constraints.positive_definite
+
+    def __init__(self, df, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None):
+        given = {name: matrix for name, matrix in (
+            ("covariance_matrix", covariance_matrix), ("precision_matrix", precision_matrix),
+            ("scale_tril", scale_tril)) if matrix is not None}
+        if len(given) != 1:
+            raise AssertionError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
+        (name, matrix), = given.items()
+        if matrix.dim() < 2:
+            raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
+        self.df = df if isinstance(df, mindtorch.Tensor) else mindtorch.tensor(
+            df, dtype=matrix.dtype, device=matrix.device)
+        batch = mindtorch.broadcast_shapes(self.df.shape, matrix.shape[:-2])
+        if (self.df <= matrix.shape[-1] - 1).any():
+            raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {matrix.shape[-1] - 1}.")
+        self.df = self.df.expand(batch)
+        vars(self)[name] = matrix.expand(batch + matrix.shape[-2:])
+        super().__init__(batch, matrix.shape[-2:], validate_args=validate_args)
+        self._unbroadcasted_scale_tril = {"covariance_matrix": mindtorch.linalg.cholesky, "scale_tril": lambda it: it,
+                                          "precision_matrix": _factor_of_inverse}[name](matrix)
+
+    @property
+    def arg_constraints(self):
+        return {"covariance_matrix": constraints.positive_definite, "precision_matrix": constraints.positive_definite,
+                "scale_tril": constraints.lower_cholesky, "df": constraints.greater_than(self._event_shape[-1] - 1)}
+
+    def expand(self, batch_shape, _instance=None):
+        new = self._get_checked_instance(Wishart, _instance)
+        new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
+        new._event_shape = self._event_shape
+        return super().expand(batch_shape, new)
+
+    def _square(self, matrix):
+        return matrix.expand(self._batch_shape + self._event_shape)
+
+    @lazy_property
+    def scale_tril(self):
+        return self._square(self._unbroadcasted_scale_tril)
+
+    @lazy_property
+    def covariance_matrix(self):
+        return self._square(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
+
+    @lazy_property
+    def precision_matrix(self):
+        inverse = _inverse_of_factor(self._unbroadcasted_scale_tril)
+        return self._square(inverse.mT @ inverse)
+
+    def _wide(self, number):
+        return number.reshape((*number.shape, 1, 1))
+
+    @property
+    def mean(self):
+        return self._wide(self.df) * self.covariance_matrix
+
+    @property
+    def mode(self):
+        factor = self.df - self.covariance_matrix.shape[-1] - 1
+        return self._wide(factor.masked_fill(factor <= 0, math.nan)) * self.covariance_matrix
+
+    @property
+    def variance(self):
+        own = self.covariance_matrix.diagonal(dim1=-2, dim2=-1)
+        return self._wide(self.df) * (self.covariance_matrix.pow(2) + own.unsqueeze(-1) * own.unsqueeze(-2))
+
+    def sample(self, sample_shape=()):
+        """By Bartlett's decomposition: a triangle of normal numbers with square roots of Chi2 on its diagonal."""
+        p = self._event_shape[-1]
+        with mindtorch.no_grad():
+            less = mindtorch.arange(p, dtype=self.df.dtype, device=self.df.device)
+            diagonal = Chi2(self.df.unsqueeze(-1) - less, validate_args=False).sample(sample_shape).sqrt()
+            triangle = standard_normal(self._extended_shape(sample_shape), self.df).tril(-1)
+            root = self._unbroadcasted_scale_tril @ (triangle + mindtorch.diag_embed(diagonal))
+            return root @ root.mT
+
+    def _half_log_det(self):
+        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        df, p = self.df, self._event_shape[-1]
+        trace = mindtorch.cholesky_solve(value, self._unbroadcasted_scale_tril).diagonal(dim1=-2, dim2=-1).sum(-1)
+        return (-df * (p * math.log(2) / 2 + self._half_log_det()) - mindtorch.mvlgamma(df / 2, p)
+                + (df - p - 1) / 2 * mindtorch.linalg.slogdet(value).logabsdet - trace / 2)
+
+    def entropy(self):
+        df, p = self.df, self._event_shape[-1]
+        steps = mindtorch.arange(p, dtype=df.dtype, device=df.device)
+        digammas = mindtorch.digamma((df.unsqueeze(-1) - steps) / 2).sum(-1)
+        return ((p + 1) * (p * math.log(2) / 2 + self._half_log_det()) + mindtorch.mvlgamma(df / 2, p)
+                - (df - p - 1) / 2 * digammas + df * p / 2)
