@@ -4,6 +4,7 @@ from libc.string cimport memcmp
 from mindtorch._core.dispatch cimport c_name
 from mindtorch._core.dtype cimport KIND, code_name
 from mindtorch._core.infer cimport broadcast, broadcast_shapes, same, wrap_dim
+from mindtorch._core.readings cimport read_extremes
 from mindtorch._core.scalar cimport COMPLEX_KIND, Bool, Int, Long
 from mindtorch._core.tensor cimport shape_text
 from mindtorch._core.values cimport check_fits
@@ -350,9 +351,11 @@ cdef int check_one_hot(TensorBase self, int64_t num_classes) except -1:
 
 
 cdef int one_hot(Shape *shape, TensorBase self, int64_t num_classes) except -1:
+    cdef int64_t least
     same(shape, self)
     if num_classes == -1:
-        num_classes = self.max().item() + 1
+        read_extremes(self, &least, &num_classes)
+        num_classes += 1
         if num_classes <= 0:
             raise RuntimeError("Class values must be non-negative.")
     shape.sizes[shape.ndim] = num_classes

@@ -1,6 +1,7 @@
 """What moves elements along dimensions: the shapes that come of it, and torch's errors."""
 from mindtorch._core.dtype cimport code_name
 from mindtorch._core.infer cimport same, wrap_dim, wrap_dims
+from mindtorch._core.readings cimport read_sum
 from mindtorch._core.scalar cimport Bool, Int, Long
 from mindtorch._core.tensor cimport shape_text
 
@@ -70,10 +71,10 @@ cdef int check_counts(ScalarType dtype) except -1:
 
 
 cdef int64_t total(TensorBase repeats, const Shape *output_size) except -1:
-    cdef object found
+    cdef int64_t found
     if output_size.ndim:
         return output_size.sizes[0]
-    found = repeats.sum().item() if repeats.numel else 0
+    found = read_sum(repeats) if repeats.numel else 0
     if found < 0:
         raise RuntimeError("repeats can not be negative")
     return found

@@ -1,6 +1,7 @@
 from mindtorch._core.dtype cimport KIND, code_name, promote_types
 from mindtorch._core.dispatch cimport c_name, check_ordered
 from mindtorch._core.infer cimport same, wrap_dim
+from mindtorch._core.readings cimport read_extremes
 from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, INT_KIND, Bool, Double, Float, Int, Long, Undefined
 from mindtorch._core.tensor cimport shape_text
 
@@ -280,10 +281,12 @@ cdef int check_bincount(TensorBase self, TensorBase weights, int64_t minlength) 
 
 
 cdef int counts_of(Shape *shape, TensorBase self, int64_t minlength) except -1:
+    cdef int64_t least, most
     if self.numel:
-        if self.min().item() < 0:
+        read_extremes(self, &least, &most)
+        if least < 0:
             raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-        minlength = max(minlength, self.max().item() + 1)
+        minlength = max(minlength, most + 1)
     return line_of(shape, minlength)
 
 

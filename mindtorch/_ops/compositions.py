@@ -9,7 +9,7 @@ from math import inf, log1p, pi
 
 from mindtorch._core._gen import direct as run
 from mindtorch._core.dtype import float32, float64
-from mindtorch._core.scratch import neighbours, room_for_truth, room_in
+from mindtorch._core.scratch import room_for_truth, room_in
 from mindtorch._ops.derivatives import ops
 
 
@@ -152,22 +152,3 @@ def exponential_numbers(self, lambd, generator):
 
 def rrelu_numbers(self, noise, lower, upper, generator):
     return self * noise.uniform_(lower, upper, generator=generator).masked_fill_(ops.logical_not(self <= 0), 1)
-
-
-# --- along a dimension -----------------------------------------------------------------------------------------------
-
-_REACH = 16        # neighbours that one operator adds up
-
-
-def log_sums(self, dim, out):
-    """log of the running sum of exponentials: sums over 16, 256, ... neighbours, none of which overflows."""
-    if self.ndim == 0:
-        return self
-    size, step = self.shape[dim], 1
-    while True:
-        width = min(_REACH, -(-size // step))
-        windows = neighbours(self, dim, width, step, -inf)
-        step *= width
-        if step >= size:
-            return run.logsumexp(windows, (self.ndim,), False, out)
-        self = windows.logsumexp(-1)

@@ -1,11 +1,12 @@
-"""Formulas of what goes by the order of elements. See compositions.py."""
+"""Formulas along a dimension. See compositions.py."""
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 
 from mindtorch._core._gen cimport direct as run
 from mindtorch._core.dtype cimport ITEMSIZE
 from mindtorch._core.scalar cimport Long
-from mindtorch._core.space cimport Space, inserted, part, space_for
-from mindtorch._core.tensor cimport Shape, TensorBase, make_plain
+from mindtorch._core.space cimport Space, inserted, part, shape_of, space_for
+from mindtorch._core.tensor cimport Shape, TensorBase, empty_tensor, make_plain
 
 
 cdef TensorBase places(Space space, Shape *shape):
@@ -29,12 +30,9 @@ cdef TensorBase numbers_along(int dim, Shape *shape, Space space):
 def most_frequent(TensorBase self, int64_t dim, bint keepdim, TensorBase best, TensorBase place):
     """The smallest of the most frequent elements of each line, and the place of the last one."""
     cdef Shape shape
-    cdef int i
     if self.ndim == 0:
         return self, place.zero_()
-    shape.ndim = self.ndim
-    for i in range(self.ndim):
-        shape.sizes[i] = self.sizes[i]
+    shape_of(&shape, self)
     space = space_for(self, 1 + 6 * 8 // ITEMSIZE[<int>self.dtype])
     values, origin, start, other = space.room(), places(space, &shape), places(space, &shape), places(space, &shape)
     numbers = numbers_along(dim, &shape, space)
@@ -50,3 +48,46 @@ def most_frequent(TensorBase self, int64_t dim, bint keepdim, TensorBase best, T
     run.gather(values, dim, last, False, best if keepdim else inserted(best, dim))
     run.gather(origin, dim, last, False, place if keepdim else inserted(place, dim))
     return best, place
+
+
+cdef enum:
+    REACH = 16          # neighbours that one operator adds up
+
+
+def log_sums(TensorBase self, int dim, TensorBase out):
+    """log of the running sum of exponentials: sums over 16, 256, ... neighbours, none of which overflows."""
+    cdef int64_t size, step = 1, width
+    if self.ndim == 0:
+        return self
+    size = self.sizes[dim]
+    while True:
+        width = min(REACH, (size + step - 1) // step)
+        terms = neighbours(self, dim, width, step)
+        step *= width
+        if step >= size:
+            return run.logsumexp(terms, (self.ndim,), False, out)
+        self = run.logsumexp(terms, (self.ndim,), False, like_memory(self))
+
+
+cdef TensorBase like_memory(TensorBase x):
+    cdef Shape shape
+    shape_of(&shape, x)
+    return empty_tensor(&shape, x.dtype, x.device_type, x.device_index)
+
+
+cdef TensorBase neighbours(TensorBase x, int dim, int64_t width, int64_t step):
+    """For each element so many, `step` apart along `dim`, the last of which it is; -infinity lies before all."""
+    cdef Shape shape
+    cdef Shape strides
+    cdef int i
+    cdef list sides = [0] * (2 * x.ndim)
+    shape_of(&shape, x)
+    shape.sizes[dim] += step * (width - 1)
+    sides[2 * (x.ndim - 1 - dim)] = step * (width - 1)
+    padded = run.constant_pad_nd(x, sides, -INFINITY, empty_tensor(&shape, x.dtype, x.device_type, x.device_index))
+    shape.sizes[dim] = x.sizes[dim]
+    for i in range(x.ndim):
+        strides.sizes[i] = padded.strides[i]
+    shape.sizes[x.ndim] = width
+    strides.sizes[x.ndim] = step * padded.strides[dim]
+    return make_plain(padded.storage, padded.dtype, x.ndim + 1, shape.sizes, strides.sizes, 0)
