@@ -1,0 +1,119 @@
+"""torch.nn.attention.flex_attention: attention whose scores and mask are functions of the places of query and key.
+
+There is no compiler: the functions are called once, with tensors of all places that broadcast against one another, and
+the scores of all pairs exist at once. Gradients flow through both. What a function indexes it has to index at once,
+`bias[head, q_idx, kv_idx]`, not in steps.
+"""
+import inspect
+import math
+from typing import NamedTuple
+
+import mindtorch
+from mindtorch.nn.attention._block_mask import (
+    _DEFAULT_SPARSE_BLOCK_SIZE,
+    BlockMask,
+    and_masks,
+    evaluated,
+    noop_mask,
+    or_masks,
+    places,
+)
+
+__all__ = ["AuxOutput", "AuxRequest", "BlockMask", "and_masks", "create_block_mask", "create_mask", "flex_attention",
+           "noop_mask", "or_masks"]
+
+
+class AuxRequest(NamedTuple):
+    """What flex_attention shall return beside its result."""
+
+    lse: bool = False
+    max_scores: bool = False
+
+
+class AuxOutput(NamedTuple):
+    """What was asked for by an AuxRequest: logarithms of sums of exponentials and the largest of the scores."""
+
+    lse: mindtorch.Tensor | None = None
+    max_scores: mindtorch.Tensor | None = None
+
+
+def create_mask(mod_fn, B, H, Q_LEN, KV_LEN, device=None):
+    """A bool tensor (B, H, Q_LEN, KV_LEN) of what a mask_mod allows, or of where a score_mod leaves a score above -inf.
+
+    B and H may be None for 1.
+    """
+    shape = (B or 1, H or 1, Q_LEN, KV_LEN)
+    device = mindtorch.get_default_device() if device is None else mindtorch.device(device)
+    parameters = inspect.signature(mod_fn).parameters.values()
+    count = sum(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) and each.default is each.empty
+                for each in parameters)
+    if count == 4 or any(each.kind is each.VAR_POSITIONAL for each in parameters):
+        return evaluated(mod_fn, shape, *places(shape, device))
+    if count != 5:
+        raise AssertionError(f"Expected 4 or 5 positional args, got {count}")
+    scores = evaluated(mod_fn, shape, mindtorch.zeros(shape, device=device), *places(shape, device))
+    return scores > -math.inf
+
+
+def create_block_mask(mask_mod, B, H, Q_LEN, KV_LEN, device=None, BLOCK_SIZE=_DEFAULT_SPARSE_BLOCK_SIZE, _compile=False,
+                      separate_full_blocks=True):
+    """The BlockMask of mask_mod(batch, head, q_idx, kv_idx); for all batches or heads alike where B or H is None."""
+    mask = create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device)
+    if mask.dtype is not mindtorch.bool:
+        raise AssertionError(f"mask.dtype must be torch.bool, got {mask.dtype}")
+    rows, columns = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
+    padded = mindtorch.nn.functional.pad(mask.to(mindtorch.int32), (0, -KV_LEN % columns, 0, -Q_LEN % rows))
+    counts = padded.unflatten(-1, (-1, columns)).unflatten(-3, (-1, rows)).sum((-1, -3))
+    full = counts == rows * columns if separate_full_blocks else mindtorch.zeros_like(counts, dtype=mindtorch.bool)
+    return BlockMask._from_dense((counts > 0) & ~full, full if separate_full_blocks else None, (rows, columns),
+                                 mask_mod, (Q_LEN, KV_LEN))
+
+
+def _check(query, key, value, block_mask, enable_gqa, return_lse, return_aux):
+    if return_lse and return_aux is not None:
+        raise ValueError("Cannot specify both return_lse and return_aux. return_lse is deprecated, please use "
+                         "return_aux=AuxRequest(lse=True) instead.")
+    if query.dim() != 4 or key.dim() != 4 or value.dim() != 4:
+        raise NotImplementedError("NYI: query, key, and value must be 4D tensors")
+    if query.size(-1) != key.size(-1):
+        raise ValueError("Expect query and key/value to have the same embedding dimension but got "
+                         f"E={query.size(-1)} and E={key.size(-1)}.")
+    heads, kv_heads = query.size(1), key.size(1)
+    if not enable_gqa and heads != kv_heads:
+        raise ValueError(f"Expect query and key/value to have the same number of heads but got Hq={heads} and "
+                         f"Hkv={kv_heads}. Try setting enable_gqa=True for GQA.")
+    if heads % kv_heads:
+        raise ValueError("Expect number of query heads to be a multiple of kv heads for GQA but got "
+                         f"Hq={heads} and Hkv={kv_heads}.")
+    if block_mask is not None:
+        block_mask._check_lengths(query.size(-2), key.size(-2))
+
+
+def flex_attention(query, key, value, score_mod=None, block_mask=None, scale=None, enable_gqa=False, return_lse=False,
+                   kernel_options=None, *, return_aux=None):
+    """softmax(score_mod(query @ key^T * scale)) @ value, over the pairs that `block_mask` allows.
+
+    query (B, H, L, E), key (B, H, S, E), value (B, H, S, Ev) -> (B, H, L, Ev); 0 where nothing is allowed. With
+    `enable_gqa` key and value may have fewer heads, a divisor of H. score_mod(score, batch, head, q_idx, kv_idx).
+    `kernel_options` are for kernels that are not here. With an AuxRequest it is a pair with an AuxOutput.
+    """
+    _check(query, key, value, block_mask, enable_gqa, return_lse, return_aux)
+    repeats = query.size(1) // key.size(1)
+    if repeats > 1:
+        key, value = key.repeat_interleave(repeats, dim=1), value.repeat_interleave(repeats, dim=1)
+    precision = mindtorch.float64 if query.dtype is mindtorch.float64 else mindtorch.float32
+    scores = query.to(precision) @ key.to(precision).mT * (query.size(-1) ** -0.5 if scale is None else scale)
+    at = places(scores.shape, query.device)
+    if score_mod is not None:
+        scores = evaluated(score_mod, scores.shape, scores, *at).to(precision)
+    if block_mask is not None:
+        scores = mindtorch.where(block_mask._allowed(scores.shape, at), scores, -math.inf)
+    nothing = scores.detach().amax(-1, keepdim=True) == -math.inf
+    weights = mindtorch.softmax(scores.masked_fill(nothing, 0.0), -1).masked_fill(nothing, 0.0)
+    result = (weights @ value.to(precision)).to(query.dtype)
+    if return_lse:
+        return result, mindtorch.logsumexp(scores, -1)
+    if return_aux is None:
+        return result
+    return result, AuxOutput(lse=mindtorch.logsumexp(scores, -1) if return_aux.lse else None,
+                             max_scores=scores.amax(-1) if return_aux.max_scores else None)
