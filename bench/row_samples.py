@@ -86,7 +86,7 @@ CALLS["_amp_update_scale_"] = "torch._amp_update_scale_(o, k, o, 2.0, 0.5, 10)"
 _POLYNOMIALS = [*(f"{shift}chebyshev_polynomial_{kind}" for shift in ("", "shifted_") for kind in "tuvw"),
                 "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"]
 READING = {f"special_{name}{form}" for name in _POLYNOMIALS for form in ("", ".x_scalar")}
-READING |= {f"special_zeta{form}" for form in ("", ".self_scalar", ".other_scalar")}
+READING |= {f"special_zeta{form}" for form in ("", ".self_scalar")}
 
 
 class Statements:

@@ -3,7 +3,7 @@
 Equations are those of dlmf.nist.gov. Tables come in pairs, for float32 and for float64; `wide` is 0 for the one and 1
 for the other.
 """
-from math import log, pi, sqrt
+from math import factorial, log, pi, sqrt
 
 import numpy
 
@@ -190,3 +190,49 @@ def _points_of_gamma(wide):
 
 
 POINTS_OF_GAMMA = tables(_points_of_gamma)
+
+
+# --- zeta ------------------------------------------------------------------------------------------------------------
+
+# Of `count` terms and the remainder. For an s that the host knows this consists of powers of k + q, too.
+
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30)
+
+
+def _over_factorials():
+    return [number / factorial(2 * k) for k, number in enumerate(_BERNOULLI, 1)]
+
+
+def offsets_of_zeta(count):
+    return numpy.concatenate([numpy.arange(count), numpy.full(2 + len(_BERNOULLI), count)])
+
+
+def exponents_of_zeta(s, count):
+    return -numpy.concatenate([numpy.full(count, s), [s - 1, s], s + 1 + 2 * numpy.arange(len(_BERNOULLI))])
+
+
+def weights_of_zeta(s, factor, count):
+    products = numpy.cumprod(s + numpy.arange(2.0 * len(_BERNOULLI)))[::2]
+    return factor * numpy.concatenate([numpy.ones(count), [1 / (s - 1), 0.5], _over_factorials() * products])
+
+
+# For other s it consists of products: of tail / ((s - 1) / a), of (s - 1) / a, s / a, (s + 1) / a and so on.
+
+def terms_of_zeta(count):
+    """One more, with which the remainder begins."""
+    return numpy.arange(count + 1)
+
+
+def _factors_of_zeta(wide):
+    """Beside s; the first is the place of the tail."""
+    return numpy.arange(-2.0, 2 * len(_BERNOULLI) - 1)
+
+
+def shares_of_zeta(count):
+    rest = numpy.zeros(2 * len(_BERNOULLI) + 1)
+    rest[:2] = 1, 0.5
+    rest[2::2] = _over_factorials()
+    return numpy.concatenate([numpy.ones(count), [0], rest])
+
+
+FACTORS_OF_ZETA, ONE = tables(_factors_of_zeta), tables(_constant, 1.0)

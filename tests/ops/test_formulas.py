@@ -188,6 +188,24 @@ def test_polynomials(name):
                 1e-5, f"{name} of {degree}")
 
 
+@pytest.mark.parametrize("q", [1, 2.5, 0, -2.0, -2.5, INF, NAN])
+def test_zeta_of_a_number(q):
+    """The host knows it: whether it is a pole, and how many terms are below 0."""
+    s = torch.tensor([-1.0, 0.5, 1.0, 1.5, 2.0, 7.0, 60.0, NAN])
+    ours = mindtorch.special.zeta(mindtorch.tensor(s.tolist(), device="npu"), q)
+    compare(ours, torch.special.zeta(s.double(), q).float(), 1e-5, 1e-6, f"zeta of {q}")
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7])
+def test_derivatives_of_digamma(n):
+    """But for poles of the first one, of which torch gives large numbers, and infinities on the left."""
+    values = [-7.3, -2.5, -0.1, *[-3.0, -1.0] * (n > 1), 0.0, 1e-3, 0.49, 0.5, 0.51, 1.0, 2.5, 31.0, 1e6, INF, NAN]
+    for dtype, rtol, atol in (("float32", 2e-5, 1e-6), ("float64", 1e-8, 1e-11)):
+        x = torch.tensor(values, dtype=getattr(torch, dtype))
+        ours = mindtorch.polygamma(n, mindtorch.tensor(x.tolist(), dtype=getattr(mindtorch, dtype), device="npu"))
+        compare(ours, torch.polygamma(n, x.double()).to(x.dtype), rtol, atol, f"polygamma {n} of {dtype}")
+
+
 def test_tables_stay_until_the_cache_is_emptied():
     """In a process of one stream; tests beside this one may have left it."""
     held = subprocess.run([sys.executable, "-c", """if True:
