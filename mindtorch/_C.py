@@ -1,4 +1,6 @@
 """The few private names that code written for torch reaches through `torch._C`."""
+from importlib import import_module
+
 from mindtorch import _backend
 from mindtorch._core.device import get_default_device as _default_device
 from mindtorch._core.tensor import Size, TensorBase
@@ -37,3 +39,16 @@ def _get_tracing_state():
 def _are_functorch_transforms_active():
     """False: the functions of torch.func call with tensors, and wrap none."""
     return False
+
+
+def __getattr__(name):
+    """What belongs to torch.library and torch.ops, once it is asked for."""
+    module = _OF_LIBRARY.get(name)
+    if module is None:
+        raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
+    return getattr(import_module(f"mindtorch._library.{module}"), name.removeprefix("_"))
+
+
+_OF_LIBRARY = {"DispatchKey": "keys", "DispatchKeySet": "keys", "_ExcludeDispatchKeyGuard": "keys",
+               "_AutoDispatchBelowAutograd": "keys", "FunctionSchema": "schema", "Argument": "schema",
+               "parse_schema": "schema"}

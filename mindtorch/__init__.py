@@ -119,11 +119,12 @@ for _module in (_advanced_indexing, _generated, _core_composites, _composites):
 
 _LAZY = ("npu", "amp", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special", "masked",
          "testing", "optim", "serialization", "compiler", "jit", "func", "accelerator", "backends", "cpu", "cuda",
-         "distributed", "distributions", "hub", "multiprocessing", "overrides", "types", "__config__",
+         "distributed", "distributions", "hub", "library", "multiprocessing", "overrides", "types", "__config__",
          "xpu", "mps", "_dynamo", "onnx", "ao")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack",
                "alias_torch": "_alias", "compile": "compiler", "autocast": "amp", "GradScaler": "amp", "_assert": "jit",
-               "Stream": "_streams", "Event": "_streams", "vmap": "func"}
+               "Stream": "_streams", "Event": "_streams", "vmap": "func", "ops": "_library.overloads",
+               "classes": "_library.classes"}
 _LAZY_NAMES |= dict.fromkeys((
     "alpha_dropout", "alpha_dropout_", "binary_cross_entropy_with_logits", "conv_tbc", "cosine_embedding_loss",
     "cosine_similarity", "dropout", "dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout",

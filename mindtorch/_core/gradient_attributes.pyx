@@ -3,7 +3,7 @@ from mindtorch._core.autograd cimport AutogradMeta, Node, differentiable, meta_o
 from mindtorch._core.dtype cimport code_name
 from mindtorch._core.modes cimport inference_enabled
 from mindtorch._core.recording cimport current_grad_fn, gradient_edge, retain
-from mindtorch._core.tensor cimport TensorBase, make_size, shape_text
+from mindtorch._core.tensor cimport TensorBase, count_version, make_size, shape_text
 
 
 def get_requires_grad(TensorBase self):
@@ -30,6 +30,14 @@ def set_requires_grad(TensorBase self, value):
     if value and meta.is_inference and not inference_enabled():
         raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
     meta.requires_grad = value
+
+
+def increment_version(tensor):
+    """Count a write to a tensor, or to each of several, that no operator has made."""
+    if isinstance(tensor, TensorBase):
+        tensor = (tensor,)
+    for written in tensor:
+        count_version(<TensorBase?>written)
 
 
 def requires_grad_(TensorBase self, requires_grad=True):

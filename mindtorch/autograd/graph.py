@@ -3,9 +3,10 @@ from collections import namedtuple
 
 from mindtorch._core.autograd import Node
 from mindtorch._core.engine import gradient_edge_of
+from mindtorch._core.gradient_attributes import increment_version
 from mindtorch._core.modes import pop_saved_tensors_hooks, push_saved_tensors_hooks
 
-__all__ = ["GradientEdge", "Node", "get_gradient_edge", "save_on_cpu", "saved_tensors_hooks"]
+__all__ = ["GradientEdge", "Node", "get_gradient_edge", "increment_version", "save_on_cpu", "saved_tensors_hooks"]
 
 GradientEdge = namedtuple("GradientEdge", ("node", "output_nr"))
 

@@ -20,7 +20,7 @@ REQUIRED = {
     "torch.nn.utils.parametrize": 0, "torch.nn.utils.parametrizations": 0, "torch.optim.lr_scheduler": 0,
     "torch.autograd": 0, "torch.autograd.functional": 0, "torch.amp": 0, "torch.utils.data": 0,
     "torch.serialization": 0, "torch.accelerator": 0, "torch.signal.windows": 0, "torch.masked": 0, "torch.testing": 0,
-    "torch.distributions": 0, "torch.func": 0}
+    "torch.distributions": 0, "torch.func": 0, "torch.library": 0}
 
 _RULE = """# Names
 

@@ -15,6 +15,7 @@ from . import (
     emit_namespace,
     emit_npu,
     emit_operators,
+    emit_schemas,
 )
 from .rows import RowError, Table
 
@@ -31,6 +32,7 @@ def outputs(table) -> dict:
         CORE / "operators.pyx": emit_operators.module(table), CORE / "namespace.py": emit_namespace.module(table),
         CORE / "autocast_policies.py": emit_autocast.policies(table),
         CORE / "direct.pxd": emit_direct.module_pxd(table), CORE / "direct.pyx": emit_direct.module(table),
+        CORE / "schemas.py": emit_schemas.module(table),
         NPU / "__init__.py": emit_npu.package_init(families), NPU / "__init__.pxd": "",
         NPU / "aclnn_api.pxd": emit_npu.api_pxd(), NPU / "cann_ops.h": emit_npu.ops_header(),
         CPU / "__init__.py": emit_cpu.package_init(families), CPU / "__init__.pxd": "",

@@ -1,0 +1,88 @@
+"""torch.ops.aten and torch.ops.npu: mindtorch's own operators, by the schemas that torch and torch_npu give them.
+
+An operator's function is the one that the torch namespace, Tensor or torch.nn.functional offers: one path, whichever
+name it is called by. Schemas are those of the op table and of _ops/aten.txt.
+"""
+from functools import cache
+from importlib import import_module
+from keyword import iskeyword
+
+import mindtorch
+from mindtorch._core._gen.namespace import ATEN, NPU
+from mindtorch._core._gen.schemas import SCHEMAS
+from mindtorch._library import aten_functions, registry
+from mindtorch._library.schema import parse_schema
+
+__all__ = ["OwnOperators"]
+
+# Whose rows serve one overload; the functions of the torch namespace serve all.
+_WIDER = ("std", "std_mean", "var", "var_mean")
+_FOLDERS = {"fft_": "mindtorch.fft", "linalg_": "mindtorch.linalg", "special_": "mindtorch.special"}
+
+
+class OwnOperators:
+    """The operators of one namespace, made as they are asked for."""
+
+    def __init__(self, namespace, function_of):
+        self._namespace, self._function_of = namespace, function_of
+
+    @cache      # noqa: B019 - two objects, which live as long as the process
+    def texts(self):
+        """Name -> the schemas of its overloads."""
+        texts = {}
+        for line in SCHEMAS[self._namespace].splitlines():
+            if line:
+                texts.setdefault(line.partition("(")[0].partition(".")[0], []).append(line)
+        return texts
+
+    def names(self):
+        """The names of all operators."""
+        return list(self.texts())
+
+    def __call__(self, name):
+        """(schema, kernel) of each overload of a name."""
+        for text in self.texts().get(name, ()):
+            schema = parse_schema(f"{self._namespace}::{text}")
+            yield schema, _kernel(schema, self._function_of(name))
+
+
+def _function_of(name):
+    """The function that computes the operator that torch calls aten::name."""
+    if name in _WIDER:
+        return getattr(mindtorch, name)
+    for table in (vars(aten_functions), ATEN):
+        if name in table:
+            return table[name]
+    for prefix, module in _FOLDERS.items():
+        if name.startswith(prefix):
+            return getattr(import_module(module), name.removeprefix(prefix))
+    for owner in (mindtorch, mindtorch.Tensor, mindtorch.nn.functional):
+        if hasattr(owner, name):
+            return getattr(owner, name)
+    raise AttributeError(f"mindtorch has no function for aten::{name}")
+
+
+def _kernel(schema, function):
+    """Calls `function` as the schema says: by position what must be given, by keyword what has a default."""
+    names = [argument.name for argument in schema.positional]
+    required = sum(not a.default or iskeyword(a.name) for a in schema.positional)
+    outs = [argument.name for argument in schema.arguments if argument.is_out]
+    as_list = len(schema.returns) == 1 and schema.returns[0].type.kind == "list"
+    count = len(schema.returns)
+
+    def kernel(*args, **kwargs):
+        if outs:
+            given = [kwargs.pop(name) for name in outs]
+            kwargs["out"] = given[0] if len(given) == 1 else tuple(given)
+        kwargs.update(zip(names[required:], args[required:], strict=False))
+        result = function(*args[:required], **kwargs)
+        if count == 0:
+            return None
+        if as_list:
+            return list(result)
+        return tuple(result) if count > 1 else result
+    return kernel
+
+
+registry.provide("aten", OwnOperators("aten", _function_of))
+registry.provide("npu", OwnOperators("npu", NPU.__getitem__))

@@ -1,0 +1,102 @@
+"""Operators that torch has under torch.ops.aten alone: elsewhere they are indexing, attributes or other functions."""
+import builtins
+
+import mindtorch
+
+_ALL = builtins.slice(None)
+
+
+def alias(self):
+    """A view of the whole tensor."""
+    return self.view_as(self)
+
+
+def _to_copy(self, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None):
+    """A copy, as Tensor.to makes one, always."""
+    options = {} if memory_format is None else {"memory_format": memory_format}
+    return self.to(dtype=dtype or self.dtype, device=device or self.device, non_blocking=non_blocking, copy=True,
+                   **options)
+
+
+def slice(self, dim=0, start=None, end=None, step=1):
+    """self[start:end:step] along a dimension."""
+    index = [Ellipsis] if dim < 0 else [_ALL] * dim
+    behind = [_ALL] * (-1 - dim) if dim < 0 else []
+    return self[(*index, builtins.slice(start, end, step), *behind)]
+
+
+def index(self, indices):
+    """self[indices]; None leaves a dimension whole."""
+    return self[tuple(_ALL if given is None else given for given in indices)]
+
+
+def lift_fresh(self):
+    """A tensor that was made from numbers, as it is."""
+    return self
+
+
+def _local_scalar_dense(self):
+    """The one element, as a number."""
+    return self.item()
+
+
+def sym_size(self, dim=None):
+    """The sizes, or one of them."""
+    return list(self.size()) if dim is None else self.size(dim)
+
+
+def sym_stride(self, dim=None):
+    """The strides, or one of them."""
+    return list(self.stride()) if dim is None else self.stride(dim)
+
+
+def sym_numel(self):
+    """The number of elements."""
+    return self.numel()
+
+
+def sym_storage_offset(self):
+    """Where in its storage the tensor begins."""
+    return self.storage_offset()
+
+
+def copy(self, src, non_blocking=False):
+    """`src` as a new tensor of the shape, dtype and device of self."""
+    return mindtorch.empty_like(self).copy_(src, non_blocking=non_blocking)
+
+
+def zero(self):
+    """Zeros like self."""
+    return mindtorch.zeros_like(self)
+
+
+def _unsafe_view(self, size):
+    """A view that the caller promises to be the only user of."""
+    return self.view(size)
+
+
+def _reshape_alias(self, size, stride):
+    """A view with these sizes and strides."""
+    return self.as_strided(size, stride)
+
+
+def _softmax(self, dim, half_to_float):
+    """torch.softmax; half_to_float gives float32 of float16."""
+    return mindtorch.softmax(self, dim, dtype=mindtorch.float32 if half_to_float else None)
+
+
+def _log_softmax(self, dim, half_to_float):
+    """torch.log_softmax; half_to_float gives float32 of float16."""
+    return mindtorch.log_softmax(self, dim, dtype=mindtorch.float32 if half_to_float else None)
+
+
+def avg_pool2d(self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+    """torch.nn.functional.avg_pool2d."""
+    return mindtorch.nn.functional.avg_pool2d(self, kernel_size, stride or None, padding, ceil_mode, count_include_pad,
+                                              divisor_override)
+
+
+def avg_pool3d(self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+    """torch.nn.functional.avg_pool3d."""
+    return mindtorch.nn.functional.avg_pool3d(self, kernel_size, stride or None, padding, ceil_mode, count_include_pad,
+                                              divisor_override)

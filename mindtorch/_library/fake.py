@@ -1,0 +1,62 @@
+"""Fake kernels: functions that make results of the right shape and dtype without computing them.
+
+No program is traced here and no tensor is without memory, so only opcheck calls them: with real tensors, to compare
+what they make with what the operator makes.
+"""
+import threading
+
+__all__ = ["FakeImplCtx", "fake_of", "get_ctx", "register"]
+
+_fakes = {}             # "ns::name.overload" -> fake kernels, the last of which is in force
+
+
+class FakeImplCtx:
+    """What a fake kernel may ask for while it runs."""
+
+    def __init__(self, size):
+        self._size = size
+
+    def new_dynamic_size(self, *, min=0, max=None):
+        """A size that only the values tell: that of the result that the fake one is compared with."""
+        return self._size
+
+    def create_unbacked_symint(self, *, min=2, max=None):
+        """The older name of new_dynamic_size."""
+        return self._size
+
+
+class _State(threading.local):
+    ctx = None
+
+
+_state = _State()
+
+
+def register(qualname, function):
+    """Keep a fake kernel, also of an operator that is still to be defined; (list, kernel) to take it away by.
+
+    torchvision gives fake kernels to the operators of its C++ library whether or not that could be loaded.
+    """
+    stack = _fakes.setdefault(qualname, [])
+    stack.append(function)
+    return stack, function
+
+
+def fake_of(qualname):
+    """The fake kernel in force, None without one."""
+    stack = _fakes.get(qualname)
+    return stack[-1] if stack else None
+
+
+def get_ctx():
+    """The FakeImplCtx of the fake kernel that is running, None outside of one."""
+    return _state.ctx
+
+
+def run(function, size, args, kwargs):
+    """Call a fake kernel; sizes that depend on values are `size`."""
+    before, _state.ctx = _state.ctx, FakeImplCtx(size)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        _state.ctx = before

@@ -1,0 +1,184 @@
+"""torch.library: operators of one's own, with their schemas, kernels and derivatives."""
+from contextlib import contextmanager
+
+from mindtorch._library import registry
+from mindtorch._library.autograd import autograd_kernel, check_differentiable
+from mindtorch._library.custom_ops import CustomOpDef, autocast_kernel, custom_op, definition_of
+from mindtorch._library.fake import get_ctx
+from mindtorch._library.infer_schema import infer_schema
+from mindtorch._library.keys import key_of_device
+from mindtorch._library.libraries import Library
+from mindtorch._library.opcheck import opcheck
+from mindtorch._library.overloads import OpOverload
+from mindtorch._library.registry import fallthrough as fallthrough_kernel
+
+__all__ = ["Library", "custom_op", "define", "fallthrough_kernel", "get_ctx", "impl", "impl_abstract", "infer_schema",
+           "opcheck", "register_autocast", "register_autograd", "register_fake", "register_kernel"]
+
+_kept = []              # libraries of functions that were given none: they stay
+
+
+def _library(namespace, lib, kind="FRAGMENT"):
+    if lib is not None:
+        return lib
+    made = Library(namespace, kind)
+    _kept.append(made)
+    return made
+
+
+@contextmanager
+def _scoped_library(*args, **kwargs):
+    """A Library that is destroyed at the end."""
+    made = Library(*args, **kwargs)
+    try:
+        yield made
+    finally:
+        made._destroy()
+
+
+def _qualname_of(op, caller):
+    """"ns::name" of an operator that is given by name, as an overload or as a CustomOpDef."""
+    if isinstance(op, OpOverload):
+        return op.name()
+    if isinstance(op, CustomOpDef):
+        return op._qualname
+    if not isinstance(op, str):
+        raise ValueError(f"{caller}({op}): got unexpected type for op: {type(op)}")
+    return op
+
+
+def _namespace_of(qualname):
+    names = qualname.split("::")
+    if len(names) != 2:
+        raise ValueError(f'Expected `qualname` to be of the form "namespace::name", but got {qualname}. The qualname '
+                         "passed to the torch.library APIs must consist of a namespace and a name, e.g. aten::sin")
+    return names[0]
+
+
+def _definition(op):
+    return op if isinstance(op, CustomOpDef) else definition_of(op)
+
+
+def define(qualname, schema=None, *, lib=None, tags=()):
+    """Define the operator "ns::name" with a schema "(Tensor x) -> Tensor".
+
+    As `define(lib, "name(Tensor x) -> Tensor")` it decorates a function that is to be its kernel.
+    """
+    if isinstance(qualname, Library):
+        return _define_and_implement(qualname, schema)
+    if not isinstance(qualname, str):
+        raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
+    namespace = _namespace_of(qualname)
+    if not schema.startswith("("):
+        raise ValueError('define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but '
+                         f'got "{schema}"')
+    _library(namespace, lib).define(qualname.partition("::")[2] + schema, tags=tags)
+    return None
+
+
+def _define_and_implement(lib, schema):
+    def wrap(function):
+        lib.define(schema)
+        lib.impl(schema.split("(")[0].strip(), function)
+        return function
+    return wrap
+
+
+def impl(qualname, types, func=None, *, lib=None):
+    """Register a kernel of "ns::name" for types of devices ("cpu", "npu", or several), or for all with "default".
+
+    A decorator without `func`; as `impl(lib, "name", "CPU")` for a dispatch key.
+    """
+    if isinstance(qualname, Library):
+        return _implement(qualname, types, func or "")
+    return _register_kernel(qualname, types, func, lib)
+
+
+def _implement(lib, name, key):
+    def wrap(function):
+        lib.impl(name, function, key)
+        return function
+    return wrap
+
+
+def _register_kernel(qualname, types, func, lib):
+    kinds = [types] if isinstance(types, str) else list(types)
+    keys = {"CompositeExplicitAutograd" if kind == "default" else
+            key_of_device(kind.lower()) for kind in kinds}
+    owner = _library(_namespace_of(qualname), lib)
+
+    def register(function):
+        for key in sorted(keys):
+            owner.impl(qualname, function, key)
+    return register if func is None else register(func)
+
+
+def register_kernel(op, device_types, func=None, /, *, lib=None):
+    """Register a kernel of an operator for types of devices, or for all with None. Usable as a decorator."""
+    qualname = _qualname_of(op, "register_kernel")
+    known = _definition(op)
+    if known is not None:
+        return known.register_kernel(device_types, func) if func is not None else known.register_kernel(device_types)
+    return _register_kernel(qualname, "default" if device_types is None else device_types, func, lib)
+
+
+def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=True):
+    """Keep a function that makes an operator's results without computing them, which opcheck calls.
+
+    Usable as a decorator. The operator need not be defined yet.
+    """
+    qualname = _qualname_of(op, "register_fake")
+    namespace = _namespace_of(qualname)
+
+    def register(function):
+        known = _definition(op)
+        if known is not None:
+            return known.register_fake(function)
+        _library(namespace, lib)._register_fake(qualname, function)
+        return function
+    return register if func is None else register(func)
+
+
+def impl_abstract(qualname, func=None, *, lib=None, _stacklevel=1):
+    """The older name of register_fake."""
+    return register_fake(qualname, func, lib=lib) if func is not None else register_fake(qualname, lib=lib)
+
+
+class _Formula:
+    """What register_autograd was given."""
+
+    def __init__(self, backward, setup_context):
+        self.backward, self.setup_context = backward, setup_context
+
+
+def register_autograd(op, backward, /, *, setup_context=None, lib=None):
+    """Give an operator its derivative: `backward(ctx, *grads)` returns a gradient for each input.
+
+    `setup_context(ctx, inputs, output)` runs after the operator and saves what backward needs. RuntimeError for an
+    operator that writes to its arguments or returns views.
+    """
+    qualname = _qualname_of(op, "register_autograd")
+    known = _definition(op)
+    if known is not None:
+        known.register_autograd(backward, setup_context=setup_context)
+        return
+    namespace = _namespace_of(qualname)
+    operator = registry.find(qualname)
+    if operator is None:
+        raise AttributeError(f"'_OpNamespace' '{namespace}' object has no attribute '{qualname.partition('::')[2]}'")
+    shown = f"{operator.schema.name.replace('::', '.')}.{operator.schema.overload_name or 'default'}"
+    check_differentiable(shown, operator.schema)
+    _library(namespace, lib).impl(qualname, autograd_kernel(operator, _Formula(backward, setup_context)), "Autograd")
+
+
+def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
+    """Have autocast, on a type of device, cast the floating-point tensors of a call to the dtype `cast_inputs`."""
+    qualname = _qualname_of(op, "register_autocast")
+    if not isinstance(device_type, str):
+        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+    operator = registry.find(qualname)
+    if operator is None:
+        raise AttributeError(f"'_OpNamespace' '{_namespace_of(qualname)}' object has no attribute "
+                             f"'{qualname.partition('::')[2]}'")
+    _library(_namespace_of(qualname), lib).impl(qualname, autocast_kernel(operator, device_type, cast_inputs),
+                                                f"Autocast{key_of_device(device_type)}")
