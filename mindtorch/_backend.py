@@ -50,3 +50,19 @@ def cpu_threads():
     """The module that speaks with the BLAS library of the CPU."""
     from mindtorch._cpu import threads
     return threads
+
+
+def allocated_bytes():
+    """The bytes that tensors occupy on all NPUs; 0 before the first use."""
+    from mindtorch import npu
+    if not npu.is_initialized():
+        return 0
+    from mindtorch._npu import allocator, runtime
+    return sum(allocator.get_allocator(index)._stats["allocated_bytes.all.current"]
+               for index in runtime.started_devices())
+
+
+def profile_launches(on):
+    """Have launches on the NPU be noted in the profile that records their thread, or not."""
+    from mindtorch._npu import launch
+    launch.profile_launches(on)

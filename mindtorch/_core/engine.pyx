@@ -14,6 +14,7 @@ from mindtorch._core.autograd cimport AccumulateGrad, AutogradMeta, Metadata, No
 from mindtorch._core.composites cimport sum_to
 from mindtorch._core.dtype cimport DTYPES, KIND
 from mindtorch._core.modes cimport anomaly_mode, grad_enabled, set_grad_enabled
+from mindtorch._core.profiling cimport BACKWARD_FUNCTION, FUNCTION, Range, begin, end, note_shapes, recording_thread
 from mindtorch._core.recording cimport gradient_edge
 from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND
 from mindtorch._core.tensor cimport TensorBase, empty_like_tensor, is_dense, shape_text
@@ -258,7 +259,7 @@ accumulate = accumulate_into
 
 # --- one node --------------------------------------------------------------------------------------------------------
 
-cdef int evaluate(GraphTask task, Node node, list grads) except -1:
+cdef int evaluate(GraphTask task, Node node, list grads, bint profiled) except -1:
     cdef list results
     run_tensor_hooks(node, grads)
     if task.captures is not None and node in task.captures:
@@ -268,7 +269,9 @@ cdef int evaluate(GraphTask task, Node node, list grads) except -1:
         return 0
     if node.prehooks is not None:
         grads = run_prehooks(node, grads)
-    if anomaly_mode:
+    if profiled:
+        results = applied_in_range(node, grads, task.needed)
+    elif anomaly_mode:
         results = applied_with_traceback(node, grads, task.needed)
     else:
         results = node.apply(grads, task.needed)
@@ -277,6 +280,27 @@ cdef int evaluate(GraphTask task, Node node, list grads) except -1:
     if node.posthooks is not None:
         results = run_posthooks(node, results, grads)
     return hand_on(task, node, results)
+
+
+cdef int evaluate_in_range(GraphTask task, Node node, list grads) except -1:
+    cdef Range opened = begin(f"autograd::engine::evaluate_function: {node.name()}", FUNCTION, "cpu_op")
+    if opened is not None:
+        opened.sequence_nr = node.sequence_nr
+    try:
+        return evaluate(task, node, grads, True)
+    finally:
+        end(opened)
+
+
+cdef list applied_in_range(Node node, list grads, set needed):
+    cdef Range opened = begin(node.name(), BACKWARD_FUNCTION, "cpu_op")
+    if opened is not None:
+        opened.sequence_nr = node.sequence_nr
+    note_shapes(opened, grads)
+    try:
+        return applied_with_traceback(node, grads, needed) if anomaly_mode else node.apply(grads, needed)
+    finally:
+        end(opened)
 
 
 cdef list applied_with_traceback(Node node, list grads, set needed):
@@ -411,11 +435,15 @@ cdef set nodes_that_lead_to(list roots, set goals):
 
 cdef int run(GraphTask task) except -1:
     cdef Node node
+    cdef bint profiled = recording_thread()
     while task.ready:
         node = pop(task.ready)
         if task.streams is not None:
             task.streams.enter(stream_of(node))
-        evaluate(task, node, task.buffers.pop(node))
+        if profiled:
+            evaluate_in_range(task, node, task.buffers.pop(node))
+        else:
+            evaluate(task, node, task.buffers.pop(node), False)
     if task.callbacks is not None:
         for callback in task.callbacks:
             callback()

@@ -15,6 +15,7 @@ from libcpp cimport bool as cbool
 
 from mindtorch._core.device cimport BACKENDS, NPU
 from mindtorch._core.dtype cimport DTYPES, ITEMSIZE
+from mindtorch._core.profiling cimport clock, note_call
 from mindtorch._core.scalar cimport (
     BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, Byte, Int, Long, Scalar, Short, Undefined, as_element, scalar_from)
 from mindtorch._core.tensor cimport (
@@ -39,6 +40,15 @@ cdef dict MAKERS = {TENSOR: "aclCreateTensor", SCALAR: "aclCreateScalar", INT_AR
 
 # Every op has ended when its call returns. Both names are in use: ACL's and torch_npu's.
 cdef bint BLOCKING = "1" in (os.environ.get("ACL_LAUNCH_BLOCKING"), os.environ.get("ASCEND_LAUNCH_BLOCKING"))
+cdef bint PROFILED = False              # a profile wants to know of launches
+cdef bint WATCHED = BLOCKING            # either of the two: something is to be done after a launch
+
+
+def profile_launches(bint on):
+    """Have the profile that records a thread note its launches, or not."""
+    global PROFILED, WATCHED
+    PROFILED = on
+    WATCHED = on or BLOCKING
 
 
 cdef int open_call(Call *call, TensorBase out) except -1:
@@ -306,6 +316,7 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
     cdef Block *scratch = NULL
     cdef void *workspace = NULL
     cdef StreamSlot *stream = call.stream
+    cdef int64_t began = 0
     if status != 0:
         fail(call, status, name, True)
     if call.workspace_size != 0:
@@ -318,6 +329,8 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
                 free_block(scratch)
             close_call(call)
             raise
+    if WATCHED:
+        began = clock()
     stream.launches += 1
     with nogil:
         status = phase2(workspace, call.workspace_size, call.executor, stream.handle)
@@ -331,6 +344,14 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
         fail(call, status, name, False)
     if call.objects != 0 and not call.reports:
         release_objects(call)
+    if WATCHED:
+        after_launch(stream, name, began)
+    return 0
+
+
+cdef int after_launch(StreamSlot *stream, const char *name, int64_t began) except -1:
+    if PROFILED:
+        note_call(name.decode(), "privateuse1_runtime", began)
     if BLOCKING and stream.capture == NULL:
         wait_for_stream(stream)
     return 0

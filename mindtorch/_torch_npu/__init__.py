@@ -2,6 +2,8 @@
 
 Its own operators, npu_*, are rows of _ops/torch_npu.toml; what they do by torch's operators is written here.
 """
+from importlib import import_module as _import_module
+
 from mindtorch import npu
 from mindtorch._core._gen.namespace import NPU as _OPERATORS
 from mindtorch._torch_npu import _attention, _formats, _renamed
@@ -17,4 +19,6 @@ for _names in ({name: function for name, function in _OPERATORS.items() if name[
 
 
 def __getattr__(name):
+    if name == "profiler":
+        return _import_module("mindtorch._torch_npu.profiler")
     raise AttributeError(f"module 'torch_npu' has no attribute '{name}': mindtorch does not have it")

@@ -1,5 +1,6 @@
 """torch.autograd: gradients of what was computed. The engine is mindtorch/_core/engine.pyx."""
 import warnings
+from importlib import import_module as _import_module
 
 from mindtorch._core import engine as _engine
 from mindtorch._core.tensor import TensorBase as _TensorBase
@@ -12,6 +13,16 @@ from mindtorch.autograd.variable import Variable
 
 __all__ = ["Function", "Variable", "backward", "detect_anomaly", "enable_grad", "functional", "grad", "gradcheck",
            "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled"]
+
+_LAZY = ("profiler", "profiler_util")
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        return _import_module(f"mindtorch.autograd.{name}")
+    if name == "kineto_available":
+        return _import_module("mindtorch.profiler").kineto_available
+    raise AttributeError(f"module 'torch.autograd' has no attribute '{name}': mindtorch does not have it")
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):

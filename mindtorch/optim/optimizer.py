@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any, Self, TypeAlias
 
 import mindtorch
+from mindtorch._core.profiling import begin_user_range, end_range
 from mindtorch._tensor import Tensor
 from mindtorch.utils.hooks import RemovableHandle
 
@@ -81,6 +82,9 @@ class Optimizer:
     def _make_hooks(self):
         for name in _HOOKS:
             self.__dict__.setdefault(f"_optimizer_{name}_hooks", OrderedDict())
+        kind = type(self).__name__
+        self._step_profile_name = f"Optimizer.step#{kind}.step"
+        self._zero_grad_profile_name = f"Optimizer.zero_grad#{kind}.zero_grad"
 
     def __getstate__(self):
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
@@ -101,9 +105,16 @@ class Optimizer:
 
     @staticmethod
     def profile_hook_step(func):
-        """`func`, a step method, with the step hooks around it."""
+        """`func`, a step method, with the step hooks around it, in a range of profiles."""
         @functools.wraps(func)
         def step(*args, **kwargs):
+            opened = begin_user_range(args[0]._step_profile_name)
+            try:
+                return hooked(*args, **kwargs)
+            finally:
+                end_range(opened)
+
+        def hooked(*args, **kwargs):
             self = args[0]
             if _global_pre_hooks or self._optimizer_step_pre_hooks:
                 for hook in chain(_global_pre_hooks.values(), self._optimizer_step_pre_hooks.values()):
@@ -225,6 +236,13 @@ class Optimizer:
 
     def zero_grad(self, set_to_none=True):
         """Drop the gradients, or fill them with zeros."""
+        opened = begin_user_range(self._zero_grad_profile_name)
+        try:
+            self._zero_grad(set_to_none)
+        finally:
+            end_range(opened)
+
+    def _zero_grad(self, set_to_none):
         params = [param for group in self.param_groups for param in group["params"]]
         if set_to_none:
             for param in params:

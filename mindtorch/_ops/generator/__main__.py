@@ -30,6 +30,7 @@ def outputs(table) -> dict:
         CORE / "__init__.py": emit_core.NOTE.format(source="*.toml"), CORE / "__init__.pxd": "",
         CORE / "kernels.pxd": emit_core.kernels_pxd(table), CORE / "kernels.pyx": emit_core.kernels_pyx(),
         CORE / "operators.pyx": emit_operators.module(table), CORE / "namespace.py": emit_namespace.module(table),
+        CORE / "profiled_operators.pyx": emit_operators.profiled_module(),
         CORE / "autocast_policies.py": emit_autocast.policies(table),
         CORE / "direct.pxd": emit_direct.module_pxd(table), CORE / "direct.pyx": emit_direct.module(table),
         CORE / "schemas.py": emit_schemas.module(table),

@@ -57,6 +57,55 @@ def module(table) -> str:
             "from mindtorch._core.tensor cimport OPERATORS, TensorBase\n\n\n" + "\n\n".join(functions) + "\n\n" + fills)
 
 
+# What torch calls them where that is not the row's name.
+_EVENTS = {"and_": "__and__", "or_": "__or__", "xor": "__xor__", "lshift": "__lshift__", "rshift": "__rshift__",
+           "iand": "__iand__", "ior": "__ior__", "ixor": "__ixor__", "ilshift": "__ilshift__",
+           "irshift": "__irshift__"}
+
+
+def profiled_module() -> str:
+    """The same functions in a range of a profile each, and the exchange of the two sets."""
+    keys = {slot: spec[0] for slot, spec in BINARY.items()} | {slot: spec[0] for slot, spec in INPLACE.items()}
+    names = {slot: f"aten::{_EVENTS.get(slot) or key.split('.')[0] + '_' * (slot in INPLACE)}"
+             for slot, key in (keys | UNARY).items()}
+    functions = []
+    for slot, name in names.items():
+        arguments = "a" if slot in UNARY else "a, b"
+        shown = f'"{name}"' if slot != "sub" else f'"{name}" if isinstance(a, TensorBase) else "aten::rsub"'
+        functions.append(f"cdef object {slot}({arguments}):\n    return profiled_"
+                         f"{'unary' if slot in UNARY else 'binary'}(OWN.{slot}, {shown}, {arguments})\n")
+    exchanges = "".join(f"    OPERATORS.{slot} = {slot} if on else OWN.{slot}\n"
+                        for slot in [*names, "getitem", "setitem"])
+    return NOTE.format(source="*.toml") + _PROFILED.format(functions="\n\n".join(functions), exchanges=exchanges)
+
+
+_PROFILED = '''\
+from mindtorch._core.profiling cimport (
+    FUNCTION, Range, assignment_name, begin, end, index_name, profiled_binary, profiled_unary)
+from mindtorch._core.tensor cimport OPERATORS, Operators, TensorBase
+
+cdef Operators OWN = OPERATORS
+
+
+{functions}
+
+cdef object getitem(a, index):
+    return profiled_binary(OWN.getitem, index_name(index), a, index)
+
+
+cdef int setitem(a, index, value) except -1:
+    cdef Range opened = begin(assignment_name(index, value), FUNCTION, "cpu_op")
+    try:
+        return OWN.setitem(a, index, value)
+    finally:
+        end(opened)
+
+
+def enter_profiled(bint on):
+    """Have Python's operators go through the functions of this module, or by themselves again."""
+{exchanges}'''
+
+
 class _Writer:
     def __init__(self, table):
         self.table, self.used, self.slots = table, {}, []

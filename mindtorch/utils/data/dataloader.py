@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 
 import mindtorch
 from mindtorch import _backend
+from mindtorch._core.profiling import begin_user_range, end_range
 from mindtorch.utils.data._utils.collate import default_collate, default_convert
 from mindtorch.utils.data._utils.fetch import IterableDatasetFetcher, MapDatasetFetcher
 from mindtorch.utils.data._utils.pin_memory import PinningThread, pin_memory
@@ -201,6 +202,7 @@ class _BaseDataLoaderIter:
         self._index_sampler = loader._index_sampler
         self._num_workers = loader.num_workers
         self._timeout = loader.timeout
+        self._profile_name = f"enumerate(DataLoader)#{type(self).__name__}.__next__"
         self._persistent_workers = loader.persistent_workers
         if loader.pin_memory and loader.pin_memory_device:
             warnings.warn("pin_memory_device is deprecated, the current accelerator will be used as the device,"
@@ -222,6 +224,13 @@ class _BaseDataLoaderIter:
         return self
 
     def __next__(self):
+        opened = begin_user_range(self._profile_name)
+        try:
+            return self._counted_data()
+        finally:
+            end_range(opened)
+
+    def _counted_data(self):
         data = self._next_data()
         self._num_yielded += 1
         if self._promised_length is not None and self._num_yielded > self._promised_length:

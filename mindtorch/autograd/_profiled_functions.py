@@ -1,0 +1,103 @@
+"""The functions that are operators, with the names that torch's profiles have for them, and where they are entered.
+
+_core/profiling.pyx says how. A function written in Python is redirected by its code, which every reference to the
+function shares: for the time of a recording it hands its arguments to an Entry, which calls a copy.
+"""
+from types import FunctionType
+
+from mindtorch import fft, linalg, special
+from mindtorch._core import (
+    advanced_indexing,
+    composites,
+    factories,
+    moves,
+    profiling,
+    random_factories,
+    values,
+    view_functions,
+)
+from mindtorch._core._gen import namespace, profiled_operators
+from mindtorch._ops import composites as python_composites
+from mindtorch.nn import functional
+
+_MODULES = (namespace, view_functions, advanced_indexing, random_factories, composites, python_composites)
+# In these tables, but not operators: they ask about tensors, or are written in Python in torch as well.
+_NO_OPERATORS = frozenset({"broadcast_shapes", "is_conj", "is_neg", "broadcast_tensors"})
+_OTHER_FUNCTIONS = {
+    "arange": factories.arange, "empty": factories.empty, "empty_like": factories.empty_like,
+    "full": factories.full, "full_like": factories.full_like, "linspace": factories.linspace,
+    "ones": factories.ones, "ones_like": factories.ones_like, "zeros": factories.zeros,
+    "zeros_like": factories.zeros_like, "linear": composites.linear, "item": values.item,
+    "numpy_T": view_functions.transposed, "mT": view_functions.matrix_transposed,
+    "mH": view_functions.adjoint, "matrix_H": view_functions.conjugate_transposed}
+_CONVERSIONS = ("to", "cpu", "npu", "type", "type_as", "float", "double", "half", "bfloat16", "byte", "char", "short",
+                "int", "long", "bool", "cfloat", "cdouble")
+# Functions of nn.functional that are one operator in torch, of this name, and several here.
+_OF_FUNCTIONAL = {"cross_entropy": "cross_entropy_loss", "dropout": "dropout", "embedding": "embedding",
+                  "huber_loss": "huber_loss", "pad": "pad", "bilinear": "bilinear", "nll_loss": "nll_loss_nd",
+                  "scaled_dot_product_attention": "scaled_dot_product_attention"}
+
+
+def _named():
+    """{function: the operator's name}. A function of several names goes by its own."""
+    found = {}
+    tables = [table for module in _MODULES for name in ("FUNCTIONS", "METHODS", "ATEN")
+              if (table := getattr(module, name, None))]
+    moved = {name: method for name, method in moves.METHODS.items() if name in ("clone", "detach", "copy_", "detach_")}
+    for table in (*tables, moves.FUNCTIONS, moved, _OTHER_FUNCTIONS):
+        for name, function in table.items():
+            if name not in _NO_OPERATORS and (function not in found or name == function.__name__):
+                found[function] = f"aten::{name}"
+    found |= {moves.METHODS[name]: "aten::to" for name in _CONVERSIONS}
+    found |= {getattr(functional, name): f"aten::{torch_name}" for name, torch_name in _OF_FUNCTIONAL.items()}
+    for prefix, module in (("fft", fft), ("linalg", linalg), ("special", special)):
+        for name in getattr(module, "__all__", vars(module)):
+            function = getattr(module, name)
+            of_ours = name[0] != "_" and isinstance(function, (FunctionType, type(values.item)))
+            if of_ours and getattr(functional, name, None) is not function:
+                found.setdefault(function, f"aten::{prefix}_{name}")
+    found |= {function: f"npu::{name}" for name, function in namespace.NPU.items()}
+    return found
+
+
+def _redirect(*args, **kwargs):
+    entry = "entry"
+    return entry(*args, **kwargs)
+
+
+class _PythonFunction:
+    """A function written in Python, and the code by which it is redirected."""
+
+    def __init__(self, function, name):
+        self.function, self.own = function, function.__code__
+        copy = FunctionType(self.own, function.__globals__, function.__name__, function.__defaults__,
+                            function.__closure__)
+        copy.__kwdefaults__ = function.__kwdefaults__
+        constants = tuple(profiling.Entry(copy, name) if constant == "entry" else constant
+                          for constant in _redirect.__code__.co_consts)
+        self.redirected = _redirect.__code__.replace(
+            co_consts=constants, co_name=self.own.co_name, co_filename=self.own.co_filename,
+            co_firstlineno=self.own.co_firstlineno, co_freevars=self.own.co_freevars)
+
+    def enter_profiled(self, on):
+        self.function.__code__ = self.redirected if on else self.own
+
+
+_python_functions = []
+
+
+def _prepare():
+    names = _named()
+    _python_functions.extend(_PythonFunction(function, name) for function, name in names.items()
+                             if type(function) is FunctionType)
+    profiling.add_entries({function: name for function, name in names.items() if type(function) is not FunctionType})
+
+
+def enter_profiled(on):
+    """Have every operator recorded, or none."""
+    if not _python_functions:
+        _prepare()
+    profiling.enter_profiled(on)
+    profiled_operators.enter_profiled(on)
+    for function in _python_functions:
+        function.enter_profiled(on)

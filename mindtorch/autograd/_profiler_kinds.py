@@ -1,0 +1,27 @@
+"""Enumerations of the profilers, with torch's members and numbers."""
+from enum import Enum, IntEnum
+
+DeviceType = IntEnum("DeviceType", [
+    "CPU", "CUDA", "MKLDNN", "OPENGL", "OPENCL", "IDEEP", "HIP", "FPGA", "MAIA", "XLA", "Vulkan", "Metal", "XPU", "MPS",
+    "Meta", "HPU", "VE", "Lazy", "IPU", "MTIA", "PrivateUse1"], start=0)
+
+
+class ProfilerActivity(IntEnum):
+    """What a profile looks at: CPU, the operators that Python calls; PrivateUse1, launches on the NPU."""
+    CPU = 0
+    XPU = 1
+    MTIA = 4
+    CUDA = 2
+    HPU = 3
+    PrivateUse1 = 5
+
+    __str__ = Enum.__str__
+
+
+class ProfilerAction(Enum):
+    """What a profile does in a step."""
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+    DEVICE_STOPPED = 4

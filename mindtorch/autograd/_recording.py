@@ -1,0 +1,78 @@
+"""A recording of one stretch of time: from the ranges of _core/profiling.pyx to an EventList."""
+import math
+import time
+
+from mindtorch import _backend
+from mindtorch._core import profiling
+from mindtorch.autograd._profiled_functions import enter_profiled
+from mindtorch.autograd.profiler_util import EventList, FunctionEvent
+
+STEP = "ProfilerStep#"         # steps are counted in traces, and have one name in tables
+USER_SCOPE = 7
+
+# name -> floating point operations, from the shapes of the arguments and the number of results.
+_PRODUCTS = {"aten::mm": 0, "aten::bmm": 0, "aten::matmul": 0, "aten::linear": 0, "aten::addmm": 1, "aten::baddbmm": 1}
+
+
+def _flops(name, shapes, result):
+    """What the operator computes, counted as torch counts: a multiplication and an addition are two. 0: not known."""
+    if name in _PRODUCTS:
+        return 2 * result.numel() * shapes[_PRODUCTS[name]][-1]
+    if name == "aten::conv2d":
+        return 2 * result.numel() * math.prod(shapes[1][1:])
+    return result.numel() if name in ("aten::add", "aten::mul") else 0
+
+
+class Recording:
+    """Records from `start` to `stop`; RuntimeError where another recording runs."""
+
+    def __init__(self, shapes=False, stacks=False, memory=False, flops=False, operators=True, launches=False):
+        self.shapes, self.stacks, self.memory, self.flops = shapes, stacks, memory, flops
+        self.operators, self.launches = operators, launches
+        self.ranges = []
+        self.began = self.began_at = self.ended = 0
+
+    def start(self):
+        memory = _backend.allocated_bytes if self.memory else None
+        self.ranges = profiling.start(self.shapes, self.stacks, memory, _flops if self.flops else None)
+        self.began_at, self.began = time.time_ns(), profiling.now()
+        try:
+            if self.operators:
+                enter_profiled(True)
+            if self.launches:
+                _backend.profile_launches(True)
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self):
+        self.ended = profiling.now()
+        if self.launches:
+            _backend.profile_launches(False)
+        if self.operators:
+            enter_profiled(False)
+        profiling.stop()
+
+    def events(self):
+        """The ranges as FunctionEvents, in the order of their beginnings."""
+        device = "npu" if self.memory else None
+        made = {}
+        events = EventList(use_device=device, profile_memory=self.memory, with_flops=self.flops)
+        for one in self.ranges:
+            if not one.end:             # failed before it began
+                continue
+            event = made[one] = self._event(len(made), one, device)
+            parent = made.get(one.parent)
+            if parent is not None:
+                event.set_cpu_parent(parent)
+                parent.append_cpu_child(event)
+            events.append(event)
+        return events
+
+    def _event(self, number, one, device):
+        name = f"{STEP[:-1]}*" if one.name.startswith(STEP) else one.name
+        return FunctionEvent(
+            number, name, 1, (one.start - self.began) / 1000, (one.end - self.began) / 1000, overload_name="",
+            input_shapes=one.shapes or [], stack=one.stack or [], scope=one.scope, use_device=device,
+            device_memory_usage=one.memory, sequence_nr=one.sequence_nr, flops=one.flops or None,
+            trace_name=one.name, is_user_annotation=one.scope == USER_SCOPE, activity_type=one.category)

@@ -1,0 +1,135 @@
+"""torch.autograd.profiler: the plain profile, and ranges that a program names.
+
+A profile records the operators that its thread calls, the nodes of backward, and, where asked, launches on the NPU.
+"""
+import functools
+import warnings
+
+from mindtorch._core import profiling
+from mindtorch.autograd._recording import Recording
+from mindtorch.autograd._trace import write_trace
+from mindtorch.autograd.profiler_util import EventList, FunctionEvent
+
+__all__ = ["EventList", "FunctionEvent", "profile", "record_function"]
+
+
+class record_function:
+    """A named range in the profile that is running: a context manager, and a decorator of functions.
+
+    args: a text that is kept beside the name.
+    """
+
+    def __init__(self, name, args=None):
+        self.name = name
+        self.args = args
+        self._opened = None
+
+    def __enter__(self):
+        if not isinstance(self.name, str):
+            raise RuntimeError("profiler::_record_function_enter_new() Expected a value of type 'str' for argument "
+                               f"'name' but instead found type '{type(self.name).__name__}'.")
+        self._opened = profiling.begin_user_range(self.name)
+        return self
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        opened, self._opened = self._opened, None
+        profiling.end_range(opened)
+
+    def __call__(self, function):
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            with type(self)(self.name, self.args):
+                return function(*args, **kwargs)
+        return call
+
+
+class profile:
+    """Records what happens inside `with profile() as prof`; once only.
+
+    record_shapes: the shapes of arguments. with_stack: the Python frames of calls. profile_memory: by how much the
+    memory of the NPUs grows. with_flops: what products, convolutions, sums and scalings compute. use_device: "npu"
+    (or "privateuse1") for launches too. RuntimeError where another profile runs.
+    """
+
+    def __init__(self, enabled=True, *, use_device=None, record_shapes=False, with_flops=False, profile_memory=False,
+                 with_stack=False, with_modules=False, use_kineto=False, use_cpu=True, acc_events=False):
+        self.enabled = enabled
+        self.use_device = use_device
+        self.record_shapes = record_shapes or with_flops
+        self.with_flops = with_flops
+        self.profile_memory = profile_memory
+        self.with_stack = with_stack
+        self.with_modules = with_modules
+        self.acc_events = acc_events
+        self.entered = False
+        self.metadata = {}
+        if not use_cpu and use_device is None:
+            raise AssertionError("Device-only events supported only with Kineto (use_kineto=True)")
+        if use_device not in (None, "npu", "privateuse1", "privateuseone"):
+            warnings.warn(f"{use_device} is not a device of this build: its launches are not profiled", stacklevel=2)
+            self.use_device = None
+        self._recording = Recording(self.record_shapes, with_stack, profile_memory, with_flops, use_cpu,
+                                    self.use_device is not None)
+        self._events = None
+
+    def _start_trace(self):
+        self.entered = True
+        self._recording.start()
+
+    def __enter__(self):
+        if not self.enabled:
+            return None
+        if self.entered:
+            raise RuntimeError("Profiler context manager is not reentrant")
+        self._start_trace()
+        return self
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        if not self.enabled:
+            return False
+        self._recording.stop()
+        self._events = self._recording.events()
+        return False
+
+    @property
+    def function_events(self):
+        """All calls as an EventList. RuntimeError before the profile has ended."""
+        self._check_finish()
+        return self._events
+
+    def _check_finish(self):
+        if self._events is None:
+            raise RuntimeError("Profiler didn't finish running")
+
+    def __repr__(self):
+        return "<unfinished torch.autograd.profile>" if self._events is None else repr(self._events)
+
+    def __str__(self):
+        return "<unfinished torch.autograd.profile>" if self._events is None else str(self._events)
+
+    def table(self, *args, **kwargs):
+        """EventList.table of all calls."""
+        return self.function_events.table(*args, **kwargs)
+
+    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
+        """EventList.key_averages of all calls."""
+        return self.function_events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+
+    def total_average(self):
+        """All calls as one FunctionEventAvg."""
+        return self.function_events.total_average()
+
+    @property
+    def self_cpu_time_total(self):
+        """Microseconds in all calls together."""
+        return self.function_events.self_cpu_time_total
+
+    def export_chrome_trace(self, path):
+        """Write a trace for chrome://tracing or Perfetto; gzipped where the path ends in .gz."""
+        write_trace(path, self.function_events, self._recording, self.metadata)
+
+    def export_stacks(self, path, metric="self_cpu_time_total"):
+        """EventList.export_stacks of all calls. AssertionError without with_stack."""
+        if not self.with_stack:
+            raise AssertionError("export_stacks() requires with_stack=True")
+        self.function_events.export_stacks(path, metric)

@@ -1,0 +1,254 @@
+"""The profile with a schedule. Operators, nodes of backward and launches are recorded by mindtorch.autograd.profiler's
+machinery; device time is not measured.
+"""
+import json
+import os
+import socket
+import time
+import uuid
+import warnings
+
+from mindtorch import _backend
+from mindtorch.autograd._profiler_kinds import ProfilerAction, ProfilerActivity
+from mindtorch.autograd._recording import STEP, Recording
+from mindtorch.autograd._trace import write_trace
+from mindtorch.autograd.profiler import EventList, record_function
+
+__all__ = ["ProfilerAction", "profile", "schedule", "supported_activities", "tensorboard_trace_handler"]
+
+_RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+
+
+def supported_activities():
+    """The activities that can be profiled here: the CPU, and launches where there is an NPU."""
+    return {ProfilerActivity.CPU, *([ProfilerActivity.PrivateUse1] if _backend.npu_available() else [])}
+
+
+def kineto_available():
+    """Whether profiles of this module can be recorded: always."""
+    return True
+
+
+def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0):
+    """A function from the number of a step to a ProfilerAction.
+
+    After `skip_first` steps come cycles of `wait` steps without a profile, `warmup` ones and `active` recorded ones;
+    `repeat` cycles, 0 for no end. With skip_first_wait the first cycle does not wait. AssertionError for numbers that
+    make no schedule.
+    """
+    def action(step):
+        if step < 0:
+            raise AssertionError(f"Step must be non-negative. Got {step}.")
+        if step < skip_first:
+            return ProfilerAction.NONE
+        step -= skip_first
+        if skip_first_wait:
+            step += wait
+        cycle, place = divmod(step, wait + warmup + active)
+        if (repeat and cycle >= repeat) or place < wait:
+            return ProfilerAction.NONE
+        if place < wait + warmup:
+            return ProfilerAction.WARMUP
+        last = place == wait + warmup + active - 1
+        return ProfilerAction.RECORD_AND_SAVE if last else ProfilerAction.RECORD
+
+    if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
+        raise AssertionError(
+            f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup={warmup} (need >= 0), "
+            f"active={active} (need > 0), repeat={repeat} (need >= 0), skip_first={skip_first} (need >= 0).")
+    if warmup == 0:
+        warnings.warn("Profiler won't be using warmup, this can skew profiler results", stacklevel=2)
+    return action
+
+
+def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False):
+    """For on_trace_ready: writes each trace to a file of its own in `dir_name`, which is made.
+
+    The files are called worker_name (host and process where it is None), time, and .pt.trace.json, with .gz where
+    use_gzip is set. RuntimeError where the folder cannot be made.
+    """
+    def handle(prof):
+        try:
+            os.makedirs(dir_name, exist_ok=True)
+        except OSError as error:
+            raise RuntimeError(f"Can't create directory: {dir_name}") from error
+        worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        name = f"{worker}.{time.time_ns()}.pt.trace.json{'.gz' if use_gzip else ''}"
+        prof.export_chrome_trace(os.path.join(dir_name, name))
+    return handle
+
+
+def _default_schedule(step):
+    return ProfilerAction.RECORD
+
+
+class profile:
+    """Records between start and stop, or in a `with`; with a `schedule`, in the steps that it chooses.
+
+    activities: a set of ProfilerActivity; all that are supported where it is None. on_trace_ready: called with the
+    profile whenever a cycle is recorded. record_shapes, profile_memory, with_stack, with_flops: as for
+    autograd.profiler.profile. acc_events: keep the events of all cycles, not the last one's alone. AssertionError for
+    activities that are none; RuntimeError from `start` where another profile runs.
+    """
+
+    def __init__(self, *, activities=None, schedule=None, on_trace_ready=None, record_shapes=False,
+                 profile_memory=False, with_stack=False, with_flops=False, with_modules=False, acc_events=False,
+                 use_cuda=None, custom_trace_id_callback=None):
+        if use_cuda is not None:
+            warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)
+        given = supported_activities() if activities is None else activities
+        self.activities = {one for one in given if isinstance(one, ProfilerActivity)}
+        if not self.activities:
+            raise AssertionError("No valid profiler activities found")
+        self.schedule = schedule or _default_schedule
+        self.record_steps = schedule is not None
+        self.on_trace_ready = on_trace_ready
+        self.record_shapes = record_shapes
+        self.profile_memory = profile_memory
+        self.with_stack = with_stack
+        self.with_flops = with_flops
+        self.with_modules = with_modules
+        self.acc_events = acc_events
+        self.custom_trace_id_callback = custom_trace_id_callback
+        self.step_num = 0
+        self.current_action = self.schedule(0)
+        self.step_rec_fn = None
+        self._metadata, self._preset_metadata = {}, {}
+        self._recording = self._events = None
+        self._running = self._saved = False
+        self._trace_id = ""
+
+    # Running.
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        self.stop()
+
+    def start(self):
+        """Begin with step 0."""
+        self._change(None, self.current_action)
+        self._open_step()
+
+    def stop(self):
+        """End; what has been recorded in an unfinished cycle is ready then. AssertionError before `start`."""
+        self._close_step()
+        self._change(self.current_action, None)
+
+    def step(self):
+        """One step is over, and the next one begins."""
+        self._close_step()
+        before = self.current_action
+        self.step_num += 1
+        self.current_action = self.schedule(self.step_num)
+        self._change(before, self.current_action)
+        self._open_step()
+
+    def _open_step(self):
+        if self.record_steps:
+            self.step_rec_fn = record_function(f"{STEP}{self.step_num}")
+            self.step_rec_fn.__enter__()
+
+    def _close_step(self):
+        if self.step_rec_fn is not None:
+            self.step_rec_fn.__exit__(None, None, None)
+            self.step_rec_fn = None
+
+    def _change(self, before, action):
+        save = ProfilerAction.RECORD_AND_SAVE
+        goes_on = before is ProfilerAction.RECORD and action in _RECORDS
+        if action in (ProfilerAction.NONE, ProfilerAction.WARMUP) and (
+                before is ProfilerAction.RECORD or (before, action) == (ProfilerAction.WARMUP, ProfilerAction.NONE)):
+            warnings.warn(f"Incorrect schedule: {before.name} followed by {action.name}", stacklevel=3)
+        if before in _RECORDS and not goes_on:
+            self.stop_trace()
+            if self.on_trace_ready and (before is save or action is None):
+                self.on_trace_ready(self)
+        elif action is None and self._recording is None and before in _RECORDS:
+            raise AssertionError("Profiler must be initialized before stopping trace")
+        if action is ProfilerAction.WARMUP and not self.acc_events:
+            self._events = EventList()
+        if action in _RECORDS and not goes_on:
+            self.start_trace()
+
+    def start_trace(self):
+        """Begin to record, whatever the schedule says."""
+        recording = Recording(
+            self.record_shapes or self.with_flops, self.with_stack, self.profile_memory, self.with_flops,
+            ProfilerActivity.CPU in self.activities, ProfilerActivity.PrivateUse1 in self.activities)
+        recording.start()
+        self._recording, self._running, self._saved = recording, True, False
+        self._metadata = dict(self._preset_metadata)
+        callback = self.custom_trace_id_callback
+        self._trace_id = callback() if callback else uuid.uuid4().hex.upper()
+
+    def stop_trace(self):
+        """Stop recording. AssertionError where nothing has been recorded."""
+        if self._recording is None:
+            raise AssertionError("Profiler must be initialized before stopping trace")
+        if not self._running:
+            return
+        self._running = False
+        self._recording.stop()
+        found = self._recording.events()
+        if self.acc_events and self._events is not None:
+            found[:0] = self._events
+        self._events = found
+
+    # What was found.
+
+    def _require(self, purpose):
+        if self._recording is None:
+            raise AssertionError(f"Profiler must be initialized before {purpose}")
+
+    def events(self):
+        """The calls that were recorded, an EventList. AssertionError before a recording."""
+        self._require("accessing events")
+        return self._events
+
+    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
+        """The calls of each name together; see EventList.key_averages."""
+        self._require("getting key averages")
+        return self._events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+
+    def export_chrome_trace(self, path):
+        """Write the last recording as a trace, once: RuntimeError the second time. Gzipped where path ends in .gz."""
+        self._require("exporting chrome trace")
+        if self._saved:
+            raise RuntimeError("Trace is already saved.")
+        write_trace(path, self._recording_events(), self._recording, {"trace_id": self._trace_id, **self._metadata})
+        self._saved = True
+
+    def _recording_events(self):
+        return self._recording.events() if self.acc_events else self._events
+
+    def export_stacks(self, path, metric="self_cpu_time_total"):
+        """Write stacks for flame graphs; see EventList.export_stacks. AssertionError without with_stack."""
+        self._require("exporting stacks")
+        if not self.with_stack:
+            raise AssertionError("export_stacks() requires with_stack=True")
+        self._events.export_stacks(path, metric)
+
+    # What goes with a trace.
+
+    def add_metadata(self, key, value):
+        """A text that the trace of the running recording holds under `key`."""
+        self._metadata[key] = value
+
+    def add_metadata_json(self, key, value):
+        """A value, given as JSON, that the trace of the running recording holds under `key`."""
+        self._metadata[key] = json.loads(value)
+
+    def preset_metadata_json(self, key, value):
+        """As add_metadata_json, for every recording from now on."""
+        self._preset_metadata[key] = json.loads(value)
+
+    def set_custom_trace_id_callback(self, callback):
+        """Let `callback()` name the traces to come."""
+        self.custom_trace_id_callback = callback
+
+    def get_trace_id(self):
+        """What names the last trace; None before one."""
+        return self._trace_id or None
