@@ -162,6 +162,12 @@ def test_kernels_that_formulas_run(monkeypatch):
             emit_direct.module(TABLE)
 
 
+def test_numbers_that_a_formula_reads_stay_on_the_host():
+    text = emit_python.family_functions(TABLE, "polynomials")[0][0]
+    assert "number_to_read(&n_number, <TensorBase>x)" in text
+    assert "number_like(&x_number, <TensorBase>n)" in text
+
+
 def test_formula_beside_an_operator():
     """For dtypes that ACLNN does not document, and for toolkits that lack the operator."""
     formula, operator = emit_npu._kernels(TABLE.by_key["isclose"])

@@ -2,10 +2,11 @@
 expression of other operators, for what ACLNN lacks.
 
 The expression is a derivative's: names of arguments, operators of the table, methods of tensors, and functions of
-mindtorch/_ops/derivatives*.py and compositions*.py. It sees tensors in the dtype that the CPU computes in, halves in
-float32, and gives the result, or a sequence of them; casting and writing to the outputs is done here. It may name an
-output: that is memory of its shape, in the dtype computed in, which shares none with the arguments. An operator that
-writes there costs the host less than half of one that makes a tensor, and a result that lies there is not copied.
+mindtorch/_ops/derivatives*.py and compositions*, in Python or in Cython. It sees tensors in the dtype that the CPU
+computes in, halves in float32, and gives the result, or a sequence of them; casting and writing to the outputs is done
+here. It may name an output: that is memory of its shape, in the dtype computed in, which shares none with the
+arguments. An operator that writes there costs the host less than half of one that makes a tensor, and a result that
+lies there is not copied. What the column `reads` names may be a 0-d tensor of the CPU: a number that was given.
 """
 import ast
 
