@@ -15,6 +15,16 @@ cdef int64_t read_sum(TensorBase x) except? -1:
     return value.integer
 
 
+cdef double read_largest(TensorBase x) except? -1:
+    cdef Shape none
+    cdef Scalar value
+    none.ndim = 0
+    largest = empty_tensor(&none, x.dtype, x.device_type, x.device_index)
+    KERNELS[x.device_type].max(x, largest)
+    read_scalar(largest, &value)
+    return value.real
+
+
 cdef int read_extremes(TensorBase x, int64_t *least, int64_t *most) except -1:
     cdef Shape none
     cdef Shape pair

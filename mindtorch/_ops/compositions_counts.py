@@ -1,16 +1,12 @@
-"""Formulas of the counting distributions, Poisson and binomial: small means count arrivals, others use transformed
-rejection (W. Hoermann 1993), for all elements at once until each has been accepted, which waits for the device.
+"""Formulas of the counting distributions, Poisson and binomial, where means are not small (compositions_arrivals.pyx):
+transformed rejection (W. Hoermann 1993), for all elements at once until each has been accepted, which waits for the
+device.
 """
-from math import log, nan, pi
+from math import log, pi
 
-from mindtorch._core.dtype import float64
-from mindtorch._core.scratch import column
-from mindtorch._ops.compositions import put
-from mindtorch._ops.compositions_tables import in_pieces
 from mindtorch._ops.derivatives import ops
 
-_SMALL = 10         # means below are counted out
-_ARRIVALS = 50      # more than that a mean below 10 brings less than once in 10**17
+SMALL = 10          # means below are counted out
 
 
 def _uniform(like, generator):
@@ -38,25 +34,19 @@ def _log_factorial_ratio(count, mean):
     return ops.where(count < 64, exact, stirling)
 
 
-def _gaps(like, generator):
-    """Times between arrivals, one of which comes in a unit of time; a row of them for each element."""
-    table = ops.empty((*like.shape, _ARRIVALS), dtype=like.dtype, device=like.device)
-    if table.dtype == float64:          # the generator of exponential numbers does not make these
-        return table.uniform_(generator=generator).neg_().log1p_().neg_()
-    return table.exponential_(generator=generator)
+def replace_large(rate, generator, out):
+    """A Poisson distribution's numbers where the mean is not small."""
+    mean = ops.where(rate.isfinite(), rate, SMALL).clamp(min=SMALL)
+    ops.where(rate >= SMALL, _poisson_by_rejection(mean, generator), out, out=out)
 
 
-def poisson(self, generator, out):
-    """How often what happens `self` times on average happens."""
-    def arrivals(rate, out):
-        return ops.sum(_gaps(rate, generator).cumsum(-1).lt_(column(rate)), -1, out=out)
-    rate = self.to(out.dtype)
-    in_pieces(_ARRIVALS, arrivals, out, rate)
-    large = rate >= _SMALL
-    if bool(large.any().item()):
-        mean = ops.where(rate.isfinite(), rate, _SMALL).clamp(min=_SMALL)
-        ops.where(large, _poisson_by_rejection(mean, generator), out, out=out)
-    return out
+def replace_many(count, prob, generator, out):
+    """A binomial distribution's numbers, of the rarer event, where the mean is not small."""
+    trials, prob = count.clamp(min=0), prob.clamp(0, 1)
+    rare = ops.minimum(prob, 1 - prob)
+    many = trials * rare >= SMALL
+    trials, rare = ops.where(many, trials, 4 * SMALL), ops.where(many, rare, 0.25)
+    ops.where(many, _binomial_by_rejection(trials, rare, generator), out, out=out)
 
 
 def _poisson_by_rejection(mean, generator):
@@ -73,28 +63,6 @@ def _poisson_by_rejection(mean, generator):
         outer = (count >= 0) & ((edge >= 0.013) | (v <= edge)) & (height <= _log_factorial_ratio(count, mean))
         return count, inner | outer
     return _accepted(mean, propose)
-
-
-def binomial(count, prob, generator, out):
-    """How many of `count` trials succeed, each with probability `prob`."""
-    count, prob = ops.broadcast_tensors(count.to(out.dtype), prob.to(out.dtype))
-    trials = count.clamp(min=0)
-    likely = prob > 0.5
-    rare = ops.where(likely, 1 - prob, prob)
-    sure = (rare > 0).logical_and_(trials > 0).logical_not_()       # and where the probability is no number
-
-    def successes(rare, trials, out):
-        """A success after how many trials: between arrivals lie less than so many."""
-        table = _gaps(rare, generator).div_(column((-rare).log1p_().neg_())).ceil_().clamp_(min=1)
-        return ops.sum(table.cumsum(-1).le_(column(trials)), -1, out=out)
-    few = in_pieces(_ARRIVALS, successes, out, rare, trials)
-    many = (trials * rare >= _SMALL).logical_and_(sure.logical_not())
-    if bool(many.any().item()):
-        few = ops.where(many, _binomial_by_rejection(ops.where(many, trials, 4 * _SMALL),
-                                                     ops.where(many, rare, 0.25), generator), few)
-    few = ops.where(sure, ops.zeros_like(few), few)
-    found = ops.where(likely, trials - few, few)
-    return put(found, (count + prob).isnan(), nan)
 
 
 def _binomial_by_rejection(count, prob, generator):

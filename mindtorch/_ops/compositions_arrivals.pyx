@@ -1,0 +1,86 @@
+"""Formulas of the counting distributions, Poisson and binomial: small means count arrivals, others are those of
+compositions_counts.py. The largest mean is read, which waits for the device.
+"""
+from functools import partial
+from math import nan
+
+from mindtorch._core._gen cimport direct as run
+from mindtorch._core.generator cimport Generator
+from mindtorch._core.readings cimport read_largest
+from mindtorch._core.scalar cimport Double
+from mindtorch._core.space cimport Space, fits, shape_of, space_for, total, upright
+from mindtorch._core.tensor cimport Shape, TensorBase
+
+from mindtorch._ops import compositions_counts as counts
+from mindtorch._ops.compositions import put
+from mindtorch._ops.compositions_tables import alike, in_pieces
+
+cdef enum:
+    ARRIVALS = 50       # more than that a mean below counts.SMALL brings less than once in 10**17
+
+
+cdef TensorBase gaps(Space space, Generator generator):
+    """Times between arrivals, one of which comes in a unit of time; a row of them for each element."""
+    cdef Shape shape
+    shape_of(&shape, space.like)
+    shape.sizes[shape.ndim] = ARRIVALS
+    shape.ndim += 1
+    table = space.cut(&shape, ARRIVALS, space.like.dtype)
+    if table.dtype != Double:
+        return run.exponential_(table, 1, generator)
+    run.uniform_(table, 0, 1, generator)    # the generator of exponential numbers does not make these
+    run.log1p(run.neg(table, table), table)
+    return run.neg(table, table)
+
+
+cdef TensorBase summed(TensorBase table, Space space):
+    """Running sums along the rows."""
+    cdef Shape shape
+    shape_of(&shape, table)
+    return run.cumsum(table, table.ndim - 1, space.cut(&shape, ARRIVALS, table.dtype))
+
+
+def poisson(self, Generator generator, TensorBase out):
+    """How often what happens `self` times on average happens."""
+    rate = self.to((<object>out).dtype)
+    if not fits(out, ARRIVALS):
+        return in_pieces(ARRIVALS, partial(few_and_large, generator), out, rate)
+    return few_and_large(generator, rate, out)
+
+
+def few_and_large(Generator generator, TensorBase rate, TensorBase out):
+    space = space_for(out, 2 * ARRIVALS)
+    times = summed(gaps(space, generator), space)
+    total(run.lt_Tensor(times, upright(rate), times), out)
+    if not read_largest(rate) < counts.SMALL:       # or no number is among them
+        counts.replace_large(rate, generator, out)
+    return out
+
+
+def binomial(count, prob, Generator generator, TensorBase out):
+    """How many of `count` trials succeed, each with probability `prob`."""
+    dtype = (<object>out).dtype
+    count, prob = alike(out, count.to(dtype), prob.to(dtype))
+    if not fits(out, ARRIVALS):
+        return in_pieces(ARRIVALS, partial(successes, generator), out, count, prob)
+    return successes(generator, count, prob, out)
+
+
+def successes(Generator generator, TensorBase count, TensorBase prob, TensorBase out):
+    space = space_for(out, 4 + 2 * ARRIVALS)
+    trials, rare, mean = run.clamp(count, 0, None, space.room()), space.room(), space.room()
+    likely = run.clamp(prob, 0, 1, mean)
+    run.minimum(likely, run.rsub_Scalar(likely, 1, 1, rare), rare)
+    run.mul_Tensor(trials, rare, mean)
+    # A success after how many trials: between arrivals lie less than so many.
+    scale = run.neg(rare, out)
+    run.neg(run.log1p(scale, scale), scale)
+    table = gaps(space, generator)
+    run.ceil(run.div_Tensor(table, upright(scale), table), table)
+    times = summed(run.clamp(table, 1, None, table), space)
+    total(run.le_Tensor(times, upright(trials), times), out)
+    if not read_largest(mean) < counts.SMALL:       # or no number is among them
+        counts.replace_many(count, prob, generator, out)
+    side = run.gt_Scalar(prob, 0.5, space.truth())
+    run.where_self(side, run.sub_Tensor(trials, out, 1, trials), out, out)
+    return put(out, run.ne_Tensor(mean, mean, side), nan)
