@@ -6,6 +6,7 @@ PYTEST_ARGS ?=
 TEST_PROCESSES ?= auto
 RUN := $(VENV)/bin/python
 CLIENTS := .venv-clients
+PACKAGES := .venv-packages
 # What Cython has once made of a module is used again, by the wheel that the tests build, too.
 export CYTHON_CACHE_DIR := $(CURDIR)/build/cython
 
@@ -18,7 +19,7 @@ REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb
 	print(*t["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
 
 .PHONY: help demo train-digits train-gpt
-.PHONY: test quick sanitizers valgrind lint format bench build wheel test-clients clean distclean
+.PHONY: test quick sanitizers valgrind lint format bench build wheel test-clients test-packages clean distclean
 .DELETE_ON_ERROR:
 
 help:            ## this list
@@ -92,6 +93,9 @@ test-clients: $(VENV)/.package            ## the published torch_npu wheel on th
 		$(RUN) tests/clients/compare.py --clients $(CLIENTS)/bin/python --toolkit "$$($(RUN) -m mindtorch.sim)"; \
 	fi
 
+test-packages: $(VENV)/.package $(VENV)/.test $(PACKAGES)/.ready            ## programs with published packages (timm, transformers ...), with torch and with mindtorch
+	$(RUN) tests/clients/packages/compare.py --packages $(PACKAGES)/bin/python
+
 clean:            ## take away all that a build makes
 	rm -rf build dist bench/build *.egg-info $(VENV)/.package mindtorch/_sim/toolkit
 	find mindtorch -name _gen -type d -prune -exec rm -rf {} +
@@ -100,7 +104,7 @@ clean:            ## take away all that a build makes
 	find . -name __pycache__ -type d -not -path './.venv*' -prune -exec rm -rf {} +
 
 distclean: clean            ## and the virtual environments
-	rm -rf $(VENV) $(CLIENTS) .pytest_cache .ruff_cache .mypy_cache .benchmarks
+	rm -rf $(VENV) $(CLIENTS) $(PACKAGES) .pytest_cache .ruff_cache .mypy_cache .benchmarks
 
 $(VENV)/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit("mindtorch needs Python 3.11 or newer: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
@@ -119,4 +123,10 @@ $(CLIENTS)/.ready:
 	$(RUN) -m venv $(CLIENTS)
 	$(CLIENTS)/bin/python -m pip install --quiet torch==2.13.0 numpy pyyaml
 	$(CLIENTS)/bin/python -m pip install --quiet --no-deps torch_npu==2.13.0
+	@touch $@
+
+# Without dependencies, so that no torch comes in: the list is complete.
+$(PACKAGES)/.ready: tests/clients/packages/requirements.txt | $(VENV)/.build
+	$(RUN) -m venv $(PACKAGES)
+	$(PACKAGES)/bin/python -m pip install --quiet --no-deps -r $<
 	@touch $@

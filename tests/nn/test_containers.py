@@ -3,6 +3,7 @@ import copy
 from collections import OrderedDict
 
 import pytest
+import torch
 from same_story import check
 
 import mindtorch
@@ -187,3 +188,18 @@ def test_parameters_on_an_npu_say_so():
     assert repr(held) == "ParameterList(  (0): Parameter containing: [torch.float32 of size 2 (npu:0)])"
     held = mindtorch.nn.ParameterDict({"a": mindtorch.ones(2)}).npu()
     assert repr(held) == "ParameterDict(  (a): Parameter containing: [torch.npu.FloatTensor of size 2 (npu:0)])"
+
+
+@pytest.mark.parametrize("name", ["ModuleDict", "ParameterDict"])
+def test_a_dictionary_made_of_nothing_is_not_updated(name):
+    """A subclass may have an update() that needs what its constructor sets later."""
+    for lib in (mindtorch, torch):
+        class Late(getattr(lib.nn, name)):
+            def __init__(self):
+                super().__init__()
+                self.ready = True
+
+            def update(self, items):
+                assert self.ready
+                super().update(items)
+        assert len(Late()) == 0

@@ -240,7 +240,8 @@ class ModuleDict(_Keyed):
 
     def __init__(self, modules=None):
         super().__init__()
-        self.update({} if modules is None else modules)
+        if modules is not None:
+            self.update(modules)
 
     def __getitem__(self, key):
         return self._entries[key]
@@ -340,7 +341,8 @@ class ParameterDict(_Keyed):
     def __init__(self, parameters=None):
         super().__init__()
         self._keys = {}
-        self.update({} if parameters is None else parameters)
+        if parameters is not None:
+            self.update(parameters)
 
     @staticmethod
     def _key_to_attr(key):

@@ -1,0 +1,313 @@
+"""Small programs with published packages: models trained for a step, layers, metrics, solvers.
+
+Each is given the device and `tell(name, numbers)`. Parameters and inputs come from NumPy, so that they are the same
+whatever generator a library has.
+"""
+import copy
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+
+PROGRAMS = {}
+
+
+def program(function):
+    PROGRAMS[function.__name__] = function
+    return function
+
+
+def numbers(*shape, seed=0):
+    return torch.from_numpy(np.random.default_rng(seed).standard_normal(shape).astype(np.float32))
+
+
+def filled(model):
+    """The model with parameters that are known: small normal numbers, in the order of their names."""
+    generator = np.random.default_rng(1)
+    with torch.no_grad():
+        for name, parameter in sorted(model.named_parameters()):
+            values = generator.standard_normal(tuple(parameter.shape)) * 0.1 + (name.endswith("weight")
+                                                                                and parameter.dim() == 1)
+            parameter.copy_(torch.from_numpy(values.astype(np.float32)))
+    return model
+
+
+def trained(tell, model, loss, **options):
+    """Two steps of SGD; tells the losses, the gradients' sizes and a parameter."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, **options)
+    for _ in range(2):
+        optimizer.zero_grad()
+        found = loss()
+        found.backward()
+        tell("loss", found)
+        optimizer.step()
+    with_gradients = [each for each in model.parameters() if each.grad is not None]
+    tell("gradients", torch.stack([each.grad.norm() for each in with_gradients]))
+    tell("a parameter", with_gradients[0].flatten()[:5])
+
+
+@program
+def einops(tell, device):
+    from einops import einsum, pack, rearrange, reduce, repeat
+    from einops.layers.torch import EinMix, Rearrange
+    x = numbers(2, 3, 8, 8).to(device)
+    tell("rearranged", rearrange(x, "b c (h p) (w q) -> b (h w) (p q c)", p=2, q=4))
+    tell("reduced", reduce(x, "b c (h 2) w -> b c h", "max"))
+    tell("repeated", repeat(x[0, 0], "h w -> (2 h) (w 3)"))
+    tell("einsum", einsum(x, numbers(3, 5).to(device), "b c h w, c k -> b k h w"))
+    tell("packed", pack([x, x[:, 0]], "b *")[0])
+    mix = filled(EinMix("b c h w -> b h w k", weight_shape="c k", bias_shape="k", c=3, k=4)).to(device)
+    tell("mixed", torch.nn.Sequential(mix, Rearrange("b h w k -> b k (h w)"))(x))
+
+
+@program
+def safetensors(tell, device):
+    from safetensors.torch import load_file, load_model, save_file, save_model
+    with tempfile.TemporaryDirectory() as folder:
+        kinds = {"float": numbers(3, 2).to(device), "half": numbers(4).half().to(device),
+                 "long": torch.arange(5, device=device), "bfloat": numbers(2, 2).bfloat16().to(device)}
+        save_file(kinds, Path(folder, "kinds"))
+        for name, found in load_file(Path(folder, "kinds"), device=device).items():
+            tell(name, found.float())
+        model = filled(torch.nn.Linear(3, 2)).to(device)
+        save_model(model, Path(folder, "model"))
+        other = torch.nn.Linear(3, 2).to(device)
+        load_model(other, Path(folder, "model"), device=device)
+        tell("model", other(numbers(2, 3).to(device)))
+
+
+@program
+def x_transformers(tell, device):
+    from x_transformers import Decoder, TransformerWrapper
+    layers = Decoder(dim=32, depth=2, heads=4, rotary_pos_emb=True, attn_flash=True, ff_glu=True, use_rmsnorm=True)
+    model = filled(TransformerWrapper(num_tokens=50, max_seq_len=32, attn_layers=layers)).to(device)
+    tokens = torch.arange(32).reshape(2, 16).to(device)
+    trained(tell, model, lambda: torch.nn.functional.cross_entropy(model(tokens).flatten(0, 1), tokens.flatten()))
+
+
+@program
+def vit_pytorch(tell, device):
+    from vit_pytorch import SimpleViT, ViT
+    images, labels = numbers(2, 3, 32, 32).to(device), torch.tensor([1, 3]).to(device)
+    sizes = {"image_size": 32, "patch_size": 8, "num_classes": 5, "dim": 32, "depth": 2, "heads": 4, "mlp_dim": 64}
+    for kind in (ViT, SimpleViT):
+        model = filled(kind(**sizes)).to(device)
+        trained(tell, model, lambda model=model: torch.nn.functional.cross_entropy(model(images), labels))
+
+
+@program
+def timm(tell, device):
+    import timm
+    images, labels = numbers(2, 3, 64, 64).to(device), torch.tensor([1, 3]).to(device)
+    for name, options in (("resnet18", {}), ("mobilenetv3_small_100", {}), ("convnext_atto", {}),
+                          ("vit_tiny_patch16_224", {"img_size": 64})):
+        model = filled(timm.create_model(name, num_classes=5, **options)).eval().to(device)
+        trained(tell, model, lambda model=model: torch.nn.functional.cross_entropy(model(images), labels))
+
+
+def _language_model(tell, device, model, generates=True):
+    model = filled(model).to(device)
+    tokens = torch.arange(3, 19).reshape(2, 8).to(device)
+    trained(tell, model, lambda: model(input_ids=tokens, labels=tokens).loss)
+    if generates:
+        model.eval()
+        made = model.generate(tokens, attention_mask=torch.ones_like(tokens), max_new_tokens=4, do_sample=False,
+                              pad_token_id=0)
+        tell("generated", made)
+
+
+SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64,
+         "vocab_size": 100, "attention_dropout": 0.0}
+ENDS = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+
+
+@program
+def transformers_gpt2(tell, device):
+    from transformers import GPT2Config, GPT2LMHeadModel
+    _language_model(tell, device, GPT2LMHeadModel(GPT2Config(
+        n_embd=32, n_layer=2, n_head=4, vocab_size=100, n_positions=64, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0,
+        **ENDS)))
+
+
+@program
+def transformers_llama(tell, device):
+    from transformers import LlamaConfig, LlamaForCausalLM
+    for attention in ("eager", "sdpa", "flex_attention"):
+        model = LlamaForCausalLM(LlamaConfig(**SMALL, **ENDS, num_key_value_heads=2, attn_implementation=attention))
+        if attention == "flex_attention":       # whose derivatives torch has not on the CPU
+            model = filled(model).eval().to(device)
+            with torch.no_grad():
+                tell("logits", model(input_ids=torch.arange(3, 19).reshape(2, 8).to(device)).logits)
+        else:
+            _language_model(tell, device, model)
+
+
+@program
+def transformers_bert(tell, device):
+    from transformers import BertConfig, BertForMaskedLM
+    small = {name: value for name, value in SMALL.items() if name != "attention_dropout"}
+    _language_model(tell, device, BertForMaskedLM(BertConfig(
+        **small, hidden_dropout_prob=0, attention_probs_dropout_prob=0)), generates=False)
+
+
+@program
+def peft(tell, device):
+    from peft import LoraConfig, get_peft_model
+    from transformers import LlamaConfig, LlamaForCausalLM
+    model = LlamaForCausalLM(LlamaConfig(**SMALL, **ENDS, num_key_value_heads=2))
+    model = get_peft_model(model, LoraConfig(r=4, lora_alpha=8, target_modules=["q_proj", "v_proj"], lora_dropout=0.0))
+    tell("trainable", torch.tensor(sum(each.numel() for each in model.parameters() if each.requires_grad)))
+    _language_model(tell, device, model)
+    merged = model.merge_and_unload()
+    tell("merged", merged(torch.arange(3, 11).reshape(1, 8).to(device)).logits)
+
+
+@program
+def accelerate(tell, device):
+    from accelerate import Accelerator
+    accelerator = Accelerator(cpu=device == "cpu")
+    model = filled(torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2)))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)
+    data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(numbers(8, 4), numbers(8, 2, seed=2)), 4)
+    model, optimizer, data = accelerator.prepare(model, optimizer, data)
+    for inputs, targets in data:
+        optimizer.zero_grad()
+        loss = torch.nn.functional.mse_loss(model(inputs), targets)
+        accelerator.backward(loss)
+        accelerator.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        tell("loss", loss)
+    tell("gathered", accelerator.gather(model(numbers(2, 4).to(accelerator.device))))
+
+
+@program
+def torchmetrics(tell, device):
+    from torchmetrics import MeanSquaredError, MetricCollection
+    from torchmetrics.classification import MulticlassAccuracy, MulticlassAUROC, MulticlassConfusionMatrix
+    from torchmetrics.image import StructuralSimilarityIndexMeasure
+    logits, labels = numbers(20, 4).to(device), (torch.arange(20) % 4).to(device)
+    found = MetricCollection([MulticlassAccuracy(4), MulticlassAUROC(4), MulticlassConfusionMatrix(4)]).to(device)
+    for part in range(2):
+        found.update(logits[part * 10:][:10].softmax(-1), labels[part * 10:][:10])
+    for name, value in sorted(found.compute().items()):
+        tell(name, value)
+    error = MeanSquaredError().to(device)
+    tell("error", error(numbers(6).to(device), numbers(6, seed=3).to(device)))
+    images = numbers(2, 1, 16, 16).sigmoid().to(device)
+    tell("similarity", StructuralSimilarityIndexMeasure(data_range=1.0).to(device)(images, images * 0.9))
+
+
+@program
+def torchdiffeq(tell, device):
+    from torchdiffeq import odeint, odeint_adjoint
+    field = filled(torch.nn.Linear(2, 2)).to(device)
+
+    class Field(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = field
+
+        def forward(self, t, y):
+            return torch.tanh(self.inner(y)) * torch.cos(t)
+    start, times = numbers(3, 2).to(device), torch.linspace(0, 1, 5).to(device)
+    for solve, options in ((odeint, {"method": "rk4"}), (odeint, {"method": "explicit_adams"}),
+                           (odeint_adjoint, {"method": "midpoint"})):
+        field.zero_grad()
+        found = solve(Field(), start, times, **options)
+        found.square().sum().backward()
+        tell("path", found)
+        tell("gradient", field.weight.grad)
+
+
+@program
+def lion(tell, device):
+    from lion_pytorch import Lion
+    model = filled(torch.nn.Linear(3, 2)).to(device)
+    optimizer = Lion(model.parameters(), lr=0.01, weight_decay=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        model(numbers(4, 3).to(device)).square().sum().backward()
+        optimizer.step()
+    tell("weight", model.weight)
+
+
+@program
+def ema(tell, device):
+    from ema_pytorch import EMA
+    model = filled(torch.nn.Linear(3, 2)).to(device)
+    average = EMA(model, beta=0.9, update_after_step=1, update_every=1)
+    for step in range(4):
+        with torch.no_grad():
+            model.weight.add_(numbers(2, 3, seed=step).to(device))
+        average.update()
+    tell("average", average(numbers(2, 3).to(device)))
+
+
+@program
+def rotary(tell, device):
+    from rotary_embedding_torch import RotaryEmbedding
+    x = numbers(1, 2, 6, 16).to(device)
+    tell("rotated", RotaryEmbedding(dim=16).to(device).rotate_queries_or_keys(x))
+    tell("with scale", torch.stack(RotaryEmbedding(dim=16, use_xpos=True).to(device).rotate_queries_and_keys(x, x)))
+
+
+@program
+def local_attention(tell, device):
+    from local_attention import LocalAttention
+    query, key, value = (numbers(2, 4, 32, 16, seed=seed).to(device) for seed in range(3))
+    tell("attended", LocalAttention(dim=16, window_size=8, causal=True).to(device)(query, key, value))
+
+
+@program
+def msssim(tell, device):
+    from pytorch_msssim import ms_ssim, ssim
+    one = numbers(1, 3, 192, 192).sigmoid().to(device)
+    other = (one * 0.9).requires_grad_()
+    tell("ssim", ssim(one, other, data_range=1))
+    found = ms_ssim(one, other, data_range=1)
+    found.backward()
+    tell("ms_ssim", found)
+    tell("gradient", other.grad[0, 0, 50, :8])
+
+
+@program
+def gpytorch(tell, device):
+    import gpytorch
+    x = numbers(6, 2).to(device)
+    for kernel in (gpytorch.kernels.RBFKernel(), gpytorch.kernels.MaternKernel(nu=1.5),
+                   gpytorch.kernels.ScaleKernel(gpytorch.kernels.PeriodicKernel())):
+        tell("kernel", kernel.to(device)(x).to_dense())
+
+
+@program
+def kornia(tell, device):
+    import kornia
+    images = numbers(1, 3, 16, 16).sigmoid().to(device)
+    tell("blurred", kornia.filters.gaussian_blur2d(images, (3, 3), (1.0, 1.0)))
+    tell("edges", kornia.filters.sobel(images))
+    tell("hsv", kornia.color.rgb_to_hsv(images))
+    tell("turned", kornia.geometry.transform.rotate(images, torch.tensor([30.0]).to(device)))
+
+
+@program
+def torch_geometric(tell, device):
+    from torch_geometric.nn import GCNConv, SAGEConv
+    edges = torch.tensor([[0, 1, 2, 3, 0], [1, 2, 3, 0, 2]]).to(device)
+    for kind in (GCNConv, SAGEConv):
+        layer = filled(kind(4, 3)).to(device)
+        trained(tell, layer, lambda layer=layer: layer(numbers(4, 4).to(device), edges).square().sum())
+
+
+@program
+def torchvision(tell, device):
+    from torchvision.models import resnet18
+    from torchvision.ops import StochasticDepth, sigmoid_focal_loss
+    from torchvision.transforms import v2
+    images, labels = numbers(2, 3, 64, 64).to(device), torch.tensor([1, 3]).to(device)
+    model = filled(copy.deepcopy(resnet18(num_classes=5))).eval().to(device)
+    trained(tell, model, lambda: torch.nn.functional.cross_entropy(model(images), labels))
+    tell("focal loss", sigmoid_focal_loss(images[0, 0], (images[0, 1] > 0).float(), reduction="mean"))
+    tell("kept", StochasticDepth(0.5, "row").eval()(images).mean())
+    steps = v2.Compose([v2.Resize((32, 32), antialias=True), v2.CenterCrop(24), v2.Normalize([0.5] * 3, [0.25] * 3)])
+    tell("transformed", steps(images)[0, :, ::6, ::6])
