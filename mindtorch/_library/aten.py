@@ -17,6 +17,8 @@ __all__ = ["OwnOperators"]
 
 # Whose rows serve one overload; the functions of the torch namespace serve all.
 _WIDER = ("std", "std_mean", "var", "var_mean")
+# What must be greater than zero in every operator that has it.
+_POSITIVE = ("kernel_size", "stride", "dilation")
 _FOLDERS = {"fft_": "mindtorch.fft", "linalg_": "mindtorch.linalg", "special_": "mindtorch.special"}
 
 
@@ -43,7 +45,7 @@ class OwnOperators:
         """(schema, kernel) of each overload of a name."""
         for text in self.texts().get(name, ()):
             schema = parse_schema(f"{self._namespace}::{text}")
-            yield schema, _kernel(schema, self._function_of(name))
+            yield schema, _kernel(schema, self._function_of(name), name in ATEN)
 
 
 def _function_of(name):
@@ -62,11 +64,15 @@ def _function_of(name):
     raise AttributeError(f"mindtorch has no function for aten::{name}")
 
 
-def _kernel(schema, function):
-    """Calls `function` as the schema says: by position what must be given, by keyword what has a default."""
+def _kernel(schema, function, raw):
+    """Calls `function` as the schema says: by position what must be given, by keyword what has a default.
+
+    A raw one is the row's own, which torch.nn.functional calls with arguments that it has checked.
+    """
     names = [argument.name for argument in schema.positional]
     required = sum(not a.default or iskeyword(a.name) for a in schema.positional)
     outs = [argument.name for argument in schema.arguments if argument.is_out]
+    sized = _sized(schema) if raw else None
     as_list = len(schema.returns) == 1 and schema.returns[0].type.kind == "list"
     count = len(schema.returns)
 
@@ -74,6 +80,8 @@ def _kernel(schema, function):
         if outs:
             given = [kwargs.pop(name) for name in outs]
             kwargs["out"] = given[0] if len(given) == 1 else tuple(given)
+        if sized:
+            args = sized(args)
         kwargs.update(zip(names[required:], args[required:], strict=False))
         result = function(*args[:required], **kwargs)
         if count == 0:
@@ -82,6 +90,31 @@ def _kernel(schema, function):
             return list(result)
         return tuple(result) if count > 1 else result
     return kernel
+
+
+def _sized(schema):
+    """A function that sees to it that lists of N numbers have N, which kernels rely on; None for a schema without.
+
+    Of pools one number stands for all, and an empty stride is the kernel's size. RuntimeError for other lengths.
+    """
+    places = {i: a for i, a in enumerate(schema.positional) if (a.N or 0) > 1 and a.type.leaf in ("int", "SymInt")}
+    names = {argument.name: place for place, argument in places.items()}
+    pool = "_pool" in schema.name and "stride" in names
+
+    def fitted(args):
+        args = [*args, *[argument.default_value for argument in schema.positional[len(args):max(places) + 1]]]
+        if pool and args[names["stride"]] == []:
+            args[names["stride"]] = args[names["kernel_size"]]
+        for place, argument in places.items():
+            if pool and len(args[place]) == 1:
+                args[place] = args[place] * argument.N
+            if args[place] is not None and len(args[place]) != argument.N:
+                raise RuntimeError(f"It is expected {argument.name} equals to {argument.N}, but got size "
+                                   f"{len(args[place])}")
+            if argument.name in _POSITIVE and args[place] is not None and min(args[place]) <= 0:
+                raise RuntimeError(f"{argument.name} should be greater than zero, but got {args[place]}")
+        return args
+    return fitted if places else None
 
 
 registry.provide("aten", OwnOperators("aten", _function_of))

@@ -2,6 +2,7 @@
 import builtins
 
 import mindtorch
+from mindtorch._core._gen.namespace import ATEN
 
 _ALL = builtins.slice(None)
 
@@ -90,13 +91,40 @@ def _log_softmax(self, dim, half_to_float):
     return mindtorch.log_softmax(self, dim, dtype=mindtorch.float32 if half_to_float else None)
 
 
-def avg_pool2d(self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
-    """torch.nn.functional.avg_pool2d."""
-    return mindtorch.nn.functional.avg_pool2d(self, kernel_size, stride or None, padding, ceil_mode, count_include_pad,
-                                              divisor_override)
+def _pin_memory(self, device=None):
+    """Tensor.pin_memory."""
+    return self.pin_memory()
 
 
-def avg_pool3d(self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
-    """torch.nn.functional.avg_pool3d."""
-    return mindtorch.nn.functional.avg_pool3d(self, kernel_size, stride or None, padding, ceil_mode, count_include_pad,
-                                              divisor_override)
+def _is_all_true(self):
+    """Whether all elements are True, as a tensor."""
+    return self.all()
+
+
+def _fft_c2c(self, dim, normalization, forward):
+    """A complex Fourier transform along dimensions."""
+    return ATEN["_fft_c2c"](self, _wrapped(self, dim), normalization, forward) if dim else self.clone()
+
+
+def _fft_r2c(self, dim, normalization, onesided):
+    """The Fourier transform of real numbers along dimensions."""
+    return ATEN["_fft_r2c"](self, _wrapped(self, dim), normalization, onesided)
+
+
+def _fft_c2r(self, dim, normalization, last_dim_size):
+    """The inverse of _fft_r2c, to so many elements along the last of the dimensions."""
+    return ATEN["_fft_c2r"](self, _wrapped(self, dim), normalization, last_dim_size)
+
+
+def _wrapped(self, dims):
+    """Dimensions from 0 on, each once. IndexError or RuntimeError for those that a row would not expect."""
+    if not dims:
+        raise RuntimeError("ArrayRef: attempted to access back() of empty list")
+    for dim in dims:
+        if not -self.dim() <= dim < self.dim():
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-self.dim()}, {self.dim() - 1}], "
+                             f"but got {dim})")
+    wrapped = [dim % self.dim() for dim in dims]
+    if len(set(wrapped)) < len(wrapped):
+        raise RuntimeError("FFT dims must be unique")
+    return wrapped
