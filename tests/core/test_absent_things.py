@@ -51,6 +51,17 @@ torch.mps.empty_cache() | torch.mps.get_rng_state() | torch.mps.set_rng_state(a)
 torch.mps.set_per_process_memory_fraction(0.5) | torch.mps.current_allocated_memory() | torch.mps.compile_shader("a")
 torch.mps.driver_allocated_memory()
 """
+MTIA = """
+torch.mtia.is_available() | torch.mtia.device_count() | torch.mtia.is_initialized() | torch.mtia.init()
+torch.mtia.synchronize() | torch.mtia.current_device() | torch.mtia.current_stream() | torch.mtia.default_stream()
+torch.mtia.memory_stats() | torch.mtia.memory_allocated() | torch.mtia.max_memory_allocated() | torch.mtia.snapshot()
+torch.mtia.get_device_capability() | torch.mtia.get_device_properties() | torch.mtia.empty_cache()
+torch.mtia.set_device(0) | torch.mtia.stream(None) | torch.mtia.set_rng_state(a) | torch.mtia.get_rng_state()
+torch.mtia.set_rng_state_all([]) | torch.mtia.get_rng_state_all() | torch.mtia.manual_seed(0) | torch.mtia.seed()
+torch.mtia.manual_seed_all(0) | torch.mtia.seed_all() | torch.mtia.initial_seed() | torch.mtia.is_bf16_supported()
+torch.mtia.graph_pool_handle() | torch.mtia.record_memory_history() | torch.mtia.reset_peak_memory_stats()
+torch.mtia.attach_out_of_memory_observer(print)
+"""
 TOOLS = """
 torch._dynamo.allow_in_graph(f) is f | torch._dynamo.assume_constant_result(f) is f | torch._dynamo.is_compiling()
 torch._dynamo.forbid_in_graph(f) is f | torch._dynamo.graph_break()
@@ -85,8 +96,8 @@ torch.linspace(0, 1, 3, layout=torch.sparse_coo) | torch.logspace(0, 1, 3, layou
 """
 
 
-@pytest.mark.parametrize("expression", [*expressions(CUDA), *expressions(XPU), *expressions(MPS), *expressions(TOOLS),
-                                        *expressions(LAYOUTS)])
+@pytest.mark.parametrize("expression", [*expressions(CUDA), *expressions(XPU), *expressions(MPS), *expressions(MTIA),
+                                        *expressions(TOOLS), *expressions(LAYOUTS)])
 def test_as_torch(expression):
     check(f"(lambda f: {expression})(lambda x: -x)" if "(f)" in expression else expression)
 
