@@ -22,7 +22,7 @@ from mindtorch.nn import functional
 
 _MODULES = (namespace, view_functions, advanced_indexing, random_factories, composites, python_composites)
 # In these tables, but not operators: they ask about tensors, or are written in Python in torch as well.
-_NO_OPERATORS = frozenset({"broadcast_shapes", "is_conj", "is_neg", "broadcast_tensors"})
+_NO_OPERATORS = frozenset({"broadcast_shapes", "is_conj", "is_neg", "norm", "pca_lowrank", "svd_lowrank"})
 _OTHER_FUNCTIONS = {
     "arange": factories.arange, "empty": factories.empty, "empty_like": factories.empty_like,
     "full": factories.full, "full_like": factories.full_like, "linspace": factories.linspace,
@@ -33,9 +33,11 @@ _OTHER_FUNCTIONS = {
 _CONVERSIONS = ("to", "cpu", "npu", "type", "type_as", "float", "double", "half", "bfloat16", "byte", "char", "short",
                 "int", "long", "bool", "cfloat", "cdouble")
 # Functions of nn.functional that are one operator in torch, of this name, and several here.
-_OF_FUNCTIONAL = {"cross_entropy": "cross_entropy_loss", "dropout": "dropout", "embedding": "embedding",
-                  "huber_loss": "huber_loss", "pad": "pad", "bilinear": "bilinear", "nll_loss": "nll_loss_nd",
-                  "scaled_dot_product_attention": "scaled_dot_product_attention"}
+_OF_FUNCTIONAL = {"cross_entropy": "cross_entropy_loss", "nll_loss": "nll_loss_nd"} | {
+    name: name for name in (
+        "alpha_dropout", "bilinear", "cosine_similarity", "dropout", "embedding", "feature_alpha_dropout",
+        "hinge_embedding_loss", "huber_loss", "margin_ranking_loss", "pad", "pairwise_distance", "poisson_nll_loss",
+        "relu6", "scaled_dot_product_attention", "triplet_margin_loss")}
 
 
 def _named():

@@ -1,5 +1,6 @@
 """A recording of one stretch of time: from the ranges of _core/profiling.pyx to an EventList."""
 import math
+import os
 import time
 
 from mindtorch import _backend
@@ -23,6 +24,18 @@ def _flops(name, shapes, result):
     return result.numel() if name in ("aten::add", "aten::mul") else 0
 
 
+_running = []                  # the recording that runs
+
+
+def _stop_in_child():
+    while _running:
+        _running[-1].stop()
+
+
+# A child process, as a loader's worker, would record to a list that nobody reads.
+os.register_at_fork(after_in_child=_stop_in_child)
+
+
 class Recording:
     """Records from `start` to `stop`; RuntimeError where another recording runs."""
 
@@ -36,6 +49,7 @@ class Recording:
         memory = _backend.allocated_bytes if self.memory else None
         self.ranges = profiling.start(self.shapes, self.stacks, memory, _flops if self.flops else None)
         self.began_at, self.began = time.time_ns(), profiling.now()
+        _running.append(self)
         try:
             if self.operators:
                 enter_profiled(True)
@@ -47,6 +61,7 @@ class Recording:
 
     def stop(self):
         self.ended = profiling.now()
+        _running.remove(self)
         if self.launches:
             _backend.profile_launches(False)
         if self.operators:

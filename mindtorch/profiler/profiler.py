@@ -87,13 +87,18 @@ class profile:
 
     activities: a set of ProfilerActivity; all that are supported where it is None. on_trace_ready: called with the
     profile whenever a cycle is recorded. record_shapes, profile_memory, with_stack, with_flops: as for
-    autograd.profiler.profile. acc_events: keep the events of all cycles, not the last one's alone. AssertionError for
-    activities that are none; RuntimeError from `start` where another profile runs.
+    autograd.profiler.profile. acc_events: keep the events of all cycles, not the last one's alone. with_modules and
+    post_processing_timeout_s change nothing: they are about TorchScript and Kineto. AssertionError for activities that
+    are none, NotImplementedError for options of Kineto; RuntimeError from `start` where another profile runs.
     """
 
     def __init__(self, *, activities=None, schedule=None, on_trace_ready=None, record_shapes=False,
-                 profile_memory=False, with_stack=False, with_flops=False, with_modules=False, acc_events=False,
-                 use_cuda=None, custom_trace_id_callback=None):
+                 profile_memory=False, with_stack=False, with_flops=False, with_modules=False,
+                 experimental_config=None, execution_trace_observer=None, acc_events=False, use_cuda=None,
+                 custom_trace_id_callback=None, post_processing_timeout_s=None):
+        if experimental_config is not None or execution_trace_observer is not None:
+            raise NotImplementedError("profile: experimental_config and execution_trace_observer are Kineto's, which "
+                                      "has no part in mindtorch's profiles")
         if use_cuda is not None:
             warnings.warn("`use_cuda` is deprecated, use `activities` argument instead", FutureWarning, stacklevel=2)
         given = supported_activities() if activities is None else activities

@@ -3,6 +3,7 @@ import ctypes
 import gzip
 import importlib
 import json
+import os
 import threading
 import warnings
 
@@ -50,6 +51,8 @@ CALLS = [
     "F.linear(x, x)", "F.relu(x)", "F.gelu(x)", "F.softmax(x, -1)", "F.layer_norm(x, (4,))", "F.dropout(x)",
     "F.embedding(target, x)", "F.cross_entropy(x, target)", "F.pad(x, (1, 1))", "F.max_pool2d(x.unsqueeze(0), 2)",
     "F.batch_norm(x, None, None, training=True)", "F.conv2d(x.view(1, 1, 4, 4), x.view(1, 1, 4, 4))",
+    "F.cosine_similarity(x, x)", "F.pairwise_distance(x, x)", "F.relu6(x)", "torch.vstack([x, x])", "x.norm()",
+    "torch.linalg.inv(x + torch.eye(4, device=x.device))", "torch.special.i1(x)",
     "F.scaled_dot_product_attention(x, x, x)", "torch._foreach_add([x, x], 1)"]
 
 
@@ -383,6 +386,14 @@ def test_what_a_profile_answers(name):
     assert outcomes[0] == outcomes[1]
 
 
+def test_options_of_kineto_are_refused():
+    profile = mindtorch.profiler.profile
+    profile(experimental_config=None, execution_trace_observer=None, post_processing_timeout_s=1.0)
+    for option in ("experimental_config", "execution_trace_observer"):
+        with pytest.raises(NotImplementedError, match="Kineto"):
+            profile(**{option: object()})
+
+
 def test_plain_profile():
     found = []
     for lib in (mindtorch, torch):
@@ -459,6 +470,18 @@ def test_only_one_profile_at_a_time():
         mindtorch.ones(1)
     assert [event.name for event in outermost(prof)] == ["aten::ones"]
     assert entries() == before
+
+
+def test_child_processes_do_not_record():
+    before = entries()
+    with mindtorch.profiler.profile() as prof, warnings.catch_warnings():
+        warnings.simplefilter("ignore")         # Python's, that there are threads
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if entries() == before else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        mindtorch.ones(1)
+    assert [event.name for event in outermost(prof)] == ["aten::ones"]
 
 
 def test_record_function_outside_a_profile():
