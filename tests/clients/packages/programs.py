@@ -291,15 +291,6 @@ def kornia(tell, device):
 
 
 @program
-def torch_geometric(tell, device):
-    from torch_geometric.nn import GCNConv, SAGEConv
-    edges = torch.tensor([[0, 1, 2, 3, 0], [1, 2, 3, 0, 2]]).to(device)
-    for kind in (GCNConv, SAGEConv):
-        layer = filled(kind(4, 3)).to(device)
-        trained(tell, layer, lambda layer=layer: layer(numbers(4, 4).to(device), edges).square().sum())
-
-
-@program
 def torchvision(tell, device):
     from torchvision.models import resnet18
     from torchvision.ops import StochasticDepth, sigmoid_focal_loss
