@@ -41,6 +41,11 @@ def _are_functorch_transforms_active():
     return False
 
 
+def _disabled_torch_function_impl(func, types, args=(), kwargs=None):
+    """What a class names __torch_function__ to have its tensors taken as they are: it calls `func`."""
+    return func(*args, **(kwargs or {}))
+
+
 def __getattr__(name):
     """What belongs to torch.library and torch.ops, once it is asked for."""
     module = _OF_LIBRARY.get(name)

@@ -15,7 +15,7 @@ class _Options:
         vars(self).update(_PROFILES["default"])
 
 
-_options = _Options()
+PRINT_OPTS = _Options()
 
 
 def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
@@ -25,15 +25,15 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
     each edge. linewidth: characters a line. sci_mode: True or False forces the notation, None chooses.
     """
     if profile is not None:
-        vars(_options).update(_PROFILES[profile])
+        vars(PRINT_OPTS).update(_PROFILES[profile])
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    vars(_options).update({name: value for name, value in given.items() if value is not None})
-    _options.sci_mode = sci_mode
+    vars(PRINT_OPTS).update({name: value for name, value in given.items() if value is not None})
+    PRINT_OPTS.sci_mode = sci_mode
 
 
 def get_printoptions():
     """The options as a dictionary."""
-    return dict(vars(_options))
+    return dict(vars(PRINT_OPTS))
 
 
 class _Numbers:
@@ -55,16 +55,16 @@ class _Numbers:
         low, high = float(magnitudes.min()), float(magnitudes.max())
         self.whole = bool((counted == numpy.ceil(counted)).all())
         self.scientific = high / low > 1000.0 or high > 1.0e8 or (not self.whole and low < 1.0e-4)
-        if _options.sci_mode is not None:
-            self.scientific = _options.sci_mode
+        if PRINT_OPTS.sci_mode is not None:
+            self.scientific = PRINT_OPTS.sci_mode
         self.width = max(len(self._digits(value)) for value in counted.tolist())
 
     def _digits(self, value):
         if self.scientific:
-            return f"{value:.{_options.precision}e}"
+            return f"{value:.{PRINT_OPTS.precision}e}"
         if self.whole:
             return f"{value:.0f}" + ("." if math.isfinite(value) else "")
-        return f"{value:.{_options.precision}f}"
+        return f"{value:.{PRINT_OPTS.precision}f}"
 
     def __call__(self, value):
         return (self._digits(value) if self.floating else str(value)).rjust(self.width)
@@ -83,15 +83,15 @@ class _ComplexNumbers:
 def _edges(array):
     """Only the elements that a summary shows."""
     for axis, size in enumerate(array.shape):
-        if size > 2 * _options.edgeitems:
-            shown = [*range(_options.edgeitems), *range(size - _options.edgeitems, size)]
+        if size > 2 * PRINT_OPTS.edgeitems:
+            shown = [*range(PRINT_OPTS.edgeitems), *range(size - PRINT_OPTS.edgeitems, size)]
             array = numpy.take(array, shown, axis=axis)
     return array
 
 
 def _vector(values, indent, summarize, numbers):
-    edge = _options.edgeitems
-    per_line = max(1, (_options.linewidth - indent) // (numbers.width + 2))
+    edge = PRINT_OPTS.edgeitems
+    per_line = max(1, (PRINT_OPTS.linewidth - indent) // (numbers.width + 2))
     if summarize and len(values) > 2 * edge:
         cells = [numbers(v) for v in values[:edge]] + [" ..."] + [numbers(v) for v in values[-edge:]]
     else:
@@ -101,7 +101,7 @@ def _vector(values, indent, summarize, numbers):
 
 
 def _block(array, indent, summarize, numbers):
-    edge = _options.edgeitems
+    edge = PRINT_OPTS.edgeitems
     if array.ndim == 0:
         return numbers(array.item())
     if array.ndim == 1:
@@ -125,13 +125,22 @@ def _host_array(tensor):
 def _with_suffixes(text, suffixes, indent):
     line = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if line + len(suffix) + 2 > _options.linewidth:
+        if line + len(suffix) + 2 > PRINT_OPTS.linewidth:
             text += ",\n" + " " * indent + suffix
             line = indent + len(suffix)
         else:
             text += ", " + suffix
             line += len(suffix) + 2
     return text + ")"
+
+
+def _tensor_str(tensor, indent):
+    """The elements of a tensor in brackets; lines after the first are indented so far."""
+    array = _host_array(tensor)
+    summarize = array.size > PRINT_OPTS.threshold
+    shown = _edges(array) if summarize else array
+    numbers = _ComplexNumbers(shown) if tensor.dtype.is_complex else _Numbers(shown)
+    return _block(array, indent, summarize, numbers)
 
 
 def tensor_str(tensor, default_dtype):
@@ -151,11 +160,7 @@ def tensor_str(tensor, default_dtype):
             implied.add(default_dtype.to_complex().name)
         if dtype.name not in implied:
             suffixes.append(f"dtype={dtype}")
-        array = _host_array(tensor)
-        summarize = array.size > _options.threshold
-        shown = _edges(array) if summarize else array
-        numbers = _ComplexNumbers(shown) if dtype.is_complex else _Numbers(shown)
-        body = _block(array, len(prefix), summarize, numbers)
+        body = _tensor_str(tensor, len(prefix))
     if tensor.grad_fn is not None:
         suffixes.append(f"grad_fn=<{tensor.grad_fn.name().split('::')[-1]}>")
     elif tensor.requires_grad:

@@ -1,4 +1,5 @@
 """torch.overrides: classes that stand in for tensors, by a method __torch_function__ of their own."""
+from mindtorch._C import _disabled_torch_function_impl
 from mindtorch._tensor import Tensor
 
 __all__ = ["handle_torch_function", "has_torch_function", "is_tensor_like", "is_tensor_method_or_property"]
@@ -11,7 +12,11 @@ def is_tensor_like(inp):
 
 def has_torch_function(relevant_args):
     """Whether one of the arguments is of a class that has __torch_function__, which Tensor itself has not."""
-    return any(hasattr(type(argument), "__torch_function__") for argument in relevant_args)
+    return any(_overrides(type(argument)) for argument in relevant_args)
+
+
+def _overrides(kind):
+    return getattr(kind, "__torch_function__", _disabled_torch_function_impl) is not _disabled_torch_function_impl
 
 
 def handle_torch_function(public_api, relevant_args, *args, **kwargs):
@@ -22,7 +27,7 @@ def handle_torch_function(public_api, relevant_args, *args, **kwargs):
     kinds = []
     for argument in relevant_args:
         kind = type(argument)
-        if hasattr(kind, "__torch_function__") and kind not in kinds:
+        if _overrides(kind) and kind not in kinds:
             place = next((i for i, known in enumerate(kinds) if issubclass(kind, known)), len(kinds))
             kinds.insert(place, kind)
     for kind in kinds:

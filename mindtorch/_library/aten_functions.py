@@ -128,3 +128,26 @@ def _wrapped(self, dims):
     if len(set(wrapped)) < len(wrapped):
         raise RuntimeError("FFT dims must be unique")
     return wrapped
+
+
+def _sparse_addmm(self, mat1, mat2, *, beta=1, alpha=1):
+    """addmm; torch has it for sparse matrices too."""
+    return mindtorch.addmm(self, mat1, mat2, beta=beta, alpha=alpha)
+
+
+def _sparse_mm_reduce_impl(self, other, reduce):
+    """A product of a sparse matrix. NotImplementedError: no tensor here is one."""
+    raise NotImplementedError("Could not run 'aten::_sparse_mm_reduce_impl' with arguments from the "
+                              f"'{self.device.type.upper()}' backend. It is only available for sparse CSR tensors.")
+
+
+def _assert_async(self, assert_msg="Expected Tensor with single nonzero value, but got zero"):
+    """RuntimeError where the one element is zero; it waits for the value."""
+    if not self:
+        raise RuntimeError(assert_msg)
+
+
+def _assert_scalar(self, assert_msg):
+    """RuntimeError where the number is zero."""
+    if not self:
+        raise RuntimeError(assert_msg)

@@ -61,3 +61,12 @@ def test_the_device_is_named():
     assert repr(torch.ones(2, device="npu")) == "tensor([1., 1.], device='npu:0')"
     assert repr(torch.ones(2, device="npu", dtype=torch.int32)) == "tensor([1, 1], device='npu:0', dtype=torch.int32)"
     assert repr(torch.empty(0, 3, device="npu")) == "tensor([], device='npu:0', size=(0, 3))"
+
+
+@pytest.mark.parametrize("indent", [0, 7])
+def test_the_numbers_alone_are_printed(indent):
+    from mindtorch._tensor_str import PRINT_OPTS, _tensor_str
+    values = np.arange(60.0).reshape(3, 20) / 7
+    expected = reference._tensor_str._tensor_str(reference.tensor(values), indent)
+    assert _tensor_str(torch.tensor(values), indent) == expected
+    assert PRINT_OPTS.threshold == reference._tensor_str.PRINT_OPTS.threshold

@@ -33,7 +33,10 @@ CALLS = [
     ("convolution", "default", "x[None], y[None], None, [1], [1], [1], False, [0], 1"),
     ("avg_pool2d", "default", "x[None, None], [2, 2]"), ("avg_pool2d", "default", "x[None, None], [2], [1]"),
     ("max_pool2d_with_indices", "default", "x[None, None], [2, 2]"), ("_fft_r2c", "default", "x, [1], 0, True"),
-    ("_is_all_true", "default", "b"), ("constant_pad_nd", "default", "x, [1, 1], 2.0"),
+    ("_is_all_true", "default", "b"),
+    ("_sparse_addmm", "default", "y[:, :2], x, y.t(), beta=2"),
+    ("_assert_async", "msg", "x[0, 0], 'no'"),
+    ("_assert_scalar", "default", "1, 'no'"), ("constant_pad_nd", "default", "x, [1, 1], 2.0"),
     ("arange", "start_step", "0, 6, 2"), ("full", "default", "[2], 3.0"), ("zeros_like", "default", "x"),
     ("scalar_tensor", "default", "2.5"), ("empty_like", "default", "i.float()[:0]"), ("sym_size", "int", "x, 1"),
     ("sym_numel", "default", "x"), ("_local_scalar_dense", "default", "x[0, 0]"), ("__and__", "Tensor", "b, b"),
@@ -93,6 +96,7 @@ WRONG = ["relu.default(1)", "relu.default(None)", "relu.default(x, 1)", "relu.de
          "add.Tensor(x, y, foo=1)", "add.Tensor(x, y, alpha='s')", "add.Tensor(x, self=x, other=y)", "nope", "__file__",
          "add.Tensor(x, y, x)", "sum.dim_IntList(x, 'a')", "sum.dim_IntList(x, [0.5])", "cat.default(x)",
          "cat.default([x, 1])", "view.default(x, [5])", "mm.default(x, x)", "_fft_r2c.default(x, [], 0, True)",
+         "_assert_async(x[0, 0] * 0)", "_assert_async.msg(x[0, 0] * 0, 'no')", "_assert_scalar(0, 'no')",
          "im2col.default(x[None, None], [2, 2], [1], [0, 0], [1, 1])"]
 
 
@@ -162,3 +166,12 @@ def test_libraries_are_loaded_for_real(tmp_path):
     mindtorch.ops.load_library("libm.so.6")
     assert "libm.so.6" in mindtorch.ops.loaded_libraries
     mindtorch.ops.loaded_libraries.discard("libm.so.6")
+
+
+def test_classes_may_say_that_their_tensors_are_taken_as_they_are():
+    class Plain(mindtorch.Tensor):
+        __torch_function__ = mindtorch._C._disabled_torch_function_impl
+    tensor = mindtorch.ones(2).as_subclass(Plain)
+    assert not mindtorch.overrides.has_torch_function((tensor,))
+    assert not torch.overrides.has_torch_function((torch.ones(2),))
+    assert mindtorch._C._disabled_torch_function_impl(mindtorch.add, (), (tensor, 1)).tolist() == [2.0, 2.0]
