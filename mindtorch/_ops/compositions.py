@@ -41,7 +41,7 @@ def unscaled(self, found_inf, inv_scale):
 
 def one_hot_in(out, self):
     """1 where the last dimension's index is the element."""
-    return out.zero_().scatter_(-1, self.unsqueeze(-1), 1)
+    return run.scatter_value(run.zero_(out), self.ndim, self.unsqueeze(-1), 1, out)
 
 
 def filled_slices(self, dim, index, value, out):
