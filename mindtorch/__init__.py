@@ -32,6 +32,11 @@ from mindtorch._core.dtype import (
     complex64,
     complex128,
     dtype,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+    float8_e8m0fnu,
     float16,
     float32,
     float64,
@@ -42,6 +47,9 @@ from mindtorch._core.dtype import (
     int64,
     set_default_dtype,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from mindtorch._core.dtype import bool as bool
 from mindtorch._core.errors import AcceleratorError, OutOfMemoryError

@@ -132,9 +132,9 @@ class Tensor(TensorBase):
     def __dlpack__(self, *, stream=-1, max_version=None, dl_device=None, copy=None):
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        if not self.is_cpu or self.dtype is dtype_module.bfloat16:
+        if not self.is_cpu or self.dtype.numpy_dtype.isbuiltin != 1:
             raise BufferError(f"Can't export tensors of {self.dtype} on {self.device}: DLPack is served through NumPy, "
-                              "which has host memory and no bfloat16")
+                              f"which has host memory and no {self.dtype.name}")
         return self.numpy().__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
 
     # --- copying and pickling -----------------------------------------------------------------------------------------

@@ -116,10 +116,8 @@ def _block(array, indent, summarize, numbers):
 
 
 def _host_array(tensor):
-    array = tensor.detach()
-    if not tensor.dtype.is_complex and tensor.dtype.itemsize == 2 and tensor.dtype.is_floating_point:
-        array = array.float()
-    return array.cpu().numpy()
+    array = tensor.detach().cpu()
+    return (array.float() if tensor.dtype.is_floating_point and tensor.dtype.itemsize < 4 else array).numpy()
 
 
 def _with_suffixes(text, suffixes, indent):

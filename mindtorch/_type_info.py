@@ -1,4 +1,6 @@
 """torch.finfo and torch.iinfo, the limits of the dtypes; torch.typename."""
+import math
+
 import ml_dtypes
 import numpy
 
@@ -23,6 +25,10 @@ class _Info:
         return hash(self.dtype)
 
 
+# Where torch says another than the distance from 1 to the next number.
+_EPS = {"float8_e5m2fnuz": 0.125}
+
+
 class finfo(_Info):
     """Limits of a floating point dtype: eps, max, min, tiny, smallest_normal, resolution, bits."""
 
@@ -36,8 +42,9 @@ class finfo(_Info):
         limits = ml_dtypes.finfo(type.numpy_dtype)
         self.dtype, self.bits = str(type).removeprefix("torch."), limits.bits
         self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
+        self.eps = _EPS.get(self.dtype, self.eps)
         self.tiny = self.smallest_normal = float(limits.smallest_normal)
-        self.resolution = 10.0 ** -int(limits.precision)
+        self.resolution = 10.0 ** -int(limits.nmant * math.log10(2))
 
     def __repr__(self):
         values = ", ".join(f"{name}={getattr(self, name):g}" for name in ("resolution", "min", "max", "eps",

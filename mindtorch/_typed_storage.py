@@ -93,10 +93,12 @@ class TypedStorage:
 
     def type(self):
         """The name of the class, as 'torch.FloatStorage'."""
-        return f"torch.{storage_class(self.dtype).__name__}"
+        return f"torch.{storage_class(self.dtype).__name__}" if self.dtype in _CLASSES else "torch.storage.TypedStorage"
 
     def pickle_storage_type(self):
         """The name under which files hold the dtype, as 'FloatStorage'."""
+        if self.dtype not in _CLASSES:
+            raise KeyError(f"dtype {self.dtype} is not recognized")
         return storage_class(self.dtype).__name__
 
     def tolist(self):

@@ -22,9 +22,7 @@ _OTHER_KINDS = {
     "torch._utils._rebuild_sparse_tensor": "sparse tensors", "torch._utils._rebuild_qtensor": "quantized tensors",
     "torch._utils._rebuild_nested_tensor": "nested tensors",
     "torch._utils._rebuild_meta_tensor_no_storage": "tensors without data"}
-_OTHER_DTYPES = {f"torch.{name}" for name in (
-    "uint16", "uint32", "uint64", "complex32", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
-    "float8_e8m0fnu", "float4_e2m1fn_x2")}
+_OTHER_DTYPES = {"torch.complex32", "torch.float4_e2m1fn_x2"}
 
 user_globals = []
 
@@ -46,8 +44,7 @@ def _encode(text, encoding="latin1"):
 def default_globals():
     """What every file may name: full name -> object."""
     names = {f"torch.{name}": kind for name, kind in _utils.STORAGE_TYPES.items()}
-    dtypes = (storage_type.dtype for storage_type in _utils.STORAGE_TYPES.values())
-    names.update({str(dtype): dtype for dtype in dtypes})
+    names.update({str(dtype): dtype for dtype in vars(mindtorch).values() if isinstance(dtype, mindtorch.dtype)})
     names.update({f"torch._utils.{name}": getattr(_utils, name) for name in (
         "_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_parameter",
         "_rebuild_parameter_with_state")})

@@ -28,11 +28,13 @@ from mindtorch import _weights_only_unpickler as restricted
 from mindtorch._checkpoint_places import default_restore_location, location_tag, register_package
 from mindtorch._utils import (
     STORAGE_TYPES,
+    UNTYPED_STORAGE,
     StorageType,
     _rebuild_from_type_v2,
     _rebuild_parameter,
     _rebuild_parameter_with_state,
     _rebuild_tensor_v2,
+    _rebuild_tensor_v3,
     whole_storage,
 )
 from mindtorch.nn.parameter import Parameter
@@ -214,6 +216,7 @@ class _TorchNames:
             return
         is_public = isinstance(obj, StorageType) or getattr(mindtorch, name, None) is obj
         module = "torch" if is_public else restricted.full_name(module, name)[:-len(name) - 1]
+        module = "torch.storage" if obj is UNTYPED_STORAGE else module
         self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
         self.memoize(obj)
 
@@ -224,20 +227,23 @@ class _TorchNames:
             return (_rebuild_parameter_with_state, (*args, state)) if state else (_rebuild_parameter, args)
         args = (self.reference(tensor), tensor.storage_offset(), tuple(tensor.size()), tensor.stride(),
                 tensor.requires_grad, OrderedDict())
+        rebuild = _rebuild_tensor_v2
+        if tensor.dtype not in _STORAGE_TYPE_OF:
+            rebuild, args = _rebuild_tensor_v3, (*args, tensor.dtype)
         if vars(tensor):
-            return _rebuild_from_type_v2, (_rebuild_tensor_v2, mindtorch.Tensor, args, vars(tensor))
-        return _rebuild_tensor_v2, args
+            return _rebuild_from_type_v2, (rebuild, mindtorch.Tensor, args, vars(tensor))
+        return rebuild, args
 
     def reference(self, tensor):
         """The reference to the tensor's storage; one record serves all tensors that share it."""
         identity = tensor.untyped_storage()._cdata
+        kind = _STORAGE_TYPE_OF.get(tensor.dtype, UNTYPED_STORAGE)
         if identity not in self.storages:
-            count = tensor.untyped_storage().nbytes() // tensor.itemsize
-            reference = _StorageReference(_STORAGE_TYPE_OF[tensor.dtype], str(len(self.storages)),
-                                          location_tag(tensor), count)
-            self.storages[identity] = reference, whole_storage(tensor), tensor.dtype
+            count = tensor.untyped_storage().nbytes() // kind.dtype.itemsize
+            reference = _StorageReference(kind, str(len(self.storages)), location_tag(tensor), count)
+            self.storages[identity] = reference, whole_storage(tensor), kind.dtype
         reference, _, dtype = self.storages[identity]
-        if dtype != tensor.dtype:
+        if dtype != kind.dtype:
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
         return reference
 

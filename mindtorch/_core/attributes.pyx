@@ -5,7 +5,7 @@ from mindtorch._core.arguments cimport require_int, require_scalar, require_tens
 from mindtorch._core.device cimport CPU, NPU, device_of
 from mindtorch._core.dtype cimport DTYPES, ITEMSIZE, KIND, promote_types
 from mindtorch._core.infer cimport promote, promote_scalar, scalar_dtype, wrap_dim
-from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, Bool, Byte, Scalar
+from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, Byte, Scalar
 from mindtorch._core.tensor cimport Storage, TensorBase, make_size, make_tensor, version_of
 
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, strided
@@ -173,7 +173,7 @@ def is_complex(input):
 def is_signed(input):
     """Whether the dtype has negative values."""
     cdef TensorBase self = require_tensor(input, b"is_signed", b"input", 1)
-    return self.dtype != Byte and self.dtype != Bool
+    return DTYPES[<int>self.dtype].is_signed
 
 
 def is_same_size(input, other):

@@ -72,7 +72,7 @@ cdef ScalarType real_dtype(ScalarType dtype) except *           # complex64 -> f
 cdef ScalarType complex_dtype(ScalarType dtype) except *        # float32 -> complex64
 cdef ScalarType square_dtype(ScalarType dtype) except *         # bool counts: int64
 cdef ScalarType truth_dtype(ScalarType dtype) except *          # all and any: bool, but uint8 stays
-cdef ScalarType opmath(ScalarType dtype) noexcept               # half and bfloat16 compute in float32
+cdef ScalarType opmath(ScalarType dtype) noexcept               # floats of fewer bits compute in float32
 
 cdef str c_name(ScalarType dtype)                               # the C++ type, as some messages have it
 

@@ -1,13 +1,13 @@
 from cpython.object cimport PyObject, PyTypeObject
 
 from mindtorch._core.device cimport CPU, copy_data, device_of, make_device
-from mindtorch._core.dtype cimport KIND, can_cast, code_name, default_complex, default_dtype, promote_types
+from mindtorch._core.dtype cimport KIND, can_cast, code_name, default_complex, default_dtype, is_float8, promote_types
 from mindtorch._core.arguments cimport require_scalar, require_tensors, wrong_type
 from mindtorch._core.infer cimport (
     broadcast3, check_overlap, common_device_list, mm, promote, promote_scalar, same, wrap_dim, write_back)
 from mindtorch._core.scalar cimport (
     BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, INT_KIND, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double,
-    Float, Half, Int, Long, Short, Undefined, is_scalar, scalar_from)
+    Float, Half, Int, Long, Short, UInt16, UInt32, UInt64, Undefined, is_scalar, scalar_from)
 from mindtorch._core._gen.kernels cimport KERNELS
 from mindtorch._core.values cimport check_fits, scalar_tensor
 from mindtorch._core.tensor cimport count_version, empty_tensor, make_view, may_overlap_itself, shape_text
@@ -235,7 +235,7 @@ cdef ScalarType truth_dtype(ScalarType dtype) except *:
 
 
 cdef ScalarType opmath(ScalarType dtype) noexcept:
-    return Float if dtype == Half or dtype == BFloat16 else dtype
+    return Float if dtype == Half or dtype == BFloat16 or is_float8(dtype) else dtype
 
 
 # --- checks --------------------------------------------------------------------------------------------------------
@@ -495,7 +495,8 @@ cdef str c_name(ScalarType dtype):
     """The C++ type's name, which torch's matrix products use in messages."""
     return {Float: "float", Double: "double", Half: "c10::Half", BFloat16: "c10::BFloat16", Bool: "bool",
             Byte: "unsigned char", Char: "signed char", Short: "short int", Int: "int", Long: "long int",
-            ComplexFloat: "c10::complex<float>", ComplexDouble: "c10::complex<double>"}[dtype]
+            ComplexFloat: "c10::complex<float>", ComplexDouble: "c10::complex<double>", UInt16: "unsigned short",
+            UInt32: "unsigned int", UInt64: "unsigned long"}.get(<int>dtype, f"c10::{code_name(dtype)}")
 
 
 cdef int check_pow(TensorBase self, const Scalar *exponent) except -1:

@@ -19,7 +19,7 @@ cdef class dtype:
 
     @property
     def is_signed(self):
-        return self.code != Byte and self.code != Bool
+        return self.code not in UNSIGNED
 
     def to_real(self):
         """The dtype of the real part: float32 for complex64, itself for what is not complex."""
@@ -51,6 +51,7 @@ cdef class dtype:
 DTYPES = [None] * SCALAR_TYPES
 CODE_NAMES = [None] * SCALAR_TYPES         # the names that torch's messages and legacy type strings use: "Float"
 
+cdef tuple UNSIGNED = (Byte, Bool, UInt16, UInt32, UInt64, Float8_e8m0fnu)
 cdef ScalarType PROMOTED[SCALAR_TYPES][SCALAR_TYPES]
 cdef ScalarType REAL_OF[SCALAR_TYPES]
 cdef ScalarType COMPLEX_OF[SCALAR_TYPES]
@@ -71,6 +72,14 @@ def _define():
         (ComplexDouble, "ComplexDouble", "complex128", COMPLEX_KIND, numpy.complex128),
         (Bool, "Bool", "bool", BOOL_KIND, numpy.bool_),
         (BFloat16, "BFloat16", "bfloat16", FLOAT_KIND, ml_dtypes.bfloat16),
+        (UInt16, "UInt16", "uint16", INT_KIND, numpy.uint16),
+        (UInt32, "UInt32", "uint32", INT_KIND, numpy.uint32),
+        (UInt64, "UInt64", "uint64", INT_KIND, numpy.uint64),
+        (Float8_e5m2, "Float8_e5m2", "float8_e5m2", FLOAT_KIND, ml_dtypes.float8_e5m2),
+        (Float8_e4m3fn, "Float8_e4m3fn", "float8_e4m3fn", FLOAT_KIND, ml_dtypes.float8_e4m3fn),
+        (Float8_e5m2fnuz, "Float8_e5m2fnuz", "float8_e5m2fnuz", FLOAT_KIND, ml_dtypes.float8_e5m2fnuz),
+        (Float8_e4m3fnuz, "Float8_e4m3fnuz", "float8_e4m3fnuz", FLOAT_KIND, ml_dtypes.float8_e4m3fnuz),
+        (Float8_e8m0fnu, "Float8_e8m0fnu", "float8_e8m0fnu", FLOAT_KIND, ml_dtypes.float8_e8m0fnu),
     )
     cdef dtype instance
     cdef ScalarType code
@@ -104,6 +113,8 @@ cdef ScalarType promote_pair(ScalarType a, ScalarType b) noexcept:
         swap = a
         a = b
         b = swap
+    if a > Undefined or b > Undefined:                 # rare ones join floats, at most
+        return a if KIND[<int>a] == FLOAT_KIND and KIND[<int>b] == INT_KIND and not is_float8(a) else Undefined
     if KIND[<int>a] == COMPLEX_KIND:
         return ComplexDouble if b == Double or b == ComplexDouble else a
     if KIND[<int>b] < KIND[<int>a]:
@@ -129,8 +140,18 @@ _define()
 _fill_promotions()
 
 
-cdef ScalarType promote_types(ScalarType a, ScalarType b) noexcept nogil:
-    return PROMOTED[<int>a][<int>b]
+cdef ScalarType promote_types(ScalarType a, ScalarType b) except? Undefined nogil:
+    cdef ScalarType promoted = PROMOTED[<int>a][<int>b]
+    if promoted == Undefined:
+        with gil:
+            no_promotion(a, b)
+    return promoted
+
+
+cdef int no_promotion(ScalarType a, ScalarType b) except -1:
+    which = "Float8 Types" if is_float8(a) or is_float8(b) else "uint16, uint32, uint64 types"
+    raise RuntimeError(
+        f"Promotion for {which} is not supported, attempted to promote {CODE_NAMES[a]} and {CODE_NAMES[b]}")
 
 
 cdef bint can_cast(ScalarType source, ScalarType target) noexcept nogil:
@@ -197,6 +218,8 @@ def set_default_dtype(d, /):
         raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
     if KIND[<int>(<dtype>d).code] != FLOAT_KIND:
         raise TypeError("only floating-point types are supported as the default type")
+    if is_float8((<dtype>d).code):
+        raise TypeError(f"couldn't find storage object {CODE_NAMES[(<dtype>d).code]}Storage")
     DEFAULT = (<dtype>d).code
 
 

@@ -5,7 +5,7 @@ Every function raises torch's error (type and wording) when the rule cannot be m
 """
 from libc.stdint cimport int64_t
 
-from mindtorch._core.scalar cimport Scalar, ScalarType
+from mindtorch._core.scalar cimport Scalar, ScalarType, Undefined
 from mindtorch._core.tensor cimport Shape, TensorBase
 
 
@@ -16,8 +16,8 @@ cdef int common_index(TensorBase a, TensorBase b) noexcept nogil      # the devi
 cdef int common_device_list(list tensors, int *index) except -1       # both, for any number of tensors
 
 # dtypes
-cdef ScalarType promote(TensorBase a, TensorBase b) noexcept nogil                  # result_type of two tensors
-cdef ScalarType promote_scalar(TensorBase a, const Scalar *b) noexcept nogil        # tensor and wrapped number
+cdef ScalarType promote(TensorBase a, TensorBase b) except? Undefined nogil                 # result_type of two tensors
+cdef ScalarType promote_scalar(TensorBase a, const Scalar *b) except? Undefined nogil       # tensor and wrapped number
 cdef ScalarType scalar_dtype(const Scalar *number) noexcept nogil                            # of a number alone
 cdef ScalarType promote_list(list tensors) except *
 cdef ScalarType to_float(ScalarType dtype) noexcept nogil  # integers and bool: the default dtype

@@ -6,7 +6,7 @@ from libc.string cimport memcmp
 
 from mindtorch._core.device cimport CPU, copy_data, device_of, make_device
 from mindtorch._core.dtype cimport (
-    ITEMSIZE, KIND, can_cast, code_name, default_complex, default_dtype, promote_types)
+    DTYPES, ITEMSIZE, KIND, can_cast, code_name, default_complex, default_dtype, is_float8, promote_types)
 from mindtorch._core.scalar cimport (
     BOOL_KIND, FLOAT_KIND, INT_KIND, Bool, ComplexDouble, ComplexFloat, Double, Long, Undefined)
 from mindtorch._core.tensor cimport (
@@ -57,7 +57,7 @@ cdef int common_device_list(list tensors, int *index) except -1:
 
 # --- dtypes ----------------------------------------------------------------------------------------------------------
 
-cdef inline ScalarType combine(ScalarType higher, ScalarType lower) noexcept nogil:
+cdef inline ScalarType combine(ScalarType higher, ScalarType lower) except? Undefined nogil:
     """Operands of a higher category decide; a lower one only lifts the kind."""
     if higher == Undefined:
         return lower
@@ -66,11 +66,14 @@ cdef inline ScalarType combine(ScalarType higher, ScalarType lower) noexcept nog
     if KIND[<int>higher] == KIND[<int>lower] and KIND[<int>higher] != BOOL_KIND:
         return higher
     if KIND[<int>higher] == FLOAT_KIND:           # with a complex number: complex, of this precision
+        if is_float8(higher):
+            with gil:
+                DTYPES[<int>higher].to_complex()  # which says that there is none
         return ComplexDouble if higher == Double else ComplexFloat
     return promote_types(higher, lower)
 
 
-cdef ScalarType promote(TensorBase a, TensorBase b) noexcept nogil:
+cdef ScalarType promote(TensorBase a, TensorBase b) except? Undefined nogil:
     if a.dtype == b.dtype:
         return a.dtype
     if (a.ndim == 0) == (b.ndim == 0):
@@ -90,7 +93,7 @@ cdef ScalarType scalar_dtype(const Scalar *number) noexcept nogil:
     return default_complex()
 
 
-cdef ScalarType promote_scalar(TensorBase a, const Scalar *b) noexcept nogil:
+cdef ScalarType promote_scalar(TensorBase a, const Scalar *b) except? Undefined nogil:
     if b.kind <= KIND[<int>a.dtype]:
         return a.dtype
     return combine(a.dtype, scalar_dtype(b))

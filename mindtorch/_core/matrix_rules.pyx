@@ -1,5 +1,5 @@
 from mindtorch._core.dispatch cimport mv, real_dtype
-from mindtorch._core.dtype cimport KIND, code_name, default_complex
+from mindtorch._core.dtype cimport KIND, code_name, default_complex, is_float8
 from mindtorch._core.infer cimport bmm, broadcast, broadcast_shapes, like, same, wrap_dim
 from mindtorch._core.scalar cimport (
     COMPLEX_KIND, FLOAT_KIND, BFloat16, ComplexDouble, ComplexFloat, Double, Half, Undefined)
@@ -227,7 +227,7 @@ cdef ScalarType norm_dtype(TensorBase self, ScalarType dtype) except *:
 cdef int check_matrices(TensorBase a, str op) except -1:
     if KIND[<int>a.dtype] < FLOAT_KIND:
         raise RuntimeError(f"{op}: Expected a floating point or complex tensor as input. Got {code_name(a.dtype)}")
-    if a.dtype == Half or a.dtype == BFloat16:
+    if a.dtype == Half or a.dtype == BFloat16 or is_float8(a.dtype):
         raise RuntimeError(f"{op}: Low precision dtypes not supported. Got {code_name(a.dtype)}")
     if a.ndim < 2:
         raise RuntimeError(f"{op}: The input tensor A must have at least 2 dimensions.")
@@ -276,7 +276,7 @@ cdef int check_triangle(object UPLO) except -1:
 
 
 cdef int check_transformable(TensorBase self) except -1:
-    if self.dtype == Half or self.dtype == BFloat16:
+    if self.dtype == Half or self.dtype == BFloat16 or is_float8(self.dtype):
         raise RuntimeError(f"Unsupported dtype {code_name(self.dtype)}")
     if KIND[<int>self.dtype] != FLOAT_KIND:
         raise RuntimeError(f"a real Fourier transform expects a floating point tensor, but got {code_name(self.dtype)}")

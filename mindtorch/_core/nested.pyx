@@ -14,7 +14,8 @@ from mindtorch._core.device cimport CPU, require_host
 from mindtorch._core.dtype cimport (
     DTYPES, ITEMSIZE, KIND, default_complex, default_dtype, numpy_code, promote_types)
 from mindtorch._core.moves cimport convert
-from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, Bool, Long, Scalar, ScalarType, Undefined, scalar_from
+from mindtorch._core.scalar cimport (
+    COMPLEX_KIND, FLOAT_KIND, Bool, Long, Scalar, ScalarType, UInt64, Undefined, scalar_from)
 from mindtorch._core.tensor cimport MAX_DIMS, Shape, TensorBase, empty_tensor
 from mindtorch._core.values cimport cast_on_host, from_array, read_scalar, store, stored_as
 
@@ -88,6 +89,8 @@ cdef int number_of(object element, ScalarType dtype, Scalar *out) except -1:
     if not is_number(element):
         wanted = "a real number" if KIND[<int>dtype] >= FLOAT_KIND else "an integer"
         raise TypeError(f"'{type(element).__name__}' object cannot be interpreted as {wanted}")
+    if dtype == UInt64:
+        return uint64_of(element, out)
     if PyLong_Check(element) and not PyBool_Check(element):
         as_int(element)                # refuses what 64 bits with a sign do not hold; scalar_from would wrap it
     scalar_from(element, out)
@@ -95,6 +98,14 @@ cdef int number_of(object element, ScalarType dtype, Scalar *out) except -1:
         raise TypeError("must be real number, not complex" if KIND[<int>dtype] == FLOAT_KIND else
                         "'complex' object cannot be interpreted as an integer")
     return 0
+
+
+cdef int uint64_of(object element, Scalar *out) except -1:
+    if isinstance(element, (float, complex)) or isinstance(element, NUMPY_SCALAR):
+        raise TypeError("an integer is required")
+    if element < 0:
+        raise OverflowError("can't convert negative int to unsigned")
+    return scalar_from(element, out)
 
 
 cdef int fill(object data, TensorBase target, char **address, int dim) except -1:

@@ -8,7 +8,7 @@ from mindtorch._core.dispatch cimport finish, no_kernel
 from mindtorch._core.dtype cimport KIND, default_dtype
 from mindtorch._core.factories cimport Request, dtype_for, leaf, make, make_like, read_place, read_size
 from mindtorch._core.generator cimport generator_for, require_generator
-from mindtorch._core.scalar cimport INT_KIND, Bool, Byte, Char, Int, Long, ScalarType, Short
+from mindtorch._core.scalar cimport INT_KIND, Bool, Byte, Char, Int, Long, ScalarType, Short, UInt16, UInt32
 from mindtorch._core.tensor cimport Shape, TensorBase
 from mindtorch._core.sampling cimport not_implemented
 
@@ -107,7 +107,7 @@ def randint_like(input, *args, low=None, high=None, generator=None, dtype=None, 
 
 cdef int check_holds(int64_t n, ScalarType dtype) except -1:
     names = {<int>Byte: ("uint8_t", 255), <int>Char: ("int8_t", 127), <int>Short: ("int16_t", 32767),
-             <int>Int: ("int", 2147483647)}
+             <int>Int: ("int", 2147483647), <int>UInt16: ("uint16_t", 65535), <int>UInt32: ("uint32_t", 4294967295)}
     name, most = names.get(<int>dtype, ("", n))
     if n > most:
         raise RuntimeError(f"value cannot be converted to type {name} without overflow")

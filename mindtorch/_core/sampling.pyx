@@ -7,7 +7,7 @@ from mindtorch._core.dtype cimport KIND, code_name, default_dtype
 from mindtorch._core.infer cimport check_overlap, same
 from mindtorch._core.scalar cimport (
     COMPLEX_KIND, FLOAT_KIND, BFloat16, Bool, Byte, Char, ComplexDouble, Double, Float, Half, Int, Long, ScalarType,
-    Short)
+    Short, UInt16, UInt32, UInt64)
 from mindtorch._core.views cimport expand_to
 
 
@@ -83,7 +83,9 @@ cdef tuple range_of(ScalarType dtype):
     return {
         <int>Bool: ("bool", 0, 1), <int>Byte: ("unsigned char", 0, 255), <int>Char: ("signed char", -128, 127),
         <int>Short: ("short int", -2 ** 15, 2 ** 15 - 1), <int>Int: ("int", -2 ** 31, 2 ** 31 - 1),
-        <int>Long: ("long int", -2 ** 63, 2 ** 63 - 1), <int>Half: ("c10::Half", -65504, 65504),
+        <int>Long: ("long int", -2 ** 63, 2 ** 63 - 1), <int>UInt16: ("short unsigned int", 0, 2 ** 16 - 1),
+        <int>UInt32: ("unsigned int", 0, 2 ** 32 - 1), <int>UInt64: ("long unsigned int", 0, 2 ** 63 - 1),
+        <int>Half: ("c10::Half", -65504, 65504),
     }.get(<int>dtype, ("float", -2 ** 63, 2 ** 63 - 1))
 
 

@@ -16,10 +16,20 @@ cdef enum ScalarType:
     Bool = 11
     BFloat16 = 15
     Undefined = 16
+    # Rare: kernels refuse these unless told otherwise. Their numbers lie above all others, so that one comparison
+    # finds them, and below 32, where the masks of dtypes end: Float8_e8m0fnu is 44 in torch.
+    Float8_e5m2 = 23
+    Float8_e4m3fn = 24
+    Float8_e5m2fnuz = 25
+    Float8_e4m3fnuz = 26
+    UInt16 = 27
+    UInt32 = 28
+    UInt64 = 29
+    Float8_e8m0fnu = 30
 
 
 cdef enum:
-    SCALAR_TYPES = 17          # length of tables indexed by ScalarType
+    SCALAR_TYPES = 31          # length of tables indexed by ScalarType
 
 
 cdef enum ScalarKind:          # the order is that of type promotion
@@ -31,7 +41,7 @@ cdef enum ScalarKind:          # the order is that of type promotion
 
 cdef struct Scalar:
     ScalarKind kind
-    int64_t integer            # BOOL_KIND and INT_KIND
+    int64_t integer            # BOOL_KIND and INT_KIND; negative beside a positive `real`: the bits of a uint64
     double real                # always set, so that a reader of floats needs no branch
     double imag                # COMPLEX_KIND
 

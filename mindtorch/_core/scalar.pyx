@@ -3,7 +3,7 @@ from cpython.bool cimport PyBool_Check
 from cpython.complex cimport PyComplex_Check, PyComplex_ImagAsDouble, PyComplex_RealAsDouble
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_AsUnsignedLongLong, PyLong_Check
-from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 import numpy
 
@@ -81,7 +81,8 @@ cdef bint is_scalar(object number) noexcept:
 
 cdef Scalar as_element(const Scalar *number, ScalarType dtype) noexcept:
     cdef Scalar result = number[0]
-    if result.kind == FLOAT_KIND and Byte <= dtype <= Long and -9.2e18 < result.real < 9.2e18:
+    cdef bint integral = Byte <= dtype <= Long or UInt16 <= dtype <= UInt64
+    if result.kind == FLOAT_KIND and integral and -9.2e18 < result.real < 9.2e18:
         result.kind = INT_KIND
         result.integer = <int64_t>result.real
     if result.kind != INT_KIND:
@@ -94,6 +95,13 @@ cdef Scalar as_element(const Scalar *number, ScalarType dtype) noexcept:
         result.integer = <int16_t>result.integer
     elif dtype == Int:
         result.integer = <int32_t>result.integer
+    elif dtype == UInt16:
+        result.integer = <uint16_t>result.integer
+    elif dtype == UInt32:
+        result.integer = <uint32_t>result.integer
+    elif dtype == UInt64:
+        result.real = <double><uint64_t>result.integer
+        return result
     elif dtype != Long and result.integer < 0 < result.real:
         set_real(result.real, &result)
         return result
@@ -105,7 +113,7 @@ cdef object scalar_to(const Scalar *scalar):
     if scalar.kind == BOOL_KIND:
         return scalar.integer != 0
     if scalar.kind == INT_KIND:
-        return scalar.integer
+        return <uint64_t>scalar.integer if scalar.integer < 0 < scalar.real else scalar.integer
     if scalar.kind == FLOAT_KIND:
         return scalar.real
     return complex(scalar.real, scalar.imag)

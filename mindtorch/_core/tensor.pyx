@@ -15,7 +15,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from mindtorch._core.device cimport BACKENDS, require_backend
-from mindtorch._core.scalar cimport Bool, Long
+from mindtorch._core.scalar cimport Bool, Long, UInt16, UInt64
 
 
 cdef extern from "Python.h":
@@ -198,7 +198,7 @@ cdef class TensorBase:
         return OPERATORS.abs(self)
 
     def __invert__(self):
-        if self.dtype > Long and self.dtype != Bool:
+        if not (self.dtype <= Long or self.dtype == Bool or UInt16 <= self.dtype <= UInt64):
             raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
         return OPERATORS.invert(self)
 

@@ -1,25 +1,42 @@
 """Elements in and out of tensors: one number, nested lists, NumPy arrays."""
 import warnings
 
+import numpy as np
+
 cimport cython
 cimport numpy as cnp
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 from libc.float cimport FLT_MAX
-from libc.math cimport INFINITY, fabs, isfinite
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.math cimport INFINITY, fabs, isfinite, isinf
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from mindtorch._core.autograd cimport requires_grad
 from mindtorch._core.device cimport CPU, copy_data, device_of, require_backend
-from mindtorch._core.dtype cimport DTYPES, ITEMSIZE, KIND, code_name, dtype, numpy_code
+from mindtorch._core.dtype cimport DTYPES, ITEMSIZE, KIND, code_name, dtype, is_float8, numpy_code
 from mindtorch._core.scalar cimport (
     COMPLEX_KIND, FLOAT_KIND, INT_KIND, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double,
-    Float, Half, Int, Long, Short, scalar_to)
+    Float, Float8_e4m3fn, Float8_e4m3fnuz, Float8_e5m2, Float8_e5m2fnuz, Float8_e8m0fnu, Half, Int, Long, Short, UInt16,
+    SCALAR_TYPES, UInt32, UInt64, scalar_to)
 from mindtorch._core.tensor cimport MAX_DIMS, Shape, Storage, empty_like_tensor, empty_tensor, make_tensor
 
 
 cnp.import_array()
+
+cdef double FLOAT8_VALUES[8][256]          # by dtype, from Float8_e5m2 on, and bits
+
+
+cdef int list_float8_values() except -1:
+    cdef int code, bits
+    for code in (Float8_e5m2, Float8_e4m3fn, Float8_e5m2fnuz, Float8_e4m3fnuz, Float8_e8m0fnu):
+        values = np.arange(256, dtype=np.uint8).view((<dtype>DTYPES[code]).numpy_dtype).astype(np.float64)
+        for bits in range(256):
+            FLOAT8_VALUES[code - <int>Float8_e5m2][bits] = values[bits]
+    return 0
+
+
+list_float8_values()
 
 
 cdef extern from "Python.h":
@@ -61,6 +78,12 @@ cdef inline int64_t load_integer(const char *address, ScalarType dtype) noexcept
         return (<const int16_t *>address)[0]
     if dtype == Char:
         return (<const int8_t *>address)[0]
+    if dtype == UInt16:
+        return (<const uint16_t *>address)[0]
+    if dtype == UInt32:
+        return (<const uint32_t *>address)[0]
+    if dtype == UInt64:
+        return <int64_t>(<const uint64_t *>address)[0]
     return (<const uint8_t *>address)[0]
 
 
@@ -71,6 +94,8 @@ cdef inline double load_real(const char *address, ScalarType dtype) noexcept:
         return (<const double *>address)[0]
     if dtype == Half:
         return PyFloat_Unpack2(address, MINDTORCH_LITTLE_ENDIAN)
+    if is_float8(dtype):
+        return FLOAT8_VALUES[<int>dtype - <int>Float8_e5m2][(<const uint8_t *>address)[0]]
     return load_bfloat16(address)
 
 
@@ -79,7 +104,7 @@ cdef void load(const char *address, ScalarType dtype, Scalar *out) noexcept:
     out.imag = 0.0
     if out.kind <= INT_KIND:
         out.integer = load_integer(address, dtype)
-        out.real = <double>out.integer
+        out.real = <double><uint64_t>out.integer if dtype == UInt64 else <double>out.integer
         return
     out.integer = 0
     out.real = load_real(address, dtype)
@@ -87,10 +112,21 @@ cdef void load(const char *address, ScalarType dtype, Scalar *out) noexcept:
         out.imag = load_real(address + ITEMSIZE[<int>dtype] // 2, dtype)
 
 
+# The largest value of unsigned integers and of the floats of 8 bits; 0 for other dtypes.
+cdef double MOST[SCALAR_TYPES]
+MOST[<int>Byte], MOST[<int>UInt16], MOST[<int>UInt32] = 255.0, 65535.0, 4294967295.0
+MOST[<int>UInt64] = 18446744073709549568.0         # the last double before 2**64
+MOST[<int>Float8_e4m3fn], MOST[<int>Float8_e5m2], MOST[<int>Float8_e4m3fnuz] = 448.0, 57344.0, 240.0
+MOST[<int>Float8_e5m2fnuz], MOST[<int>Float8_e8m0fnu] = 57344.0, 2.0 ** 127
+
+
 cdef int does_not_fit(ScalarType dtype) except -1:
     name = {Byte: "uint8_t", Char: "int8_t", Short: "int16_t", Int: "int", Long: "int64_t", Float: "float",
-            Half: "c10::Half", BFloat16: "c10::BFloat16", ComplexFloat: "c10::complex<float>"}
-    raise RuntimeError(f"value cannot be converted to type {name.get(<int>dtype, 'double')} without overflow")
+            Half: "c10::Half", BFloat16: "c10::BFloat16", ComplexFloat: "c10::complex<float>", UInt16: "uint16_t",
+            UInt32: "uint32_t", UInt64: "uint64_t"}.get(<int>dtype, "double")
+    if is_float8(dtype):
+        name = f"c10::{code_name(dtype)}"
+    raise RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
 cdef inline int64_t integer_of(const Scalar *value, ScalarType dtype) except? -1:
@@ -106,6 +142,8 @@ cdef inline int64_t integer_of(const Scalar *value, ScalarType dtype) except? -1
 
 cdef int store_integer(char *address, ScalarType dtype, const Scalar *value) except -1:
     cdef int64_t integer = integer_of(value, dtype)
+    if dtype >= UInt16 and value.kind == FLOAT_KIND and value.real < 0.0:
+        does_not_fit(dtype)
     if dtype == Long:
         (<int64_t *>address)[0] = integer
     elif dtype == Int:
@@ -121,9 +159,29 @@ cdef int store_integer(char *address, ScalarType dtype, const Scalar *value) exc
             does_not_fit(dtype)
         (<int8_t *>address)[0] = <int8_t>integer
     else:
-        if integer > 255 or integer < -255:           # negative ones wrap, as in torch
-            does_not_fit(dtype)
+        store_unsigned(address, dtype, integer)
+    return 0
+
+
+cdef int store_unsigned(char *address, ScalarType dtype, int64_t integer) except -1:
+    if not -<int64_t>MOST[<int>dtype] <= integer <= <int64_t>MOST[<int>dtype]:      # negative ones wrap, as in torch
+        does_not_fit(dtype)
+    if dtype == UInt16:
+        (<uint16_t *>address)[0] = <uint16_t>integer
+    elif dtype == UInt32:
+        (<uint32_t *>address)[0] = <uint32_t>integer
+    else:
         (<uint8_t *>address)[0] = <uint8_t>integer
+    return 0
+
+
+cdef int store_uint64(char *address, const Scalar *value) except -1:
+    if value.kind <= INT_KIND:
+        (<int64_t *>address)[0] = value.integer
+    elif value.kind == COMPLEX_KIND and value.imag != 0.0 or not 0.0 <= value.real <= MOST[<int>UInt64]:
+        does_not_fit(UInt64)
+    else:
+        (<uint64_t *>address)[0] = <uint64_t>value.real
     return 0
 
 
@@ -131,6 +189,8 @@ cdef int store(char *address, ScalarType dtype, const Scalar *value) except -1:
     if dtype == Bool:
         (<uint8_t *>address)[0] = value.real != 0.0 or (value.kind == COMPLEX_KIND and value.imag != 0.0)
         return 0
+    if dtype == UInt64:
+        return store_uint64(address, value)
     if KIND[<int>dtype] == INT_KIND:
         return store_integer(address, dtype, value)
     if value.kind == COMPLEX_KIND and value.imag != 0.0 and KIND[<int>dtype] != COMPLEX_KIND:
@@ -155,7 +215,14 @@ cdef inline double largest(ScalarType dtype) noexcept:
         return 3.3895313892515355e38
     if dtype == Float or dtype == ComplexFloat:
         return FLT_MAX
-    return INFINITY
+    return MOST[<int>dtype] if is_float8(dtype) else INFINITY
+
+
+cdef bint in_float8(double value, ScalarType dtype) noexcept:
+    """Only one has infinities; one has nothing below its least number."""
+    if isinf(value):
+        return dtype == Float8_e5m2
+    return dtype != Float8_e8m0fnu or not value < 1.0 / MOST[<int>Float8_e8m0fnu]
 
 
 cdef int check_fits(const Scalar *value, ScalarType dtype) except -1:
@@ -163,16 +230,18 @@ cdef int check_fits(const Scalar *value, ScalarType dtype) except -1:
     cdef bint integral = KIND[<int>dtype] == INT_KIND
     if isfinite(value.real) and fabs(value.real) > largest(dtype):
         does_not_fit(dtype)
-    if integral and value.kind == INT_KIND and value.integer < 0 < value.real:       # beyond int64
+    if is_float8(dtype) and value.kind == FLOAT_KIND and not in_float8(value.real, dtype):
         does_not_fit(dtype)
-    if dtype == Byte and value.kind == FLOAT_KIND and not 0.0 <= value.real <= 255.0:
+    if integral and dtype != UInt64 and value.kind == INT_KIND and value.integer < 0 < value.real:   # beyond int64
+        does_not_fit(dtype)
+    if MOST[<int>dtype] and integral and value.kind == FLOAT_KIND and not 0.0 <= value.real <= MOST[<int>dtype]:
         does_not_fit(dtype)
     return store(<char *>room, stored_as(dtype), value)
 
 
 cdef ScalarType stored_as(ScalarType dtype) noexcept:
     """The dtype that `store` writes when `dtype` is wanted; the backend's copy does the rest."""
-    return Float if dtype == Half or dtype == BFloat16 else dtype
+    return Float if dtype == Half or dtype == BFloat16 or is_float8(dtype) else dtype
 
 
 cdef TensorBase cast_on_host(TensorBase tensor, ScalarType dtype):
@@ -260,8 +329,8 @@ cdef object as_array(TensorBase tensor):
 
 def numpy(TensorBase self, *, bint force=False):
     """The tensor as a NumPy array that shares its memory. With `force`, tensors elsewhere are copied to the host."""
-    if self.dtype == BFloat16:
-        raise TypeError("Got unsupported ScalarType BFloat16")
+    if self.dtype == BFloat16 or is_float8(self.dtype):
+        raise TypeError(f"Got unsupported ScalarType {code_name(self.dtype)}")
     if self.device_type != CPU and not force:
         raise TypeError(f"can't convert {device_of(self)} device type tensor to numpy. Use Tensor.cpu() to copy the "
                         "tensor to host memory first.")

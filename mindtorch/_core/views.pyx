@@ -14,7 +14,7 @@ from mindtorch._core.dtype cimport ITEMSIZE, KIND, code_name
 from mindtorch._core.infer cimport same, wrap_dim, wrap_dims
 from mindtorch._core.moves cimport contiguous, type_string
 from mindtorch._core.recording cimport recording_view
-from mindtorch._core.scalar cimport COMPLEX_KIND, FLOAT_KIND, BFloat16, Half, ScalarType
+from mindtorch._core.scalar cimport COMPLEX_KIND, Double, Float, ScalarType
 from mindtorch._core.tensor cimport MAX_DIMS, make_tensor, make_view, shape_text
 
 
@@ -182,7 +182,7 @@ cdef TensorBase whole_of(TensorBase self):
     cdef int64_t strides[MAX_DIMS]
     cdef TensorBase view
     cdef int i, last = self.ndim - 1
-    if KIND[<int>self.dtype] != FLOAT_KIND or self.dtype == BFloat16 or self.dtype == Half:
+    if self.dtype != Float and self.dtype != Double:
         raise RuntimeError("view_as_complex is only supported for half, float and double tensors, but got a tensor of "
                            f"scalar type: {code_name(self.dtype)}")
     if self.ndim == 0:

@@ -1,8 +1,18 @@
 """Arguments of kernels in NumPy's terms, beside as_array of _core/values.pxd."""
-from mindtorch._core.scalar cimport Scalar, ScalarType
+from mindtorch._core.dispatch cimport opmath
+from mindtorch._core.sampling cimport not_implemented
+from mindtorch._core.scalar cimport Scalar, ScalarType, Undefined
 from mindtorch._core.tensor cimport Shape, TensorBase
 
 
+# What a kernel computes in; NotImplementedError, by the name of torch's kernel, for rare dtypes that are not `taken`.
+cdef inline ScalarType computing(ScalarType dtype, unsigned int taken, str kernel) except? Undefined:
+    if dtype > Undefined and not (taken >> <int>dtype) & 1:
+        not_implemented(kernel, dtype)
+    return opmath(dtype)
+
+cdef TensorBase widened(TensorBase tensor)                               # as float32, where it is a float of 8 bits
+cdef int narrow(TensorBase target, TensorBase wide) except -1            # its elements, from there
 cdef object operand(TensorBase tensor, ScalarType dtype)                 # as_array, cast where the dtype is another
 cdef list operands(list tensors, ScalarType dtype)
 cdef list arrays(list tensors)                                           # in their own dtypes; None stays None

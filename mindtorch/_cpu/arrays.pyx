@@ -3,9 +3,10 @@ import numpy as np
 from libc.stdint cimport int64_t
 
 from mindtorch._core.dtype cimport DTYPES, dtype as torch_dtype
-from mindtorch._core.scalar cimport as_element, scalar_to
+from mindtorch._core.device cimport BACKENDS, CPU
+from mindtorch._core.scalar cimport Float, as_element, scalar_to
 from mindtorch._core.tensor cimport MAX_DIMS, contiguous_strides, set_geometry
-from mindtorch._core.values cimport as_array
+from mindtorch._core.values cimport as_array, cast_on_host
 
 
 cdef int store_some(tuple targets, object values) except -1:
@@ -27,6 +28,14 @@ cdef int store_shaped(list outputs, object values) except -1:
         set_geometry(out, value.ndim, sizes, strides, out.offset)
         as_array(out)[...] = value
     return 0
+
+
+cdef TensorBase widened(TensorBase tensor):
+    return cast_on_host(tensor, Float)
+
+
+cdef int narrow(TensorBase target, TensorBase wide) except -1:
+    return BACKENDS[<int>CPU].copy(target, wide, False)
 
 
 cdef object numpy_dtype(ScalarType dtype):

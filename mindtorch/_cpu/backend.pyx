@@ -6,11 +6,11 @@ from posix.stdlib cimport posix_memalign
 import numpy as np
 
 from mindtorch._core.device cimport BACKENDS, CPU, Backend
-from mindtorch._core.dtype cimport ITEMSIZE, KIND
+from mindtorch._core.dtype cimport ITEMSIZE, KIND, is_float8
 from mindtorch._core.scalar cimport COMPLEX_KIND, Bool
 from mindtorch._core.tensor cimport Storage, TensorBase
 from mindtorch._core.values cimport as_array
-from mindtorch._cpu import _gen
+from mindtorch._cpu import _gen, float8
 
 cdef enum:
     ALIGNMENT = 64
@@ -55,6 +55,10 @@ cdef int copy(TensorBase dst, TensorBase src, bint non_blocking) except -1:
     if KIND[<int>src.dtype] == COMPLEX_KIND and KIND[<int>dst.dtype] != COMPLEX_KIND and dst.dtype != Bool:
         array = array.real
     with np.errstate(all="ignore"):
+        if src.dtype != dst.dtype and is_float8(src.dtype):
+            array = array.astype(np.float32)
+        if src.dtype != dst.dtype and is_float8(dst.dtype):
+            array = float8.rounded(array.astype(np.float32), as_array(dst).dtype)
         as_array(dst)[...] = array
     return 0
 

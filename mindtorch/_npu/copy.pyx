@@ -1,7 +1,7 @@
 """Copies that have the NPU on one side or both.
 
 1. Bytes travel between contiguous memory of one dtype; casts, broadcasts and strides are aclnnInplaceCopy's, on the
-   device. A side that is not so is staged through a tensor that is.
+   device (aclnnCast's to and from floats of 8 bits). A side that is not so is staged through a tensor that is.
 2. Pinned memory and `non_blocking`: the copy is one more task of the stream.
 3. Pageable memory to the device: small copies go through a pinned buffer and do not wait for the device; larger ones
    wait for the stream, since a synchronous copy is not ordered with the work queued there.
@@ -12,25 +12,33 @@ from libc.stdint cimport int64_t, intptr_t
 from libc.string cimport memcmp, memcpy
 
 from mindtorch._core.device cimport BACKENDS, CPU, NPU, require_backend
-from mindtorch._core.dtype cimport ITEMSIZE
-from mindtorch._core.scalar cimport ScalarType
+from mindtorch._core.dtype cimport ITEMSIZE, is_float8
+from mindtorch._core.infer cimport same
+from mindtorch._core.scalar cimport (
+    Byte, Float8_e4m3fn, Float8_e5m2, ScalarType, UInt16, UInt32, UInt64, Undefined)
 from mindtorch._core.tensor cimport Shape, TensorBase, empty_tensor, make_view
+from mindtorch._core.views cimport expand_to
 from mindtorch._npu import peers, runtime
 
 from mindtorch._npu.cann.acl_meta cimport aclTensor
 from mindtorch._npu.cann.acl_rt cimport (
     ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE, aclrtMemcpyKind)
-from mindtorch._npu.descriptor cimport MAX_RANK
+from mindtorch._npu.descriptor cimport ACL_DTYPES, MAX_RANK
 from mindtorch._npu.errors cimport check
 from mindtorch._npu.handles cimport about_to_wait, current_stream, let_wait, use_device, wait_for_stream
 from mindtorch._npu.host_memory cimport PinnedBlock, PinnedStorage, hold_pinned, release_pinned, take_pinned
-from mindtorch._npu.launch cimport Call, Phase2, launch, missing_symbol, open_call, tensor_argument
+from mindtorch._npu.launch cimport (
+    Call, Phase2, as_bits, conform, launch, missing_symbol, open_call, tensor_argument)
 from mindtorch._npu.records cimport StreamSlot
 from mindtorch._npu.symbols cimport aclnn, api
 
 
 cdef enum:
     BOUNCE_LIMIT = 1024 * 1024       # bytes that are copied through a pinned buffer
+    COPIED = 1 << Byte               # what the floats of 8 bits, which aclnnInplaceCopy does not document, are to it
+    COMMON = (1 << Undefined) - 1
+    # What aclnnCast documents.
+    CAST = COMMON | 1 << Float8_e5m2 | 1 << Float8_e4m3fn | 1 << UInt16 | 1 << UInt32 | 1 << UInt64
 
 
 cdef int copy(TensorBase dst, TensorBase src, bint non_blocking) except -1:
@@ -51,6 +59,11 @@ cdef int on_device(TensorBase dst, TensorBase src) except -1:
     cdef Call call
     cdef aclTensor *target
     cdef aclTensor *source
+    if is_float8(dst.dtype) or is_float8(src.dtype):
+        if dst.dtype != src.dtype:
+            return cast_on_device(dst, src)
+        dst = as_bits(dst, COPIED, b"aclnnInplaceCopy", b"selfRef")
+        src = as_bits(src, COPIED, b"aclnnInplaceCopy", b"src")
     if aclnn.aclnnInplaceCopyGetWorkspaceSize == NULL or aclnn.aclnnInplaceCopy == NULL:
         missing_symbol(b"aclnnInplaceCopy", b"8.0")
     if dst.ndim > MAX_RANK and dst.contiguous and src.contiguous and same_sizes(dst, src):
@@ -61,6 +74,24 @@ cdef int on_device(TensorBase dst, TensorBase src) except -1:
     source = tensor_argument(&call, src)
     return launch(&call, aclnn.aclnnInplaceCopyGetWorkspaceSize(target, source, &call.workspace_size, &call.executor),
                   b"aclnnInplaceCopy", <Phase2>aclnn.aclnnInplaceCopy)
+
+
+cdef int cast_on_device(TensorBase dst, TensorBase src) except -1:
+    cdef Call call
+    cdef Shape shape
+    cdef aclTensor *target
+    cdef aclTensor *source
+    if aclnn.aclnnCastGetWorkspaceSize == NULL or aclnn.aclnnCast == NULL:
+        missing_symbol(b"aclnnCast", b"8.0")
+    same(&shape, dst)
+    src = conform(expand_to(src, &shape), src.dtype, CAST, b"aclnnCast", b"self")
+    conform(dst, dst.dtype, CAST, b"aclnnCast", b"out")
+    open_call(&call, dst)
+    target = tensor_argument(&call, dst)
+    source = tensor_argument(&call, src)
+    return launch(&call, aclnn.aclnnCastGetWorkspaceSize(source, ACL_DTYPES[<int>dst.dtype], target,
+                                                         &call.workspace_size, &call.executor),
+                  b"aclnnCast", <Phase2>aclnn.aclnnCast)
 
 
 cdef TensorBase flat(TensorBase tensor):

@@ -24,7 +24,10 @@ _SCALAR_TYPES = {
     "int16": ("Short", "short int"), "int32": ("Int", "int"), "int64": ("Long", "long int"),
     "float16": ("Half", "c10::Half"), "bfloat16": ("BFloat16", "c10::BFloat16"), "float32": ("Float", "float"),
     "float64": ("Double", "double"), "complex64": ("ComplexFloat", "c10::complex<float>"),
-    "complex128": ("ComplexDouble", "c10::complex<double>")}
+    "complex128": ("ComplexDouble", "c10::complex<double>"), "uint16": ("UInt16", "unsigned short"),
+    "uint32": ("UInt32", "unsigned int"), "uint64": ("UInt64", "unsigned long"),
+    **{name: (name.capitalize(), f"c10::{name.capitalize()}") for name in (
+        "float8_e5m2", "float8_e4m3fn", "float8_e5m2fnuz", "float8_e4m3fnuz", "float8_e8m0fnu")}}
 
 
 def scalar_type(dtype):

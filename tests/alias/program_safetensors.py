@@ -13,7 +13,8 @@ from safetensors.torch import load, load_file, load_model, save, save_file, save
 
 FOLDER, DEVICE, OWN, OTHERS = sys.argv[1:]
 DTYPES = (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16,
-          torch.int8, torch.uint8, torch.bool, torch.complex64)
+          torch.int8, torch.uint8, torch.bool, torch.complex64, torch.uint16, torch.uint32, torch.uint64,
+          torch.float8_e4m3fn, torch.float8_e5m2)
 
 
 def make(device):

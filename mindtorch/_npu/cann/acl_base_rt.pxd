@@ -22,6 +22,12 @@ cdef extern from "acl/acl_base_rt.h" nogil:
         ACL_COMPLEX64
         ACL_COMPLEX128
         ACL_BF16
+        ACL_UINT16
+        ACL_UINT32
+        ACL_UINT64
+        ACL_FLOAT8_E5M2
+        ACL_FLOAT8_E4M3FN
+        ACL_FLOAT8_E8M0
 
     ctypedef enum aclFormat:
         ACL_FORMAT_NCHW

@@ -20,7 +20,10 @@ ACL_DTYPES = {
     "UINT8": 0, "INT8": 1, "INT16": 2, "INT32": 3, "INT64": 4, "FLOAT16": 5, "FLOAT": 6, "DOUBLE": 7,
     "COMPLEX64": 9, "COMPLEX128": 10, "BOOL": 11, "BF16": 15,
 }
-ALL_DTYPES = sum(1 << bit for bit in ACL_DTYPES.values())
+COMMON_DTYPES = sum(1 << bit for bit in ACL_DTYPES.values())
+# Those of CANN's that are rare in torch (_core/scalar.pxd); it has none for the fnuz floats.
+RARE_DTYPES = {"FLOAT8_E5M2": 23, "FLOAT8_E4M3FN": 24, "UINT16": 27, "UINT32": 28, "UINT64": 29, "FLOAT8_E8M0": 30}
+_BITS = ACL_DTYPES | RARE_DTYPES
 assert len(ACL_DTYPES) == len(SCALAR_TYPES)
 
 # ACLNN's argument kinds, and the Cython types that each takes.
@@ -48,7 +51,7 @@ class Value:
     @property
     def mask(self) -> int:
         """Documented dtypes as bits by ScalarType; 0 where CANN documents none."""
-        return sum(1 << ACL_DTYPES[d] for d in self.parameter.dtypes if d in ACL_DTYPES)
+        return sum(1 << _BITS[d] for d in self.parameter.dtypes if d in _BITS)
 
 
 @dataclass(frozen=True)

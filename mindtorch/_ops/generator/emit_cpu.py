@@ -8,8 +8,8 @@ import ast
 from pathlib import Path
 
 from .emit_core import NOTE, SCALAR_IMPORT, compute_dtype, kernel_parameters
-from .rows import RowError
-from .rules import RULE_CIMPORTS, RuleError, Scope
+from .rows import RARE_TYPES, RowError
+from .rules import RULE_CIMPORTS, SCALAR_TYPES, RuleError, Scope
 
 CUSTOM = tuple(sorted(path.stem for path in (Path(__file__).parents[2] / "_cpu").glob("custom*.py")))
 # NumPy functions that write into `out=` themselves; other results are assigned.
@@ -38,13 +38,14 @@ def family_pyx(table, family) -> str:
             f"{RULE_CIMPORTS}"
             "from mindtorch._core._gen.kernels cimport KERNELS\n"
             "from mindtorch._core.device cimport CPU\n"
-            "from mindtorch._core.dispatch cimport opmath\n"
             "from mindtorch._core.generator cimport Generator\n"
             + SCALAR_IMPORT +
             "from mindtorch._core.tensor cimport Shape, TensorBase\n"
             "from mindtorch._core.values cimport as_array\n"
+            "from mindtorch._core.dtype cimport is_float8\n"
             "from mindtorch._cpu.arrays cimport (\n"
-            "    arrays, ints_or_none, number, numpy_dtype, operand, operands, store_shaped, store_some)\n\n\n"
+            "    arrays, computing, ints_or_none, narrow, number, numpy_dtype, operand, operands, store_shaped, "
+            "store_some,\n    widened)\n\n\n"
             + "\n\n".join(functions) + f"\n\ndef register():\n{slots or '    pass' + chr(10)}")
 
 
@@ -79,7 +80,9 @@ def _kernel(row) -> str:
         return _of_lists(row)
     outputs = row.result_names or ["self"]
     scope = Scope(row)
-    lines = [f"cdef ScalarType compute = opmath({compute_dtype(row, scope, outputs[0])})"]
+    taken = sum(1 << RARE_TYPES[name] for name in row.rare)
+    dtype = compute_dtype(row, scope, outputs[0])
+    lines = [f'cdef ScalarType compute = computing({dtype}, {taken:#x}, "{row.refusal}")', *_wider(row, outputs)]
     body, names = [], {}
     for argument in row.kernel_arguments:
         if row.schema.inplace and argument.name == "self":
@@ -95,6 +98,19 @@ def _kernel(row) -> str:
     lines += ['with np.errstate(all="ignore"):', *(f"    {line}" for line in body), "return 0"]
     return (f"cdef int {row.slot}({kernel_parameters(row)}) except -1:\n" +
             "".join(f"    {line}\n" for line in lines))
+
+
+def _wider(row, outputs) -> list:
+    """A float of 8 bits is computed as a float32, which is then rounded as the CPU's copies round."""
+    if not any(name.startswith("float8") for name in row.rare):
+        return []
+    if any(out.reported or out.dtype in SCALAR_TYPES for out in row.outputs):      # moved as it is, or no such output
+        return []
+    (out,) = outputs
+    arguments = [argument.name for argument in row.kernel_arguments] + row.result_names
+    values = ", ".join("wide" if name == out else name for name in arguments)
+    return ["cdef TensorBase wide", f"if is_float8({out}.dtype):", f"    wide = widened({out})",
+            f"    {row.slot}({values})", f"    return narrow({out}, wide)"]
 
 
 def _of_lists(row) -> str:

@@ -1,6 +1,6 @@
 """docs/ops.md, the support table, and mindtorch/_ops.pyi, the type stubs of the generated functions."""
 from . import emit_formula
-from .aclnn_calls import ACL_DTYPES, ALL_DTYPES, alternatives, read_call
+from .aclnn_calls import ACL_DTYPES, COMMON_DTYPES, RARE_DTYPES, alternatives, read_call
 from .emit_python import functions
 from .rows import FAMILIES
 from .rules import SCALAR_TYPES
@@ -20,10 +20,14 @@ Every operator below works on `cpu` (NumPy) and, unless said otherwise, on `npu`
 "npu" are torch_npu's and have no kernel on `cpu`. "view" shares the storage and runs nothing, "composite" and "formula"
 are written with other operators, "each" runs the operator on one tensor after the other; calls for lists take those
 whose tensors are alike. `npu dtypes` are those that CANN documents for the operand; with others the operand is cast or
-the call raises, as in torch_npu, or its elements are moved as integers of their size. `since` is the oldest CANN
-release that has the call. `gradient` names the differentiable operands.
+the call raises, as in torch_npu, or its elements are moved as integers of their size; "all" leaves out uint16, uint32,
+uint64 and the floats of 8 bits, which are named. `since` is the oldest CANN release that has the call. `gradient` names
+the differentiable operands.
 """
-_DTYPES = dict(zip(ACL_DTYPES.values(), SCALAR_TYPES, strict=True))
+_COMMON = dict(zip(ACL_DTYPES.values(), SCALAR_TYPES, strict=True))
+_RARE = {RARE_DTYPES["UINT16"]: "uint16", RARE_DTYPES["UINT32"]: "uint32", RARE_DTYPES["UINT64"]: "uint64",
+         RARE_DTYPES["FLOAT8_E5M2"]: "float8_e5m2", RARE_DTYPES["FLOAT8_E4M3FN"]: "float8_e4m3fn",
+         RARE_DTYPES["FLOAT8_E8M0"]: "float8_e8m0fnu"}
 
 
 def ops_md(table) -> str:
@@ -57,9 +61,11 @@ def _npu_dtypes(row) -> str:
     call = read_call(row, alternatives(row, row.npu)[0][1])
     kinds = ("aclTensor", "aclTensorList")
     mask = next((value.mask for value in call.values if value.parameter.kind in kinds and value.mask), 0)
-    if mask == ALL_DTYPES:
-        return "all"
-    names = [name for bit, name in _DTYPES.items() if mask >> bit & 1]
+    complete = mask & COMMON_DTYPES == COMMON_DTYPES
+    names = ["all"] if complete else [name for bit, name in _COMMON.items() if mask >> bit & 1]
+    names += [name for bit, name in _RARE.items() if mask >> bit & 1]
+    if complete:
+        return ", ".join(names)
     return ", ".join(names + (["others by a formula"] if row.otherwise else []))
 
 

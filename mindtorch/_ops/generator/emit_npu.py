@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from . import emit_formula
 from .aclnn import operators
-from .aclnn_calls import ACL_DTYPES, ALL_DTYPES, alternatives, available, draws, graph_form, read_call
+from .aclnn_calls import ACL_DTYPES, COMMON_DTYPES, alternatives, available, draws, graph_form, read_call
 from .emit_core import NOTE, SCALAR_IMPORT, compute_dtype, kernel_parameters
 from .emit_lists import dtypes_name
 from .emit_npu_lists import dtypes_of_lists, in_parts, one_by_one, runs_one_by_one
@@ -218,7 +218,7 @@ def _optional(row) -> set:
 
 def _prepare(row, call, target) -> tuple:
     """Lines that bring tensors to documented dtypes and, where needed, to contiguous memory; outputs copied back."""
-    lines, copies, wanted = [], {}, f"{target}.dtype"
+    lines, copies, wanted, rare = [], {}, f"{target}.dtype", {}
     scope = Scope(row)
     rule = row.compute or (row.outputs[0].dtype if row.outputs else "")
     moved = next((value.mask for value in call.values if value.name in row.bits and value.mask), 0)
@@ -236,16 +236,21 @@ def _prepare(row, call, target) -> tuple:
         if name in row.bits:
             lines += [f"if not ({moved:#x} >> {name}.dtype) & 1:",
                       f'    {name} = as_bits({name}, {moved:#x}, b"{call.operator.name}", b"{parameter.name}")']
-        elif value.mask and mask != ALL_DTYPES:
+        else:
             goal = f"{name}.dtype" if written else wanted
             if not written and row.compute:
                 try:
                     goal = scope.dtype(row.compute)
                 except RuleError as error:
                     raise RowError(f"{row.family}.toml: {row.key}: compute: {error}") from None
-            lines += [f"if {present}not ({mask:#x} >> {name}.dtype) & 1:",
-                      f"    {'' if written else name + ' = '}conform({name}, {goal}, {mask:#x}, "
-                      f'b"{call.operator.name}", b"{parameter.name}")']
+            allowed = mask or COMMON_DTYPES
+            refusal = [f"if {present}not ({allowed:#x} >> {name}.dtype) & 1:",
+                       f"    {'' if written else name + ' = '}conform({name}, {goal}, {allowed:#x}, "
+                       f'b"{call.operator.name}", b"{parameter.name}")']
+            if allowed & COMMON_DTYPES == COMMON_DTYPES and not present:
+                rare[name] = refusal
+            else:
+                lines += refusal
         if not parameter.noncontiguous_ok and not written:
             lines += [f"if {present}not {name}.contiguous:", f"    {name} = make_contiguous({name})"]
         elif not parameter.noncontiguous_ok:
@@ -253,4 +258,12 @@ def _prepare(row, call, target) -> tuple:
             absent = f"{name} is None or " if name in _optional(row) else ""
             lines.append(f"cdef TensorBase {name}_dense = "
                          f"{name} if {absent}{name}.contiguous else make_contiguous({name})")
-    return lines, copies
+    return [*_rare(rare), *lines], copies
+
+
+def _rare(refusals) -> list:
+    """One test finds out that none of the tensors has a rare dtype, where the operator takes all common ones."""
+    if not refusals:
+        return []
+    found = " | ".join(f"<int>{name}.dtype" for name in refusals)
+    return [f"if ({found}) > Undefined:", *(f"    {line}" for lines in refusals.values() for line in lines)]

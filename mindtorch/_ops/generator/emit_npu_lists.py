@@ -1,5 +1,5 @@
 """Calls of operators for lists of tensors: in parts where an operator takes the lists, one by one where it does not."""
-from .aclnn_calls import ALL_DTYPES, read_call
+from .aclnn_calls import COMMON_DTYPES, read_call
 from .emit_lists import kernel_parameters
 
 
@@ -19,7 +19,7 @@ def in_parts(row) -> list:
 
 def dtypes_of_lists(row) -> int:
     """The dtypes that the operator documents for all of its lists, as bits."""
-    dtypes = ALL_DTYPES
+    dtypes = COMMON_DTYPES
     for value in read_call(row, row.npu).values:
         if value.parameter.kind == "aclTensorList" and value.mask:
             dtypes &= value.mask

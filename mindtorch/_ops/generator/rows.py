@@ -18,6 +18,10 @@ BY_HAND = ("view", "composite")
 # What autocast.toml may say of an operator, in the order of Policy in _core/autocast.pxd.
 POLICIES = ("not_listed", "lower_precision_fp", "fp32", "fp32_set_opt_dtype", "promote", "banned")
 
+# By name; the numbers are those of _core/scalar.pxd.
+RARE_TYPES = {"float8_e5m2": 23, "float8_e4m3fn": 24, "float8_e5m2fnuz": 25, "float8_e4m3fnuz": 26, "uint16": 27,
+              "uint32": 28, "uint64": 29, "float8_e8m0fnu": 30}
+
 _COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check",
             "inplace_check", "out_check", "same", "variants", "hidden", "onto", "takes_out", "accepts", "python",
             "node", "each", "together", "uniform", "bits", "graph", "writes", "otherwise", "reads"}
@@ -80,6 +84,8 @@ class Row:
     together: tuple = ()          # calls of may_* functions, which allow the kernel for lists
     uniform: str = ""             # of an op with a number for each tensor: the row for all numbers equal
     autocast: dict = field(default_factory=dict)  # device -> policy, from autocast.toml
+    rare: tuple = ()              # rare dtypes that the CPU's kernel takes, from rare_dtypes.toml
+    refusal: str = ""             # what it is called where it refuses others, from there too
     python: str = ""              # "custom": the Python function is written by hand in mindtorch/_core/factories.pyx
 
     @property
@@ -147,6 +153,7 @@ class Table:
     def __init__(self, folder=FOLDER):
         self.rows, self.aliases, self.inplace_functions = [], {}, set()
         self.autocast = read_autocast(folder / "autocast.toml")
+        self.rare, self.refusals = read_rare(folder / "rare_dtypes.toml")
         for family in FAMILIES:
             path = folder / f"{family}.toml"
             if path.exists():
@@ -156,6 +163,8 @@ class Table:
             for key in filter(None, (row.same, row.each, row.uniform)):
                 if key not in self.by_key:
                     raise RowError(f"{row.family}.toml: {row.key}: there is no row {key!r}")
+        if unknown := {*self.rare, *self.refusals} - set(self.by_key):
+            raise RowError(f"rare_dtypes.toml: there are no rows {sorted(unknown)}")
         operators = {row.schema.name for row in self.rows}
         for row in self.rows:
             try:
@@ -188,7 +197,8 @@ class Table:
             if row.key in seen:
                 raise RowError(f"{path.name}: {row.key}: a row of that name exists already")
             seen.add(row.key)
-            row = replace(row, autocast=self.autocast.get(row.key, {}))
+            row = replace(row, autocast=self.autocast.get(row.key, {}), rare=self.rare.get(row.key, ()),
+                          refusal=self.refusals.get(row.key, f"{row.schema.name}_cpu"))
             self.rows.append(row)
             if row.of_lists:
                 self.inplace_functions.add(f"{row.schema.name.rstrip('_')}_")
@@ -206,6 +216,18 @@ def read_autocast(path) -> dict:
                 if listed.setdefault(op, {}).setdefault(device, policy) != policy:
                     raise RowError(f"{path.name}: {op} is in two lists of {device!r}")
     return listed
+
+
+def read_rare(path) -> tuple:
+    """rare_dtypes.toml: op -> the rare dtypes that it takes, and op -> the name of its kernel in refusals."""
+    content = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    taken = {}
+    for entry in content.get("takes", ()):
+        if unknown := set(entry["dtypes"]) - set(RARE_TYPES):
+            raise RowError(f"{path.name}: {sorted(unknown)} are no rare dtypes")
+        for op in entry["ops"]:
+            taken[op] = (*taken.get(op, ()), *entry["dtypes"])
+    return taken, content.get("refusals", {})
 
 
 def read_row(family, entry) -> Row:

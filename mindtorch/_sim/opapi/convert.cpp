@@ -16,6 +16,15 @@ struct Half {
 struct BFloat {
   uint16_t bits;
 };
+struct Float8E5M2 {
+  uint8_t bits;
+};
+struct Float8E4M3 { /* without infinities; the NaN is all ones */
+  uint8_t bits;
+};
+struct Float8E8M0 { /* an exponent; all ones is the NaN */
+  uint8_t bits;
+};
 struct Bool {
   uint8_t byte;
 };
@@ -31,6 +40,21 @@ float widen(Half half) {
 }
 
 float widen(BFloat value) { return bitsToFloat(static_cast<uint32_t>(value.bits) << 16); }
+
+float widen(Float8E5M2 value) { return widen(Half{static_cast<uint16_t>(value.bits << 8)}); }
+
+float widen(Float8E4M3 value) {
+  uint32_t sign = (value.bits & 0x80u) << 24;
+  uint32_t magnitude = value.bits & 0x7Fu;
+  uint32_t subnormal = floatToBits(static_cast<float>(magnitude) * 0x1p-9f);
+  uint32_t finite = magnitude >= 0x08u ? (magnitude << 20) + (120u << 23) : subnormal;
+  return bitsToFloat(sign | (magnitude == 0x7Fu ? 0x7FC00000u : finite));
+}
+
+float widen(Float8E8M0 value) {
+  uint32_t finite = value.bits == 0 ? 0x00400000u : static_cast<uint32_t>(value.bits) << 23;
+  return bitsToFloat(value.bits == 0xFFu ? 0x7FC00000u : finite);
+}
 
 /* Adds one less than half of the dropped part, and the lowest kept bit: rounds to nearest, ties to even. */
 uint32_t roundAway(uint32_t bits, uint32_t dropped) {
@@ -54,6 +78,33 @@ void narrow(float value, BFloat *result) {
   result->bits = static_cast<uint16_t>(nan ? 0x7FC0u | (bits >> 16 & 0x8000u) : roundAway(bits, 16));
 }
 
+void narrow(float value, Float8E5M2 *result) {
+  uint32_t bits = floatToBits(value);
+  uint32_t magnitude = bits & 0x7FFFFFFFu;
+  uint32_t normal = roundAway(magnitude - (112u << 23), 21);
+  uint32_t subnormal = floatToBits(bitsToFloat(magnitude) + 128.0f) - floatToBits(128.0f); /* bits are 2^-16 apart */
+  uint32_t finite = magnitude >= 0x38800000u ? std::min(normal, 0x7Cu) : subnormal;
+  uint32_t whole = magnitude >= 0x47800000u ? 0x7Cu : finite; /* 65536 and more */
+  result->bits = static_cast<uint8_t>((bits >> 24 & 0x80u) | (magnitude > 0x7F800000u ? 0x7Fu : whole));
+}
+
+void narrow(float value, Float8E4M3 *result) {
+  uint32_t bits = floatToBits(value);
+  uint32_t magnitude = bits & 0x7FFFFFFFu;
+  uint32_t normal = roundAway(magnitude - (120u << 23), 20);
+  uint32_t subnormal = floatToBits(bitsToFloat(magnitude) + 16384.0f) - floatToBits(16384.0f); /* 2^-9 apart */
+  uint32_t finite = magnitude >= 0x3C800000u ? std::min(normal, 0x7Eu) : subnormal;
+  uint32_t whole = magnitude >= 0x43E00000u ? 0x7Eu : finite; /* 448 and more: the largest number */
+  result->bits = static_cast<uint8_t>((bits >> 24 & 0x80u) | (magnitude > 0x7F800000u ? 0x7Fu : whole));
+}
+
+void narrow(float value, Float8E8M0 *result) {
+  uint32_t bits = floatToBits(value);
+  uint32_t exponent = bits >> 23 & 0xFFu;
+  uint32_t halfway = exponent > 0 ? 0x400000u : 0x400001u; /* numbers below the least exponent have no leading 1 */
+  result->bits = static_cast<uint8_t>(exponent + (exponent < 255u && (bits & 0x7FFFFFu) >= halfway ? 1u : 0u));
+}
+
 /* Out of range saturates to int64, NaN gives 0; a narrower integer then keeps the low bits, as torch does on x86. */
 int64_t toInteger(double value) {
   if (value >= 0x1p63) return std::numeric_limits<int64_t>::max();
@@ -64,14 +115,19 @@ int64_t toInteger(double value) {
 template <class T>
 constexpr bool isComplex = std::is_same<T, std::complex<float>>::value || std::is_same<T, Complex>::value;
 template <class T>
-constexpr bool isSmallFloat = std::is_same<T, Half>::value || std::is_same<T, BFloat>::value;
+constexpr bool isFloat8 =
+    std::is_same<T, Float8E5M2>::value || std::is_same<T, Float8E4M3>::value || std::is_same<T, Float8E8M0>::value;
+template <class T>
+constexpr bool isSmallFloat = std::is_same<T, Half>::value || std::is_same<T, BFloat>::value || isFloat8<T>;
 
 template <class C, class T>
 C loadAs(T value) {
   if constexpr (std::is_same<T, Bool>::value) {
     return static_cast<C>(value.byte != 0 ? 1 : 0);
   } else if constexpr (std::is_same<C, Truth>::value) {
-    if constexpr (isSmallFloat<T>) {
+    if constexpr (isFloat8<T>) {
+      return widen(value) != 0.0f;
+    } else if constexpr (isSmallFloat<T>) {
       return (value.bits & 0x7FFFu) != 0;
     } else {
       return value != T(0);
@@ -195,6 +251,9 @@ const TypeFacts *factsOf(aclDataType type) {
   static constexpr TypeFacts kFloat{3, rowsOf<float>()};
   static constexpr TypeFacts kHalf{2, rowsOf<Half>()};
   static constexpr TypeFacts kBFloat{2, rowsOf<BFloat>()};
+  static constexpr TypeFacts kE5M2{1, rowsOf<Float8E5M2>()};
+  static constexpr TypeFacts kE4M3{1, rowsOf<Float8E4M3>()};
+  static constexpr TypeFacts kE8M0{1, rowsOf<Float8E8M0>()};
   static constexpr TypeFacts kDouble{4, rowsOf<double>()};
   static constexpr TypeFacts kBoolean{0, rowsOf<Bool>()};
   static constexpr TypeFacts kInt8{0, rowsOf<int8_t>()};
@@ -214,6 +273,12 @@ const TypeFacts *factsOf(aclDataType type) {
       return &kHalf;
     case ACL_BF16:
       return &kBFloat;
+    case ACL_FLOAT8_E5M2:
+      return &kE5M2;
+    case ACL_FLOAT8_E4M3FN:
+      return &kE4M3;
+    case ACL_FLOAT8_E8M0:
+      return &kE8M0;
     case ACL_DOUBLE:
       return &kDouble;
     case ACL_BOOL:
@@ -263,13 +328,14 @@ aclDataType promoteIntegers(aclDataType a, aclDataType b) {
 
 /* By aclDataType: FLOAT FLOAT16 INT8 INT32 UINT8 - INT16 UINT16 UINT32 INT64 UINT64 DOUBLE BOOL ... */
 constexpr Compute kNo = kNoCompute;
-const Compute kComputes[kTypeCount] = {kF32, kF32, kI64, kI64, kI64, kNo, kI64,  kI64,  kI64, kI64,
-                                       kI64, kF64, kI64, kNo,  kNo,  kNo, kC128, kC128, kNo,  kNo,
-                                       kNo,  kNo,  kNo,  kNo,  kNo,  kNo, kNo,   kF32};
+const Compute kComputes[kTypeCount] = {kF32, kF32, kI64, kI64,  kI64,  kNo, kI64, kI64, kI64, kI64, kI64, kF64, kI64,
+                                       kNo,  kNo,  kNo,  kC128, kC128, kNo, kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,
+                                       kNo,  kF32, kNo,  kNo,   kNo,   kNo, kNo,  kNo,  kNo,  kF32, kF32, kF32};
 constexpr Category kNone = kNoCategory, kReal = kFloating, kWhole = kInteger, kPair = kComplex;
 const Category kCategories[kTypeCount] = {kReal,  kReal, kWhole, kWhole, kWhole, kNone, kWhole, kWhole, kWhole, kWhole,
                                           kWhole, kReal, kBool,  kNone,  kNone,  kNone, kPair,  kPair,  kNone,  kNone,
-                                          kNone,  kNone, kNone,  kNone,  kNone,  kNone, kNone,  kReal};
+                                          kNone,  kNone, kNone,  kNone,  kNone,  kNone, kNone,  kReal,  kNone,  kNone,
+                                          kNone,  kNone, kNone,  kNone,  kNone,  kReal, kReal,  kReal};
 
 aclDataType promoteTypes(aclDataType a, aclDataType b) {
   if (a == b) return a;

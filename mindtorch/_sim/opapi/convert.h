@@ -1,9 +1,9 @@
 /* From the data types in device memory to the few types that kernels compute in, and back.
  *
- * float16 and bfloat16 compute in float; bool and all integers in int64 (two's complement: what wraps there wraps to
- * the same bits in the narrower type); both complex types in complex<double>. Truth is a byte per element, not 0 where
- * the element is not 0: what logic and conditions read, and what comparisons write. Raw moves bits without reading
- * them. */
+ * float16, bfloat16 and the floats of 8 bits compute in float; bool and all integers in int64 (two's complement: what
+ * wraps there wraps to the same bits in the narrower type); both complex types in complex<double>. Truth is a byte per
+ * element, not 0 where the element is not 0: what logic and conditions read, and what comparisons write. Raw moves bits
+ * without reading them. */
 #ifndef MINDTORCH_SIM_OPAPI_CONVERT_H_
 #define MINDTORCH_SIM_OPAPI_CONVERT_H_
 #include <complex>
@@ -33,7 +33,7 @@ constexpr Compute computeOfType() {
   return kC128;
 }
 
-constexpr uint32_t kTypeCount = ACL_BF16 + 1; /* no type with kernels has a higher number */
+constexpr uint32_t kTypeCount = ACL_FLOAT8_E8M0 + 1; /* no type with kernels has a higher number */
 extern const Compute kComputes[kTypeCount];
 extern const Category kCategories[kTypeCount];
 
