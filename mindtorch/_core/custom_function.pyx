@@ -5,6 +5,7 @@ from mindtorch._core.autograd cimport (
     AutogradMeta, Metadata, Node, describe, describe_nothing, differentiable, note_stream, requires_grad, unpack,
     zeros_for)
 from mindtorch._core.modes cimport grad_enabled, set_grad_enabled
+from mindtorch._core.profiling cimport FUNCTION, Range, begin, end, note_shapes, recording_thread
 from mindtorch._core.recording cimport connect, rebase, recording_inplace, refuse_writes, save, save_result, set_history
 from mindtorch._core.tensor cimport TensorBase, count_version, make_view
 
@@ -57,6 +58,18 @@ cdef bint overrides(object function, str name) except -1:
 
 def apply_function(function, FunctionNode node, tuple args, dict kwargs, bint takes_ctx):
     """Call `function.forward` without recording it, and make `node` the history of its results."""
+    cdef Range opened
+    if not recording_thread():
+        return applied(function, node, args, kwargs, takes_ctx)
+    opened = begin(function.__name__, FUNCTION, "cpu_op")
+    note_shapes(opened, list(args))
+    try:
+        return applied(function, node, args, kwargs, takes_ctx)
+    finally:
+        end(opened)
+
+
+cdef object applied(object function, FunctionNode node, tuple args, dict kwargs, bint takes_ctx):
     cdef bint record = False, before
     cdef int i
     node.needs_input_grad = tuple([isinstance(a, TensorBase) and requires_grad(<TensorBase>a) for a in args])

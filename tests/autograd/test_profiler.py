@@ -134,6 +134,26 @@ def test_backward_has_a_range_for_each_node(device):
     assert nodes[0].sequence_nr > nodes[1].sequence_nr
 
 
+def test_functions_of_a_program_have_their_names():
+    def names(lib):
+        class Doubled(lib.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, grad):
+                return grad * 2
+
+        x = lib.ones(2, requires_grad=True)
+        forward = outermost(recorded(lib, lambda: Doubled.apply(x), record_shapes=True))
+        backward = recorded(lib, Doubled.apply(x).sum().backward)
+        return ([(event.name, event.input_shapes, [child.name for child in event.cpu_children]) for event in forward],
+                [event.name for event in backward.events() if "Doubled" in event.name])
+
+    assert names(mindtorch) == names(torch)
+
+
 def test_times_are_nested_and_ordered(device):
     prof = recorded(mindtorch, training_step(mindtorch, device))
     starts = [event.time_range.start for event in prof.events()]
