@@ -1,0 +1,61 @@
+"""torch.futures beside torch's."""
+import threading
+
+import pytest
+import torch as reference
+
+import mindtorch.futures
+
+
+def said(function, *args):
+    try:
+        return function(*args)
+    except Exception as error:      # noqa: BLE001 - whatever it is, it is compared
+        return type(error).__name__, str(error).split("\n")[0].split(": incompatible")[0]
+
+
+def results(lib):
+    """A result, what follows from it, and what is refused."""
+    future, seen = lib.Future(), []
+    following = future.then(lambda done: done.value() + 1)
+    future.add_done_callback(lambda done: seen.append(done.value()))
+    before = future.done()
+    outcomes = [said(future.set_result, 3), said(future.set_result, 4), future.wait(), future.value(), following.wait()]
+    late = future.then(lambda done: done.value() * 2)
+    return [before, future.done(), *outcomes, late.wait(), seen, lib.wait_all([future, following]),
+            [done.wait() for done in lib.collect_all([late, future]).wait()], lib.collect_all([]).wait()]
+
+
+def failures(lib):
+    """Exceptions that are set, and those of callbacks."""
+    future = lib.Future()
+    following = future.then(lambda done: done.value())
+    future.set_exception(ValueError("no"))
+    good = lib.Future()
+    good.set_result(1)
+    failing = good.then(lambda done: 1 / 0)
+    return [said(future.wait), said(future.value), said(following.wait), said(failing.wait),
+            said(lib.wait_all, [good, future]), said(lib.collect_all([future, good]).wait),
+            said(lib.Future().set_exception, 3), said(lambda: lib.Future(devices=["cpu"])), said(good.then, 3),
+            said(lib.Future().value)[0]]
+
+
+@pytest.mark.parametrize("story", [results, failures])
+def test_futures_behave_as_torchs(story):
+    assert story(mindtorch.futures) == story(reference.futures)
+
+
+def test_wait_waits_for_another_thread():
+    future = mindtorch.futures.Future()
+    thread = threading.Timer(0.01, future.set_result, ["there"])
+    thread.start()
+    assert future.wait() == "there"
+    thread.join()
+
+
+def test_what_a_callback_raises_is_a_warning():
+    future = mindtorch.futures.Future()
+    future.add_done_callback(lambda done: 1 / 0)
+    with pytest.warns(UserWarning, match="ZeroDivisionError"):
+        future.set_result(2)
+    assert future.wait() == 2
