@@ -5,8 +5,30 @@ from mindtorch import _backend
 from mindtorch._core.device import get_default_device as _default_device
 from mindtorch._core.tensor import Size, TensorBase
 from mindtorch._core.tensor import TensorBase as _TensorBase
+from mindtorch._core.torch_function import (
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    _disabled_torch_function_impl,
+)
+from mindtorch._core.torch_function import current_modes as _function_modes
+from mindtorch._core.torch_function import is_all_disabled as _is_torch_function_all_disabled
+from mindtorch._core.torch_function import is_enabled as _is_torch_function_enabled
+from mindtorch._core.torch_function import pop_mode as _pop_torch_function_stack
+from mindtorch._core.torch_function import push_mode as _push_on_torch_function_stack
 
-__all__ = ["Size", "TensorBase", "_TensorBase"]
+__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Size", "TensorBase", "_TensorBase",
+           "_disabled_torch_function_impl", "_is_torch_function_all_disabled", "_is_torch_function_enabled",
+           "_pop_torch_function_stack", "_push_on_torch_function_stack"]
+
+
+def _len_torch_function_stack():
+    """How many modes are in force."""
+    return len(_function_modes())
+
+
+def _is_torch_function_mode_enabled():
+    """Whether a mode is in force."""
+    return bool(_function_modes())
 
 
 def _npu_aclnn_available():
@@ -40,10 +62,6 @@ def _are_functorch_transforms_active():
     """False: the functions of torch.func call with tensors, and wrap none."""
     return False
 
-
-def _disabled_torch_function_impl(func, types, args=(), kwargs=None):
-    """What a class names __torch_function__ to have its tensors taken as they are: it calls `func`."""
-    return func(*args, **(kwargs or {}))
 
 
 def __getattr__(name):

@@ -11,6 +11,7 @@ from mindtorch._core import composites as _core_composites
 from mindtorch._core import indexing as _indexing
 from mindtorch._core import moves as _moves
 from mindtorch._core import random_factories as _random_factories
+from mindtorch._core import torch_function as _torch_function
 from mindtorch._core import view_functions as _view_functions
 from mindtorch._core._gen import namespace as _generated
 from mindtorch._core.autocast import (
@@ -119,9 +120,11 @@ half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
 
-for _module in (_attributes, _view_functions, _advanced_indexing, _moves, _random_factories, _generated,
-                _core_composites, _composites, _tensor_methods):
+_OPERATOR_TABLES = (_attributes, _view_functions, _advanced_indexing, _moves, _random_factories, _generated,
+                    _core_composites, _composites, _tensor_methods)
+for _module in _OPERATOR_TABLES:
     globals().update(_module.FUNCTIONS)
+    _torch_function.watch([*_module.FUNCTIONS.values(), *getattr(_module, "METHODS", {}).values()])
 for _module in (_advanced_indexing, _generated, _core_composites, _composites):
     _attach_methods(_module.METHODS)
 
@@ -133,11 +136,12 @@ _LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": 
                "alias_torch": "_alias", "compile": "compiler", "autocast": "amp", "GradScaler": "amp", "_assert": "jit",
                "Stream": "_streams", "Event": "_streams", "vmap": "func", "ops": "_library.overloads",
                "classes": "_library.classes"}
-_LAZY_NAMES |= dict.fromkeys((
+_FUNCTIONS_OF_NETWORKS = (
     "alpha_dropout", "alpha_dropout_", "binary_cross_entropy_with_logits", "conv_tbc", "cosine_embedding_loss",
     "cosine_similarity", "dropout", "dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout",
     "feature_dropout_", "hinge_embedding_loss", "instance_norm", "kl_div", "margin_ranking_loss", "pairwise_distance",
-    "poisson_nll_loss", "triplet_margin_loss"), "_native_functions")
+    "poisson_nll_loss", "triplet_margin_loss")
+_LAZY_NAMES |= dict.fromkeys(_FUNCTIONS_OF_NETWORKS, "_native_functions")
 _LAZY_NAMES |= dict.fromkeys((
     "get_autocast_cpu_dtype", "get_autocast_gpu_dtype", "is_autocast_cpu_enabled", "set_autocast_cpu_dtype",
     "set_autocast_cpu_enabled", "set_autocast_gpu_dtype"), "amp._old_names")

@@ -6,7 +6,16 @@ from collections import OrderedDict
 import numpy
 
 from mindtorch import _backend, _tensor_methods, autograd
-from mindtorch._core import attributes, gradient_attributes, moves, shared_memory, tensor, values, view_functions
+from mindtorch._core import (
+    attributes,
+    gradient_attributes,
+    moves,
+    shared_memory,
+    tensor,
+    torch_function,
+    values,
+    view_functions,
+)
 from mindtorch._core import dtype as dtype_module
 from mindtorch._core.device import device as _device
 from mindtorch._core.nested import tensor_from
@@ -45,10 +54,11 @@ class Tensor(TensorBase):
     def __new__(cls, *args, device=None):
         """torch's legacy constructor: `Tensor(2, 3)` is uninitialised, `Tensor([2, 3])` holds those numbers.
 
-        That of a derived class makes one of that class. What operators compute from it is a Tensor.
+        That of a derived class makes one of that class, and so do operators on it: see __torch_function__.
         """
         if len(args) == 1 and isinstance(args[0], TensorBase):
-            made = args[0].view_as(args[0])
+            with torch_function.DisableTorchFunctionSubclass():
+                made = args[0].view_as(args[0])
         elif len(args) == 1 and isinstance(args[0], (list, tuple, numpy.ndarray)) and not isinstance(args[0], Size):
             made = tensor_from(args[0], dtype_module.get_default_dtype(), device, False, "new")
         else:
@@ -61,9 +71,27 @@ class Tensor(TensorBase):
     @staticmethod
     def _make_subclass(kind, data, require_grad=False):
         """A leaf of `kind`, a class derived from Tensor, over the elements of `data`."""
-        made = moves.detach(data)
-        made.__class__ = kind
-        return made.requires_grad_(require_grad)
+        with torch_function.DisableTorchFunctionSubclass():
+            made = moves.detach(data)
+            made.__class__ = kind
+            return made.requires_grad_(require_grad)
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        if torch_function.class_asks(cls):
+            torch_function.activate()
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        """What functions and methods give for tensors of derived classes: the tensors in it are of the class as well.
+
+        NotImplemented where an argument is of a class that is no base of this one.
+        """
+        if not all(issubclass(cls, kind) for kind in types):
+            return NotImplemented
+        with torch_function.DisableTorchFunctionSubclass():
+            result = func(*args, **(kwargs or {}))
+            return result if func in _KEPT else _converted(result, cls)
 
     # --- Python's conversions -----------------------------------------------------------------------------------------
 
@@ -150,6 +178,7 @@ class Tensor(TensorBase):
             return memo[id(self)]
         from mindtorch import _utils
         copied = memo[id(self)] = _utils.deep_copied(self, memo)
+        copied.__class__ = type(self)
         copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
         if self.grad is not None:
             copied.grad = self.grad.__deepcopy__(memo)
@@ -261,6 +290,8 @@ def attach_methods(methods):
     for name, function in methods.items():
         if name in vars(Tensor):
             raise TypeError(f"Tensor.{name} is defined twice")
+        if function.__name__ == f"{name}_method":       # beside a function of the name, in the same module
+            function.__name__ = name
         setattr(Tensor, name, function)
 
 
@@ -268,6 +299,20 @@ for _name, _getter in (attributes.PROPERTIES | _tensor_methods.PROPERTIES).items
     setattr(Tensor, _name, property(_getter, doc=_getter.__doc__))
 for _name, (_getter, _setter) in gradient_attributes.PROPERTIES.items():
     setattr(Tensor, _name, property(_getter, _setter, doc=_getter.__doc__))
+_KEPT = {Tensor.grad.__get__, Tensor._base.__get__}         # these give tensors that were there before
+
+
+def _converted(result, cls):
+    """Tensors, also in tuples and lists, under the class `cls`."""
+    if cls is Tensor:
+        return result
+    if isinstance(result, Tensor) and not isinstance(result, cls):
+        return result.as_subclass(cls)
+    if isinstance(result, (tuple, list)):
+        return type(result)([_converted(item, cls) for item in result])
+    return result
+
+
 attach_methods(attributes.METHODS)
 attach_methods(gradient_attributes.METHODS)
 attach_methods(view_functions.METHODS)

@@ -11,6 +11,7 @@ from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_
 from mindtorch._core.modes import is_grad_enabled as grad_enabled
 from mindtorch._core.nested import tensor_from
 from mindtorch._core.tensor import Size, TensorBase
+from mindtorch._core.torch_function import DisableTorchFunctionSubclass
 from mindtorch._ops.composite import c_type, scalar_type
 
 METHODS = {}
@@ -291,7 +292,8 @@ def as_subclass(self, cls):
     if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
         raise TypeError("Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. "
                         "Make sure your class inherits from Tensor.")
-    made = self.view_as(self)
+    with DisableTorchFunctionSubclass():
+        made = self.view_as(self)
     made.__class__ = cls
     return made
 

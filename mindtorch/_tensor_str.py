@@ -141,9 +141,16 @@ def _tensor_str(tensor, indent):
     return _block(array, indent, summarize, numbers)
 
 
+def _name(kind):
+    """What is printed for an instance: classes derived from Tensor are named."""
+    if kind.__module__.startswith("mindtorch"):         # Tensor, and parameters, which say themselves what they are
+        return "tensor"
+    return kind.__name__
+
+
 def tensor_str(tensor, default_dtype):
     """The repr of a tensor; dtypes other than `default_dtype`, int64 and bool are named, and so is every NPU."""
-    prefix = "tensor("
+    prefix = f"{_name(type(tensor))}("
     suffixes = [] if tensor.is_cpu else [f"device='{tensor.device}'"]
     dtype = tensor.dtype
     if tensor.numel() == 0:

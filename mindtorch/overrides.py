@@ -1,8 +1,47 @@
-"""torch.overrides: classes that stand in for tensors, by a method __torch_function__ of their own."""
-from mindtorch._C import _disabled_torch_function_impl
+"""torch.overrides: classes that stand in for tensors, by a method __torch_function__ of their own, and modes."""
+import functools
+import inspect
+
+from mindtorch import _overriding
+from mindtorch._core import torch_function
 from mindtorch._tensor import Tensor
 
-__all__ = ["handle_torch_function", "has_torch_function", "is_tensor_like", "is_tensor_method_or_property"]
+__all__ = ["get_ignored_functions", "get_overridable_functions", "handle_torch_function", "has_torch_function",
+           "is_tensor_like", "is_tensor_method_or_property", "resolve_name", "wrap_torch_function"]
+
+torch_function.activate()           # who imports this is about to use it
+
+
+class TorchFunctionMode:
+    """Within `with mode:` every function asks mode.__torch_function__ first, whatever its arguments are.
+
+    While the mode answers it is not in force: what it calls asks the modes around it.
+    """
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        raise NotImplementedError
+
+    def __enter__(self):
+        torch_function.push_mode(self)
+        return self
+
+    def __exit__(self, *exception):
+        torch_function.pop_mode()
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """The mode that changes nothing."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+def _get_current_function_mode():
+    return next(iter(_get_current_function_mode_stack()[::-1]), None)
+
+
+def _get_current_function_mode_stack():
+    return torch_function.current_modes()
 
 
 def is_tensor_like(inp):
@@ -11,31 +50,81 @@ def is_tensor_like(inp):
 
 
 def has_torch_function(relevant_args):
-    """Whether one of the arguments is of a class that has __torch_function__, which Tensor itself has not."""
-    return any(_overrides(type(argument)) for argument in relevant_args)
+    """Whether a mode is in force, or one of the arguments is of a class that wants to be asked, as Tensor does not."""
+    return torch_function.asks(tuple(relevant_args), {})
 
 
-def _overrides(kind):
-    return getattr(kind, "__torch_function__", _disabled_torch_function_impl) is not _disabled_torch_function_impl
+def has_torch_function_unary(relevant_arg):
+    """has_torch_function of one argument."""
+    return torch_function.asks((relevant_arg,), {})
+
+
+def has_torch_function_variadic(*relevant_args):
+    """has_torch_function of the arguments given."""
+    return torch_function.asks(relevant_args, {})
 
 
 def handle_torch_function(public_api, relevant_args, *args, **kwargs):
-    """What the first __torch_function__ answers that does: subclasses are asked before their bases.
+    """What the first __torch_function__ answers that does: the mode in force, then subclasses before their bases.
 
     TypeError where all return NotImplemented.
     """
-    kinds = []
-    for argument in relevant_args:
-        kind = type(argument)
-        if _overrides(kind) and kind not in kinds:
-            place = next((i for i, known in enumerate(kinds) if issubclass(kind, known)), len(kinds))
-            kinds.insert(place, kind)
-    for kind in kinds:
-        result = kind.__torch_function__(public_api, tuple(kinds), args, kwargs)
-        if result is not NotImplemented:
-            return result
-    name = f"{public_api.__module__}.{public_api.__name__}"
-    raise TypeError(f"no implementation found for '{name}' on types that implement __torch_function__: {kinds}")
+    return torch_function.ask_among(public_api, tuple(relevant_args), args, kwargs)
+
+
+def wrap_torch_function(dispatcher):
+    """Decorator of a function that asks the arguments which `dispatcher(*args, **kwargs)` gives."""
+    def decorate(function):
+        @functools.wraps(function)
+        def wrapped(*args, **kwargs):
+            relevant = tuple(dispatcher(*args, **kwargs))
+            if has_torch_function(relevant):
+                return handle_torch_function(wrapped, relevant, *args, **kwargs)
+            return function(*args, **kwargs)
+        return wrapped
+    return decorate
+
+
+# --- which functions ask ---------------------------------------------------------------------------------------------
+
+@functools.cache
+def _names():
+    """Functions that ask -> their names, as "torch.Tensor.add"."""
+    found = {}
+    for space, names in reversed(_overriding.spaces().items()):
+        prefix = "torch.Tensor" if space is Tensor else space.__name__.replace("mindtorch", "torch", 1)
+        for name in names:
+            value = vars(space).get(name) or getattr(space, name)
+            if isinstance(value, property):
+                found[value.__get__] = f"{prefix}.{name}.__get__"
+                found[value.__set__] = f"{prefix}.{name}.__set__"
+            elif value not in found or name == value.__name__:
+                found[value] = f"{prefix}.{name}"
+    for methods in _overriding.OPERATORS.values():
+        found |= {getattr(Tensor, name): f"torch.Tensor.{name}" for name in methods}
+    return found
+
+
+def resolve_name(f):
+    """The name of a function that asks, as "torch.Tensor.add"; None for any other."""
+    return _names().get(f) if callable(f) else None
+
+
+def get_overridable_functions():
+    """Namespaces -> the functions in them that ask; of a property, its `__get__`."""
+    found = {}
+    for space, names in _overriding.spaces().items():
+        values = [vars(space).get(name) or getattr(space, name) for name in names]
+        found[space] = [value.__get__ if isinstance(value, property) else value for value in values]
+    return found
+
+
+def get_ignored_functions():
+    """Functions of the same namespaces that ask nobody: they do not work on tensors that they were given."""
+    import mindtorch
+    asking = set(_names())
+    return {value for space in (mindtorch, Tensor) for value in vars(space).values()
+            if callable(value) and not inspect.isclass(value) and value not in asking}
 
 
 def is_tensor_method_or_property(func):

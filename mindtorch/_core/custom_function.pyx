@@ -1,6 +1,7 @@
 """Nodes of autograd.Function: what the user's forward and backward share, and how a call is recorded."""
 from libc.stdlib cimport malloc
 
+from mindtorch._core cimport torch_function
 from mindtorch._core.autograd cimport (
     AutogradMeta, Metadata, Node, describe, describe_nothing, differentiable, note_stream, requires_grad, unpack,
     zeros_for)
@@ -35,7 +36,11 @@ cdef class FunctionNode(Node):
                      for i in range(len(grads))]
         function = type(self)._forward_cls
         compute = function.backward if overrides(function, "backward") else function.vjp
-        results = compute(self, *grads)
+        unasked = torch_function.wake()
+        try:
+            results = compute(self, *grads)
+        finally:
+            torch_function.restore(unasked)
         results = list(results) if isinstance(results, (tuple, list)) else [results]
         if len(results) < count or any([extra is not None for extra in results[count:]]):
             raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {count}, "

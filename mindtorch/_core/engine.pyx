@@ -10,6 +10,7 @@ from mindtorch._core.factories import ones_like
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
+from mindtorch._core cimport torch_function
 from mindtorch._core.autograd cimport AccumulateGrad, AutogradMeta, Metadata, Node, accumulate, requires_grad
 from mindtorch._core.composites cimport sum_to
 from mindtorch._core.dtype cimport DTYPES, KIND
@@ -515,12 +516,14 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, l
     for root in roots:
         push(task.ready, <Node>root)
     before = set_grad_enabled(create_graph)
+    unasked = torch_function.hush()
     outer = getattr(RUNNING, "task", None)
     RUNNING.task = task
     try:
         run(task)
     finally:
         RUNNING.task = outer
+        torch_function.restore(unasked)
         set_grad_enabled(before)
         if task.streams is not None:
             task.streams.leave()

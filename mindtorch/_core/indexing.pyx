@@ -29,6 +29,7 @@ from mindtorch._core.recording cimport recording_view
 from mindtorch._core.scalar cimport INT_KIND, Byte, Scalar, scalar_from
 from mindtorch._core.tensor cimport (
     MAX_DIMS, OPERATORS, Shape, TensorBase, count_version, make_view)
+from mindtorch._core.torch_function cimport ask_for_index, operands_ask
 from mindtorch._core.values cimport check_fits, read_scalar
 from mindtorch._core.views cimport expand_to
 
@@ -297,3 +298,24 @@ cdef int set_item(object self, object index, object value) except -1:
 
 OPERATORS.getitem = get_item
 OPERATORS.setitem = set_item
+
+
+# What takes their place once there is a class or mode that has to be asked: see torch_function.pyx.
+
+cdef object ask_getitem(object tensor, object index):
+    if operands_ask(tensor, index):
+        return ask_for_index("getitem", (tensor, index))
+    return get_item(tensor, index)
+
+
+cdef int ask_setitem(object tensor, object index, object value) except -1:
+    if operands_ask(tensor, (index, value)):
+        ask_for_index("setitem", (tensor, index, value))
+        return 0
+    return set_item(tensor, index, value)
+
+
+def install():
+    """Have indexing ask its operands first, from now on."""
+    OPERATORS.getitem = ask_getitem
+    OPERATORS.setitem = ask_setitem

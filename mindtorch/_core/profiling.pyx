@@ -230,7 +230,11 @@ def add_entries(dict names):
 
 def enter_profiled(bint on):
     """Have all functions of add_entries entered by `profiled`, or by themselves again."""
+    cdef vectorcallfunc now
     for function, entry in ENTRIES.items():
+        now = PyVectorcall_Function(<PyObject *>function)
+        if on and now != <vectorcallfunc>profiled:
+            (<Entry>entry).own = now            # not before: __torch_function__ may have given it another
         address_in(<PyObject *>function)[0] = <vectorcallfunc>profiled if on else (<Entry>entry).own
 
 

@@ -3,6 +3,7 @@
 _core/profiling.pyx says how. A function written in Python is redirected by its code, which every reference to the
 function shares: for the time of a recording it hands its arguments to an Entry, which calls a copy.
 """
+from contextlib import contextmanager
 from types import FunctionType
 
 from mindtorch import fft, linalg, special
@@ -71,21 +72,28 @@ class _PythonFunction:
     """A function written in Python, and the code by which it is redirected."""
 
     def __init__(self, function, name):
-        self.function, self.own = function, function.__code__
+        self.function, self.name, self.own = function, name, None
+
+    def _take(self):
+        """Note the code that the function has by now: that of __torch_function__ once somebody is asked."""
+        function, self.own = self.function, self.function.__code__
         copy = FunctionType(self.own, function.__globals__, function.__name__, function.__defaults__,
                             function.__closure__)
         copy.__kwdefaults__ = function.__kwdefaults__
-        constants = tuple(profiling.Entry(copy, name) if constant == "entry" else constant
+        constants = tuple(profiling.Entry(copy, self.name) if constant == "entry" else constant
                           for constant in _redirect.__code__.co_consts)
         self.redirected = _redirect.__code__.replace(
             co_consts=constants, co_name=self.own.co_name, co_filename=self.own.co_filename,
             co_firstlineno=self.own.co_firstlineno, co_freevars=self.own.co_freevars)
 
     def enter_profiled(self, on):
+        if on and self.function.__code__ is not self.own:
+            self._take()
         self.function.__code__ = self.redirected if on else self.own
 
 
 _python_functions = []
+_entered = False
 
 
 def _prepare():
@@ -97,9 +105,24 @@ def _prepare():
 
 def enter_profiled(on):
     """Have every operator recorded, or none."""
+    global _entered
+    if on == _entered:
+        return
+    _entered = on
     if not _python_functions:
         _prepare()
     profiling.enter_profiled(on)
     profiled_operators.enter_profiled(on)
     for function in _python_functions:
         function.enter_profiled(on)
+
+
+@contextmanager
+def left():
+    """Within it no operator is recorded, so that functions can be given other entries."""
+    before = _entered
+    enter_profiled(False)
+    try:
+        yield
+    finally:
+        enter_profiled(before)

@@ -3,6 +3,7 @@ from collections import OrderedDict
 
 from mindtorch._core.factories import empty
 from mindtorch._core.tensor import TensorBase
+from mindtorch._core.torch_function import _disabled_torch_function_impl, class_asks
 from mindtorch._factories import tensor
 from mindtorch._tensor import Tensor
 from mindtorch._utils import _rebuild_parameter, _rebuild_parameter_with_state
@@ -18,6 +19,18 @@ def _as_class(cls, data):
     return made
 
 
+def _of_other_class(data, requires_grad):
+    """A tensor of a derived class keeps it, and is marked as a parameter."""
+    made = data.detach().requires_grad_(requires_grad)
+    if type(made) is not type(data):
+        raise RuntimeError(f"Creating a Parameter from an instance of type {type(data).__name__} requires that "
+                           "detach() returns an instance of the same type, but return type "
+                           f"{type(made).__name__} was found instead. To use the type as a Parameter, please correct "
+                           "the detach() semantics defined by its __torch_dispatch__() implementation.")
+    made._is_param = True
+    return made
+
+
 class _ParameterMeta(type):
     """Tensors of other classes that carry `_is_param` count as parameters."""
 
@@ -30,8 +43,12 @@ class _ParameterMeta(type):
 class Parameter(Tensor, metaclass=_ParameterMeta):
     """A tensor that a module counts among its parameters; it shares the elements of `data`."""
 
+    __torch_function__ = _disabled_torch_function_impl
+
     def __new__(cls, data=None, requires_grad=True):
         """A leaf over the elements of `data` (empty without), whatever history `data` has."""
+        if data is not None and class_asks(type(data)):
+            return _of_other_class(data, requires_grad)
         made = _as_class(cls, data)
         if requires_grad and not (made.is_floating_point() or made.is_complex()):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
@@ -63,6 +80,8 @@ class _BufferMeta(type):
 
 class Buffer(Tensor, metaclass=_BufferMeta):
     """A tensor that a module counts among its buffers, and keeps out of its state_dict if not `persistent`."""
+
+    __torch_function__ = _disabled_torch_function_impl
 
     def __new__(cls, data=None, *, persistent=True):
         """A tensor over the elements of `data`, marked as a buffer."""
@@ -102,6 +121,7 @@ def _conversion(name):
 class UninitializedTensorMixin:
     """A tensor of which device and dtype are known, and the shape is not. `materialize` gives it one."""
 
+    __torch_function__ = _disabled_torch_function_impl
     cls_to_become: type
 
     def materialize(self, shape, device=None, dtype=None):

@@ -49,12 +49,24 @@ def module(table) -> str:
     functions += [writer.unary(slot, key) for slot, key in UNARY.items() if key in table.by_key]
     functions += [writer.inplace(slot, *keys) for slot, keys in INPLACE.items() if keys[0] in table.by_key]
     fills = "".join(f"OPERATORS.{slot} = {slot}\n" for slot in writer.slots)
+    asking = "".join(f"    OPERATORS.{slot} = ask_{slot}\n" for slot in writer.slots)
+    install = f'def install():\n    """Have the operators ask their operands first, from now on."""\n{asking}'
     imports = "".join(f"from mindtorch._core._gen.{family} cimport {', '.join(sorted(names))}\n"
                       for family, names in sorted(writer.used.items()))
     return (NOTE.format(source="*.toml") + imports +
             "from mindtorch._core.dispatch cimport ONE, wrapped_number\n"
             "from mindtorch._core.scalar cimport Scalar, is_scalar, scalar_from\n"
-            "from mindtorch._core.tensor cimport OPERATORS, TensorBase\n\n\n" + "\n\n".join(functions) + "\n\n" + fills)
+            "from mindtorch._core.tensor cimport OPERATORS, TensorBase\n"
+            "from mindtorch._core.torch_function cimport ask_for_operator, discover, operands_ask\n\n\n" +
+            "\n\n".join([*functions, *map(_asking, writer.slots), install]) + "\n\n" + fills)
+
+
+def _asking(slot) -> str:
+    """What takes the operator's place once there is a class or mode that has to be asked (torch_function.pyx)."""
+    parameters, operands = ("object a", "a") if slot in UNARY else ("object a, object b", "a, b")
+    both = "a, a" if slot in UNARY else operands
+    return (f"cdef object ask_{slot}({parameters}):\n    if operands_ask({both}):\n"
+            f'        return ask_for_operator("{slot}", ({operands},))\n    return {slot}({operands})\n')
 
 
 # What torch calls them where that is not the row's name.
@@ -84,7 +96,8 @@ from mindtorch._core.profiling cimport (
     FUNCTION, Range, assignment_name, begin, end, index_name, profiled_binary, profiled_unary)
 from mindtorch._core.tensor cimport OPERATORS, Operators, TensorBase
 
-cdef Operators OWN = OPERATORS
+cdef Operators OWN
+cdef bint entered = False
 
 
 {functions}
@@ -103,6 +116,12 @@ cdef int setitem(a, index, value) except -1:
 
 def enter_profiled(bint on):
     """Have Python's operators go through the functions of this module, or by themselves again."""
+    global OWN, entered
+    if on == entered:
+        return
+    if on:
+        OWN = OPERATORS         # not before: by now they may ask their operands first
+    entered = on
 {exchanges}'''
 
 
@@ -142,15 +161,20 @@ class _Writer:
                                f"            return {self._call(scalar, a, number)}")
         lines = ["cdef Scalar number"] if scalar else []
         inside = "\n        ".join(with_tensor)
-        lines.append(f"if isinstance(a, TensorBase):\n        {inside}\n        return NotImplemented")
+        lines.append(f"if isinstance(a, TensorBase):\n        {inside}")
         if how:
             values = {"swapped": lambda: self._call(reverse, b, number),
                       "in order": lambda: self._call(reverse, number, b),
                       "wrapped": lambda: self._call(reverse, "wrapped_number(&number, <TensorBase>b)", b),
                       "reciprocal": lambda: self._call("mul.Scalar", f"{self._name('reciprocal')}(<TensorBase>b, None)",
                                                        number)}
-            lines.append(f"if is_scalar(a):\n        scalar_from(a, &number)\n        return {values[how]()}")
-        return self._text(slot, "object a, object b", [*lines, "return NotImplemented"])
+            lines.append(f"elif is_scalar(a):\n        scalar_from(a, &number)\n        return {values[how]()}")
+        return self._text(slot, "object a, object b", [*lines, self._otherwise(slot)])
+
+    @staticmethod
+    def _otherwise(slot) -> str:
+        """The last line: an operand is neither tensor nor number."""
+        return f"return ask_{slot}(a, b) if discover(a, b) else NotImplemented"
 
     def unary(self, slot, key) -> str:
         self.slots.append(slot)
@@ -164,7 +188,7 @@ class _Writer:
             f"if isinstance(b, TensorBase):\n        return {self._call(tensors, a, '<TensorBase>b', True)}",
             "if is_scalar(b):\n        scalar_from(b, &number)\n"
             f"        return {self._call(scalar, a, '&number', True)}",
-            "return NotImplemented"])
+            self._otherwise(slot)])
 
     @staticmethod
     def _text(slot, parameters, lines) -> str:

@@ -3,6 +3,7 @@ import enum
 import warnings
 
 from mindtorch import ones
+from mindtorch._core.torch_function import _disabled_torch_function_impl
 from mindtorch._tensor import Tensor
 
 __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]
@@ -19,6 +20,8 @@ class CausalBias(Tensor):
     """The mask (seq_len_q, seq_len_kv) that is True where a query may look, as scaled_dot_product_attention takes it:
     there it follows the query to its device.
     """
+
+    __torch_function__ = _disabled_torch_function_impl
 
     def __new__(cls, variant, seq_len_q, seq_len_kv):
         if not isinstance(variant, CausalVariant):

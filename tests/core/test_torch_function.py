@@ -1,0 +1,310 @@
+"""__torch_function__: who is asked, with what, and what becomes of the results, beside torch."""
+import inspect
+import operator
+import subprocess
+import sys
+
+import pytest
+import torch
+
+import mindtorch
+import mindtorch.nn.functional
+import mindtorch.overrides
+
+
+def noting(lib, log):
+    """A class derived from Tensor that notes each function it is asked for."""
+    class Noting(lib.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            log.append((lib.overrides.resolve_name(func), len(args)))
+            return super().__torch_function__(func, types, args, kwargs)
+    return Noting
+
+
+def duck(lib, log, answer, *bases):
+    """A class that is no tensor, and answers every function with `answer`."""
+    class Duck(*bases):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            log.append((lib.overrides.resolve_name(func), len(args), kwargs, [kind.__name__ for kind in types]))
+            return answer
+    return Duck
+
+
+def kinds(value):
+    """Classes, values and nesting of a result, in words that both packages share."""
+    if isinstance(value, (list, tuple)):
+        return type(value).__name__, [kinds(item) for item in value]
+    if hasattr(value, "tolist"):
+        return type(value).__name__, value.tolist()
+    return type(value).__name__, str(value).replace("mindtorch", "torch")
+
+
+def outcome(call, *args):
+    try:
+        return kinds(call(*args))
+    except (TypeError, RuntimeError) as error:
+        return type(error).__name__, str(error).replace("mindtorch", "torch")
+
+
+BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "eq", "ne", "lt", "le", "gt", "ge"]
+BITS = ["and_", "or_", "xor", "lshift", "rshift"]
+IN_PLACE = ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow"]
+OPERANDS = {"m t": lambda m, t: (m, t), "t m": lambda m, t: (t, m), "m 2": lambda m, t: (m, 2),
+            "2 m": lambda m, t: (2, m)}
+
+
+def applied(name, way):
+    return lambda lib, m, t: getattr(operator, name)(*OPERANDS[way](m, t))
+
+
+def applied_to_bits(name, way):
+    return lambda lib, m, t: applied(name, way)(lib, m.long(), t.long())
+
+
+OPERATIONS = {
+    **{f"{name} {way}": applied(name, way) for name in BINARY for way in OPERANDS},
+    **{f"{name} {way}": applied_to_bits(name, way) for name in BITS for way in ("m t", "2 m")},
+    **{name: applied(name, "m t") for name in IN_PLACE},
+    "iadd of a tensor": lambda lib, m, t: operator.iadd(t, m),
+    "neg": lambda lib, m, t: -m, "abs": lambda lib, m, t: abs(m), "invert": lambda lib, m, t: ~m.bool(),
+    "matmul": lambda lib, m, t: t @ m, "item": lambda lib, m, t: m[0].item(),
+    "index": lambda lib, m, t: t[m.long() - 1],
+    "getitem": lambda lib, m, t: m[1:], "setitem": lambda lib, m, t: m.__setitem__(0, 5.0),
+    "value set": lambda lib, m, t: t.__setitem__(0, m[1]), "float": lambda lib, m, t: float(m[1]),
+    "bool": lambda lib, m, t: bool(m[0]), "shape": lambda lib, m, t: m.shape, "T": lambda lib, m, t: m[None].T,
+    "requires_grad": lambda lib, m, t: m.requires_grad, "set": lambda lib, m, t: setattr(m, "data", t),
+    "data": lambda lib, m, t: m.data, "grad": lambda lib, m, t: m.grad, "add": lambda lib, m, t: lib.add(t, m, alpha=2),
+    "out": lambda lib, m, t: lib.add(t, t, out=m), "cat": lambda lib, m, t: lib.cat([t, m]),
+    "stack": lambda lib, m, t: lib.stack((m, t)), "max": lambda lib, m, t: lib.max(m, 0),
+    "keyword": lambda lib, m, t: lib.sum(input=m, dim=0), "where": lambda lib, m, t: lib.where(t > 2, m, t),
+    "relu": lambda lib, m, t: lib.nn.functional.relu(m),
+    "hardtanh": lambda lib, m, t: lib.nn.functional.hardtanh(m, 0, 1),
+    "mse_loss": lambda lib, m, t: lib.nn.functional.mse_loss(t, m), "view": lambda lib, m, t: m.view(2, 1),
+    "reshape": lambda lib, m, t: m.reshape(-1), "chunk": lambda lib, m, t: m.chunk(2),
+    "size": lambda lib, m, t: m.size(),
+    "to": lambda lib, m, t: m.to(lib.float64), "new_zeros": lambda lib, m, t: m.new_zeros((2,)),
+    "empty_like": lambda lib, m, t: lib.zeros_like(m), "fft": lambda lib, m, t: lib.fft.rfft(m).real,
+    "norm": lambda lib, m, t: lib.linalg.norm(m), "tensor": lambda lib, m, t: lib.zeros(2),
+    "is_tensor": lambda lib, m, t: lib.is_tensor(m), "tolist": lambda lib, m, t: m.tolist(),
+    "view of it": lambda lib, m, t: lib.Tensor(m),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_derived_class_is_asked(name, device):
+    found = []
+    for lib, place in ((mindtorch, device), (torch, "cpu")):
+        log = []
+        tensor = lib.tensor([3.0, 4.0], device=place)
+        noting_one = lib.tensor([1.0, 2.0], device=place).as_subclass(noting(lib, log))
+        result = outcome(OPERATIONS[name], lib, noting_one, tensor)
+        # By the last part: mindtorch has one function for torch.chunk and torch.Tensor.chunk.
+        names = [(entry[0].removesuffix(".__get__").rpartition(".")[2], entry[1]) for entry in log]
+        found.append((result, names))
+    assert found[0] == found[1]
+
+
+DUCKS = {
+    "function": lambda lib, t, d, e: lib.add(t, d, alpha=2), "first": lambda lib, t, d, e: lib.add(d, t),
+    "method": lambda lib, t, d, e: t.add(d), "operator": lambda lib, t, d, e: t + d,
+    "reflected": lambda lib, t, d, e: d + t, "comparison": lambda lib, t, d, e: t < d,
+    "in place": lambda lib, t, d, e: t.__iadd__(d), "in a list": lambda lib, t, d, e: lib.cat([t, d]),
+    "index": lambda lib, t, d, e: t[d], "size": lambda lib, t, d, e: t.view(d, 1),
+    "subclass first": lambda lib, t, d, e: lib.add(d, e), "keyword": lambda lib, t, d, e: lib.sum(d, dim=e),
+    "in Python": lambda lib, t, d, e: lib.nn.functional.dropout(d), "factory": lambda lib, t, d, e: lib.zeros(d),
+    "reshape": lambda lib, t, d, e: lib.reshape(t, (d, 2)), "no operator of its own": lambda lib, t, d, e: d * 2,
+}
+
+
+@pytest.mark.parametrize("answer", [5, NotImplemented])
+@pytest.mark.parametrize("name", DUCKS)
+def test_a_class_that_is_no_tensor_is_asked(name, answer, device):
+    found = []
+    for lib, place in ((mindtorch, device), (torch, "cpu")):
+        log = []
+        first = duck(lib, log, answer)
+        second = duck(lib, log, answer, first)
+        found.append((outcome(DUCKS[name], lib, lib.ones(2, device=place), first(), second()),
+                      [(*entry[:2], {} if entry[2] is None else entry[2].keys(), entry[3]) for entry in log]))
+    assert found[0] == found[1]
+
+
+def test_unknown_until_the_first_call():
+    """Without mindtorch.overrides: the first call that fails finds the class out."""
+    code = """
+import mindtorch
+class Duck:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func.__name__, len(args)
+{call}
+assert "mindtorch.overrides" not in __import__("sys").modules
+"""
+    for call in ("assert mindtorch.add(mindtorch.ones(2), Duck()) == ('add', 2)",
+                 "assert mindtorch.ones(2) + Duck() == ('add', 2)",
+                 "assert mindtorch.ones(2).mul(Duck()) == ('mul', 2)",
+                 "assert mindtorch.stack([mindtorch.ones(2), Duck()]) == ('stack', 1)"):
+        done = subprocess.run([sys.executable, "-c", code.format(call=call)], capture_output=True, text=True,
+                              check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def test_the_package_itself_wants_nobody_asked():
+    """Else every program would pay for it."""
+    code = """
+import mindtorch, mindtorch.nn.attention.bias, mindtorch.nn.functional, mindtorch.optim, mindtorch.utils.data
+from mindtorch._core import torch_function
+mindtorch.nn.LazyLinear(2)(mindtorch.ones(2, 3)).sum().backward()
+mindtorch.FloatTensor(2), mindtorch.nn.Buffer(mindtorch.ones(1))
+assert not torch_function.is_active()
+class Mine(mindtorch.Tensor): pass
+assert torch_function.is_active()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_profiles_before_and_around(within):
+    """A profile exchanges entries as well, and puts back what it found."""
+    code = """
+import contextlib, mindtorch
+from mindtorch.profiler import profile
+ones = mindtorch.ones(2)
+def used(mine):
+    found = (mine + 1, mine.view(2, 1), mindtorch.relu(mine), mindtorch.tile(mine, (2,)), mine[0])
+    return [type(value).__name__ for value in found]
+with profile() as first:
+    ones + 1
+    if {within}:
+        class Mine(mindtorch.Tensor): pass
+        assert used(ones.as_subclass(Mine)) == ["Mine"] * 5
+if not {within}:
+    class Mine(mindtorch.Tensor): pass
+mine = ones.as_subclass(Mine)
+assert used(mine) == ["Mine"] * 5
+with profile() as second:
+    assert used(mine) == ["Mine"] * 5
+assert used(mine) == ["Mine"] * 5
+names = [event.name for event in second.events()]
+assert "aten::add" in names and "aten::relu" in names, names
+"""
+    done = subprocess.run([sys.executable, "-c", code.format(within=within)], capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_derived_classes_pass_on(device):
+    found = []
+    for lib, place in ((mindtorch, device), (torch, "cpu")):
+        class Base(lib.Tensor):
+            pass
+
+        class Derived(Base):
+            pass
+
+        class Other(lib.Tensor):
+            pass
+        one = lib.ones(2, device=place)
+        pair = [one.as_subclass(kind) for kind in (Base, Derived)]
+        weight = Base(lib.tensor([1.0, 2.0], device=place)).requires_grad_()
+        (weight * 3).sum().backward()
+        found.append([
+            kinds(pair[0] + pair[1]), outcome(operator.add, pair[0], one.as_subclass(Other)),
+            kinds(pair[0] + lib.nn.Parameter(one)), kinds(weight.grad), kinds(weight.detach()),
+            kinds(lib.nn.Parameter(weight)), isinstance(lib.nn.Parameter(weight), lib.nn.Parameter),
+            kinds(lib.nn.Parameter(one) + 1), kinds(lib.nn.Buffer(weight)), repr(weight.detach().cpu())])
+    assert found[0] == found[1]
+
+
+def test_nobody_is_asked_within():
+    for lib in (mindtorch, torch):
+        log = []
+        noted = lib.ones(2).as_subclass(noting(lib, log))
+        with lib._C.DisableTorchFunctionSubclass():
+            assert type(noted + 1) is lib.Tensor
+            assert not lib._C._is_torch_function_enabled()
+            assert not lib.overrides.has_torch_function((noted,))
+        assert not log
+        assert lib.overrides.has_torch_function((1, noted))
+        assert not lib.overrides.has_torch_function((lib.ones(2), lib.nn.Parameter(lib.ones(2)), None))
+
+
+def mode(lib, log, answer=None):
+    class Mode(lib.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            log.append((lib.overrides.resolve_name(func) or func.__name__, len(args)))
+            return func(*args, **(kwargs or {})) if answer is None else answer
+    return Mode()
+
+
+MODES = {
+    "operator": lambda lib, t: t + 1, "reflected": lambda lib, t: 1 - t, "factory": lambda lib, t: lib.zeros(2),
+    "tensor": lambda lib, t: lib.tensor([1]), "property": lambda lib, t: t.shape, "index": lambda lib, t: t[0],
+    "in Python": lambda lib, t: lib.nn.functional.relu(t), "set": lambda lib, t: t.__setitem__(0, 1),
+    "not a function of tensors": lambda lib, t: lib.get_default_dtype(), "view": lambda lib, t: t.view(2, 1),
+}
+
+
+@pytest.mark.parametrize(("name", "answer"), [
+    *((name, answer) for name in MODES for answer in (None, 7)),
+    *((name, NotImplemented) for name in ("operator", "factory", "index", "in Python", "set", "view"))])
+def test_modes(name, answer, device):
+    found = []
+    for lib, place in ((mindtorch, device), (torch, "cpu")):
+        log, outer = [], []
+        tensor = lib.ones(2, device=place)
+        with mode(lib, outer), mode(lib, log, answer):
+            result = outcome(MODES[name], lib, tensor)
+        if answer is NotImplemented and result[0] == "TypeError":
+            result = result[0], result[1].split("object at")[0]
+        found.append((result, [entry[1] for entry in log], len(outer)))
+    assert found[0] == found[1]
+
+
+def test_a_mode_is_left_after_an_error():
+    for lib in (mindtorch, torch):
+        with pytest.raises(ZeroDivisionError), mode(lib, []):
+            lib.ones(2) + 1 / 0
+        assert lib.overrides._get_current_function_mode_stack() == []
+
+
+def test_backward_asks_nobody():
+    """What the engine computes is no function that somebody called."""
+    for lib in (mindtorch, torch):
+        log = []
+        weight = lib.ones(2, requires_grad=True)
+        loss = (weight * weight).sum()
+        with mode(lib, log):
+            loss.backward()
+        assert [entry[0] for entry in log] == ["torch.Tensor.backward"]
+
+
+def test_functions_keep_name_and_signature():
+    function = mindtorch.nn.functional.dropout
+    assert function.__name__ == "dropout"
+    assert list(inspect.signature(function).parameters) == ["input", "p", "training", "inplace"]
+    assert "def dropout" in inspect.getsource(function)
+    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+        function()
+
+
+def test_warnings_name_the_line_of_the_caller():
+    with pytest.warns(UserWarning, match="non-inplace resize is deprecated") as caught:
+        mindtorch.ones(2).resize(1, 2)
+    assert caught[0].filename == __file__
+
+
+def test_wrap_torch_function():
+    for lib in (mindtorch, torch):
+        log = []
+
+        @lib.overrides.wrap_torch_function(lambda a, b=None: (a,))
+        def own(a, b=None):
+            return a
+
+        assert own(3) == 3
+        assert own(duck(lib, log, 5)(), b=2) == 5
+        assert [entry[1:] for entry in log] == [(1, {"b": 2}, ["Duck"])]
