@@ -26,6 +26,7 @@ cdef Space space_for(TensorBase like, int numbers)          # so many numbers fo
 
 cpdef bint fits(TensorBase out, int64_t width)              # whether a table of it is made at once
 cdef bint same_sizes(TensorBase a, TensorBase b)
+cdef TensorBase spread(TensorBase x, TensorBase out)        # on the device of `out`, and in its shape; a Tensor
 cdef TensorBase upright(TensorBase x)                       # the elements as the rows of a table
 cdef TensorBase inserted(TensorBase x, int dim)             # with a dimension of one there
 cdef TensorBase part(TensorBase x, int dim, int64_t first, int64_t count)

@@ -4,7 +4,7 @@ from libc.string cimport memcmp
 from mindtorch._core._gen.kernels cimport KERNELS
 from mindtorch._core.dtype cimport ITEMSIZE
 from mindtorch._core.scalar cimport Bool, Int, Long
-from mindtorch._core.tensor cimport allocate, make_plain
+from mindtorch._core.tensor cimport allocate, make_plain, make_view
 
 cdef enum:
     LINE = 512          # bytes: where each tensor of a Space begins
@@ -67,6 +67,18 @@ cpdef bint fits(TensorBase out, int64_t width):
 
 cdef bint same_sizes(TensorBase a, TensorBase b):
     return a.ndim == b.ndim and memcmp(a.sizes, b.sizes, a.ndim * sizeof(int64_t)) == 0
+
+
+cdef TensorBase spread(TensorBase x, TensorBase out):
+    cdef Shape strides
+    cdef int i, less = out.ndim - x.ndim
+    if x.device_type != out.device_type:
+        x = x.to((<object>out).device)
+    if same_sizes(x, out):
+        return x
+    for i in range(out.ndim):
+        strides.sizes[i] = 0 if i < less or x.sizes[i - less] == 1 else x.strides[i - less]
+    return make_view(x, out.ndim, out.sizes, strides.sizes, x.offset)
 
 
 cdef TensorBase upright(TensorBase x):

@@ -8,12 +8,12 @@ from mindtorch._core._gen cimport direct as run
 from mindtorch._core.generator cimport Generator
 from mindtorch._core.readings cimport read_largest
 from mindtorch._core.scalar cimport Double
-from mindtorch._core.space cimport Space, fits, shape_of, space_for, total, upright
+from mindtorch._core.space cimport Space, fits, shape_of, space_for, spread, total, upright
 from mindtorch._core.tensor cimport Shape, TensorBase
 
 from mindtorch._ops import compositions_counts as counts
 from mindtorch._ops.compositions import put
-from mindtorch._ops.compositions_tables import alike, in_pieces
+from mindtorch._ops.compositions_tables import in_pieces
 
 cdef enum:
     ARRIVALS = 50       # more than that a mean below counts.SMALL brings less than once in 10**17
@@ -60,7 +60,7 @@ def few_and_large(Generator generator, TensorBase rate, TensorBase out):
 def binomial(count, prob, Generator generator, TensorBase out):
     """How many of `count` trials succeed, each with probability `prob`."""
     dtype = (<object>out).dtype
-    count, prob = alike(out, count.to(dtype), prob.to(dtype))
+    count, prob = spread(count.to(dtype), out), spread(prob.to(dtype), out)
     if not fits(out, ARRIVALS):
         return in_pieces(ARRIVALS, partial(successes, generator), out, count, prob)
     return successes(generator, count, prob, out)

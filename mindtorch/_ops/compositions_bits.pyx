@@ -3,10 +3,8 @@ from math import copysign
 
 from mindtorch._core._gen cimport direct as run
 from mindtorch._core.scalar cimport Double
-from mindtorch._core.space cimport integers, same_sizes, space_for
+from mindtorch._core.space cimport integers, space_for, spread
 from mindtorch._core.tensor cimport TensorBase
-
-from mindtorch._ops.compositions_tables import alike
 
 # Of float32 and of float64: the sign's bit, those of the exponent, what counts as 1 there, and 1 / 2.
 cdef tuple SIGN = (-2 ** 31, -2 ** 63), EXPONENT = (0xff << 23, 0x7ff << 52), UNIT = (1 << 23, 1 << 52)
@@ -23,8 +21,7 @@ def with_sign(TensorBase self, object other, TensorBase out):
 
 cdef TensorBase with_signs(TensorBase self, TensorBase other, TensorBase out):
     cdef int wide = 1 if out.dtype == Double else 0
-    if not same_sizes(self, out) or not same_sizes(other, out):
-        self, other = alike(out, self, other)
+    self, other = spread(self, out), spread(other, out)
     signs, whole = integers(space_for(out, 1).room()), integers(out)
     run.bitwise_and_Scalar(integers(other), SIGN[wide], signs)
     run.abs(self, out)

@@ -16,11 +16,11 @@ from mindtorch._core._gen cimport direct as run
 from mindtorch._core.constants cimport numbers
 from mindtorch._core.device cimport copy_data
 from mindtorch._core.scalar cimport Long
-from mindtorch._core.space cimport same_sizes, space_for
+from mindtorch._core.space cimport space_for, spread
 from mindtorch._core.tensor cimport Shape, Storage, TensorBase, allocate, empty_tensor, make_plain
 
 from mindtorch._core.constants import constant
-from mindtorch._ops.compositions_tables import alike, in_pieces, tables
+from mindtorch._ops.compositions_tables import in_pieces, tables
 
 
 cdef enum Family:
@@ -197,13 +197,11 @@ cdef int64_t largest(TensorBase place) except -1:
 cdef TensorBase polynomial(int family, double slope, double start, TensorBase x, TensorBase n, TensorBase out):
     cdef Polynomials kind = Polynomials(family, slope, start)
     cdef int64_t top
-    if x.device_type != out.device_type:
-        x = x.to((<object>out).device)
     if n.numel == 1:
         number = n.item()
-        if not same_sizes(x, out):
-            x, = alike(out, x)
-        return of_degree(&kind, int(number) if isfinite(number) else -1, x, out)
+        return of_degree(&kind, int(number) if isfinite(number) else -1, spread(x, out), out)
+    if x.device_type != out.device_type:
+        x = x.to((<object>out).device)
     place = places(n)
     top = max(largest(place) - 1, 0)
     return in_pieces(top + 3, partial(_of_degrees, family, slope, start, top), out, x, place)

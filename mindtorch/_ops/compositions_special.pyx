@@ -7,13 +7,13 @@ from math import inf, sqrt
 from mindtorch._core._gen cimport direct as run
 from mindtorch._core.constants cimport numbers
 from mindtorch._core.scalar cimport Double
-from mindtorch._core.space cimport Space, first_of, fits, same_sizes, space_for, total, upright
+from mindtorch._core.space cimport Space, first_of, fits, space_for, spread, total, upright
 from mindtorch._core.tensor cimport TensorBase
 from mindtorch._ops.compositions_bessel cimport sines_of
 
 from mindtorch._ops import tables_special as tables
 from mindtorch._ops.compositions import put
-from mindtorch._ops.compositions_tables import alike, in_pieces
+from mindtorch._ops.compositions_tables import in_pieces
 
 cdef tuple ODD_OF_ERFC = tables.ODD_OF_ERFC, LOG_2 = tables.LOG_2
 cdef tuple SINES_OF_ERFC = tables.SINES_OF_ERFC, SINES_OF_NORMAL = tables.SINES_OF_NORMAL
@@ -116,8 +116,7 @@ def _incomplete_gamma(bint upper, TensorBase a, TensorBase x, TensorBase out):
 
 def incomplete_gamma(TensorBase a, TensorBase x, bint upper, TensorBase out):
     """The regularised incomplete gamma function, the lower or the upper one."""
-    if not same_sizes(a, out) or not same_sizes(x, out):
-        a, x = alike(out, a, x)
+    a, x = spread(a, out), spread(x, out)
     width = numbers(POINTS_OF_GAMMA, x).numel
     if not fits(out, width):
         return in_pieces(width, partial(_incomplete_gamma, upper), out, a, x)

@@ -26,11 +26,6 @@ def in_pieces(width, compute, out, *operands):
     return out.copy_(result.view(out.shape))
 
 
-def alike(out, *operands):
-    """The operands on the device of `out` and in its shape."""
-    return [operand if operand.shape == out.shape else operand.to(out.device).expand(out.shape) for operand in operands]
-
-
 @cache
 def tables(make, *key):
     """Of float32 and of float64."""

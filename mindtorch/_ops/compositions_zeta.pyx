@@ -8,13 +8,13 @@ from math import factorial, inf, pi
 
 from mindtorch._core._gen cimport direct as run
 from mindtorch._core.constants cimport numbers
-from mindtorch._core.space cimport Space, columns, same_sizes, space_for, total, upright
+from mindtorch._core.space cimport Space, columns, space_for, spread, total, upright
 from mindtorch._core.tensor cimport Shape, TensorBase, empty_tensor
 
 from mindtorch._core.constants import constant
 from mindtorch._core.scratch import room, room_for_truth
 from mindtorch._ops import tables_special as tables
-from mindtorch._ops.compositions_tables import alike, in_pieces
+from mindtorch._ops.compositions_tables import in_pieces
 
 cdef enum:
     TERMS = 32          # at least
@@ -87,8 +87,7 @@ def hurwitz_zeta(TensorBase s, TensorBase q, TensorBase out):
     known = q.item() if q.device_type != out.device_type else None
     if known is not None:
         q = run.fill__Scalar(room(out), known)
-    if not same_sizes(s, out) or not same_sizes(q, out):
-        s, q = alike(out, s, q)
+    s, q = spread(s, out), spread(q, out)
     if known is not None and 0 < known < inf:
         return in_pieces(2 * TERMS + 20, partial(_hurwitz_zeta, TERMS), out, s, q)
     q, nearest, inside = poles_of(q)
