@@ -131,7 +131,7 @@ for _module in (_advanced_indexing, _generated, _core_composites, _composites):
 _LAZY = ("npu", "amp", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special", "masked",
          "testing", "optim", "serialization", "compiler", "jit", "func", "accelerator", "backends", "cpu", "cuda",
          "distributed", "distributions", "futures", "hub", "library", "multiprocessing", "overrides",
-         "types", "__config__", "xpu", "mps", "_dynamo", "onnx", "ao", "profiler", "mtia")
+         "types", "__config__", "xpu", "mps", "_dynamo", "onnx", "ao", "profiler", "fx", "mtia")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack",
                "alias_torch": "_alias", "compile": "compiler", "autocast": "amp", "GradScaler": "amp", "_assert": "jit",
                "Stream": "_streams", "Event": "_streams", "vmap": "func", "ops": "_library.overloads",

@@ -1,0 +1,293 @@
+"""Tracing: a function or module is run once on proxies, and what it does to them becomes a graph."""
+import builtins
+import functools
+import inspect
+import math
+from collections import OrderedDict
+from types import FunctionType
+
+from mindtorch import Tensor
+from mindtorch.fx.graph import Graph
+from mindtorch.fx.graph_module import GraphModule
+from mindtorch.fx.node import map_aggregate
+from mindtorch.fx.proxy import Proxy, TracerBase
+from mindtorch.nn import Module, Parameter, Sequential
+
+__all__ = ["Tracer", "symbolic_trace", "wrap"]
+
+_wrapped = {}           # (id of globals, name) -> globals: functions that are recorded as calls, not traced through
+
+
+def wrap(fn_or_name):
+    """Have calls of a function recorded as one node. For module scope: wrap("name") or @wrap.
+
+    NotImplementedError elsewhere.
+    """
+    if not callable(fn_or_name) and not isinstance(fn_or_name, str):
+        raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
+    name = fn_or_name if isinstance(fn_or_name, str) else fn_or_name.__name__
+    frame = inspect.currentframe().f_back
+    if frame.f_code.co_name != "<module>":
+        raise NotImplementedError("wrap must be called at the top level of a module")
+    _wrapped[id(frame.f_globals), name] = frame.f_globals
+    return fn_or_name
+
+
+def _assert_is_none(value, msg):
+    if value is not None:
+        raise AssertionError(msg)
+
+
+def _first_proxy(args, kwargs):
+    found = []
+    map_aggregate((args, kwargs), lambda a: found.append(a) if isinstance(a, Proxy) else a)
+    return found[0] if found else None
+
+
+def _recorded(function):
+    """`function`, whose calls with proxies become nodes."""
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        proxy = _first_proxy(args, kwargs)
+        if proxy is None:
+            return function(*args, **kwargs)
+        made = proxy.tracer.create_proxy("call_function", function, args, kwargs)
+        made.node.meta["is_wrapped"] = True
+        return made
+    call._recorded = True
+    return call
+
+
+class _Patches:
+    """Names exchanged while a function is traced."""
+
+    def __init__(self):
+        self.undone, self.seen = [], set()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        for undo in reversed(self.undone):
+            undo()
+
+    def attribute(self, owner, name, value):
+        """setattr until the end."""
+        own = vars(owner)
+        self.undone.append(functools.partial(setattr, owner, name, own[name]) if name in own
+                           else functools.partial(delattr, owner, name))
+        setattr(owner, name, value)
+
+    def entry(self, names, name, value):
+        """names[name] = value until the end."""
+        if name in names:
+            self.undone.append(functools.partial(names.__setitem__, name, names[name]))
+        else:
+            self.undone.append(functools.partial(names.pop, name))
+        names[name] = value
+
+    def functions_in(self, names, wanted):
+        """Record the functions of `wanted` (ids) that a namespace has, once."""
+        if id(names) not in self.seen:
+            self.seen.add(id(names))
+            for name, value in list(names.items()):
+                if not name.startswith("_") and callable(value) and id(value) in wanted:
+                    self.entry(names, name, _recorded(value))
+
+    def wrapped_functions(self):
+        """Record what wrap() was told of."""
+        for (_, name), names in list(_wrapped.items()):
+            function = names.get(name, getattr(builtins, name, None))
+            if function is not None and not hasattr(function, "_recorded"):
+                self.entry(names, name, _recorded(function))
+
+
+class Tracer(TracerBase):
+    """Makes a Graph of a module or function: `Tracer().trace(root)`.
+
+    autowrap_modules: modules such as math, whose functions are recorded as calls where the traced code uses them as
+    globals; autowrap_functions: single ones. Modules of torch.nn are leaves: one node, not traced through.
+    """
+
+    def __init__(self, autowrap_modules=(math,), autowrap_functions=(), param_shapes_constant=False):
+        super().__init__()
+        functions = [value for module in autowrap_modules for name, value in vars(module).items()
+                     if not name.startswith("_") and callable(value)]
+        self._autowrap_function_ids = {*map(id, functions), *map(id, autowrap_functions)}
+        self._autowrap_search = list(autowrap_modules)
+        self.param_shapes_constant = param_shapes_constant
+        self.root = self.root_module_name = None
+        self.module_stack = OrderedDict()
+        self.tensor_attrs = {}
+
+    # --- arguments ----------------------------------------------------------------------------------------------------
+
+    def get_fresh_qualname(self, prefix):
+        """The first of prefix0, prefix1 ... that the root has no attribute of."""
+        number = 0
+        while hasattr(self.root, f"{prefix}{number}"):
+            number += 1
+        return f"{prefix}{number}"
+
+    def create_arg(self, a):
+        """TracerBase's, and attributes of the module for parameters, buffers and other tensors."""
+        if isinstance(a, Parameter):
+            for name, parameter in self.root.named_parameters():
+                if parameter is a:
+                    return self.create_node("get_attr", name, (), {})
+            raise NameError("parameter is not a member of this module")
+        if isinstance(a, Tensor):
+            return self.create_node("get_attr", self._path_of_tensor(a), (), {})
+        if isinstance(a, tuple) and hasattr(a, "_fields"):
+            return self.create_node("call_function", type(a), tuple(self.create_arg(item) for item in a), {})
+        return super().create_arg(a)
+
+    def _path_of_tensor(self, tensor):
+        for name, buffer in self.root.named_buffers():
+            if buffer is tensor:
+                return name
+        if id(tensor) not in self.tensor_attrs:
+            name = self.get_fresh_qualname("_tensor_constant")
+            setattr(self.root, name, tensor)
+            self.tensor_attrs[id(tensor)] = name, tensor
+        return self.tensor_attrs[id(tensor)][0]
+
+    # --- modules ------------------------------------------------------------------------------------------------------
+
+    def is_leaf_module(self, m, module_qualified_name):
+        """Whether a call of `m` is one node: modules of torch.nn are, containers are not."""
+        home = m.__module__
+        return home.startswith("mindtorch.nn.") and not isinstance(m, Sequential)
+
+    def path_of_module(self, mod):
+        """The path of a module below the root. NameError for one that is not there."""
+        for name, module in self.root.named_modules():
+            if module is mod:
+                return name
+        raise NameError("module is not installed as a submodule")
+
+    def call_module(self, m, forward, args, kwargs):
+        """What a call of `m` gives: a node of a leaf; any other is traced through."""
+        path = self.path_of_module(m)
+        before = OrderedDict(self.module_stack)
+        self.module_stack[path] = path, type(m)
+        try:
+            if self.is_leaf_module(m, path):
+                return self.create_proxy("call_module", path, args, kwargs)
+            return forward(*args, **kwargs)
+        finally:
+            self.module_stack = before
+
+    def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None, proxy_factory_fn=None):
+        """TracerBase's, and a note of the modules around."""
+        proxy = super().create_proxy(kind, target, args, kwargs, name, type_expr, proxy_factory_fn)
+        if self.module_stack:
+            proxy.node.meta["nn_module_stack"] = OrderedDict(self.module_stack)
+        return proxy
+
+    def getattr(self, attr, attr_val, parameter_proxy_cache):
+        """What the traced code sees for an attribute of a module: a proxy for a parameter."""
+        if isinstance(attr_val, Parameter):
+            for name, parameter in self.root.named_parameters():
+                if parameter is attr_val:
+                    if name not in parameter_proxy_cache:
+                        parameter_proxy_cache[name] = self.create_proxy("get_attr", name, (), {})
+                    return parameter_proxy_cache[name]
+        return attr_val
+
+    # --- tracing ------------------------------------------------------------------------------------------------------
+
+    def create_args_for_root(self, root_fn, is_module, concrete_args=None):
+        """(the function, its arguments: the module and proxies). concrete_args: values for some of the parameters."""
+        plain = inspect.unwrap(root_fn)
+        code = plain.__code__
+        count = code.co_argcount + code.co_kwonlyargcount
+        args = [self.root if is_module and place == 0 else self._input(name, plain, concrete_args)
+                for place, name in enumerate(code.co_varnames[:count])]
+        for flag, stars in ((inspect.CO_VARARGS, "*"), (inspect.CO_VARKEYWORDS, "**")):
+            if code.co_flags & flag:
+                name = code.co_varnames[len(args)]
+                args.append(self.create_proxy("placeholder", f"{stars}{name}", (), {}))
+        return (root_fn if len(args) == code.co_argcount else _positional(plain, len(args))), args
+
+    def _input(self, name, function, concrete_args):
+        parameter = inspect.signature(function).parameters[name]
+        default = () if parameter.default is parameter.empty else (parameter.default,)
+        if concrete_args is not None and name in concrete_args:
+            return self._constant(name, concrete_args[name])
+        return self.create_proxy("placeholder", name, default, {}, type_expr=function.__annotations__.get(name))
+
+    def _constant(self, name, value):
+        """An argument that the graph is made for; the graph checks that it is what it gets."""
+        import mindtorch
+        given = self.create_proxy("placeholder", f"{name}_1", (), {})
+        says = f"{name} has been specialized to have value {value} but got another value"
+        if value is None:
+            self.create_proxy("call_function", _assert_is_none, (given, says), {})
+        elif isinstance(value, (bool, int, float, str)):
+            self.create_proxy("call_function", mindtorch._assert, (given == value, says), {})
+        return value
+
+    def trace(self, root, concrete_args=None):
+        """The Graph of a module's forward, or of a function."""
+        if isinstance(root, Module):
+            function = getattr(type(root), self.traced_func_name)
+            self.root, self.root_module_name = root, root._get_name()
+        else:
+            function, self.root, self.root_module_name = root, Module(), ""
+        self.graph = Graph(tracer_cls=getattr(self, "__class__", None))
+        self.tensor_attrs = {id(value): (path, value) for path, value in _tensors(self.root)}
+        names = inspect.unwrap(function).__globals__
+        returned = inspect.unwrap(function).__annotations__.get("return")
+        function, args = self.create_args_for_root(function, isinstance(root, Module), concrete_args)
+        with _Patches() as patches:
+            self._patch_modules(patches)
+            patches.functions_in(names, self._autowrap_function_ids)
+            for module in self._autowrap_search:
+                patches.functions_in(vars(module), self._autowrap_function_ids)
+            patches.wrapped_functions()
+            result = self.create_arg(function(*args))
+            self.create_node("output", "output", (result,), {}, type_expr=returned)
+        return self.graph
+
+    def _patch_modules(self, patches):
+        plain_getattr, plain_call, cache = Module.__getattr__, Module.__call__, {}
+
+        def patched_getattr(module, name):
+            return self.getattr(name, plain_getattr(module, name), cache)
+
+        def patched_call(module, *args, **kwargs):
+            def forward(*args, **kwargs):
+                return plain_call(module, *args, **kwargs)
+            patches.functions_in(getattr(type(module).forward, "__globals__", {}), self._autowrap_function_ids)
+            return self.call_module(module, forward, args, kwargs)
+        patches.attribute(Module, "__getattr__", patched_getattr)
+        patches.attribute(Module, "__call__", patched_call)
+
+
+def _positional(function, count):
+    """The function with all its parameters positional: a proxy stands for the whole of *args, and of **kwargs."""
+    code = function.__code__
+    flags = code.co_flags & ~(inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    return FunctionType(code.replace(co_flags=flags, co_argcount=count, co_posonlyargcount=0, co_kwonlyargcount=0),
+                        function.__globals__, function.__name__, None, function.__closure__)
+
+
+def _tensors(module, prefix=""):
+    """(path, tensor) of attributes that are neither parameters nor buffers."""
+    for name, value in vars(module).items():
+        if isinstance(value, Tensor):
+            yield prefix + name, value
+    for name, child in module.named_children():
+        yield from _tensors(child, f"{prefix}{name}.")
+
+
+def symbolic_trace(root, concrete_args=None):
+    """A GraphModule that does what `root` does, a module or a function.
+
+    TraceError where the code decides by values, or loops over them.
+    """
+    tracer = Tracer()
+    graph = tracer.trace(root, concrete_args)
+    name = root._get_name() if isinstance(root, Module) else root.__name__
+    return GraphModule(tracer.root, graph, name)

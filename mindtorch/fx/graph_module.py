@@ -1,0 +1,217 @@
+"""GraphModule: a module whose forward is made from a Graph."""
+import copy
+import itertools
+import linecache
+from types import ModuleType
+
+from mindtorch import Tensor
+from mindtorch.fx.graph import Graph
+from mindtorch.nn import Module, Parameter
+
+__all__ = ["GraphModule", "reduce_graph_module"]
+
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
+_numbers = itertools.count()
+
+
+class _CodeOnlyModule(Module):
+    """A module with the attributes of another."""
+
+    def __init__(self, body):
+        super().__init__()
+        self.__dict__ = body
+
+
+def _copy_attr(from_module, to_module, target):
+    """Have `to_module` share what lies at a path below the other; what has it already keeps it."""
+    *prefix, field = target.split(".")
+    for name in prefix:
+        following = getattr(from_module, name)
+        child = getattr(to_module, name, None)
+        if child is following:
+            return
+        if child is None:
+            child = Module()
+            setattr(to_module, name, child)
+        from_module, to_module = following, child
+    _put(to_module, field, getattr(from_module, field))
+
+
+def _assign_attr(from_obj, to_module, target):
+    """Put an object at a path below a module; modules on the way are made."""
+    *prefix, field = target.split(".")
+    for name in prefix:
+        if getattr(to_module, name, None) is None:
+            setattr(to_module, name, Module())
+        to_module = getattr(to_module, name)
+    _put(to_module, field, from_obj)
+
+
+def _put(module, name, value):
+    if isinstance(value, Tensor) and not isinstance(value, Parameter):
+        module.register_buffer(name, value)
+    else:
+        setattr(module, name, value)
+
+
+def _function(src, names):
+    """The function `forward` of a source; tracebacks show its lines."""
+    file = f"<eval_with_key>.{next(_numbers)}"
+    linecache.cache[file] = len(src), None, src.splitlines(True), file
+    names = dict(names)
+    exec(compile(src, file, "exec"), names)
+    return names["forward"]
+
+
+def reduce_graph_module(body, src, names):
+    """A GraphModule from its pickled attributes and source, whose graph comes from tracing that."""
+    import mindtorch
+    from mindtorch.fx._symbolic_trace import Tracer
+
+    class KeepModules(Tracer):
+        def is_leaf_module(self, m, module_qualified_name):
+            return True
+
+    class Source(_CodeOnlyModule):
+        forward = _function(src, {"torch": mindtorch, **names})
+    made = Source(body)
+    return GraphModule(made, KeepModules().trace(made), body.get("_graph_name", "GraphModule"))
+
+
+class GraphModule(Module):
+    """A module that runs `graph`.
+
+    root: the module whose parameters and submodules the graph names, or a dict of them by path. After the graph was
+    changed, recompile() makes forward anew; assigning a graph does so by itself.
+    """
+
+    def __new__(cls, *args, **kwargs):
+        kept = next(kind for kind in cls.__mro__ if not kind.__dict__.get("_of_one_instance", False))
+        return super().__new__(type(kept.__name__, (kept,), {"_of_one_instance": True, "__module__": kept.__module__}))
+
+    def __init__(self, root, graph, class_name="GraphModule"):
+        super().__init__()
+        self.__class__.__name__ = class_name
+        paths = [(node, node.target) for node in graph.nodes if node.op in ("get_attr", "call_module")]
+        if isinstance(root, Module):
+            self.training = root.training
+            for _, path in paths:
+                _copy_attr(root, self, path)
+        elif isinstance(root, dict):
+            for node, path in sorted(paths, key=lambda pair: pair[1].count(".")):
+                if path not in root:
+                    raise RuntimeError(f"Node {node} referenced target {path} but that target was not provided in "
+                                       "``root``!")
+                _assign_attr(root[path], self, path)
+        else:
+            raise RuntimeError(f"Unsupported type {root} passed for root!")
+        self.graph = graph
+        self.meta = {}
+
+    @property
+    def graph(self):
+        """The graph that forward was made from."""
+        return self._graph
+
+    @graph.setter
+    def graph(self, g):
+        if not isinstance(g, Graph):
+            raise AssertionError(f"Expected a Graph instance, but got {type(g)}")
+        self._graph = g
+        g.owning_module = self
+        self.recompile()
+
+    @property
+    def code(self):
+        """The source of forward."""
+        if not hasattr(self, "_code"):
+            raise RuntimeError("Code has not been generated! Please report a bug to PyTorch")
+        return self._code
+
+    def recompile(self):
+        """Make forward from the graph as it is now; gives the source."""
+        made = self._graph.python_code("self")
+        self._code = made.src
+        type(self).forward = _function(made.src, made.globals)
+        return made
+
+    # --- submodules ---------------------------------------------------------------------------------------------------
+
+    def add_submodule(self, target, m):
+        """Put a module at a path. False where something else lies on the way."""
+        found = self
+        *prefix, field = target.split(".")
+        for name in prefix:
+            child = getattr(found, name, None)
+            if child is None:
+                child = Module()
+                setattr(found, name, child)
+            if not isinstance(child, Module):
+                return False
+            found = child
+        found.add_module(field, m)
+        return True
+
+    def delete_submodule(self, target):
+        """Take the module at a path away. False where there is none."""
+        path, _, field = target.rpartition(".")
+        try:
+            found = self.get_submodule(path)
+        except AttributeError:
+            return False
+        if not isinstance(getattr(found, field, None), Module):
+            return False
+        delattr(found, field)
+        return True
+
+    def delete_all_unused_submodules(self):
+        """Take away the modules that the graph does not call, nor anything below those it calls."""
+        used = set()
+        for node in self.graph.nodes:
+            if node.op in ("call_module", "get_attr"):
+                parts = node.target.split(".")
+                used |= {".".join(parts[:i + 1]) for i in range(len(parts))}
+            if node.op == "call_module":
+                used |= {f"{node.target}.{name}" for name, _ in self.get_submodule(node.target).named_modules()}
+        for name in [name for name, _ in self.named_modules() if name and name not in used]:
+            self.delete_submodule(name)
+
+    # --- copies and text ----------------------------------------------------------------------------------------------
+
+    def _deepcopy_init(self):
+        return GraphModule.__init__
+
+    def __deepcopy__(self, memo):
+        copied = memo[id(self)] = type(self).__new__(type(self))
+        attributes = _CodeOnlyModule(copy.deepcopy(self.__dict__, memo))
+        self._deepcopy_init()(copied, attributes, attributes.__dict__["_graph"], self.__class__.__name__)
+        copied.meta = copy.copy(self.meta)
+        return copied
+
+    def __copy__(self):
+        copied = GraphModule(self, copy.deepcopy(self.graph), self.__class__.__name__)
+        copied.meta = copy.copy(self.meta)
+        return copied
+
+    def __reduce__(self):
+        body = {**self.__dict__, "_graph_name": self.__class__.__name__}
+        made = body.pop("_graph").python_code("self")
+        names = {name: value for name, value in made.globals.items() if not isinstance(value, ModuleType)}
+        return reduce_graph_module, (body, made.src, names)
+
+    def print_readable(self, print_output=True):
+        """The source in a class, with those of the GraphModules below; printed unless print_output is false."""
+        body = self._code.strip("\n ").replace("\n", "\n    ")
+        inner = [child.print_readable(False) for child in self.children() if isinstance(child, GraphModule)]
+        text = f"class {self._get_name()}(torch.nn.Module):\n    {body}\n" + "".join(
+            f"\n    {part.rstrip()}\n".replace("\n", "\n    ").rstrip(" ") for part in inner)
+        if print_output:
+            print(text)
+        return text
+
+    def __str__(self):
+        return "\n".join([super().__str__(), self._code,
+                          "# To see more debug info, please use `graph_module.print_readable()`"])
+
+    def __repr__(self):
+        return super().__repr__()

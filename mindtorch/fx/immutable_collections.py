@@ -1,0 +1,38 @@
+"""The lists and dicts among a node's arguments, which nobody changes behind the graph's back."""
+
+__all__ = ["immutable_dict", "immutable_list"]
+
+_REFUSAL = """'{name}' object does not support mutation. If you are attempting to modify the kwargs or args of a torch.fx.Node object,
+instead create a new copy of it and assign the copy to the node:
+
+    new_args = ...  # copy and mutate args
+    node.args = new_args"""        # noqa: E501 - torch's wording
+
+
+def _refuse(self, *args, **kwargs):
+    raise TypeError(_REFUSAL.format(name=type(self).__name__))
+
+
+class immutable_list(list):
+    """A list whose elements stay."""
+
+    append = clear = extend = insert = pop = remove = reverse = sort = _refuse
+    __delitem__ = __setitem__ = __iadd__ = __imul__ = _refuse
+
+    def __hash__(self):
+        return hash(tuple(self))
+
+    def __reduce__(self):
+        return immutable_list, (tuple(self),)
+
+
+class immutable_dict(dict):
+    """A dict whose items stay."""
+
+    clear = pop = popitem = update = setdefault = __delitem__ = __setitem__ = __ior__ = _refuse
+
+    def __hash__(self):
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self):
+        return immutable_dict, (tuple(self.items()),)

@@ -1,0 +1,163 @@
+"""Interpreter: runs a graph node by node. Transformer: makes a graph anew, with changes on the way."""
+from contextlib import contextmanager
+
+from mindtorch.fx._symbolic_trace import Tracer
+from mindtorch.fx.graph import Graph
+from mindtorch.fx.graph_module import GraphModule
+from mindtorch.fx.node import map_aggregate, map_arg
+from mindtorch.fx.proxy import Proxy
+
+__all__ = ["Interpreter", "Transformer"]
+
+
+class Interpreter:
+    """Runs the graph of a module node by node: `Interpreter(module).run(*args)`.
+
+    Derived classes change what a kind of node does, by the methods named as the ops. Values go as soon as nobody needs
+    them, unless garbage_collect_values is false.
+    """
+
+    def __init__(self, module, garbage_collect_values=True, graph=None):
+        self.module = self.submodules = module
+        self.graph = module.graph if graph is None else graph
+        self.garbage_collect_values = garbage_collect_values
+        self.env, self.user_to_last_uses = {}, {}
+        if garbage_collect_values:
+            seen = set()
+            for user in reversed(self.graph.nodes):
+                for node in user.all_input_nodes:
+                    if node not in seen:
+                        seen.add(node)
+                        self.user_to_last_uses.setdefault(user, []).append(node)
+
+    def run(self, *args, initial_env=None, enable_io_processing=True):
+        """What the graph returns for these arguments. initial_env: values of nodes that are known already."""
+        self.env = {} if initial_env is None else initial_env
+        self.args_iter = iter(args)
+        for node in self.graph.nodes:
+            if node in self.env:
+                continue
+            try:
+                self.env[node] = self.run_node(node)
+            except Exception as error:
+                self._add_place(error, node)
+                raise
+            for used in self.user_to_last_uses.get(node, ()):
+                del self.env[used]
+            if node.op == "output":
+                return self.env[node]
+        return None
+
+    def _add_place(self, error, node):
+        first = str(error.args[0]) if error.args else ""
+        error.args = (f"{first}\n\nWhile executing {node.format_node()}", *error.args[1:])
+
+    @contextmanager
+    def _set_current_node(self, node):
+        self.current_node = node
+        yield
+
+    def run_node(self, n):
+        """The value of a node."""
+        with self._set_current_node(n):
+            args, kwargs = self.fetch_args_kwargs_from_env(n)
+            return getattr(self, n.op)(n.target, args, kwargs)
+
+    def placeholder(self, target, args, kwargs):
+        """The next argument, or the default."""
+        if target.startswith("*"):
+            return list(self.args_iter)
+        for value in self.args_iter:
+            return value
+        if args:
+            return args[0]
+        raise RuntimeError(f"Expected positional argument for parameter {target}, but one was not passed in!")
+
+    def get_attr(self, target, args, kwargs):
+        """An attribute of the module."""
+        return self.fetch_attr(target)
+
+    def call_function(self, target, args, kwargs):
+        """What the function gives."""
+        return target(*args, **kwargs)
+
+    def call_method(self, target, args, kwargs):
+        """What the method of the first argument gives."""
+        return getattr(args[0], target)(*args[1:], **kwargs)
+
+    def call_module(self, target, args, kwargs):
+        """What the submodule gives."""
+        return self.fetch_attr(target)(*args, **kwargs)
+
+    def output(self, target, args, kwargs):
+        """What is returned."""
+        return args[0]
+
+    def fetch_attr(self, target):
+        """What lies at a path below the module."""
+        found, names = self.module, target.split(".")
+        for i, name in enumerate(names):
+            if not hasattr(found, name):
+                raise RuntimeError(f"Node referenced nonexistent target {'.'.join(names[:i + 1])}")
+            found = getattr(found, name)
+        return found
+
+    def fetch_args_kwargs_from_env(self, n):
+        """The arguments of a node, with values in the place of nodes."""
+        return self.map_nodes_to_values(n.args, n), self.map_nodes_to_values(n.kwargs, n)
+
+    def map_nodes_to_values(self, args, n):
+        """Arguments with values in the place of nodes."""
+        def value(node):
+            if node not in self.env:
+                raise RuntimeError(f"Node {n} referenced nonexistent value {node}! Run Graph.lint() to diagnose such "
+                                   "issues")
+            return self.env[node]
+        return map_arg(args, value)
+
+
+class _TransformerTracer(Tracer):
+    def __init__(self, graph, module):
+        super().__init__()
+        self.graph, self.root = graph, module
+        self.tensor_attrs = {}
+
+    def is_leaf_module(self, m, module_qualified_name):
+        return True
+
+
+class Transformer(Interpreter):
+    """Interprets a graph on proxies; `transform()` is the module of the graph that comes of it.
+
+    Derived classes change call_function and its like: what they do to the proxies is the new graph.
+    """
+
+    def __init__(self, module):
+        super().__init__(module)
+        self.new_graph = Graph()
+        self.tracer = _TransformerTracer(self.new_graph, module)
+        self.tracer.root = module
+
+    def placeholder(self, target, args, kwargs):
+        """An input of the new graph."""
+        return Proxy(self.new_graph.placeholder(target, default_value=args[0]) if args
+                     else self.new_graph.placeholder(target), self.tracer)
+
+    def get_attr(self, target, args, kwargs):
+        """The same attribute in the new graph."""
+        return self.tracer.create_proxy("get_attr", target, args, kwargs)
+
+    def call_module(self, target, args, kwargs):
+        """The same call in the new graph."""
+        return self.tracer.create_proxy("call_module", target, args, kwargs)
+
+    def call_function(self, target, args, kwargs):
+        """The same call in the new graph."""
+        return self.tracer.create_proxy("call_function", target, args, kwargs)
+
+    def transform(self):
+        """A GraphModule of the new graph."""
+        result = super().run()
+        if result is not None:
+            self.new_graph.output(map_aggregate(result, lambda a: a.node if isinstance(a, Proxy) else a))
+        return GraphModule(self.module, self.new_graph)

@@ -1,0 +1,244 @@
+"""A node of a graph: an operation, what it is called with, and who uses its result."""
+import builtins
+import operator
+import types
+
+from mindtorch import overrides
+from mindtorch.fx.immutable_collections import immutable_dict, immutable_list
+
+__all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg"]
+
+Target = object
+Argument = object
+_LEGAL_OPS = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root")
+_side_effects = {operator.setitem}
+
+
+def has_side_effect(fn):
+    """Calls of `fn` stay in a graph though nobody uses what they give. Usable as a decorator."""
+    _side_effects.add(fn)
+    return fn
+
+
+def map_aggregate(a, fn):
+    """`a` with fn(x) in the place of each x that is no container; tuples, lists, dicts and slices are gone through."""
+    if isinstance(a, tuple):
+        items = [map_aggregate(item, fn) for item in a]
+        return type(a)(*items) if hasattr(a, "_fields") else tuple(items)
+    if isinstance(a, list):
+        return immutable_list([map_aggregate(item, fn) for item in a])
+    if isinstance(a, dict):
+        return immutable_dict({key: map_aggregate(value, fn) for key, value in a.items()})
+    if isinstance(a, slice):
+        return slice(map_aggregate(a.start, fn), map_aggregate(a.stop, fn), map_aggregate(a.step, fn))
+    return fn(a)
+
+
+def map_arg(a, fn):
+    """`a` with fn(node) in the place of each node in it."""
+    return map_aggregate(a, lambda x: fn(x) if isinstance(x, Node) else x)
+
+
+def qualified_name(func):
+    """How generated code names a function: "torch.add", "operator.mul"; of a builtin the name alone."""
+    if getattr(builtins, getattr(func, "__name__", ""), None) is func:
+        return func.__name__
+    known = overrides.resolve_name(func)
+    if known is not None:
+        return known
+    name = getattr(func, "__qualname__", func.__name__) if isinstance(func, type) else func.__name__
+    module = (getattr(func, "__module__", None) or "").replace("_operator", "operator")
+    first, dot, rest = module.partition(".")
+    return f"{'torch' if first == 'mindtorch' else first}{dot}{rest}.{name}"
+
+
+def type_name(kind):
+    """How annotations are written."""
+    if kind is None or kind is type(None):
+        return "None"
+    if isinstance(kind, type) and not isinstance(kind, types.GenericAlias):
+        return kind.__qualname__ if kind.__module__ == "builtins" else qualified_name(kind)
+    return str(kind).replace("mindtorch.", "torch.")
+
+
+class Node:
+    """One operation of a graph.
+
+    op says which: "placeholder" (an input, `target` its name), "get_attr" (an attribute of the module, by path),
+    "call_function", "call_method" (args[0] is the object), "call_module" (by path) or "output" (args[0] is returned).
+    """
+
+    def __init__(self, graph, name, op, target, args, kwargs, return_type=None):
+        if op not in _LEGAL_OPS:
+            raise AssertionError(f"op '{op}' is not in _legal_ops")
+        if op == "call_function":
+            if not callable(target):
+                raise ValueError(f"Node [graph = {graph}, name = '{name}'] target {target} has type "
+                                 f"{type(target).__name__} but a Callable is expected")
+        elif not isinstance(target, str):
+            raise ValueError(f"Node [graph = {graph}, name = '{name}'] target {target} has type "
+                             f"{type(target).__name__} but a str is expected")
+        self.graph, self.name, self.op, self.target, self.type = graph, name, op, target, return_type
+        self.users, self.meta = {}, {}
+        self._args, self._kwargs, self._input_nodes = (), {}, {}
+        self._prev = self._next = self
+        self._erased = False
+        self._set_inputs(args, kwargs)
+
+    # --- inputs -------------------------------------------------------------------------------------------------------
+
+    def _set_inputs(self, args, kwargs):
+        for node in self._input_nodes:
+            node.users.pop(self, None)
+        self._input_nodes = {}
+
+        def note(node):
+            self._input_nodes.setdefault(node)
+            node.users.setdefault(self)
+            return node
+        self._args, self._kwargs = map_arg(tuple(args), note), map_arg(dict(kwargs), note)
+
+    @property
+    def args(self):
+        """The positional arguments. Assign a new tuple to change them."""
+        return self._args
+
+    @args.setter
+    def args(self, args):
+        self._set_inputs(args, self._kwargs)
+
+    @property
+    def kwargs(self):
+        """The arguments by name. Assign a new dict to change them."""
+        return self._kwargs
+
+    @kwargs.setter
+    def kwargs(self, kwargs):
+        self._set_inputs(self._args, kwargs)
+
+    @property
+    def all_input_nodes(self):
+        """The nodes among the arguments, each once."""
+        return list(self._input_nodes)
+
+    def update_arg(self, idx, arg):
+        """Positional argument `idx` becomes `arg`."""
+        args = list(self._args)
+        args[idx] = arg
+        self.args = tuple(args)
+
+    def insert_arg(self, idx, arg):
+        """`arg` comes before positional argument `idx`."""
+        if not 0 <= idx <= len(self._args):
+            raise AssertionError("insert_args index must be between 0 and len(self.args)")
+        self.args = (*self._args[:idx], arg, *self._args[idx:])
+
+    def update_kwarg(self, key, arg):
+        """The argument `key` becomes `arg`."""
+        self.kwargs = {**self._kwargs, key: arg}
+
+    def replace_input_with(self, old_input, new_input):
+        """`new_input` wherever `old_input` is an argument."""
+        self._exchange(lambda node: new_input if node is old_input else node)
+
+    def _exchange(self, fn):
+        self._set_inputs(map_arg(self._args, fn), map_arg(self._kwargs, fn))
+
+    def replace_all_uses_with(self, replace_with, delete_user_cb=lambda user: True, *, propagate_meta=False):
+        """`replace_with` wherever this node is an argument; gives the nodes that changed."""
+        if propagate_meta:
+            if replace_with.meta:
+                raise AssertionError("Called node.replace_all_uses_with(replace_with, propagate_meta=True), but "
+                                     "replace_with already has .meta keys")
+            replace_with.meta.update(self.meta)
+        changed = [user for user in self.users if delete_user_cb(user)]
+        for user in changed:
+            user.replace_input_with(self, replace_with)
+        return changed
+
+    # --- the place in the graph ---------------------------------------------------------------------------------------
+
+    @property
+    def next(self):
+        """The node behind this one; the last is followed by the graph's root."""
+        return self._next
+
+    @property
+    def prev(self):
+        """The node before this one."""
+        return self._prev
+
+    def prepend(self, x):
+        """Move `x` before this node."""
+        if self.graph is not x.graph:
+            raise AssertionError("Attempting to move a Node into a different Graph")
+        if self is not x:
+            x._remove_from_list()
+            x._prev, x._next = self._prev, self
+            x._prev._next = x._next._prev = x
+
+    def append(self, x):
+        """Move `x` behind this node."""
+        if x is not self._next:
+            self._next.prepend(x)
+
+    def _remove_from_list(self):
+        self._prev._next, self._next._prev = self._next, self._prev
+
+    def is_impure(self, impure_random=True):
+        """Whether the node does more than compute: it writes, draws random numbers, or is an input or the output."""
+        if self.op in ("placeholder", "output") or self.target in _side_effects:
+            return True
+        if self.op == "call_method" and self.target.endswith("_") and not self.target.endswith("__"):
+            return True
+        if self.op == "call_module":
+            module = self.graph.owning_module
+            if module is None:
+                raise AssertionError("self.graph.owning_module not set for purity check")
+            return getattr(module.get_submodule(self.target), "_is_impure", False)
+        return False
+
+    @property
+    def stack_trace(self):
+        """Where the operation was traced, if that was recorded."""
+        return self.meta.get("stack_trace")
+
+    @stack_trace.setter
+    def stack_trace(self, trace):
+        self.meta["stack_trace"] = trace
+
+    # --- text ---------------------------------------------------------------------------------------------------------
+
+    def __repr__(self):
+        return self.name
+
+    def _pretty_print_target(self, target):
+        if isinstance(target, str):
+            return target
+        if getattr(target, "__module__", None) == "builtins":
+            return f"builtins.{target.__name__}"
+        return qualified_name(target)
+
+    def format_node(self):
+        """The line of the node when a graph is printed."""
+        annotation = "" if self.type is None else f"{type_name(self.type)} "
+        place = f"%{self.name} : {annotation}[num_users={len(self.users)}] = {self.op}"
+        if self.op == "placeholder":
+            return f"{place}[target={self.target}]" + (f"(default={self.args[0]})" if self.args else "")
+        if self.op == "get_attr":
+            return f"{place}[target={self._pretty_print_target(self.target)}]"
+        if self.op == "output":
+            return f"return {self.args[0]}"
+        return (f"{place}[target={self._pretty_print_target(self.target)}](args = {format_arg(self.args)}, "
+                f"kwargs = {format_arg(self.kwargs)})")
+
+
+def format_arg(arg):
+    """An argument in a printed graph: nodes carry a percent sign."""
+    if isinstance(arg, list):
+        return f"[{', '.join(map(format_arg, arg))}]"
+    if isinstance(arg, tuple):
+        return f"({', '.join(map(format_arg, arg))}{',' if len(arg) == 1 else ''})"
+    if isinstance(arg, dict):
+        return f"{{{', '.join(f'{key}: {format_arg(value)}' for key, value in arg.items())}}}"
+    return f"%{arg}" if isinstance(arg, Node) else str(arg)

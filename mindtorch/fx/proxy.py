@@ -1,0 +1,184 @@
+"""Proxy: what stands for a value while a function is traced; what is done to it becomes nodes of a graph."""
+import bisect
+import dis
+import enum
+import inspect
+import operator
+
+import mindtorch
+from mindtorch import overrides
+from mindtorch.fx._codegen import MAGIC, REFLECTED
+from mindtorch.fx.node import Node, map_aggregate
+
+__all__ = ["Attribute", "GraphAppendingTracer", "Proxy", "TraceError", "TracerBase"]
+
+_CONSTANTS = (str, int, float, bool, complex, mindtorch.dtype, mindtorch.Tensor, mindtorch.device,
+              mindtorch.memory_format, mindtorch.layout, enum.Enum, type(None), type(...))
+
+
+class TraceError(ValueError):
+    """What a function does cannot be recorded."""
+
+
+class TracerBase:
+    """What makes nodes of the operations on proxies."""
+
+    graph: object
+    traced_func_name = "forward"
+
+    def create_node(self, kind, target, args, kwargs, name=None, type_expr=None):
+        """A node for an operation."""
+        return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+
+    def proxy(self, node):
+        """What stands for the node's value."""
+        return Proxy(node, self)
+
+    def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None, proxy_factory_fn=None):
+        """A node for an operation on proxies, and what stands for its value."""
+        args, kwargs = self.create_arg(args), self.create_arg(kwargs)
+        node = self.create_node(kind, target, args, kwargs, name, type_expr)
+        return proxy_factory_fn(node) if proxy_factory_fn else self.proxy(node)
+
+    def create_arg(self, a):
+        """An argument as nodes have it: proxies become their nodes. NotImplementedError for what no code can say."""
+        if isinstance(a, Proxy):
+            return a.node
+        if isinstance(a, tuple) and hasattr(a, "_fields"):
+            return type(a)(*(self.create_arg(item) for item in a))
+        if isinstance(a, (tuple, list)):
+            return (list if isinstance(a, list) else tuple)([self.create_arg(item) for item in a])
+        if isinstance(a, dict):
+            return {self._key(key): self.create_arg(value) for key, value in a.items()}
+        if isinstance(a, slice):
+            return slice(self.create_arg(a.start), self.create_arg(a.stop), self.create_arg(a.step))
+        if isinstance(a, range):
+            return range(*(self.create_arg(number) for number in (a.start, a.stop, a.step)))
+        if isinstance(a, (*_CONSTANTS, Node)):
+            return a
+        raise NotImplementedError(f"argument of type: {type(a)}")
+
+    def _key(self, key):
+        key = self.create_arg(key)
+
+        def refuse(node):
+            raise RuntimeError("Keys for dictionaries used as an argument cannot contain a Node. Got key: " + str(key))
+        map_aggregate(key, lambda part: refuse(part) if isinstance(part, Node) else part)
+        return key
+
+    def to_bool(self, obj):
+        """What a proxy is as a condition: nothing is known, TraceError."""
+        raise TraceError("symbolically traced variables cannot be used as inputs to control flow")
+
+    def iter(self, obj):
+        """The elements of a proxy where the code says how many it takes; else TraceError."""
+        frame = inspect.currentframe().f_back.f_back
+        instructions = list(dis.get_instructions(frame.f_code))
+        place = bisect.bisect_left([instruction.offset for instruction in instructions], frame.f_lasti)
+        if instructions[place].opname == "UNPACK_SEQUENCE":
+            return (obj[i] for i in range(instructions[place].argval))
+        raise TraceError("Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or "
+                         "as a *args or **kwargs function argument. See the torch.fx docs on pytorch.org for a more "
+                         "detailed explanation of what types of control flow can be traced, and check out the Proxy "
+                         "docstring for help troubleshooting Proxy iteration errors")
+
+    def keys(self, obj):
+        """What `**proxy` goes through."""
+        return Attribute(obj, "keys")()
+
+
+class GraphAppendingTracer(TracerBase):
+    """Makes nodes at the place of insertion of a graph: `Proxy(node)` uses it to add to the node's graph."""
+
+    def __init__(self, graph):
+        super().__init__()
+        self.graph = graph
+
+
+class Proxy:
+    """Stands for the value of `node`. Operators, attributes, methods and functions of torch on it are recorded.
+
+    What needs the value cannot be: conditions (`if x:`), loops over it, `len(x)`, `int(x)`.
+    """
+
+    def __init__(self, node, tracer=None):
+        self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
+        self.node = node
+
+    def __repr__(self):
+        return f"Proxy({self.node.name})"
+
+    def __getattr__(self, k):
+        return Attribute(self, k)
+
+    def __call__(self, *args, **kwargs):
+        return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
+
+    def __iter__(self):
+        return self.tracer.iter(self)
+
+    def __bool__(self):
+        return self.tracer.to_bool(self)
+
+    def __abs__(self):
+        return self.tracer.create_proxy("call_function", abs, (self,), {})
+
+    def keys(self):
+        """The keys of what the proxy stands for."""
+        return self.tracer.keys(self)
+
+    def __len__(self):
+        raise RuntimeError("'len' is not supported in symbolic tracing by default. If you want this call to be "
+                           "recorded, please call torch.fx.wrap('len') at module scope")
+
+    @classmethod
+    def __torch_function__(cls, orig_method, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        tracers = {}
+        map_aggregate((args, kwargs), lambda a: tracers.setdefault(id(a.tracer), a.tracer)
+                      if isinstance(a, Proxy) else a)
+        if len(tracers) > 1:
+            raise RuntimeError(f"Found multiple different tracers {list(tracers)} while trying to trace operations "
+                               f"{orig_method}")
+        tracer = next(iter(tracers.values()))
+        name = overrides.resolve_name(orig_method) or ""
+        if name.startswith("torch.Tensor.") and not name.endswith("__get__"):
+            return tracer.create_proxy("call_method", name.removeprefix("torch.Tensor."), args, kwargs)
+        return tracer.create_proxy("call_function", orig_method, args, kwargs)
+
+
+class Attribute(Proxy):
+    """`proxy.attr`: a method if it is called, else an attribute, which becomes a node when it is used."""
+
+    def __init__(self, root, attr):
+        self.root, self.attr, self.tracer = root, attr, root.tracer
+        self._node = None
+
+    @property
+    def node(self):
+        """The node of the attribute."""
+        if self._node is None:
+            self._node = self.tracer.create_proxy("call_function", getattr, (self.root, self.attr), {}).node
+        return self._node
+
+    def __call__(self, *args, **kwargs):
+        return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
+
+
+def _operator(function):
+    def record(*args, **kwargs):
+        tracer = args[0].tracer
+        return tracer.create_proxy("call_function", function, args, kwargs)
+    return record
+
+
+def _reflected(function):
+    def record(self, left):
+        return self.tracer.create_proxy("call_function", function, (left, self), {})
+    return record
+
+
+for _name in MAGIC:
+    setattr(Proxy, f"__{_name.strip('_')}__", _operator(getattr(operator, _name)))
+for _name in REFLECTED:
+    setattr(Proxy, f"__r{_name.strip('_')}__", _reflected(getattr(operator, _name)))

@@ -1,0 +1,198 @@
+"""torch.fx beside torch: the source and graph of traced functions and modules, and what changed graphs compute."""
+import copy
+import math
+import operator
+import pickle
+
+import pytest
+import torch
+import torch.fx
+
+import mindtorch
+import mindtorch.fx
+import mindtorch.nn.functional
+
+LIBRARIES = (mindtorch, torch)
+
+
+def root_of(x):
+    return math.sqrt(x)
+
+
+def doubled(x):
+    return x * 2
+
+
+mindtorch.fx.wrap("doubled")
+torch.fx.wrap("doubled")
+
+
+def network(lib, flag=True):
+    nn = lib.nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.features = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU())
+            self.scale = nn.Parameter(lib.tensor([2.0, 3.0]))
+            self.register_buffer("shift", lib.ones(2))
+            self.head = nn.Linear(2, 3)
+
+        def forward(self, x, y=None, *, k=2):
+            x = nn.functional.relu(self.features(x))
+            x = lib.add(x, 1, alpha=k).mean((2, 3)) * self.scale - self.shift
+            a, _ = x.shape
+            x = lib.cat([x.view(a, -1)[:, 0:1], x[:, 1:]], dim=1)
+            return {"out": self.head(x), "pair": (x.T, -x if flag else x)}
+    net = Net()
+    with lib.no_grad():
+        for i, parameter in enumerate(net.parameters()):
+            parameter.copy_(lib.arange(parameter.numel()).reshape(parameter.shape) / 10 - i)
+    return net
+
+
+FUNCTIONS = {
+    "operators": lambda lib: lambda x: ((x == 1) & (x != 2) | (x < 3), 1 - x, 2 ** x, 1 // x, ~x, x @ x, -x % 3),
+    "functions": lambda lib: lambda x: lib.nn.functional.dropout(lib.nn.functional.softmax(x, dim=-1), 0.1, False),
+    "constants": lambda lib: lambda x: lib.ones(2) + lib.where(x > 0, x, lib.zeros(2)),
+    "types": lambda lib: lambda x: x.to(lib.float64, memory_format=lib.channels_last).to(lib.device("cpu")),
+    "arguments": lambda lib: lambda x, *a, **k: x + a[0] + k["z"], "defaults": lambda lib: lambda x, n=3: x + n,
+    "attributes": lambda lib: lambda x: x.foo(1).bar, "wrapped": lambda lib: lambda x: doubled(x) + 1,
+    "a module of functions": lambda lib: root_of, "unpacked": lambda lib: lambda x: operator.sub(*unpacked(x)),
+    "condition": lambda lib: lambda x: x if x.sum() > 0 else -x, "loop": lambda lib: lambda x: [i + 1 for i in x],
+    "length": lambda lib: lambda x: len(x) + 1, "contained": lambda lib: lambda x: 1 in x,
+    "int": lambda lib: lambda x: int(x) + 1,
+    "assignment": lambda lib: lambda x: x.__setitem__, "slices": lambda lib: lambda x: x[..., None, 1:, x],
+}
+
+
+def unpacked(x):
+    a, b = x
+    return a, b
+
+
+def same(text):
+    return str(text).replace("mindtorch", "torch")
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_source_of_functions(name):
+    found = []
+    for lib in LIBRARIES:
+        try:
+            traced = lib.fx.symbolic_trace(FUNCTIONS[name](lib))
+        except (ValueError, TypeError, RuntimeError) as error:
+            found.append((type(error).__name__, str(error)))
+        else:
+            traced.graph.lint()
+            found.append((traced.code, same(traced.graph)))
+    assert found[0] == found[1]
+
+
+def test_annotations_and_specialised_arguments():
+    found = []
+    for lib in LIBRARIES:
+        def annotated(x, n: int = 3) -> float:
+            return x + n
+
+        def chosen(x, flag, other=None):
+            return x + 1 if flag else x - 1
+        traced = [lib.fx.symbolic_trace(annotated)]
+        found.append([(module.code, str(module.graph)) for module in traced])
+        specialised = lib.fx.symbolic_trace(chosen, concrete_args={"flag": True})
+        assert specialised(lib.ones(1), True).tolist() == [2]
+        with pytest.raises(AssertionError, match="flag has been specialized to have value True but got another value"):
+            specialised(lib.ones(1), False)
+    assert found[0] == found[1]
+
+
+def test_modules(device):
+    found = []
+    for lib, place in ((mindtorch, device), (torch, "cpu")):
+        net = network(lib).to(place)
+        traced = lib.fx.symbolic_trace(net)
+        traced.graph.lint()
+        image = lib.arange(50.0, device=place).reshape(2, 1, 5, 5) / 50
+        results = [made(image) for made in (net, traced, copy.deepcopy(traced), pickle.loads(pickle.dumps(
+            traced if place == "cpu" else copy.deepcopy(traced))), copy.copy(traced))]
+        assert len({str(result) for result in results}) == 1
+        assert str(lib.fx.Interpreter(traced).run(image)) == str(results[0])
+        assert str(lib.fx.Transformer(traced).transform()(image)) == str(results[0])
+        found.append((traced.code, str(traced.graph), str(traced), list(traced.state_dict()), type(traced).__name__,
+                      [(n.op, n.name, [user.name for user in n.users], list(n.meta)) for n in traced.graph.nodes],
+                      [[round(number, 4) for number in row] for row in results[0]["out"].tolist()]))
+    assert found[0] == found[1]
+
+
+def test_graphs_by_hand():
+    found = []
+    for lib in LIBRARIES:
+        graph = lib.fx.Graph()
+        x = graph.placeholder("x")
+        added = graph.call_function(lib.add, (x, 1))
+        written = graph.call_function(operator.iadd, (added, 2))
+        unused = graph.call_method("relu", (written,))
+        graph.output((written, [written]))
+        texts = [graph.python_code("self").src, str(graph)]
+        with graph.inserting_before(written):
+            between = graph.call_function(lib.mul, (added, 3))
+        with graph.inserting_after(x):
+            first = graph.call_function(lib.neg, (x,))
+        written.replace_input_with(added, between)
+        added.args = (first, 5)
+        assert graph.eliminate_dead_code()
+        module = lib.fx.GraphModule({}, graph, "ByHand")
+        assert unused not in list(graph.nodes)
+        texts += [module.code, str(module), str(module(lib.ones(2))), [node.name for node in reversed(graph.nodes)]]
+        between.replace_all_uses_with(first)
+        graph.erase_node(between)
+        module.recompile()
+        texts += [module.code, str(module(lib.ones(2))[0]), len(graph.nodes),
+                  graph.output_node().all_input_nodes[0].name]
+        found.append(texts)
+    assert found[0] == found[1]
+
+
+MISTAKES = {
+    "still used": lambda lib, graph, x, y: graph.erase_node(y),
+    "op": lambda lib, graph, x, y: graph.create_node("bad", "x"),
+    "order": lambda lib, graph, x, y: (y.append(x), graph.lint()),
+    "elsewhere": lambda lib, graph, x, y: lib.fx.Graph().inserting_before(x),
+    "mutation": lambda lib, graph, x, y: setattr(y, "args", ([1],)) or y.args[0].append(1),
+    "not at the top": lambda lib, graph, x, y: lib.fx.wrap("doubled"), "wrap": lambda lib, graph, x, y: lib.fx.wrap(3),
+    "argument": lambda lib, graph, x, y: lib.fx.Proxy(x) + object(),
+    "root": lambda lib, graph, x, y: lib.fx.GraphModule(3, graph),
+    "no such module": lambda lib, graph, x, y: (graph.call_module("no"), lib.fx.GraphModule({}, graph)),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes(name):
+    found = []
+    for lib in LIBRARIES:
+        graph = lib.fx.Graph()
+        x = graph.placeholder("x")
+        y = graph.call_function(lib.add, (x, 1))
+        graph.output(y)
+        with pytest.raises((RuntimeError, AssertionError, TypeError, NotImplementedError)) as caught:
+            MISTAKES[name](lib, graph, x, y)
+        found.append((caught.type, str(caught.value)))
+    assert found[0] == found[1]
+
+
+def sine_and_one(lib):
+    return lambda x: lib.sin(x) + 1
+
+
+def test_transformers_change_calls():
+    for lib in LIBRARIES:
+        class Sines(lib.fx.Transformer):
+            def call_function(self, target, args, kwargs, lib=lib):
+                return super().call_function(lib.cos if target is lib.sin else target, args, kwargs)
+        traced = lib.fx.symbolic_trace(sine_and_one(lib))
+        assert Sines(traced).transform()(lib.zeros(1)).tolist() == [2]
+        proxy = lib.fx.Proxy(next(iter(traced.graph.nodes)))
+        with traced.graph.inserting_before(traced.graph.output_node()):
+            traced.graph.output_node().args = ((proxy * 3).node,)
+        traced.recompile()
+        assert traced(lib.ones(1)).tolist() == [3]
