@@ -6,6 +6,7 @@ from mindtorch.distributions.binomial import Binomial
 from mindtorch.distributions.categorical import Categorical
 from mindtorch.distributions.cauchy import Cauchy
 from mindtorch.distributions.chi2 import Chi2
+from mindtorch.distributions.constraint_registry import biject_to, transform_to
 from mindtorch.distributions.dirichlet import Dirichlet
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.exponential import Exponential
@@ -49,5 +50,5 @@ __all__ = ["Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "Di
            "Kumaraswamy", "LKJCholesky", "Laplace", "LogNormal", "LogisticNormal", "LowRankMultivariateNormal",
            "MixtureSameFamily", "Multinomial", "MultivariateNormal", "NegativeBinomial", "Normal", "OneHotCategorical",
            "OneHotCategoricalStraightThrough", "Pareto", "Poisson", "RelaxedBernoulli", "RelaxedOneHotCategorical",
-           "StudentT", "TransformedDistribution", "Uniform", "VonMises", "Weibull", "Wishart", "constraints",
-           "kl_divergence", "register_kl", *transforms.__all__]
+           "StudentT", "TransformedDistribution", "Uniform", "VonMises", "Weibull", "Wishart", "biject_to",
+           "constraints", "kl_divergence", "register_kl", "transform_to", *transforms.__all__]

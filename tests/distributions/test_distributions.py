@@ -345,3 +345,30 @@ def test_constraints(name):
     agree(ours, theirs)
     assert repr(found[0]) == repr(found[1])
     assert (found[0].is_discrete, found[0].event_dim) == (found[1].is_discrete, found[1].event_dim)
+
+
+REGISTERED = ["real", "real_vector", "positive", "nonnegative", "greater_than(2.0)", "greater_than_eq(-1)",
+              "less_than(3.0)", "unit_interval", "interval(-1.0, 4.0)", "half_open_interval(0.5, 2.0)", "simplex",
+              "lower_cholesky", "independent(c.unit_interval, 1)", "boolean", "positive_integer"]
+
+
+@pytest.mark.parametrize("registry", ["biject_to", "transform_to"])
+@pytest.mark.parametrize("constraint", REGISTERED)
+def test_transforms_for_constraints(registry, constraint, device):
+    found = []
+    for lib in (mindtorch, torch):
+        c = lib.distributions.constraints
+        wanted = eval(f"c.{constraint}", {"c": c})
+        try:
+            made = getattr(lib.distributions, registry)(wanted)
+        except NotImplementedError as error:
+            found.append(str(error))
+            continue
+        x = tensor(lib, [[0.5, -1.0], [2.0, 0.25]], device)
+        found.append([outcome(lambda made=made, x=x: made(x)), made.bijective, type(made).__name__,
+                      bool(wanted.check(made(x)).all())])
+    if isinstance(found[1], str):
+        assert found[0] == found[1]
+    else:
+        for ours, theirs in zip(*found, strict=True):
+            agree(ours, theirs)
