@@ -154,7 +154,7 @@ def test_samples(name, device):
     assert drawn.device.type == ("cpu" if name.endswith("of numbers") else device)
     assert not drawn.requires_grad
     drawn, reference = drawn.cpu().double().numpy(), theirs.sample((20000,)).double().numpy()
-    if name not in ("cauchy", "student", "logistic"):
+    if name not in ("cauchy", "student", "logistic", "half Cauchy", "pareto", "F", "inverse gamma"):     # heavy tails
         spread = reference.std(0)
         assert (abs(drawn.mean(0) - reference.mean(0)) <= 5 * spread / 80 + 1e-6).all()
     for share in (0.25, 0.5, 0.75):             # of the values, as far as there are gaps between them
