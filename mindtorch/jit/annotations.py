@@ -1,4 +1,5 @@
 """torch.jit.annotations: types that only TorchScript knows, for the annotations of functions that it might compile."""
+from typing import Dict, List, Optional, Tuple, Union  # noqa: F401, UP035 - packages import these from here
 
 
 class _BroadcastingList:
