@@ -277,8 +277,12 @@ assert figures()["allocations.current"] == figures()["active_requests.current"] 
 from mindtorch import sim
 pin(5000)
 thread, = (thread for thread in threading.enumerate() if thread.name == "mindtorch-events")
-sim.inject_device_fault(507015)
+begun, gate = threading.Event(), threading.Event()
+torch.npu._launch_host_func(torch.npu.current_stream(), lambda: (begun.set(), gate.wait()))
+begun.wait()
+sim.inject_device_fault(507015)                     # the copy's, which is held back until its event is recorded
 there = kept[0].to("npu", non_blocking=True)
+gate.set()
 thread.join()
 try:
     torch.npu.synchronize()
