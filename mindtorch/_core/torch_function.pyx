@@ -47,6 +47,8 @@ cdef extern from "Python.h":
     Py_ssize_t PyTuple_GET_SIZE(PyObject *value) noexcept
     PyObject *PyErr_Occurred() noexcept
     void PyErr_Clear() noexcept
+    void PyErr_Fetch(PyObject **kind, PyObject **value, PyObject **trace) noexcept
+    void PyErr_Restore(PyObject *kind, PyObject *value, PyObject *trace) noexcept
 
 cdef extern from "stddef.h":
     Py_ssize_t offset_of_vectorcall "offsetof(PyCFunctionObject, vectorcall)"
@@ -254,13 +256,24 @@ cdef inline Py_ssize_t count_of(Py_ssize_t count, PyObject *names) noexcept:
     return count if names == NULL else count + PyTuple_GET_SIZE(names)
 
 
+cdef bint array_asked(PyObject *const *values, Py_ssize_t count) noexcept:
+    """array_asks after an error, which stays as it is: looking a name up in a class would clear it."""
+    cdef PyObject *kind
+    cdef PyObject *value
+    cdef PyObject *trace
+    PyErr_Fetch(&kind, &value, &trace)
+    cdef bint asks = array_asks(values, count)
+    PyErr_Restore(kind, value, trace)
+    return asks
+
+
 cdef PyObject *enter_with_array(PyObject *function, PyObject *const *values, size_t nargsf, PyObject *names) noexcept:
     cdef Py_ssize_t count = PyVectorcall_NARGS(nargsf)
     cdef PyObject *result
     if active and array_asks(values, count_of(count, names)):
         return (<WithArray>ask_entry)(function, values, count, names)
     result = (<WithArray>(<Compiled *>function).m_ml.ml_meth)((<Compiled *>function).m_self, values, count, names)
-    if result == NULL and not active and array_asks(values, count_of(count, names)):
+    if result == NULL and not active and array_asked(values, count_of(count, names)):
         return (<WithArray>ask_late)(function, values, count, names)
     return result
 

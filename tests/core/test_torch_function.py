@@ -308,3 +308,11 @@ def test_wrap_torch_function():
         assert own(3) == 3
         assert own(duck(lib, log, 5)(), b=2) == 5
         assert [entry[1:] for entry in log] == [(1, {"b": 2}, ["Duck"])]
+
+
+def test_errors_stay_when_classes_are_asked_for_the_first_time():
+    """After an error the arguments' classes are looked at; that must not clear the error."""
+    for call in (mindtorch.rand_like, mindtorch.abs, lambda value: mindtorch.add(mindtorch.ones(1), value)):
+        fresh = type("Fresh", (), {})
+        with pytest.raises(TypeError):
+            call(fresh())
