@@ -281,16 +281,6 @@ def gpytorch(tell, device):
 
 
 @program
-def kornia(tell, device):
-    import kornia
-    images = numbers(1, 3, 16, 16).sigmoid().to(device)
-    tell("blurred", kornia.filters.gaussian_blur2d(images, (3, 3), (1.0, 1.0)))
-    tell("edges", kornia.filters.sobel(images))
-    tell("hsv", kornia.color.rgb_to_hsv(images))
-    tell("turned", kornia.geometry.transform.rotate(images, torch.tensor([30.0]).to(device)))
-
-
-@program
 def torchvision(tell, device):
     from torchvision.models import resnet18
     from torchvision.ops import StochasticDepth, sigmoid_focal_loss
