@@ -53,6 +53,9 @@ cdef extern from "Python.h":
 cdef extern from "stddef.h":
     Py_ssize_t offset_of_vectorcall "offsetof(PyCFunctionObject, vectorcall)"
 
+cdef enum:
+    LEVELS = 4                      # of lists within lists that are looked into
+
 cdef enum State:
     ALL_ASKED = 0
     SUBCLASSES_UNASKED = 1          # DisableTorchFunctionSubclass: modes alone
@@ -94,19 +97,19 @@ def class_asks(kind):
     return bool(kind_asks(<PyTypeObject *>kind))
 
 
-cdef bint value_asks(PyObject *value) noexcept:
-    """Of a list or tuple: whether an element asks, however deep it lies."""
+cdef bint value_asks(PyObject *value, int levels) noexcept:
+    """Of a list or tuple: whether an element asks; `levels` deep at most, for a list may hold itself."""
     if kind_asks(Py_TYPE(value)):
         return True
-    if PyList_Check(value) or PyTuple_Check(value):
-        return some_ask(PySequence_Fast_ITEMS(value), PySequence_Fast_GET_SIZE(value))
+    if levels and (PyList_Check(value) or PyTuple_Check(value)):
+        return some_ask(PySequence_Fast_ITEMS(value), PySequence_Fast_GET_SIZE(value), levels - 1)
     return False
 
 
-cdef bint some_ask(PyObject *const *values, Py_ssize_t count) noexcept:
+cdef bint some_ask(PyObject *const *values, Py_ssize_t count, int levels) noexcept:
     cdef Py_ssize_t i
     for i in range(count):
-        if value_asks(values[i]):
+        if value_asks(values[i], levels):
             return True
     return False
 
@@ -118,7 +121,7 @@ cdef inline bint modes_ask() noexcept:
 cdef bint array_asks(PyObject *const *values, Py_ssize_t count) noexcept:
     if modes_ask():
         return True
-    return not mindtorch_unasked and some_ask(values, count)
+    return not mindtorch_unasked and some_ask(values, count, LEVELS)
 
 
 cdef bint operands_ask(object a, object b) except -1:
@@ -140,7 +143,7 @@ def asks(tuple args, dict kwargs):
 
 # --- asking ----------------------------------------------------------------------------------------------------------
 
-cdef int gather(list found, object values, bint tensors) except -1:
+cdef int gather(list found, object values, bint tensors, int levels) except -1:
     """Arguments of distinct classes that ask, subclasses before their bases; with `tensors`, plain ones as well."""
     cdef Py_ssize_t place
     for value in values:
@@ -152,8 +155,8 @@ cdef int gather(list found, object values, bint tensors) except -1:
             while place < len(found) and not issubclass(kind, type(found[place])):
                 place += 1
             found.insert(place, value)
-        elif isinstance(value, (list, tuple)):
-            gather(found, value, tensors)
+        elif levels and isinstance(value, (list, tuple)):
+            gather(found, value, tensors, levels - 1)
     return 0
 
 
@@ -168,7 +171,7 @@ cdef tuple asked(object function, tuple relevant, tuple args, dict kwargs, bint 
     cdef list found = []
     cdef object mode = None, answer
     if not mindtorch_unasked:
-        gather(found, relevant, tensors)
+        gather(found, relevant, tensors, LEVELS)
     types = tuple([type(value) for value in found])
     if modes_ask():
         mode = pop_mode()

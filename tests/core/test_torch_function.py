@@ -316,3 +316,17 @@ def test_errors_stay_when_classes_are_asked_for_the_first_time():
         fresh = type("Fresh", (), {})
         with pytest.raises(TypeError):
             call(fresh())
+
+
+def test_a_list_that_holds_itself():
+    endless = []
+    endless.append(endless)
+    for call in (mindtorch.cat, mindtorch.relu):
+        with pytest.raises(TypeError):
+            call(endless)
+
+    class Through(mindtorch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+    with Through(), pytest.raises(TypeError):
+        mindtorch.relu(endless)
