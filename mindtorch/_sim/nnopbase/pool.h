@@ -53,9 +53,18 @@ class Pool {
     void touch() {}
   };
 
+  /* Also a thread that only takes has something to hand over at its end: what is left of its last batch. */
+  static void arrangeExit() {
+    static thread_local Keeper keeper;
+    keeper.touch();
+    local_.limit = kKept;
+  }
+
   static T *refill() {
+    if (local_.limit == 0 && !local_.closed) arrangeExit();
+    const uint32_t batch = local_.closed ? 1 : kBatch;
     std::lock_guard<std::mutex> guard(mutex_);
-    for (uint32_t i = 0; shared_ != nullptr && i < kBatch; ++i) {
+    for (uint32_t i = 0; shared_ != nullptr && i < batch; ++i) {
       T *object = shared_;
       shared_ = object->next_free;
       object->next_free = local_.head;
@@ -71,12 +80,7 @@ class Pool {
 
   static void spill() {
     if (local_.closed) return moveToShared(local_.count);
-    if (local_.limit == 0) {
-      static thread_local Keeper keeper;
-      keeper.touch();
-      local_.limit = kKept;
-      return;
-    }
+    if (local_.limit == 0) return arrangeExit();
     moveToShared(kBatch);
   }
 
