@@ -82,11 +82,6 @@ for _name, _arguments in (("adam", _ADAM), ("adamw", _ADAM), ("sgd", _SGD)):
                                                 "maximize=False)")
 CALLS["_amp_foreach_non_finite_check_and_unscale_"] = "torch._amp_foreach_non_finite_check_and_unscale_(l, o, o)"
 CALLS["_amp_update_scale_"] = "torch._amp_update_scale_(o, k, o, 2.0, 0.5, 10)"
-# What takes a number of steps from what its kernels left: null kernels leave any number, and it would not end.
-_POLYNOMIALS = [*(f"{shift}chebyshev_polynomial_{kind}" for shift in ("", "shifted_") for kind in "tuvw"),
-                "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"]
-READING = {f"special_{name}{form}" for name in _POLYNOMIALS for form in ("", ".x_scalar")}
-READING |= {f"special_zeta{form}" for form in ("", ".self_scalar")}
 
 
 class Statements:

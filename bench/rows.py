@@ -1,37 +1,34 @@
 """`python -m bench.rows`: host cost of every row of the op table with null kernels, as ratios to a + b; slowest first.
 
-Rows that read a value from the device would take what null kernels leave in memory for it: they are measured after the
-others, with real kernels and an a + b that has them as well. Rows that only wait, for the size of a result, are not
-among them: a null kernel reports the largest one. The clock is the CPU time of the calling thread, so that
-neither the stream's thread nor the rest of the machine counts. Rounds go through the whole table, and a + b is timed
-before each row: ratios are of the same moment. Words on the command line pick the rows whose name contains one of them.
+Rows that wait for the device to read a value would take what null kernels leave in memory for it: before each timed
+call of theirs one is made with kernels, which leaves the value where the timed call, taking the same memory, finds it;
+that it made the same launches is looked at once. The clock is the CPU time of the calling thread, so that neither the
+stream's thread nor the rest of the machine counts. Rounds go through the whole table, and a + b is timed before each
+row: ratios are of the same moment. Words on the command line pick the rows whose name contains one of them.
 """
 import argparse
 import contextlib
 import gc
 import os
 import statistics
-import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
 
-os.environ["MINDTORCH_NPU"] = "sim"
-os.environ.setdefault("MINDTORCH_SIM_KERNELS", "null")
+os.environ.update(MINDTORCH_NPU="sim", MINDTORCH_SIM_KERNELS="null")
 
 import mindtorch as torch
-from bench.row_samples import READING, Statements
+from bench.row_samples import Statements
 from bench.rungs import python_loop
 from mindtorch import sim
 from mindtorch._core._gen.namespace import ATEN, NPU
 from mindtorch._ops.generator.rows import Row, Table
 
-REAL = os.environ["MINDTORCH_SIM_KERNELS"] != "null"        # the process for the rows that read
-COUNT = 200             # launches in one timed loop: stays below the depth of a stream's queue
+COUNT = 800             # launches in one timed loop: stays below the depth of a stream's queue
+READINGS = 20           # calls a round of a row that waits, each timed by itself
 ROUNDS = 15
 MANY = 6                # operators whose names are not printed any more
 LIMIT, VIEW_LIMIT = 4, 1
-READS = "it reads from the device, where null kernels leave unknown values"
 TITLES = {
     "kernel": "Rows with a kernel; beside the ratio of several launches, that of each",
     "composite": "What stands on other operators, and counts by the launch",
@@ -46,6 +43,7 @@ class Case:
     kind: str                                       # "kernel", "composite" or "view"
     loop: object
     calls: dict                                     # operators of ACLNN -> how often one call launches them
+    waits: bool                                     # for the device, whose answer decides what it does
     times: list = field(default_factory=list)       # nanoseconds a call, one a round
     ratios: list = field(default_factory=list)      # to a + b
 
@@ -67,6 +65,17 @@ class Case:
         """Calls in one timed loop, whose launches stay below the depth of a stream's queue."""
         return max(COUNT // max(self.launches, 1), 1)
 
+    def nanoseconds(self):
+        """A call, one round's mean."""
+        if not self.waits:
+            return nanoseconds(self.loop, self.count)
+        spent = []
+        for _ in range(READINGS):
+            with sim.run_kernels():
+                nanoseconds(self.loop, 1)
+            spent.append(nanoseconds(self.loop, 1))
+        return statistics.median(spent)
+
 
 def kind_of(row, table):
     target = table.by_key.get(row.same, row)
@@ -77,20 +86,26 @@ def kind_of(row, table):
 
 def find(row, kind, statements):
     """The row's first statement that the NPU takes, as a Case; or why there is none, "" where there should be one."""
-    if row.key in READING and not REAL:
-        return READS
     for statement, names in statements.of(row):
-        loop, taken = python_loop(statement, **names), False
-        with sim.counting() as counts, contextlib.suppress(Exception):      # samples say what an operator refuses, too
-            loop(1)
-            taken = True
-        if counts["aclrtSynchronizeStream"] and not REAL and not any(out.reported for out in row.outputs):
-            return READS
-        torch.npu.synchronize()
+        loop = python_loop(statement, **names)
+        with sim.run_kernels():
+            taken, calls, waits = called(loop)
         if taken:
-            calls = {name: n for name, n in counts.items() if n and f"{name}GetWorkspaceSize" in counts}
-            return Case(row, kind, loop, calls)
+            if called(loop) != (True, calls, waits):
+                raise RuntimeError(f"{row.key}: {statement} makes other launches with null kernels")
+            return Case(row, kind, loop, calls, waits)
     return "no kernel on the NPU" if kind == "none" else ""
+
+
+def called(loop):
+    """One call: whether the operator takes it (samples say what it refuses, too), its launches, and whether it waits."""
+    taken = False
+    with sim.counting() as counts, contextlib.suppress(Exception):
+        loop(1)
+        taken = True
+    torch.npu.synchronize()
+    launches = {name: n for name, n in counts.items() if n and f"{name}GetWorkspaceSize" in counts}
+    return taken, launches, counts["aclrtSynchronizeStream"] > 0
 
 
 def nanoseconds(loop, count):
@@ -110,7 +125,7 @@ def measure(cases, base, rounds):
     for _ in range(rounds):
         for case in cases:
             own.append(nanoseconds(base, COUNT))
-            case.times.append(nanoseconds(case.loop, case.count))
+            case.times.append(case.nanoseconds())
             case.ratios.append(case.times[-1] / own[-1])
     gc.enable()
     return statistics.median(own)
@@ -134,7 +149,7 @@ def print_summary(by_kind, rows):
     kernels = {case.row.key: case.ratio for case in by_kind["kernel"]}
     launches = {case.row.key: case.of_launch for case in by_kind["kernel"] + by_kind["composite"]}
     views = {case.row.key: case.ratio for case in by_kind["view"]}
-    print(f"\n{len(launches) + len(views)} of {rows} rows measured with {'real' if REAL else 'null'} kernels")
+    print(f"\n{len(launches) + len(views)} of {rows} rows measured with null kernels")
     print(f"each launch of {len(launches)} rows: {above(LIMIT, launches)}")
     print(f"whole calls of {len(kernels)} rows with a kernel: {above(LIMIT, kernels)}")
     print(f"{len(views)} views: {above(VIEW_LIMIT, views)}")
@@ -147,7 +162,7 @@ def report(rows, rounds):
     cases = [case for case in found.values() if isinstance(case, Case)]
     base = measure(cases, python_loop("v + v", **statements.operands), rounds)
 
-    print(f"{torch.npu.get_device_name()}, {'real' if REAL else 'null'} kernels; a + b of four float32: {base:.0f} ns")
+    print(f"{torch.npu.get_device_name()}, null kernels; a + b of four float32: {base:.0f} ns")
     by_kind = {kind: [case for case in cases if case.kind == kind] for kind in TITLES}
     for kind, title in TITLES.items():
         if by_kind[kind]:
@@ -167,19 +182,8 @@ def main(arguments):
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("words", nargs="*")
     options = parser.parse_args(arguments)
-    rows = Table().rows
-    if REAL:
-        rows = [row for row in rows if row.key in options.words]
-    elif options.words:
-        rows = [row for row in rows if any(word in row.key for word in options.words)]
-    without = report(rows, options.rounds)
-    failed = "" in without
-    if READS in without:
-        print("", flush=True)
-        command = [sys.executable, "-m", "bench.rows", f"--rounds={options.rounds}", *without[READS]]
-        environment = os.environ | {"MINDTORCH_SIM_KERNELS": "real"}
-        failed |= subprocess.run(command, check=False, env=environment).returncode != 0
-    return int(failed)
+    rows = [row for row in Table().rows if not options.words or any(word in row.key for word in options.words)]
+    return int("" in report(rows, options.rounds))
 
 
 if __name__ == "__main__":

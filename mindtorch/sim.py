@@ -16,7 +16,7 @@ import functools
 from pathlib import Path
 
 __all__ = ["calls", "clear_faults", "counting", "fault", "inject_device_fault", "inject_fault", "inject_memory_error",
-           "live_objects", "set_latency", "toolkit"]
+           "live_objects", "run_kernels", "set_latency", "toolkit"]
 
 ACL_ERROR_FAILURE = 500001
 ACL_ERROR_RT_AICORE_EXCEPTION = 507015
@@ -29,6 +29,8 @@ _PROTOTYPES = {
     "simInjectDeviceFault": (None, [ctypes.c_int32, ctypes.c_int]),
     "simInjectMemoryError": (None, [ctypes.c_int32, ctypes.c_void_p, ctypes.c_uint64]),
     "simSetLatency": (None, [ctypes.c_char_p, ctypes.c_int64]),
+    "simSetNullKernels": (None, [ctypes.c_int32]),
+    "simNullKernels": (ctypes.c_int32, []),
     "simCountCalls": (None, [ctypes.c_int32]),
     "simCalls": (ctypes.c_int64, [ctypes.c_char_p]),
     "simFunctions": (ctypes.c_char_p, []),
@@ -104,6 +106,18 @@ def fault(function: str, nth: int = 1, code: int = ACL_ERROR_FAILURE, times: int
 def set_latency(function: str, ns: int) -> None:
     """Let every call of `function` take `ns` nanoseconds longer (0: no longer). Models the costs of a real host."""
     _library().simSetLatency(function.encode(), ns)
+
+
+@contextlib.contextmanager
+def run_kernels(run: bool = True):
+    """Whether the kernels launched in the block compute, or are left out as by ``MINDTORCH_SIM_KERNELS=null``."""
+    library = _library()
+    before = library.simNullKernels()
+    library.simSetNullKernels(not run)
+    try:
+        yield
+    finally:
+        library.simSetNullKernels(before)
 
 
 def calls(function: str) -> int:

@@ -60,6 +60,10 @@ SIM_API void simInjectMemoryError(int32_t device, void *address, uint64_t size);
 /* Busy-wait of `nanoseconds` in every call of `function` (0 takes it away): models a real host's costs. */
 SIM_API void simSetLatency(const char *function, int64_t nanoseconds);
 
+/* Kernels are not run from the next launch on (1), or are again (0); at first as MINDTORCH_SIM_KERNELS says. */
+SIM_API void simSetNullKernels(int32_t null_kernels);
+SIM_API int32_t simNullKernels(void);
+
 /* Non-zero while any fault, latency or call count is armed: one relaxed load on the fast path. */
 extern SIM_API int32_t simArmed;
 SIM_API aclError simEnterArmed(const char *function);
@@ -97,7 +101,6 @@ typedef struct SimTask {
  * task is not taken: the caller still owns `argument`. With kernels switched off (simNullKernels) and nothing ahead
  * of it, a kernel task is complete at once and `drop` is called before simLaunchKernel returns. */
 SIM_API aclError simLaunchKernel(aclrtStream stream, SimTask task);
-SIM_API int32_t simNullKernels(void);
 
 /* The host-side alias of [address, address + bytes) of device memory, or NULL where that range is not wholly inside
  * one live allocation (its 32-byte tail counts). Device addresses themselves cannot be read by the host. */

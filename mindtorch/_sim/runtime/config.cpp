@@ -64,16 +64,17 @@ std::vector<int32_t> visibleDevices(const char *list, int32_t count) {
   return visible;
 }
 
-Config readConfig() {
+std::unique_ptr<const Config> readConfig() {
   const char *soc = std::getenv("MINDTORCH_SIM_SOC");
   const char *kernels = std::getenv("MINDTORCH_SIM_KERNELS");
-  Config read;
+  auto config = std::make_unique<Config>();
+  Config &read = *config;
   read.memory_bytes = parseMemory(std::getenv("MINDTORCH_SIM_MEMORY"));
   read.physical =
       visibleDevices(std::getenv("ASCEND_RT_VISIBLE_DEVICES"), parseCount(std::getenv("MINDTORCH_SIM_DEVICES")));
   read.soc = soc == nullptr || *soc == '\0' ? "Ascend910B1" : soc;
   read.null_kernels = kernels != nullptr && std::strcmp(kernels, "null") == 0;
-  return read;
+  return config;
 }
 
 }  // namespace
@@ -83,7 +84,7 @@ const Config &config() {
   static std::atomic<const Config *> instance{nullptr};
   const Config *known = instance.load(std::memory_order_acquire);
   if (__builtin_expect(known != nullptr, 1)) return *known;
-  auto read = std::make_unique<const Config>(readConfig());
+  auto read = readConfig();
   return instance.compare_exchange_strong(known, read.get()) ? *read.release() : *known;
 }
 

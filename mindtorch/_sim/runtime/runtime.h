@@ -32,7 +32,8 @@ struct Config {
   uint64_t memory_bytes;          // MINDTORCH_SIM_MEMORY
   std::vector<int32_t> physical;  // MINDTORCH_SIM_DEVICES and ASCEND_RT_VISIBLE_DEVICES: device id -> physical id
   std::string soc;                // MINDTORCH_SIM_SOC
-  bool null_kernels;              // MINDTORCH_SIM_KERNELS=null
+  // MINDTORCH_SIM_KERNELS=null; simSetNullKernels
+  mutable std::atomic<bool> null_kernels;
 };
 const Config &config();
 

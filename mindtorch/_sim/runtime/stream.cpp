@@ -236,7 +236,7 @@ aclError launchQueued(aclrtStream handle, SimTask task) {
   const char *name = task.name == nullptr ? "simLaunchKernel" : task.name;
   if (aclError error = resolveStream(name, handle, &stream); error != ACL_SUCCESS) return error;
   if (aclError error = stream->device().check(name); error != ACL_SUCCESS) return error;
-  if (config().null_kernels) task.run = nullptr;
+  if (simNullKernels()) task.run = nullptr;
   task.kind = SIM_TASK_KERNEL;
   return stream->submit(name, task);
 }
@@ -244,7 +244,11 @@ aclError launchQueued(aclrtStream handle, SimTask task) {
 }  // namespace
 }  // namespace sim
 
-int32_t simNullKernels(void) { return sim::config().null_kernels ? 1 : 0; }
+void simSetNullKernels(int32_t null_kernels) {
+  sim::config().null_kernels.store(null_kernels != 0, std::memory_order_relaxed);
+}
+
+int32_t simNullKernels(void) { return sim::config().null_kernels.load(std::memory_order_relaxed) ? 1 : 0; }
 
 aclError simLaunchKernel(aclrtStream handle, SimTask task) {
   using sim::Stream;

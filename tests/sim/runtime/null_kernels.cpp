@@ -36,6 +36,23 @@ int main() {
   CHECK_OK(aclrtDestroyStream(stream));
   CHECK_CODE(simLaunchKernel(stream, task), ACL_ERROR_RT_INVALID_HANDLE);
 
+  // Switched on, and off again, while the program runs.
+  simSetNullKernels(0);
+  CHECK_OK(launch(nullptr, [&] {
+    ran = true;
+    return ACL_SUCCESS;
+  }));
+  CHECK_OK(aclrtSynchronizeStream(nullptr));
+  CHECK(ran && simNullKernels() == 0);
+  simSetNullKernels(1);
+  ran = false;
+  CHECK_OK(launch(nullptr, [&] {
+    ran = true;
+    return ACL_SUCCESS;
+  }));
+  CHECK_OK(aclrtSynchronizeStream(nullptr));
+  CHECK(!ran && simNullKernels() == 1);
+
   simInjectDeviceFault(0, ACL_ERROR_RT_AICORE_EXCEPTION);
   CHECK_OK(simLaunchKernel(nullptr, task));
   CHECK_CODE(aclrtSynchronizeStream(nullptr), ACL_ERROR_RT_AICORE_EXCEPTION);
