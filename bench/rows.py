@@ -1,10 +1,9 @@
 """`python -m bench.rows`: host cost of every row of the op table with null kernels, as ratios to a + b; slowest first.
 
-Rows that wait for the device to read a value would take what null kernels leave in memory for it: before each timed
-call of theirs one is made with kernels, which leaves the value where the timed call, taking the same memory, finds it;
-that it made the same launches is looked at once. The clock is the CPU time of the calling thread, so that neither the
-stream's thread nor the rest of the machine counts. Rounds go through the whole table, and a + b is timed before each
-row: ratios are of the same moment. Words on the command line pick the rows whose name contains one of them.
+Rows that wait for the device to read a value are given the one that a call with kernels has read. The clock is the CPU
+time of the calling thread, so that neither the stream's thread nor the rest of the machine counts. Rounds go through
+the whole table, and a + b is timed before each row: ratios are of the same moment. Words on the command line pick the
+rows whose name contains one of them.
 """
 import argparse
 import contextlib
@@ -25,7 +24,6 @@ from mindtorch._core._gen.namespace import ATEN, NPU
 from mindtorch._ops.generator.rows import Row, Table
 
 COUNT = 800             # launches in one timed loop: stays below the depth of a stream's queue
-READINGS = 20           # calls a round of a row that waits, each timed by itself
 ROUNDS = 15
 MANY = 6                # operators whose names are not printed any more
 LIMIT, VIEW_LIMIT = 4, 1
@@ -43,7 +41,6 @@ class Case:
     kind: str                                       # "kernel", "composite" or "view"
     loop: object
     calls: dict                                     # operators of ACLNN -> how often one call launches them
-    waits: bool                                     # for the device, whose answer decides what it does
     times: list = field(default_factory=list)       # nanoseconds a call, one a round
     ratios: list = field(default_factory=list)      # to a + b
 
@@ -65,17 +62,6 @@ class Case:
         """Calls in one timed loop, whose launches stay below the depth of a stream's queue."""
         return max(COUNT // max(self.launches, 1), 1)
 
-    def nanoseconds(self):
-        """A call, one round's mean."""
-        if not self.waits:
-            return nanoseconds(self.loop, self.count)
-        spent = []
-        for _ in range(READINGS):
-            with sim.run_kernels():
-                nanoseconds(self.loop, 1)
-            spent.append(nanoseconds(self.loop, 1))
-        return statistics.median(spent)
-
 
 def kind_of(row, table):
     target = table.by_key.get(row.same, row)
@@ -88,24 +74,24 @@ def find(row, kind, statements):
     """The row's first statement that the NPU takes, as a Case; or why there is none, "" where there should be one."""
     for statement, names in statements.of(row):
         loop = python_loop(statement, **names)
-        with sim.run_kernels():
-            taken, calls, waits = called(loop)
-        if taken:
-            if called(loop) != (True, calls, waits):
-                raise RuntimeError(f"{row.key}: {statement} makes other launches with null kernels")
-            return Case(row, kind, loop, calls, waits)
+        with sim.run_kernels(), sim.record_reads():
+            calls = launches(loop)
+        if calls is not None:
+            with sim.repeat_reads():
+                if launches(loop) != calls:
+                    raise RuntimeError(f"{row.key}: {statement} makes other launches with null kernels")
+            return Case(row, kind, loop, calls)
     return "no kernel on the NPU" if kind == "none" else ""
 
 
-def called(loop):
-    """One call: whether the operator takes it (samples say what it refuses, too), its launches, and whether it waits."""
+def launches(loop):
+    """Those of one call, {operator of ACLNN: how often}; None if it is refused, for samples hold that, too."""
     taken = False
     with sim.counting() as counts, contextlib.suppress(Exception):
         loop(1)
         taken = True
     torch.npu.synchronize()
-    launches = {name: n for name, n in counts.items() if n and f"{name}GetWorkspaceSize" in counts}
-    return taken, launches, counts["aclrtSynchronizeStream"] > 0
+    return {name: n for name, n in counts.items() if n and f"{name}GetWorkspaceSize" in counts} if taken else None
 
 
 def nanoseconds(loop, count):
@@ -125,7 +111,10 @@ def measure(cases, base, rounds):
     for _ in range(rounds):
         for case in cases:
             own.append(nanoseconds(base, COUNT))
-            case.times.append(case.nanoseconds())
+            with sim.run_kernels(), sim.record_reads():
+                nanoseconds(case.loop, 1)
+            with sim.repeat_reads():
+                case.times.append(nanoseconds(case.loop, case.count))
             case.ratios.append(case.times[-1] / own[-1])
     gc.enable()
     return statistics.median(own)

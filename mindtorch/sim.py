@@ -16,7 +16,7 @@ import functools
 from pathlib import Path
 
 __all__ = ["calls", "clear_faults", "counting", "fault", "inject_device_fault", "inject_fault", "inject_memory_error",
-           "live_objects", "run_kernels", "set_latency", "toolkit"]
+           "live_objects", "record_reads", "repeat_reads", "run_kernels", "set_latency", "toolkit"]
 
 ACL_ERROR_FAILURE = 500001
 ACL_ERROR_RT_AICORE_EXCEPTION = 507015
@@ -31,6 +31,7 @@ _PROTOTYPES = {
     "simSetLatency": (None, [ctypes.c_char_p, ctypes.c_int64]),
     "simSetNullKernels": (None, [ctypes.c_int32]),
     "simNullKernels": (ctypes.c_int32, []),
+    "simSetReads": (None, [ctypes.c_int32]),
     "simCountCalls": (None, [ctypes.c_int32]),
     "simCalls": (ctypes.c_int64, [ctypes.c_char_p]),
     "simFunctions": (ctypes.c_char_p, []),
@@ -118,6 +119,29 @@ def run_kernels(run: bool = True):
         yield
     finally:
         library.simSetNullKernels(before)
+
+
+@contextlib.contextmanager
+def _reads(mode):
+    _library().simSetReads(mode)
+    try:
+        yield
+    finally:
+        _library().simSetReads(0)
+
+
+def record_reads():
+    """In the block, put on record what copies from the device bring the host. Forgets what was on record."""
+    return _reads(1)
+
+
+def repeat_reads():
+    """In the block, copies from the device bring what is on record, one by one and then again from the first.
+
+    With it code that reads results takes the same path with null kernels as it took with others. A copy of another
+    number of bytes than the one on record fails.
+    """
+    return _reads(2)
 
 
 def calls(function: str) -> int:

@@ -63,6 +63,11 @@ SIM_API void simSetLatency(const char *function, int64_t nanoseconds);
 /* Kernels are not run from the next launch on (1), or are again (0); at first as MINDTORCH_SIM_KERNELS says. */
 SIM_API void simSetNullKernels(int32_t null_kernels);
 SIM_API int32_t simNullKernels(void);
+/* What copies from the device bring the host is put on record, from the first one on; or later copies bring what is on
+ * record, one after the other and then again from the first, and fail where they ask for another number of bytes. So
+ * null kernels can be given what kernels have computed. */
+typedef enum { SIM_READS_PLAIN, SIM_READS_RECORD, SIM_READS_REPEAT } SimReads;
+SIM_API void simSetReads(int32_t reads);
 
 /* Non-zero while any fault, latency or call count is armed: one relaxed load on the fast path. */
 extern SIM_API int32_t simArmed;

@@ -5,6 +5,7 @@
 
 #include "capture.h"
 #include "host_memory.h"
+#include "reads.h"
 #include "stream.h"
 
 namespace sim {
@@ -109,6 +110,8 @@ aclError move(const char *function, const Copy &copy) {
   for (uint64_t row = 0; row < copy.height; ++row) {
     std::memmove(dst + row * copy.dst_pitch, src + row * copy.src_pitch, copy.width);
   }
+  const bool read = onDevice(copy.src_place) && !onDevice(copy.dst_place) && copy.height == 1;
+  if (read && reads_mode.load(std::memory_order_relaxed) != SIM_READS_PLAIN) return onRecord(function, dst, copy.width);
   return ACL_SUCCESS;
 }
 

@@ -24,6 +24,7 @@ constexpr void (*kParts[])(Fork) = {
     carryStreamsOver,        carryEventsOver,       carryNotifiesOver, carryPinnedMemoryOver,
     carryPhysicalMemoryOver, carryDeviceMemoryOver, carrySignalOver,   Device::carryFaultsOver,
     carryDataBuffersOver,    carryWatchesOver,      carryMessagesOver, carryMemoryErrorsOver,
+    carryReadsOver,
 };
 
 void release(Fork stage) {

@@ -149,6 +149,7 @@ void carryWatchesOver(Fork stage);
 void carrySignalOver(Fork stage);
 void carryMessagesOver(Fork stage);
 void carryMemoryErrorsOver(Fork stage);
+void carryReadsOver(Fork stage);
 
 uint32_t coreCount(aclrtDevResLimitType kind);  // of the chip; 0: there is no such kind
 void forgetMemoryErrors();

@@ -53,6 +53,27 @@ int main() {
   CHECK_OK(aclrtSynchronizeStream(nullptr));
   CHECK(!ran && simNullKernels() == 1);
 
+  // What copies bring the host, on record and then again.
+  void *memory = nullptr;
+  unsigned char bytes[2] = {};
+  CHECK_OK(aclrtMalloc(&memory, 32, ACL_MEM_MALLOC_HUGE_FIRST));
+  simSetReads(SIM_READS_RECORD);
+  for (const int value : {5, 7}) {
+    CHECK_OK(aclrtMemset(memory, 32, value, 32));
+    CHECK_OK(aclrtMemcpy(bytes, 1, memory, 1, ACL_MEMCPY_DEVICE_TO_HOST));
+  }
+  CHECK_OK(aclrtMemset(memory, 32, 9, 32));
+  simSetReads(SIM_READS_REPEAT);
+  for (const unsigned char value : {5, 7, 5}) {
+    CHECK_OK(aclrtMemcpy(bytes, 1, memory, 1, ACL_MEMCPY_DEVICE_TO_HOST));
+    CHECK(bytes[0] == value);
+  }
+  CHECK_CODE(aclrtMemcpy(bytes, 2, memory, 2, ACL_MEMCPY_DEVICE_TO_HOST), ACL_ERROR_RT_PARAM_INVALID);
+  simSetReads(SIM_READS_PLAIN);
+  CHECK_OK(aclrtMemcpy(bytes, 1, memory, 1, ACL_MEMCPY_DEVICE_TO_HOST));
+  CHECK(bytes[0] == 9);
+  CHECK_OK(aclrtFree(memory));
+
   simInjectDeviceFault(0, ACL_ERROR_RT_AICORE_EXCEPTION);
   CHECK_OK(simLaunchKernel(nullptr, task));
   CHECK_CODE(aclrtSynchronizeStream(nullptr), ACL_ERROR_RT_AICORE_EXCEPTION);
