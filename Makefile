@@ -7,8 +7,8 @@ TEST_PROCESSES ?= auto
 RUN := $(VENV)/bin/python
 CLIENTS := .venv-clients
 PACKAGES := .venv-packages
-# What Cython has once made of a module is used again, by the wheel that the tests build, too.
-export CYTHON_CACHE_DIR := $(CURDIR)/build/cython
+# What has once been compiled is used again, by the wheel that the tests build, too.
+export MINDTORCH_BUILD_CACHE := $(CURDIR)/build/cache
 
 SOURCES := pyproject.toml setup.py $(shell find include mindtorch -type f -not -path '*/_gen/*' -not -path '*/toolkit/*' \
 	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.toml' -o -name 'aten.txt' -o -name '*.jsonl' -o -name '*.h' -o -name '*.def' -o -name '*.inc' \

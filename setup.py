@@ -2,12 +2,15 @@
 
 Everything else about the package stands in pyproject.toml. MINDTORCH_BUILD_JOBS sets how many compilers run at once
 (default: the number of cores); MINDTORCH_WERROR=1 makes compiler warnings errors; MINDTORCH_BUILD_OPTIMIZE=0 (or 1)
-compiles everything at that level, in half the time; CYTHON_CACHE_DIR names a folder for Cython's own cache.
+compiles everything at that level, in half the time; MINDTORCH_BUILD_CACHE names a folder for what has been compiled.
 """
+import hashlib
 import os
 import shutil
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy
@@ -75,11 +78,40 @@ def up_to_date(target, *sources):
     return os.path.exists(target) and all(os.path.getmtime(s) <= os.path.getmtime(target) for s in sources)
 
 
+class Cache:
+    """What compilers have made, by what they made it of, so that another build takes it: the wheel's, of an archive."""
+
+    def __init__(self, folder, compiler):
+        self.folder = Path(folder)
+        version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False).stdout
+        self.common = hashlib.sha256(f"{version} {sys.version} {numpy.__version__}".encode())
+        for header in sorted(p for folder in ("include", "mindtorch") for p in Path(folder).rglob("*.*")):
+            if header.suffix in (".h", ".def"):
+                self.common.update(header.read_bytes())
+
+    def make(self, target, sources, command, compile):
+        """Copies to `target` what was made of the sources by the command, or compiles it and keeps a copy."""
+        digest = self.common.copy()
+        digest.update(repr(command).encode())
+        for source in sources:
+            digest.update(Path(source).read_bytes())
+        kept, target = self.folder / digest.hexdigest(), Path(target)
+        if kept.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(kept, target)
+            return
+        compile()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        whole = shutil.copy(target, f"{kept}.{os.getpid()}")
+        os.replace(whole, kept)
+
+
 class Build(build_ext):
-    """build_ext that also knows SharedLibrary, and compiles in parallel."""
+    """build_ext that also knows SharedLibrary, compiles in parallel, and takes what a Cache has."""
 
     def finalize_options(self):
         super().finalize_options()
+        self.folder = os.environ.get("MINDTORCH_BUILD_CACHE")
         if self.editable_mode:      # keep what is compiled, so that installing again compiles only what has changed
             self.build_temp = os.path.join("build", "editable", "objects")
             self.build_lib = os.path.join("build", "editable", "lib")
@@ -100,11 +132,12 @@ class Build(build_ext):
         Options.warning_errors = True
         jobs = int(os.environ.get("MINDTORCH_BUILD_JOBS", os.cpu_count() or 1))
         modules = [e for e in self.extensions if not isinstance(e, SharedLibrary)]
-        cythonized = cythonize(modules, nthreads=jobs, quiet=True, cache="CYTHON_CACHE_DIR" in os.environ,
-                                language_level=3, compiler_directives={
+        cythonized = cythonize(modules, nthreads=jobs, quiet=True, cache=self.folder and f"{self.folder}/cython",
+                               language_level=3, compiler_directives={
             "boundscheck": False, "wraparound": False, "initializedcheck": False, "cdivision": True, "binding": True})
         for module, done in zip(modules, cythonized, strict=True):
             module.sources = done.sources
+        self.cache = Cache(f"{self.folder}/objects", self.compiler.compiler_so[0]) if self.folder else None
         with ThreadPoolExecutor(jobs) as pool:
             work = [pool.submit(self._compile, *unit) for library in LIBRARIES for unit in self._stale_units(library)]
             work += [pool.submit(self.build_extension, module) for module in modules]
@@ -112,6 +145,18 @@ class Build(build_ext):
                 done.result()
         for library in LIBRARIES:
             self._link_library(library)
+
+    def build_extension(self, module):
+        command = [self.compiler.compiler_so, self.compiler.linker_so, module.name, module.extra_compile_args,
+                   module.define_macros]
+        compile = partial(super().build_extension, module)
+        self._make(self.get_ext_fullpath(module.name), module.sources, command, compile)
+
+    def _make(self, target, sources, command, compile):
+        if self.cache:
+            self.cache.make(target, sources, command, compile)
+        else:
+            compile()
 
     def copy_extensions_to_source(self):
         ROOT.joinpath(*TOOLKIT.split("."), "lib64").mkdir(parents=True, exist_ok=True)
@@ -139,9 +184,11 @@ class Build(build_ext):
 
     def _compile(self, library, source, target):
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        self.spawn([*self.compiler.compiler_so_cxx, "-c", source, "-o", target, "-std=c++17", optimize(2), "-g1",
-                    "-fPIC", "-fvisibility=hidden", "-pthread", *WARNINGS,
-                    *library.extra_compile_args, *(f"-I{d}" for d in ["include", SIM, *library.include_dirs])])
+        command = [*self.compiler.compiler_so_cxx, "-c", source, "-std=c++17", optimize(2), "-g1",
+                   "-fPIC", "-fvisibility=hidden", "-pthread", *WARNINGS, *library.extra_compile_args]
+        folders = [f"-I{d}" for d in ["include", SIM, *library.include_dirs]]
+        tables = [p for folder in library.include_dirs for p in sorted(Path(folder).rglob("*.inc"))]
+        self._make(target, [source, *tables], command, lambda: self.spawn([*command, *folders, "-o", target]))
 
     def _link_library(self, library):
         target = self.get_ext_fullpath(library.name)

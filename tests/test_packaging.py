@@ -38,10 +38,9 @@ def run(*command, **options):
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """A source archive, and the wheel built from that archive, not optimized: (archive, wheel)."""
+    """A source archive, and the wheel built from that archive: (archive, wheel)."""
     folder = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT,
-        env={**os.environ, "MINDTORCH_BUILD_OPTIMIZE": "0"})
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ROOT)
     (archive,), (wheel,) = folder.glob("mindtorch-*.tar.gz"), folder.glob("mindtorch-*.whl")
     return archive, wheel
 
