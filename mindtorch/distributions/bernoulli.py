@@ -1,13 +1,14 @@
 import mindtorch
 from mindtorch.distributions import constraints
+from mindtorch.distributions._parts import OfOneEvent
 from mindtorch.distributions.distribution import Distribution
-from mindtorch.distributions.utils import binary_entropy, broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+from mindtorch.distributions.utils import binary_entropy, broadcast_all
 from mindtorch.nn.functional import binary_cross_entropy_with_logits
 
 __all__ = ["Bernoulli"]
 
 
-class Bernoulli(Distribution):
+class Bernoulli(OfOneEvent, Distribution):
     """1 with the probability `probs`, or with the log odds `logits`; else 0."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -17,22 +18,6 @@ class Bernoulli(Distribution):
     def __init__(self, probs=None, logits=None, validate_args=None):
         name, value = self._either_of(probs, logits)
         self._broadcast(validate_args, **{name: value})
-
-    @lazy_property
-    def logits(self):
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self):
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def _param(self):
-        return self.__dict__["probs" if "probs" in self.__dict__ else "logits"]
-
-    @property
-    def param_shape(self):
-        return self._param.size()
 
     @property
     def mean(self):

@@ -1,12 +1,13 @@
 import mindtorch
 from mindtorch.distributions import constraints
+from mindtorch.distributions._parts import OfOneEvent
 from mindtorch.distributions.distribution import Distribution
-from mindtorch.distributions.utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+from mindtorch.distributions.utils import broadcast_all
 
 __all__ = ["Binomial"]
 
 
-class Binomial(Distribution):
+class Binomial(OfOneEvent, Distribution):
     """How many of `total_count` events of the probability `probs`, or with the log odds `logits`, happen."""
 
     arg_constraints = {"total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval,
@@ -23,18 +24,6 @@ class Binomial(Distribution):
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self):
         return constraints.integer_interval(0, self.total_count)
-
-    @lazy_property
-    def logits(self):
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self):
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self):
-        return self.__dict__["probs" if "probs" in self.__dict__ else "logits"].size()
 
     @property
     def mean(self):
@@ -64,8 +53,7 @@ class Binomial(Distribution):
         count = 1 + int(self.total_count.max())
         if not self.total_count.min() == count - 1:
             raise NotImplementedError("Inhomogeneous total count not supported by `enumerate_support`.")
-        param = self.__dict__["probs" if "probs" in self.__dict__ else "logits"]
-        return self._enumerated(mindtorch.arange(count, dtype=param.dtype, device=param.device), expand)
+        return self._enumerated(mindtorch.arange(count, dtype=self._param.dtype, device=self._param.device), expand)
 
     def entropy(self):
         logs = self.log_prob(self.enumerate_support(False))

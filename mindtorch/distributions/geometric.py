@@ -1,12 +1,13 @@
 import mindtorch
 from mindtorch.distributions import constraints
+from mindtorch.distributions._parts import OfOneEvent
 from mindtorch.distributions.distribution import Distribution
-from mindtorch.distributions.utils import binary_entropy, broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+from mindtorch.distributions.utils import binary_entropy, broadcast_all
 
 __all__ = ["Geometric"]
 
 
-class Geometric(Distribution):
+class Geometric(OfOneEvent, Distribution):
     """How often an event of probability `probs`, or with the log odds `logits`, fails before it comes."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -19,14 +20,6 @@ class Geometric(Distribution):
             raise ValueError(f"Expected parameter probs ({type(self.probs).__name__} of shape "
                              f"{tuple(self.probs.shape)}) of distribution {self!r} to be positive but found invalid "
                              f"values:\n{self.probs[self.probs <= 0]}")
-
-    @lazy_property
-    def logits(self):
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self):
-        return logits_to_probs(self.logits, is_binary=True)
 
     @property
     def mean(self):

@@ -1,11 +1,12 @@
 import mindtorch
 from mindtorch.distributions import constraints
+from mindtorch.distributions._parts import Located
 from mindtorch.distributions.distribution import Distribution
 
 __all__ = ["Laplace"]
 
 
-class Laplace(Distribution):
+class Laplace(Located, Distribution):
     """Density that falls exponentially to both sides of `loc`."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
@@ -14,14 +15,6 @@ class Laplace(Distribution):
 
     def __init__(self, loc, scale, validate_args=None):
         self._broadcast(validate_args, loc=loc, scale=scale)
-
-    @property
-    def mean(self):
-        return self.loc
-
-    @property
-    def mode(self):
-        return self.loc
 
     @property
     def variance(self):

@@ -2,6 +2,7 @@ import math
 
 import mindtorch
 from mindtorch.distributions import constraints
+from mindtorch.distributions._parts import Located
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.multivariate_normal import mahalanobis
 from mindtorch.distributions.utils import lazy_property, standard_normal
@@ -9,7 +10,7 @@ from mindtorch.distributions.utils import lazy_property, standard_normal
 __all__ = ["LowRankMultivariateNormal"]
 
 
-class LowRankMultivariateNormal(Distribution):
+class LowRankMultivariateNormal(Located, Distribution):
     """The normal distribution of vectors of the covariance W W^T + diag(D): cov_factor W (..., n, m), cov_diag D."""
 
     arg_constraints = {"loc": constraints.real_vector, "cov_factor": constraints.independent(constraints.real, 2),
@@ -41,14 +42,6 @@ class LowRankMultivariateNormal(Distribution):
 
     def _log_det(self):
         return (2 * self._capacitance_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1) + self.cov_diag.log().sum(-1))
-
-    @property
-    def mean(self):
-        return self.loc
-
-    @property
-    def mode(self):
-        return self.loc
 
     @lazy_property
     def variance(self):

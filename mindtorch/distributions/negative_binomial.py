@@ -1,14 +1,15 @@
 import mindtorch
 from mindtorch.distributions import constraints
+from mindtorch.distributions._parts import OfOneEvent
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.gamma import Gamma
-from mindtorch.distributions.utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+from mindtorch.distributions.utils import broadcast_all
 from mindtorch.nn.functional import logsigmoid
 
 __all__ = ["NegativeBinomial"]
 
 
-class NegativeBinomial(Distribution):
+class NegativeBinomial(OfOneEvent, Distribution):
     """How many successes of the probability `probs`, or with the log odds `logits`, precede `total_count` failures."""
 
     arg_constraints = {"total_count": constraints.greater_than_eq(0), "probs": constraints.half_open_interval(0.0, 1.0),
@@ -21,18 +22,6 @@ class NegativeBinomial(Distribution):
         self.total_count = self.total_count.type_as(value)
         vars(self)[name] = value
         super().__init__(value.shape, validate_args=validate_args)
-
-    @lazy_property
-    def logits(self):
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self):
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self):
-        return self.__dict__["probs" if "probs" in self.__dict__ else "logits"].size()
 
     @property
     def mean(self):

@@ -2,13 +2,14 @@ import math
 
 import mindtorch
 from mindtorch.distributions import constraints
+from mindtorch.distributions._parts import Located
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.utils import standard_normal
 
 __all__ = ["Normal"]
 
 
-class Normal(Distribution):
+class Normal(Located, Distribution):
     """The normal distribution with mean `loc` and standard deviation `scale`."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
@@ -17,14 +18,6 @@ class Normal(Distribution):
 
     def __init__(self, loc, scale, validate_args=None):
         self._broadcast(validate_args, loc=loc, scale=scale)
-
-    @property
-    def mean(self):
-        return self.loc
-
-    @property
-    def mode(self):
-        return self.loc
 
     @property
     def stddev(self):

@@ -1,14 +1,14 @@
 import mindtorch
 from mindtorch.distributions import constraints
+from mindtorch.distributions._parts import OfOneEvent, Relaxed
 from mindtorch.distributions.distribution import Distribution
-from mindtorch.distributions.transformed_distribution import TransformedDistribution
 from mindtorch.distributions.transforms import SigmoidTransform
-from mindtorch.distributions.utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs, probs_to_logits
+from mindtorch.distributions.utils import broadcast_all, clamp_probs
 
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
 
-class LogitRelaxedBernoulli(Distribution):
+class LogitRelaxedBernoulli(OfOneEvent, Distribution):
     """The log odds of RelaxedBernoulli."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -26,18 +26,6 @@ class LogitRelaxedBernoulli(Distribution):
         new.temperature = self.temperature
         return super().expand(batch_shape, new)
 
-    @lazy_property
-    def logits(self):
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self):
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @property
-    def param_shape(self):
-        return self.__dict__["probs" if "probs" in self.__dict__ else "logits"].size()
-
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         probs = clamp_probs(self.probs.expand(shape))
@@ -52,7 +40,7 @@ class LogitRelaxedBernoulli(Distribution):
         return self.temperature.log() + difference - 2 * difference.exp().log1p()
 
 
-class RelaxedBernoulli(TransformedDistribution):
+class RelaxedBernoulli(Relaxed):
     """Numbers from 0 to 1, the nearer to one of them the lower the temperature; samples carry gradients."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -65,15 +53,3 @@ class RelaxedBernoulli(TransformedDistribution):
 
     def expand(self, batch_shape, _instance=None):
         return super().expand(batch_shape, self._get_checked_instance(RelaxedBernoulli, _instance))
-
-    @property
-    def temperature(self):
-        return self.base_dist.temperature
-
-    @property
-    def logits(self):
-        return self.base_dist.logits
-
-    @property
-    def probs(self):
-        return self.base_dist.probs

@@ -1,8 +1,8 @@
 import mindtorch
 from mindtorch.distributions import constraints
+from mindtorch.distributions._parts import Relaxed
 from mindtorch.distributions.categorical import Categorical
 from mindtorch.distributions.distribution import Distribution
-from mindtorch.distributions.transformed_distribution import TransformedDistribution
 from mindtorch.distributions.transforms import ExpTransform
 from mindtorch.distributions.utils import broadcast_all, clamp_probs
 
@@ -57,7 +57,7 @@ class ExpRelaxedCategorical(Distribution):
             count - 1) * temperature.log()
 
 
-class RelaxedOneHotCategorical(TransformedDistribution):
+class RelaxedOneHotCategorical(Relaxed):
     """Vectors of shares, the nearer to a single 1 the lower the temperature; samples carry gradients."""
 
     arg_constraints = Categorical.arg_constraints
@@ -70,15 +70,3 @@ class RelaxedOneHotCategorical(TransformedDistribution):
 
     def expand(self, batch_shape, _instance=None):
         return super().expand(batch_shape, self._get_checked_instance(RelaxedOneHotCategorical, _instance))
-
-    @property
-    def temperature(self):
-        return self.base_dist.temperature
-
-    @property
-    def logits(self):
-        return self.base_dist.logits
-
-    @property
-    def probs(self):
-        return self.base_dist.probs

@@ -2,13 +2,14 @@ import math
 
 import mindtorch
 from mindtorch.distributions import constraints
+from mindtorch.distributions._parts import Located
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.special import i0e, i1e
 
 __all__ = ["VonMises"]
 
 
-class VonMises(Distribution):
+class VonMises(Located, Distribution):
     """Angles around `loc`, the nearer to it the greater `concentration`: what a normal distribution is on a circle."""
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
@@ -16,14 +17,6 @@ class VonMises(Distribution):
 
     def __init__(self, loc, concentration, validate_args=None):
         self._broadcast(validate_args, loc=loc, concentration=concentration)
-
-    @property
-    def mean(self):
-        return self.loc
-
-    @property
-    def mode(self):
-        return self.loc
 
     @property
     def variance(self):

@@ -2,15 +2,15 @@ import math
 
 import mindtorch
 from mindtorch.distributions import constraints
+from mindtorch.distributions._parts import OfOneMatrix
 from mindtorch.distributions.chi2 import Chi2
 from mindtorch.distributions.distribution import Distribution
-from mindtorch.distributions.multivariate_normal import _factor_of_inverse, _inverse_of_factor
-from mindtorch.distributions.utils import lazy_property, standard_normal
+from mindtorch.distributions.utils import standard_normal
 
 __all__ = ["Wishart"]
 
 
-class Wishart(Distribution):
+class Wishart(OfOneMatrix, Distribution):
     """X^T X of `df` normal vectors with the covariance given (..., p, p): by itself, its inverse or Cholesky factor.
 
     Samples carry no gradients.
@@ -19,12 +19,8 @@ class Wishart(Distribution):
     support = constraints.positive_definite
 
     def __init__(self, df, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None):
-        given = {name: matrix for name, matrix in (
-            ("covariance_matrix", covariance_matrix), ("precision_matrix", precision_matrix),
-            ("scale_tril", scale_tril)) if matrix is not None}
-        if len(given) != 1:
-            raise AssertionError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
-        (name, matrix), = given.items()
+        name, matrix = self._one_matrix(AssertionError, covariance_matrix=covariance_matrix,
+                                        precision_matrix=precision_matrix, scale_tril=scale_tril)
         if matrix.dim() < 2:
             raise ValueError("scale_tril must be at least two-dimensional, with optional leading batch dimensions")
         self.df = df if isinstance(df, mindtorch.Tensor) else mindtorch.tensor(
@@ -35,8 +31,7 @@ class Wishart(Distribution):
         self.df = self.df.expand(batch)
         vars(self)[name] = matrix.expand(batch + matrix.shape[-2:])
         super().__init__(batch, matrix.shape[-2:], validate_args=validate_args)
-        self._unbroadcasted_scale_tril = {"covariance_matrix": mindtorch.linalg.cholesky, "scale_tril": lambda it: it,
-                                          "precision_matrix": _factor_of_inverse}[name](matrix)
+        self._keep_factor(name, matrix)
 
     @property
     def arg_constraints(self):
@@ -48,22 +43,6 @@ class Wishart(Distribution):
         new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
         new._event_shape = self._event_shape
         return super().expand(batch_shape, new)
-
-    def _square(self, matrix):
-        return matrix.expand(self._batch_shape + self._event_shape)
-
-    @lazy_property
-    def scale_tril(self):
-        return self._square(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self):
-        return self._square(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
-
-    @lazy_property
-    def precision_matrix(self):
-        inverse = _inverse_of_factor(self._unbroadcasted_scale_tril)
-        return self._square(inverse.mT @ inverse)
 
     def _wide(self, number):
         return number.reshape((*number.shape, 1, 1))

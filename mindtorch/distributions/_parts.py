@@ -1,0 +1,127 @@
+"""What several distributions have in common, beside what all have."""
+import math
+
+import mindtorch
+from mindtorch.distributions.transformed_distribution import TransformedDistribution
+from mindtorch.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
+
+
+class Located:
+    """Distributions around `loc`."""
+
+    @property
+    def mean(self):
+        return self.loc
+
+    @property
+    def mode(self):
+        return self.loc
+
+
+class OfOneEvent:
+    """Distributions of an event's probability `probs`, or log odds `logits`: the one that is given tells the other."""
+
+    @lazy_property
+    def logits(self):
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self):
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @property
+    def _param(self):
+        return self.__dict__["probs" if "probs" in self.__dict__ else "logits"]
+
+    @property
+    def param_shape(self):
+        return self._param.size()
+
+
+def inverse_of_factor(factor):
+    """The inverse of a lower triangular matrix (..., n, n)."""
+    identity = mindtorch.eye(factor.shape[-1], dtype=factor.dtype, device=factor.device)
+    return mindtorch.linalg.solve_triangular(factor, identity, upper=False)
+
+
+def factor_of_inverse(matrix):
+    """The lower Cholesky factor of the inverse: reversed in both dimensions, an upper factor becomes a lower one."""
+    reversed_factor = mindtorch.linalg.cholesky(matrix.flip(-2, -1))
+    return inverse_of_factor(reversed_factor.flip(-2, -1).mT)
+
+
+class OfOneMatrix:
+    """Distributions of a positive definite matrix, given by itself, its inverse or its Cholesky factor."""
+
+    @staticmethod
+    def _one_matrix(error, **matrices):
+        """The name and value of the one that is given."""
+        given = {name: matrix for name, matrix in matrices.items() if matrix is not None}
+        if len(given) != 1:
+            raise error("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
+        return next(iter(given.items()))
+
+    def _keep_factor(self, name, matrix):
+        self._unbroadcasted_scale_tril = {"covariance_matrix": mindtorch.linalg.cholesky, "scale_tril": lambda it: it,
+                                          "precision_matrix": factor_of_inverse}[name](matrix)
+
+    def _square(self, matrix):
+        return matrix.expand(self._batch_shape + matrix.shape[-2:])
+
+    @lazy_property
+    def scale_tril(self):
+        return self._square(self._unbroadcasted_scale_tril)
+
+    @lazy_property
+    def covariance_matrix(self):
+        return self._square(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
+
+    @lazy_property
+    def precision_matrix(self):
+        inverse = inverse_of_factor(self._unbroadcasted_scale_tril)
+        return self._square(inverse.mT @ inverse)
+
+
+class Half(TransformedDistribution):
+    """|X| of X symmetrical around 0, with the scale of X."""
+
+    @property
+    def scale(self):
+        return self.base_dist.scale
+
+    @property
+    def mode(self):
+        return mindtorch.zeros_like(self.scale)
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        value = mindtorch.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
+        return (self.base_dist.log_prob(value) + math.log(2)).masked_fill(value < 0, -math.inf)
+
+    def cdf(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        return 2 * self.base_dist.cdf(value) - 1
+
+    def icdf(self, value):
+        return self.base_dist.icdf((value + 1) / 2)
+
+    def entropy(self):
+        return self.base_dist.entropy() - math.log(2)
+
+
+class Relaxed(TransformedDistribution):
+    """Of a distribution that has a temperature."""
+
+    @property
+    def temperature(self):
+        return self.base_dist.temperature
+
+    @property
+    def logits(self):
+        return self.base_dist.logits
+
+    @property
+    def probs(self):
+        return self.base_dist.probs
