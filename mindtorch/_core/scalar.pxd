@@ -49,7 +49,7 @@ cdef struct Scalar:
 # bool, int, float, complex and NumPy scalars; else TypeError. OverflowError beyond 64 bits.
 cdef int scalar_from(object number, Scalar *scalar) except -1
 cdef bint is_scalar(object number) noexcept                     # what scalar_from would take
-# As an element of `dtype` holds it: integers wrap around, floats lose their fraction beside integers; numbers beyond
-# int64 are real where elements are.
+# As an element of `dtype` holds it: integers wrap around, floats lose their fraction beside integers and are rounded
+# beside floats of 16 bits; numbers beyond int64 are real where elements are.
 cdef Scalar as_element(const Scalar *number, ScalarType dtype) noexcept
 cdef object scalar_to(const Scalar *scalar)                     # back to a Python number

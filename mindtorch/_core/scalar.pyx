@@ -3,6 +3,7 @@ from cpython.bool cimport PyBool_Check
 from cpython.complex cimport PyComplex_Check, PyComplex_ImagAsDouble, PyComplex_RealAsDouble
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_Check
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_AsUnsignedLongLong, PyLong_Check
+from libc.math cimport INFINITY, copysign, fabs, frexp, isfinite, ldexp, nearbyint
 from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 import numpy
@@ -79,12 +80,34 @@ cdef bint is_scalar(object number) noexcept:
             or isinstance(number, (NUMPY_NUMBER, NUMPY_BOOL)))
 
 
+cdef double rounded(double value, int digits, int least, double largest) noexcept:
+    """To the nearest number of so many binary digits that is a multiple of 2**least, by way of float32 as in torch."""
+    cdef double result = <float>value
+    cdef int exponent = 0
+    if not isfinite(result):
+        return result
+    frexp(result, &exponent)
+    exponent = max(exponent - digits, least)
+    result = ldexp(nearbyint(ldexp(result, -exponent)), exponent)
+    return result if fabs(result) <= largest else copysign(INFINITY, result)
+
+
+cdef inline void set_rounded(Scalar *number, int digits, int least, double largest) noexcept:
+    cdef double value = rounded(number.real, digits, least, largest)
+    if value != number.real:            # else an integer stays one
+        set_real(value, number)
+
+
 cdef Scalar as_element(const Scalar *number, ScalarType dtype) noexcept:
     cdef Scalar result = number[0]
     cdef bint integral = Byte <= dtype <= Long or UInt16 <= dtype <= UInt64
     if result.kind == FLOAT_KIND and integral and -9.2e18 < result.real < 9.2e18:
         result.kind = INT_KIND
         result.integer = <int64_t>result.real
+    if dtype == Half and result.kind != COMPLEX_KIND:
+        set_rounded(&result, 11, -24, 65504.0)
+    elif dtype == BFloat16 and result.kind != COMPLEX_KIND:
+        set_rounded(&result, 8, -133, 3.3895313892515355e38)
     if result.kind != INT_KIND:
         return result
     if dtype == Byte:

@@ -14,9 +14,11 @@ cdef inline ScalarType computing(ScalarType dtype, unsigned int taken, str kerne
 cdef TensorBase widened(TensorBase tensor)                               # as float32, where it is a float of 8 bits
 cdef int narrow(TensorBase target, TensorBase wide) except -1            # its elements, from there
 cdef object operand(TensorBase tensor, ScalarType dtype)                 # as_array, cast where the dtype is another
+cdef object promoted(TensorBase tensor, ScalarType element, ScalarType dtype)  # rounded to `element` before
 cdef list operands(list tensors, ScalarType dtype)
 cdef list arrays(list tensors)                                           # in their own dtypes; None stays None
-cdef object number(const Scalar *scalar, ScalarType dtype)               # a NumPy scalar; integers wrap around
+# A NumPy scalar, as an element of the dtype `element` holds it: integers wrap around.
+cdef object number(const Scalar *scalar, ScalarType element, ScalarType dtype)
 cdef object ints_or_none(const Shape *values)                            # a tuple; None where it is empty
 cdef object numpy_dtype(ScalarType dtype)
 cdef int store_shaped(list outputs, object values) except -1    # results as large as their values are

@@ -2,11 +2,11 @@ import numpy as np
 
 from libc.stdint cimport int64_t
 
-from mindtorch._core.dtype cimport DTYPES, dtype as torch_dtype
+from mindtorch._core.dtype cimport DTYPES, dtype as torch_dtype, is_float8
 from mindtorch._core.device cimport BACKENDS, CPU
 from mindtorch._core.scalar cimport Float, as_element, scalar_to
 from mindtorch._core.tensor cimport MAX_DIMS, contiguous_strides, set_geometry
-from mindtorch._core.values cimport as_array, cast_on_host
+from mindtorch._core.values cimport as_array, cast_on_host, scalar_tensor
 
 
 cdef int store_some(tuple targets, object values) except -1:
@@ -47,6 +47,10 @@ cdef object operand(TensorBase tensor, ScalarType dtype):
     return array if tensor.dtype == dtype else array.astype(numpy_dtype(dtype))
 
 
+cdef object promoted(TensorBase tensor, ScalarType element, ScalarType dtype):
+    return operand(cast_on_host(tensor, element), dtype)
+
+
 cdef list operands(list tensors, ScalarType dtype):
     cdef TensorBase tensor
     return [operand(tensor, dtype) for tensor in tensors]
@@ -56,9 +60,11 @@ cdef list arrays(list tensors):
     return [None if tensor is None else as_array(<TensorBase>tensor) for tensor in tensors]
 
 
-cdef object number(const Scalar *scalar, ScalarType dtype):
-    cdef Scalar element = as_element(scalar, dtype)
-    return np.asarray(scalar_to(&element)).astype(numpy_dtype(dtype))[()]
+cdef object number(const Scalar *scalar, ScalarType element, ScalarType dtype):
+    cdef Scalar value = as_element(scalar, element)
+    if is_float8(element):
+        return operand(scalar_tensor(&value, element), dtype)[()]
+    return np.asarray(scalar_to(&value)).astype(numpy_dtype(dtype))[()]
 
 
 cdef object ints_or_none(const Shape *values):

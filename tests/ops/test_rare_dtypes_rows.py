@@ -17,9 +17,9 @@ ROWS = {row.key: row for row in TABLE.rows
 
 # What torch has for some arguments alone: exponents 0 and 1, sums over several dimensions, sums of products.
 SHORTCUTS = ("pow.Tensor_Scalar", "pow.Scalar", "unfold_backward", "sum.dim_IntList", "addbmm")
-# What torch refuses for some alone: one dimension, results that nobody wants. A number is compared with as it is.
-BEYOND = ("index_select", "flip", "trace", "repeat_interleave.self_Tensor", "native_group_norm_backward", "matmul",
-          "eq.Scalar", "ne.Scalar")
+# What torch refuses for some alone: one dimension, results that nobody wants.
+BEYOND = ("index_select", "flip", "trace", "repeat_interleave.self_Tensor", "native_group_norm_backward", "matmul")
+
 
 
 def renamed(value, old, new):

@@ -1,8 +1,8 @@
 """mindtorch/_cpu/_gen: the rows' NumPy expressions as kernels.
 
 An expression sees every tensor as an array in the compute dtype (half and bfloat16 as float32), numbers as NumPy
-scalars of that dtype, int lists as tuples (None when empty), dtypes as NumPy's. `np` is in scope, and so are the
-modules custom*.py of mindtorch/_cpu.
+scalars of that dtype (rounded before to the operands' own, but for those in the row's column opmath), int lists as
+tuples (None when empty), dtypes as NumPy's. `np` is in scope, and so are the modules custom*.py of mindtorch/_cpu.
 """
 import ast
 from pathlib import Path
@@ -44,8 +44,8 @@ def family_pyx(table, family) -> str:
             "from mindtorch._core.values cimport as_array\n"
             "from mindtorch._core.dtype cimport is_float8\n"
             "from mindtorch._cpu.arrays cimport (\n"
-            "    arrays, computing, ints_or_none, narrow, number, numpy_dtype, operand, operands, store_shaped, "
-            "store_some,\n    widened)\n\n\n"
+            "    arrays, computing, ints_or_none, narrow, number, numpy_dtype, operand, operands, promoted,\n"
+            "    store_shaped, store_some, widened)\n\n\n"
             + "\n\n".join(functions) + f"\n\ndef register():\n{slots or '    pass' + chr(10)}")
 
 
@@ -81,8 +81,8 @@ def _kernel(row) -> str:
     outputs = row.result_names or ["self"]
     scope = Scope(row)
     taken = sum(1 << RARE_TYPES[name] for name in row.rare)
-    dtype = compute_dtype(row, scope, outputs[0])
-    lines = [f'cdef ScalarType compute = computing({dtype}, {taken:#x}, "{row.refusal}")', *_wider(row, outputs)]
+    lines = [f"cdef ScalarType element = {compute_dtype(row, scope, outputs[0])}",
+             f'cdef ScalarType compute = computing(element, {taken:#x}, "{row.refusal}")', *_wider(row, outputs)]
     body, names = [], {}
     for argument in row.kernel_arguments:
         if row.schema.inplace and argument.name == "self":
@@ -132,16 +132,16 @@ def _local(argument, row) -> str:
     name = argument.name
     match argument.type:
         case "Tensor" | "Tensor?":
-            made = f"as_array({name})" if name in row.raw else f"operand({name}, compute)"
+            made = f"as_array({name})" if name in row.raw else _operand(name, row)
             return f"None if {name} is None else {made}" if argument.optional else made
         case "Tensor[]":
             return f"operands({name}, compute)"
         case "Tensor?[]":
             return f"arrays({name})"
         case "Scalar":
-            return f"number({name}, compute)"
+            return _number(name, row)
         case "Scalar?":
-            return f"None if {name} == NULL else number({name}, compute)"
+            return f"None if {name} == NULL else {_number(name, row)}"
         case "int[]" | "int[]?" | "int?":
             if argument.type == "int?" and not name.startswith("dim"):
                 return f"ints_or_none({name})"
@@ -158,6 +158,19 @@ def _local(argument, row) -> str:
         case "ScalarType" | "ScalarType?":
             return f"numpy_dtype({name})"
     return name
+
+
+def _number(name, row) -> str:
+    """In torch most kernels read a number as an element of the operands' dtype, some as what they compute in."""
+    exact = row.factory or row.of_lists or name in row.opmath
+    return f"number({name}, {'compute' if exact else 'element'}, compute)"
+
+
+def _operand(name, row) -> str:
+    if "promote(" not in (row.compute or (row.outputs[0].dtype if row.outputs else "")):
+        return f"operand({name}, compute)"
+    made = f"promoted({name}, element, compute)"
+    return f"operand({name}, compute) if {name}.ndim == 0 else {made}" if name in row.opmath else made
 
 
 def _store(node, outputs, row) -> str:

@@ -66,6 +66,7 @@ def family_pyx(table, family) -> str:
             "from mindtorch._core.autocast cimport resume, suspend\n"
             "from mindtorch._core.autograd cimport formulas\n"
             "from mindtorch._core.device cimport BACKENDS, NPU\n"
+            "from mindtorch._core.dispatch cimport opmath\n"
             "from mindtorch._core.generator cimport Generator\n"
             "from mindtorch._core.modes cimport set_grad_enabled\n"
             "from mindtorch._core.recording cimport ints_of\n"
@@ -164,7 +165,8 @@ def _function(row, call, name, first) -> str:
         elif value.name in _optional(row):
             made = f"optional_tensor_argument(&call, {text})"
         elif value.parameter.kind == "aclScalarList":
-            made = f"{marshaller}(&call, {text}, {target}.dtype)"
+            dtype = f"{target}.dtype"
+            made = f"{marshaller}(&call, {text}, {f'opmath({dtype})' if value.name in row.opmath else dtype})"
         else:
             made = f"{marshaller}(&call, {text})"
         lines.append(f"cdef {const}{value.parameter.kind} *a{index} = {made}")
@@ -204,7 +206,7 @@ def _element(row, argument, target) -> list:
     """A number reaches the operator as the elements beside it would hold it: uint8 == 300 compares with 44."""
     name = argument.name
     dtype = f"{target}.dtype" if row.of_lists else compute_dtype(row, Scope(row), target)
-    element = f"as_element({name}, {dtype})"
+    element = f"as_element({name}, {f'opmath({dtype})' if name in row.opmath else dtype})"
     if argument.optional:
         return [f"cdef Scalar {name}_element", f"if {name} != NULL:", f"    {name}_element = {element}"]
     return [f"cdef Scalar {name}_element = {element}"]

@@ -24,7 +24,7 @@ RARE_TYPES = {"float8_e5m2": 23, "float8_e4m3fn": 24, "float8_e5m2fnuz": 25, "fl
 
 _COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check",
             "inplace_check", "out_check", "same", "variants", "hidden", "onto", "takes_out", "accepts", "python",
-            "node", "each", "together", "uniform", "bits", "graph", "writes", "otherwise", "reads"}
+            "node", "each", "together", "uniform", "bits", "graph", "writes", "otherwise", "reads", "opmath"}
 
 
 class RowError(ValueError):
@@ -56,6 +56,8 @@ class Row:
     cpu: str = ""
     compute: str = ""             # dtype rule that the CPU's inputs are cast to; default: the first output's
     raw: tuple = ()               # tensor arguments that the CPU expression sees in their own dtype
+    opmath: tuple = ()            # numbers that keep the precision of the computation; all others are rounded to the
+                                  # dtype of the elements beside them. The CPU treats 0-d tensors as numbers here
     bits: tuple = ()              # tensors whose elements the operator only moves: those of a dtype that CANN does not
                                   # document reach it as integers of the same size
     onto: str = ""                # the argument whose elements the output holds when the kernel starts, where ACLNN
@@ -163,6 +165,8 @@ class Table:
             for key in filter(None, (row.same, row.each, row.uniform)):
                 if key not in self.by_key:
                     raise RowError(f"{row.family}.toml: {row.key}: there is no row {key!r}")
+        self.rows = [self._with_opmath(row) for row in self.rows]
+        self.by_key = {row.key: row for row in self.rows}
         if unknown := {*self.rare, *self.refusals} - set(self.by_key):
             raise RowError(f"rare_dtypes.toml: there are no rows {sorted(unknown)}")
         operators = {row.schema.name for row in self.rows}
@@ -175,6 +179,15 @@ class Table:
                                                     operators | set(row.result_names))
             except derivatives.DerivativeError as error:
                 raise RowError(f"{row.family}.toml: {row.key}: {error}") from None
+
+    def _with_opmath(self, row) -> Row:
+        """Rows of operators on lists with what the operator on one tensor says."""
+        if not row.each:
+            return row
+        other = self.by_key[row.each]
+        positional, named = row.each_values
+        values = dict(zip((a.name for a in other.schema.arguments), positional, strict=False)) | named
+        return replace(row, opmath=tuple(values[name] for name in other.opmath if name in values))
 
     def family(self, name) -> list:
         return [row for row in self.rows if row.family == name]
@@ -240,7 +253,8 @@ def read_row(family, entry) -> Row:
     out = entry.pop("out", [])
     outputs = tuple(Output(o.get("shape", ""), o.get("dtype", ""), o.get("mask", ""), o.get("reported", False))
                     for o in (out if isinstance(out, list) else [out]))
-    for column in ("raw", "reads", "writes", "check", "inplace_check", "out_check", "variants", "together", "bits"):
+    for column in ("raw", "reads", "writes", "check", "inplace_check", "out_check", "variants", "together", "bits",
+                   "opmath"):
         if column in entry:
             entry[column] = tuple(entry[column])
     if _of_lists(schema, entry.get("each") or entry.get("same")):
@@ -301,6 +315,6 @@ def _check_row(row):
             raise RowError('has no derivative: grad = "none" where there is none')
         if not row.schema.inplace and len(row.outputs) != len(row.schema.returns):
             raise RowError(f"{len(row.outputs)} output rules for {len(row.schema.returns)} results")
-    for name in (*row.raw, *row.reads, *row.bits, *filter(None, (row.onto,))):
+    for name in (*row.raw, *row.reads, *row.bits, *row.opmath, *filter(None, (row.onto,))):
         if row.schema.argument(name) is None and name not in row.result_names:
             raise RowError(f"the schema has no argument {name!r}")
