@@ -24,6 +24,8 @@ ctypedef struct Backend:
     # dst[...] = src, with broadcasting, casts and any strides; one side at least lives on this backend's device.
     # The CPU backend serves CPU to CPU only. Asynchronous only where `non_blocking` and the host side is pinned.
     int (*copy)(TensorBase dst, TensorBase src, bint non_blocking) except -1
+    # The elements of `src`, in order, into memory of the host, once they are there. CPU: NULL.
+    int (*read)(TensorBase src, char *elements) except -1
     bint streams                                             # some thread has left a device's default stream
     intptr_t (*capturing)(int index) noexcept                # which capture stores its stream's work there; CPU: NULL
 

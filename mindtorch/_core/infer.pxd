@@ -49,8 +49,8 @@ cdef TensorBase output(TensorBase out, const Shape *shape, ScalarType dtype, int
 # the sum of two transposed tensors is a transposed tensor, as in torch. b and c may be None.
 cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
                                    int device_index, TensorBase a, TensorBase b, TensorBase c)
-# A result whose kernel has made it smaller than it was allocated, in memory of its own size.
-cdef TensorBase fitted(TensorBase result)
+# A result whose kernel has made it smaller than it was allocated, in memory of its own size; `given` is the caller's.
+cdef TensorBase fitted(TensorBase result, TensorBase given)
 cdef TensorBase write_back(TensorBase result, TensorBase out)          # returns `out` when it was given, else result
 # Gives `self` another shape, contiguous; the storage grows, keeping its elements, when it is too small.
 cdef int resize(TensorBase self, const Shape *shape) except -1

@@ -528,9 +528,17 @@ cdef void operand_order(const Shape *shape, TensorBase a, TensorBase b, TensorBa
             stride *= shape.sizes[order[i]]
 
 
-cdef TensorBase fitted(TensorBase result):
+cdef enum:
+    WORTH_COPYING = 512     # bytes: what an allocator gives back at least
+
+
+cdef TensorBase fitted(TensorBase result, TensorBase given):
     cdef Shape shape
     cdef TensorBase made
+    cdef size_t nbytes = result.numel * ITEMSIZE[<int>result.dtype]
+    if result is not given and result.numel and result.storage.nbytes - nbytes < WORTH_COPYING:
+        result.storage.nbytes = nbytes
+        return result
     same(&shape, result)
     made = empty_tensor(&shape, result.dtype, result.device_type, result.device_index)
     if made.numel:

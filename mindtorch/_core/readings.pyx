@@ -2,7 +2,7 @@
 from mindtorch._core._gen.kernels cimport KERNELS
 from mindtorch._core.scalar cimport Long, Scalar
 from mindtorch._core.tensor cimport Shape, empty_tensor, make_view
-from mindtorch._core.values cimport read_scalar, to_host
+from mindtorch._core.values cimport read_scalar, read_scalars
 
 
 cdef int64_t read_sum(TensorBase x) except? -1:
@@ -28,15 +28,12 @@ cdef double read_largest(TensorBase x) except? -1:
 cdef int read_extremes(TensorBase x, int64_t *least, int64_t *most) except -1:
     cdef Shape none
     cdef Shape pair
-    cdef Scalar value
+    cdef Scalar[2] values
     none.ndim, pair.ndim = 0, 1
     pair.sizes[0] = 2
     both = empty_tensor(&pair, x.dtype, x.device_type, x.device_index)
     first, second = make_view(both, 0, NULL, NULL, 0), make_view(both, 0, NULL, NULL, 1)
     KERNELS[x.device_type].aminmax(x, &none, False, first, second)
-    both = to_host(both)
-    read_scalar(make_view(both, 0, NULL, NULL, 0), &value)
-    least[0] = value.integer
-    read_scalar(make_view(both, 0, NULL, NULL, 1), &value)
-    most[0] = value.integer
+    read_scalars(both, values)
+    least[0], most[0] = values[0].integer, values[1].integer
     return 0

@@ -13,7 +13,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.string cimport memcpy
 
 from mindtorch._core.autograd cimport requires_grad
-from mindtorch._core.device cimport CPU, copy_data, device_of, require_backend
+from mindtorch._core.device cimport BACKENDS, CPU, copy_data, device_of, require_backend
 from mindtorch._core.dtype cimport DTYPES, ITEMSIZE, KIND, code_name, dtype, is_float8, numpy_code
 from mindtorch._core.scalar cimport (
     COMPLEX_KIND, FLOAT_KIND, INT_KIND, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double,
@@ -273,8 +273,19 @@ cdef TensorBase to_host(TensorBase tensor):
 cdef int read_scalar(TensorBase tensor, Scalar *out) except -1:
     if tensor.numel != 1:
         raise RuntimeError(f"a Tensor with {tensor.numel} elements cannot be converted to Scalar")
-    cdef TensorBase host = to_host(tensor)
-    load(host.data_ptr(), host.dtype, out)
+    return read_scalars(tensor, out)
+
+
+cdef int read_scalars(TensorBase tensor, Scalar *out) except -1:
+    cdef char elements[READ * 16]
+    cdef const char *address = elements
+    cdef int64_t i
+    if tensor.device_type == CPU:
+        address = tensor.data_ptr()
+    else:
+        BACKENDS[tensor.device_type].read(tensor, elements)
+    for i in range(tensor.numel):
+        load(address + i * ITEMSIZE[<int>tensor.dtype], tensor.dtype, out + i)
     return 0
 
 

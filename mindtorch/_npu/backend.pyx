@@ -5,7 +5,7 @@ from mindtorch._core.device cimport BACKENDS, NPU
 from mindtorch._npu import _gen
 from mindtorch._npu.acl_loader import ensure_acl
 
-from mindtorch._npu.copy cimport copy
+from mindtorch._npu.copy cimport copy, read
 from mindtorch._npu.handles cimport capture_of, thread_state
 from mindtorch._npu.host_memory cimport allocate_pinned
 from mindtorch._npu.storage cimport allocate
@@ -28,6 +28,7 @@ def register():
     BACKENDS[<int>NPU].allocate_pinned = allocate_pinned
     BACKENDS[<int>NPU].current_index = current_index
     BACKENDS[<int>NPU].copy = copy
+    BACKENDS[<int>NPU].read = read
     BACKENDS[<int>NPU].capturing = capturing
     _gen.register()
     BACKENDS[<int>NPU].ready = True

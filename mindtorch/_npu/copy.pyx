@@ -199,6 +199,20 @@ cdef int download(TensorBase dst, TensorBase src, bint non_blocking) except -1:
     return 0
 
 
+
+cdef int read(TensorBase src, char *elements) except -1:
+    cdef TensorBase dense = dense_on_device(src, src.dtype)
+    cdef size_t nbytes = dense.numel * ITEMSIZE[<int>dense.dtype]
+    cdef StreamSlot *stream = current_stream(src.device_index)
+    cdef char *source = dense.data_ptr()
+    about_to_wait()
+    use_device(stream.device)
+    with nogil:
+        check(api.aclrtSynchronizeStream(stream.handle), b"aclrtSynchronizeStream")
+        check(api.aclrtMemcpy(elements, nbytes, source, nbytes, ACL_MEMCPY_DEVICE_TO_HOST), b"aclrtMemcpy")
+    return 0
+
+
 # Device to device
 
 cdef int across(TensorBase dst, TensorBase src) except -1:

@@ -105,3 +105,14 @@ def test_what_is_not_counted(dtype, device):
             lib.bincount(lib.ones(2, 2).to(place, getattr(lib, dtype)))
         said.append(str(caught.value))
     assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("count", [8, 5000])
+def test_results_of_reported_size_hold_no_more_memory_than_their_own(device, count):
+    x = mindtorch.arange(count, device=device) // 3
+    for result in (x.unique(), x.unique_consecutive(), *x.unique(return_counts=True), x.nonzero()):
+        assert result.untyped_storage().nbytes() == result.numel() * result.element_size()
+    given = mindtorch.empty(count, 1, dtype=mindtorch.int64, device=device)
+    mindtorch.nonzero(x, out=given[:count - 3])
+    assert given.untyped_storage().nbytes() == 8 * count
+    assert given[:count - 3, 0].tolist() == list(range(3, count))

@@ -232,8 +232,8 @@ def _function(row) -> str:
         if not operands:
             lines += _kept_apart(row, result, f"if {name} is not None:", "")
     lines += [f"if {_anything(row, results)}:", *_begin(row), f"    {_kernel_call(row, results, 'result_dtype')}"]
-    lines += [f"{result} = infer.fitted({result})"
-              for result, out in zip(results, row.outputs, strict=True) if out.reported]
+    lines += [f"{result} = infer.fitted({result}, {name})"
+              for result, name, out in zip(results, names, row.outputs, strict=True) if out.reported]
     lines += _record(row, results, False)
     finished = [f"finish({r}, {n})" for r, n in zip(results, names, strict=True)]
     lines.append(f"return {', '.join(finished)}")
