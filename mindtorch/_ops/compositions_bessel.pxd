@@ -2,5 +2,5 @@
 from mindtorch._core.space cimport Space
 from mindtorch._core.tensor cimport TensorBase
 
-# For size >= 0 the sines of odd multiples of the angle whose cotangent is the square root of it.
-cdef TensorBase sines_of(TensorBase size, TensorBase odd, Space space)
+# The sines of odd multiples of the angle whose cotangent is the square root of |x|; `angle` is memory for the angle.
+cdef TensorBase sines_of(TensorBase x, TensorBase odd, Space space, TensorBase angle)

@@ -14,53 +14,71 @@ from mindtorch._core.tensor cimport TensorBase
 from mindtorch._ops import tables_special as tables
 from mindtorch._ops.compositions_tables import in_pieces
 
-cdef list SINES_OF_I = tables.SINES_OF_I, WEIGHTS_OF_J = tables.WEIGHTS_OF_J, HANKEL = tables.HANKEL
+cdef list WEIGHTS_OF_J = tables.WEIGHTS_OF_J, HANKEL = tables.HANKEL
 cdef list SLOPES = tables.SLOPES, SHIFTS = tables.SHIFTS
-cdef tuple ODD_OF_I = tables.ODD_OF_I, HALF_SQUARES = tables.HALF_SQUARES, POWERS = tables.POWERS
-cdef tuple WEIGHTS_OF_K = tables.WEIGHTS_OF_K, MORE_OF_K1 = tables.MORE_OF_K1, NEAR = tables.NEAR
+cdef list MEANS_OF_I = tables.MEANS_OF_I, SINES_OF_I = tables.SINES_OF_I
+cdef tuple ODD_OF_I = tables.ODD_OF_I, COSINES_OF_I = tables.COSINES_OF_I, POWERS = tables.POWERS, NEAR = tables.NEAR
+cdef tuple HALF_SQUARES = tables.HALF_SQUARES, WEIGHTS_OF_K0 = tables.WEIGHTS_OF_K0
+cdef tuple FAR_OF_K1 = tables.FAR_OF_K1, NEAR_OF_K1 = tables.NEAR_OF_K1
 cdef tuple REST_OF_Y0 = tables.REST_OF_Y0, LOG_OF_Y0 = tables.LOG_OF_Y0
 cdef tuple X_OF_Y1 = tables.X_OF_Y1, LOG_OF_Y1 = tables.LOG_OF_Y1, ONE_OF_Y1 = tables.ONE_OF_Y1
 
 
 # --- modified Bessel functions ---------------------------------------------------------------------------------------
 
-cdef TensorBase sines_of(TensorBase size, TensorBase odd, Space space):
-    angle = space.room()
-    run.atan(run.rsqrt(size, angle), angle)
+cdef TensorBase sines_of(TensorBase x, TensorBase odd, Space space, TensorBase angle):
+    run.atan(run.rsqrt(run.abs(x, angle), angle), angle)
     table = run.mul_Tensor(upright(angle), odd, space.table(odd))
     return run.sin(table, table)
 
 
-def bessel_i(int order, bint scaled, TensorBase x, TensorBase out):
-    """I_order(x), or exp(-|x|) I_order(x)."""
+def bessel_i(int order, TensorBase x, TensorBase out):
+    """I_order(x): a mean of hyperbolic cosines, for order 1 times x."""
+    cosines = numbers(COSINES_OF_I, x)
+    if not fits(out, cosines.numel):
+        return in_pieces(cosines.numel, partial(bessel_i, order), out, x)
+    table = space_for(x, cosines.numel).table(cosines)
+    run.cosh(run.mul_Tensor(upright(x), cosines, table), table)
+    total(run.mul_Tensor(table, numbers(MEANS_OF_I[order], x), table), out)
+    return run.mul_Tensor(out, x, out) if order else out
+
+
+def scaled_bessel_i(int order, TensorBase x, TensorBase out):
+    """exp(-|x|) I_order(x)."""
     odd = numbers(ODD_OF_I, x)
     if not fits(out, odd.numel):
-        return in_pieces(odd.numel, partial(bessel_i, order, scaled), out, x)
-    space = space_for(x, 3 + odd.numel)
-    size = run.abs(x, space.room())
-    table = sines_of(size, odd, space)
+        return in_pieces(odd.numel, partial(scaled_bessel_i, order), out, x)
+    space = space_for(x, order + odd.numel)
+    table = sines_of(x, odd, space, out)
     run.mul_Tensor(table, numbers(SINES_OF_I[order], x), table)
     total(table, out)
-    if order:
-        run.mul_Tensor(out, run.atan(x, space.room()), out)
-    return out if scaled else run.mul_Tensor(out, run.exp(size, size), out)
+    return run.mul_Tensor(out, run.atan(x, space.room()), out) if order else out
 
 
-def bessel_k(int order, bint scaled, TensorBase x, TensorBase out):
-    """K_order(x), or exp(x) K_order(x)."""
-    squares, weights = numbers(HALF_SQUARES, x), numbers(WEIGHTS_OF_K, x)
+def bessel_k0(bint scaled, TensorBase x, TensorBase out):
+    """K_0(x), or exp(x) K_0(x)."""
+    squares = numbers(HALF_SQUARES, x)
     if not fits(out, squares.numel):
-        return in_pieces(squares.numel, partial(bessel_k, order, scaled), out, x)
-    space = space_for(x, 2 + (1 + order) * squares.numel)
+        return in_pieces(squares.numel, partial(bessel_k0, scaled), out, x)
+    space = space_for(x, 1 + squares.numel)
     table = run.add_Tensor(upright(x), squares, 1, space.table(squares))
     run.rsqrt(table, table)
-    if order:               # the first number of each row is 1 / sqrt(x)
-        first = first_of(table)
-        inverse = upright(run.mul_Tensor(first, first, space.room()))
-        weights = run.addcmul(weights, inverse, numbers(MORE_OF_K1, x), 1, space.table(squares))
-    run.mul_Tensor(table, weights, table)
-    total(table, out)
+    total(run.mul_Tensor(table, numbers(WEIGHTS_OF_K0, x), table), out)
     return out if scaled else run.div_Tensor(out, run.exp(x, space.room()), out)
+
+
+def bessel_k1(bint scaled, TensorBase x, TensorBase out):
+    """K_1(x), or exp(x) K_1(x)."""
+    far = numbers(FAR_OF_K1, x)
+    if not fits(out, far.numel):
+        return in_pieces(far.numel, partial(bessel_k1, scaled), out, x)
+    space = space_for(x, 1 + far.numel)
+    table, other = space.table(far), space.room()
+    run.rsqrt(run.add_Scalar(x, 0, 1, out), other)          # -0 has become 0
+    run.addcdiv(far, numbers(NEAR_OF_K1, x), upright(out), 1, table)
+    total(run.sqrt(table, table), out)
+    run.mul_Tensor(out, other, out)
+    return out if scaled else run.div_Tensor(out, run.exp(x, other), out)
 
 
 # --- Bessel functions ------------------------------------------------------------------------------------------------

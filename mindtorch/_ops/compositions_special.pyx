@@ -25,7 +25,7 @@ cdef object ROOT_OF_HALF = sqrt(0.5)
 
 cdef int right_half(tuple weights, TensorBase x, Space space, TensorBase out) except -1:
     """The function of |x| whose series these numbers are: the first sine times the sum of all."""
-    table = sines_of(run.abs(x, space.room()), numbers(ODD_OF_ERFC, x), space)
+    table = sines_of(x, numbers(ODD_OF_ERFC, x), space, out)
     row = numbers(weights, x)
     total(run.mul_Tensor(table, row, space.table(row)), out)
     run.mul_Tensor(out, first_of(table), out)

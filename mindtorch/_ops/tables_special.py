@@ -70,32 +70,71 @@ SINES_OF_NORMAL = tables(_of_sines, _half_erfc, _COUNTS_OF_ERFC)
 LOG_2 = tables(_constant, log(2))
 
 
+# --- modified Bessel functions of the first kind ---------------------------------------------------------------------
+
+# I_0(x) is the mean of cosh(x cos(theta)) over a quarter turn: 10.32.1. I_1(x) is x times its mean with sin(theta)^2:
+# 10.32.2. So many angles are enough as far as exp(x) is finite. The last cosine is 0: infinity gives no number, as in
+# torch.
+
+_ANGLES_OF_I = (17, 60)
+
+
+def _angles_of_i(wide):
+    return numpy.linspace(0, pi / 2, _ANGLES_OF_I[wide] + 1)
+
+
+def _cosines_of_i(wide):
+    cosines = numpy.cos(_angles_of_i(wide))
+    cosines[-1] = 0
+    return cosines
+
+
+def _means_of_i(order, wide):
+    means = numpy.sin(_angles_of_i(wide)) ** (2 * order) / _ANGLES_OF_I[wide]
+    means[[0, -1]] /= 2
+    return numpy.maximum(means, 1e-30)              # what overflows may not meet 0
+
+
+COSINES_OF_I, MEANS_OF_I = tables(_cosines_of_i), [tables(_means_of_i, order) for order in (0, 1)]
+
+
 # --- modified Bessel functions of the second kind --------------------------------------------------------------------
 
 # exp(x) K_0(x) is the integral over v of 2 exp(-v^2) / sqrt(2 x + v^2), from 10.32.9; v = exp(t) makes its terms smooth
 # for large and for tiny x alike. The first counts as 0, so that x = 0 gives infinity, and x < 0 no number.
 
-_STEP_OF_K, _LOWEST = (0.28, 0.16), (-60.0, -380.0)
+_STEP_OF_K0, _LOWEST_OF_K0 = (0.28, 0.16), (-60.0, -380.0)
 
 
-def _points_of_k(wide):
-    return numpy.exp(numpy.arange(_LOWEST[wide], 1.8, _STEP_OF_K[wide]))
+def _points_of_k0(wide):
+    return numpy.exp(numpy.arange(_LOWEST_OF_K0[wide], 1.8, _STEP_OF_K0[wide]))
 
 
 def _half_squares(wide):
-    squares = _points_of_k(wide) ** 2 / 2
+    squares = _points_of_k0(wide) ** 2 / 2
     squares[0] = 0
     return squares
 
 
-def _weights_of_k(power, wide):
-    v = _points_of_k(wide)
-    weights = sqrt(2) * _STEP_OF_K[wide] * numpy.exp(-v * v) * v ** (1 + power)
+def _weights_of_k0(wide):
+    v = _points_of_k0(wide)
+    weights = sqrt(2) * _STEP_OF_K0[wide] * numpy.exp(-v * v) * v
     return numpy.maximum(weights, 1e-15 * v)        # nothing that is 0 in float32 may meet the infinite
 
 
-HALF_SQUARES = tables(_half_squares)
-WEIGHTS_OF_K, MORE_OF_K1 = tables(_weights_of_k, 0), tables(_weights_of_k, 2)
+# exp(x) K_1(x) is that of 2 v^2 exp(-v^2) sqrt(2 x + v^2) / x, from 10.32.8: roots of what stands beside 1 and 1 / x,
+# over sqrt(x).
+
+_STEP_OF_K1, _LOWEST_OF_K1 = (0.22, 0.13), (-6.0, -12.0)
+
+
+def _roots_of_k1(power, wide):
+    v = numpy.exp(numpy.arange(_LOWEST_OF_K1[wide], 2.0 if wide else 1.6, _STEP_OF_K1[wide]))
+    return (2 * _STEP_OF_K1[wide] * numpy.exp(-v * v) * v ** 3) ** 2 * 2 * (v * v / 2) ** power
+
+
+HALF_SQUARES, WEIGHTS_OF_K0 = tables(_half_squares), tables(_weights_of_k0)
+FAR_OF_K1, NEAR_OF_K1 = tables(_roots_of_k1, 0), tables(_roots_of_k1, 1)
 
 
 # --- Bessel functions ------------------------------------------------------------------------------------------------
