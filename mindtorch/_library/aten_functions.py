@@ -142,9 +142,8 @@ def _sparse_mm_reduce_impl(self, other, reduce):
 
 
 def _assert_async(self, assert_msg="Expected Tensor with single nonzero value, but got zero"):
-    """RuntimeError where the one element is zero; it waits for the value."""
-    if not self:
-        raise RuntimeError(assert_msg)
+    """torch._assert_async."""
+    mindtorch._assert_async(self, assert_msg)
 
 
 def _assert_scalar(self, assert_msg):

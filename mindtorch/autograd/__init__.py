@@ -14,7 +14,7 @@ from mindtorch.autograd.variable import Variable
 __all__ = ["Function", "Variable", "backward", "detect_anomaly", "enable_grad", "functional", "grad", "gradcheck",
            "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled"]
 
-_LAZY = ("profiler", "profiler_util")
+_LAZY = ("forward_ad", "profiler", "profiler_util")
 
 
 def __getattr__(name):

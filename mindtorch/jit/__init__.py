@@ -2,10 +2,24 @@
 import warnings
 from typing import Final
 
-__all__ = ["Final", "annotate", "export", "ignore", "is_scripting", "is_tracing", "script", "script_if_tracing",
-           "unused"]
+from mindtorch import Tensor
+from mindtorch.nn import Module
+
+__all__ = ["Final", "ScriptFunction", "ScriptModule", "annotate", "export", "ignore", "is_scripting", "is_tracing",
+           "script", "script_if_tracing", "unused"]
 
 _said = False
+
+
+class ScriptModule(Module):
+    """What TorchScript makes of a Module: the answer of `isinstance` is no, unless a class is derived from it."""
+
+
+class ScriptFunction:
+    """What TorchScript makes of a function: there is none."""
+
+    def __init__(self, *args, **kwargs):
+        raise TypeError("ScriptFunction: No constructor defined!")
 
 
 def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
@@ -74,3 +88,14 @@ def _assert(condition, message):
     """An assertion as a call, for models that might be traced: torch._assert."""
     if not condition:
         raise AssertionError(message)
+
+
+def _assert_async(input, assert_msg="Expected Tensor with single nonzero value, but got zero"):
+    """RuntimeError where the one element of `input` is zero: torch._assert_async. It waits for the value."""
+    for value, name, kind in ((input, "input", Tensor), (assert_msg, "assert_msg", str)):
+        if not isinstance(value, kind):
+            place = 1 if kind is Tensor else 2
+            raise TypeError(f"_assert_async(): argument '{name}' (position {place}) must be {kind.__name__}, not "
+                            f"{type(value).__name__}")
+    if not input:
+        raise RuntimeError(assert_msg)

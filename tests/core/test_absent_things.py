@@ -4,14 +4,18 @@ import pickle
 import pytest
 import torch
 import torch._dynamo
+import torch._subclasses.fake_tensor
 import torch.ao.quantization
+import torch.fx.experimental.proxy_tensor
 import torch.jit.annotations
 import torch.onnx
 import torch.utils.model_zoo
 from oracle import check, expressions, outcome
 
 import mindtorch
+import mindtorch._subclasses.fake_tensor
 import mindtorch.ao.quantization
+import mindtorch.fx.experimental.proxy_tensor
 import mindtorch.jit.annotations
 
 CUDA = """
@@ -68,6 +72,12 @@ torch._dynamo.forbid_in_graph(f) is f | torch._dynamo.graph_break()
 torch._dynamo.disable(abs)(-3) | torch._dynamo.mark_static_address(a) | torch._dynamo.mark_static_address(3)
 torch._dynamo.reset() | isinstance(torch.nn.ReLU(), torch._dynamo.OptimizedModule)
 torch._dynamo.eval_frame.OptimizedModule is torch._dynamo.OptimizedModule
+isinstance(torch.nn.ReLU(), torch.jit.ScriptModule) | isinstance(f, torch.jit.ScriptFunction)
+isinstance(torch.jit.ScriptModule(), torch.nn.Module) | torch.jit.ScriptFunction()
+torch.autograd.forward_ad.unpack_dual(a).tangent | torch.autograd.forward_ad.unpack_dual(a).primal is a
+torch._subclasses.fake_tensor.is_fake(a) | torch.fx.experimental.proxy_tensor.get_proxy_mode()
+torch._assert_async(a[0] == a[0]) | torch._assert_async(a[0] != a[0]) | torch._assert_async(a[0] != a[0], "no")
+torch._assert_async(3) | torch._assert_async(a[0], 3) | torch._assert_async(a) | torch._assert_async(a[:0])
 torch.jit._script_if_tracing(f)(-3) | torch.jit.annotations.BroadcastingList2[int]
 torch.onnx.is_in_onnx_export() | torch.onnx.register_custom_op_symbolic("x", len, 11)
 torch.onnx.register_custom_op_symbolic("a::b", len, 11) | torch.onnx.unregister_custom_op_symbolic("a::b", 11)

@@ -292,3 +292,38 @@ def torchvision(tell, device):
     tell("kept", StochasticDepth(0.5, "row").eval()(images).mean())
     steps = v2.Compose([v2.Resize((32, 32), antialias=True), v2.CenterCrop(24), v2.Normalize([0.5] * 3, [0.25] * 3)])
     tell("transformed", steps(images)[0, :, ::6, ::6])
+
+
+@program
+def graph_layers(tell, device):
+    from torch_geometric.data import Data
+    from torch_geometric.loader import DataLoader
+    from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv, Sequential, global_mean_pool
+    edges = torch.tensor([[0, 1, 1, 2, 3, 4, 0, 5, 2, 3], [1, 0, 2, 1, 4, 3, 5, 0, 3, 2]])
+    data = Data(x=numbers(6, 8), edge_index=edges, y=torch.tensor([0, 1, 0, 1, 1, 0])).to(device)
+    model = filled(Sequential("x, edges", [
+        (GCNConv(8, 16), "x, edges -> x"), torch.nn.ReLU(), (GATConv(16, 4, heads=2), "x, edges -> x"), torch.nn.ELU(),
+        (SAGEConv(8, 16), "x, edges -> x"), (GINConv(torch.nn.Linear(16, 2)), "x, edges -> x")])).to(device)
+    trained(tell, model, lambda: torch.nn.functional.cross_entropy(model(data.x, data.edge_index), data.y))
+    for batch in DataLoader([Data(x=numbers(4, 8, seed=seed), edge_index=edges[:, :3]) for seed in range(4)], 2):
+        tell("pooled", global_mean_pool(batch.x.to(device), batch.batch.to(device)))
+
+
+@program
+def image_operations(tell, device):
+    import kornia
+    images = numbers(2, 3, 16, 16).sigmoid().to(device)
+    gray = kornia.color.rgb_to_grayscale(images)
+    for name, found in (("blurred", kornia.filters.gaussian_blur2d(images, (3, 3), (1.5, 1.5))),
+                        ("edges", kornia.filters.sobel(images)), ("canny", kornia.filters.canny(images)[0]),
+                        ("median", kornia.filters.median_blur(images, (3, 3))), ("gray", gray),
+                        ("hsv", kornia.color.rgb_to_hsv(images)), ("lab", kornia.color.rgb_to_lab(images)),
+                        ("resized", kornia.geometry.resize(images, (8, 8))),
+                        ("dilated", kornia.morphology.dilation(images, torch.ones(3, 3, device=device))),
+                        ("corners", kornia.feature.harris_response(gray)),
+                        ("equalized", kornia.enhance.equalize(images)),
+                        ("locally", kornia.enhance.equalize_clahe(images)),
+                        ("hue", kornia.enhance.adjust_hue(images, 0.2)),
+                        ("similarity", kornia.metrics.ssim(images, images * 0.9, 5)),
+                        ("variation", kornia.losses.total_variation(images))):
+        tell(name, found[..., ::5])
