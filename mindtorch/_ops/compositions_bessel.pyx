@@ -8,7 +8,7 @@ from libc.float cimport DBL_MAX, DBL_MIN, FLT_MAX, FLT_MIN
 from mindtorch._core._gen cimport direct as run
 from mindtorch._core.constants cimport numbers
 from mindtorch._core.scalar cimport Double
-from mindtorch._core.space cimport Space, columns, first_of, fits, space_for, total, upright
+from mindtorch._core.space cimport Space, columns, fits, space_for, total, upright
 from mindtorch._core.tensor cimport TensorBase
 
 from mindtorch._ops import tables_special as tables
@@ -25,12 +25,6 @@ cdef tuple X_OF_Y1 = tables.X_OF_Y1, LOG_OF_Y1 = tables.LOG_OF_Y1, ONE_OF_Y1 = t
 
 
 # --- modified Bessel functions ---------------------------------------------------------------------------------------
-
-cdef TensorBase sines_of(TensorBase x, TensorBase odd, Space space, TensorBase angle):
-    run.atan(run.rsqrt(run.abs(x, angle), angle), angle)
-    table = run.mul_Tensor(upright(angle), odd, space.table(odd))
-    return run.sin(table, table)
-
 
 def bessel_i(int order, TensorBase x, TensorBase out):
     """I_order(x): a mean of hyperbolic cosines, for order 1 times x."""
@@ -49,9 +43,10 @@ def scaled_bessel_i(int order, TensorBase x, TensorBase out):
     if not fits(out, odd.numel):
         return in_pieces(odd.numel, partial(scaled_bessel_i, order), out, x)
     space = space_for(x, order + odd.numel)
-    table = sines_of(x, odd, space, out)
-    run.mul_Tensor(table, numbers(SINES_OF_I[order], x), table)
-    total(table, out)
+    run.atan(run.rsqrt(run.abs(x, out), out), out)          # the angle
+    table = run.mul_Tensor(upright(out), odd, space.table(odd))
+    run.sin(table, table)
+    total(run.mul_Tensor(table, numbers(SINES_OF_I[order], x), table), out)
     return run.mul_Tensor(out, run.atan(x, space.room()), out) if order else out
 
 

@@ -7,54 +7,45 @@ from math import inf, sqrt
 from mindtorch._core._gen cimport direct as run
 from mindtorch._core.constants cimport numbers
 from mindtorch._core.scalar cimport Double
-from mindtorch._core.space cimport Space, first_of, fits, space_for, spread, total, upright
+from mindtorch._core.space cimport Space, fits, space_for, spread, total, upright
 from mindtorch._core.tensor cimport TensorBase
-from mindtorch._ops.compositions_bessel cimport sines_of
 
 from mindtorch._ops import tables_special as tables
 from mindtorch._ops.compositions import put
 from mindtorch._ops.compositions_tables import in_pieces
 
-cdef tuple ODD_OF_ERFC = tables.ODD_OF_ERFC, LOG_2 = tables.LOG_2
-cdef tuple SINES_OF_ERFC = tables.SINES_OF_ERFC, SINES_OF_NORMAL = tables.SINES_OF_NORMAL
+cdef tuple SQUARES_OF_ERFC = tables.SQUARES_OF_ERFC
+cdef tuple SLOPES_OF_ERFC = tables.SLOPES_OF_ERFC, WEIGHTS_OF_ERFC = tables.WEIGHTS_OF_ERFC
+cdef tuple SLOPES_OF_NORMAL = tables.SLOPES_OF_NORMAL, WEIGHTS_OF_NORMAL = tables.WEIGHTS_OF_NORMAL
 cdef tuple POINTS_OF_GAMMA = tables.POINTS_OF_GAMMA, STEP_OF_GAMMA = tables.STEP_OF_GAMMA
 cdef object ROOT_OF_HALF = sqrt(0.5)
 
 
 # --- error functions -------------------------------------------------------------------------------------------------
 
-cdef int right_half(tuple weights, TensorBase x, Space space, TensorBase out) except -1:
-    """The function of |x| whose series these numbers are: the first sine times the sum of all."""
-    table = sines_of(x, numbers(ODD_OF_ERFC, x), space, out)
-    row = numbers(weights, x)
-    total(run.mul_Tensor(table, row, space.table(row)), out)
-    run.mul_Tensor(out, first_of(table), out)
-    return 0
-
-
-cdef Space space_of_halves(TensorBase x, TensorBase out):
-    """None where the table would be too long."""
-    cdef int width = numbers(ODD_OF_ERFC, x).numel
-    return space_for(x, 5 + 2 * width) if fits(out, width) else None
+cdef int laplace(TensorBase x, TensorBase slopes, TensorBase weights, Space space, TensorBase out) except -1:
+    """The function of x that is a sum of exponentials."""
+    table = run.addcmul(numbers(SQUARES_OF_ERFC, x), upright(x), slopes, 1, space.table(slopes))
+    run.exp(table, table)
+    return total(run.mul_Tensor(table, weights, table), out)
 
 
 def scaled_erfc(TensorBase x, TensorBase out):
-    """exp(x^2) erfc(x); where x is negative 2 exp(x^2) less the value of -x."""
-    space = space_of_halves(x, out)
-    if space is None:
-        return in_pieces(numbers(ODD_OF_ERFC, x).numel, scaled_erfc, out, x)
-    right_half(SINES_OF_ERFC, x, space, out)
-    left = run.addcmul(numbers(LOG_2, x), x, x, 1, space.room())
-    run.sub_Tensor(run.exp(left, left), out, 1, left)
-    return run.where_self(run.lt_Scalar(x, 0, space.truth()), left, out, out)
+    """exp(x^2) erfc(x)."""
+    slopes = numbers(SLOPES_OF_ERFC, x)
+    if not fits(out, slopes.numel):
+        return in_pieces(slopes.numel, scaled_erfc, out, x)
+    laplace(x, slopes, numbers(WEIGHTS_OF_ERFC, x), space_for(x, slopes.numel), out)
+    return out
 
 
 def log_normal_distribution(TensorBase x, TensorBase out):
     """log of the normal distribution function, also where that is 0."""
-    space = space_of_halves(x, out)
-    if space is None:
-        return in_pieces(numbers(ODD_OF_ERFC, x).numel, log_normal_distribution, out, x)
-    right_half(SINES_OF_NORMAL, x, space, out)
+    slopes = numbers(SLOPES_OF_NORMAL, x)
+    if not fits(out, slopes.numel):
+        return in_pieces(slopes.numel, log_normal_distribution, out, x)
+    space = space_for(x, 2 + slopes.numel)
+    laplace(x, slopes, numbers(WEIGHTS_OF_NORMAL, x), space, out)
     run.addcmul(run.log(out, out), x, x, -0.5, out)
     right = run.mul_Scalar(x, ROOT_OF_HALF, space.room())
     run.mul_Scalar(run.erfc(right, right), -0.5, right)

@@ -3,7 +3,7 @@
 Equations are those of dlmf.nist.gov. Tables come in pairs, for float32 and for float64; `wide` is 0 for the one and 1
 for the other.
 """
-from math import factorial, log, pi, sqrt
+from math import exp, factorial, log, pi, sqrt
 
 import numpy
 
@@ -30,44 +30,65 @@ def _odd_numbers(counts, wide):
 
 def _of_sines(function, counts, wide):
     angles = (numpy.arange(_MOST) + 0.5) * pi / (2 * _MOST)
-    values = function(numpy.tan(angles) ** -2, numpy.sin(angles))
+    values = function(numpy.tan(angles) ** -2)
     return numpy.sin(numpy.outer(_odd_numbers(counts, wide), angles)) @ values * (2 / _MOST)
 
 
-def _scaled_i0(x, sine):
+def _scaled_i0(x):
     """exp(-x) I_0(x): 10.32.3."""
     angles = (numpy.arange(4096) + 0.5) * pi / 4096
     return numpy.exp(numpy.outer(x, numpy.cos(angles) - 1)).mean(1)
 
 
-def _scaled_i1(x, sine):
+def _scaled_i1(x):
     """exp(-x) I_1(x): 10.32.2, over what it is like for small x."""
     angles = (numpy.arange(4096) + 0.5) * pi / 4096
     return numpy.exp(numpy.outer(x, numpy.cos(angles) - 1)) @ numpy.sin(angles) ** 2 / 4096 * (x / numpy.arctan(x))
 
 
-def _scaled_erfc(scale, x, sine):
-    """exp(x^2) erfc(x) over the sine, which it falls off with once more: 7.7.1 with t = exp(s - exp(-s))."""
-    s = numpy.arange(-4.0, 3.0, 0.02)
-    t = numpy.exp(s - numpy.exp(-s))
-    terms = numpy.exp(-t * t - 2 * numpy.outer(scale * x, t))
-    return terms @ (t * (1 + numpy.exp(-s))) * (0.04 / sqrt(pi)) / sine
-
-
-def _half_erfc(x, sine):
-    return _scaled_erfc(sqrt(0.5), x, sine) / 2
-
-
-def _whole_erfc(x, sine):
-    return _scaled_erfc(1, x, sine)
-
-
-_COUNTS_OF_I, _COUNTS_OF_ERFC = (28, 66), (16, 30)
-ODD_OF_I, ODD_OF_ERFC = tables(_odd_numbers, _COUNTS_OF_I), tables(_odd_numbers, _COUNTS_OF_ERFC)
+_COUNTS_OF_I = (28, 66)
+ODD_OF_I = tables(_odd_numbers, _COUNTS_OF_I)
 SINES_OF_I = [tables(_of_sines, function, _COUNTS_OF_I) for function in (_scaled_i0, _scaled_i1)]
-SINES_OF_ERFC = tables(_of_sines, _whole_erfc, _COUNTS_OF_ERFC)
-SINES_OF_NORMAL = tables(_of_sines, _half_erfc, _COUNTS_OF_ERFC)
-LOG_2 = tables(_constant, log(2))
+
+
+# --- error functions -------------------------------------------------------------------------------------------------
+
+# exp(x^2) erfc(x) is the integral over t of 2 / sqrt(pi) exp(-t^2 - 2 x t), for x < 0, too: from 7.7.1. The points
+# stand at equal ratios for small t, which large x take, and at equal distances for large t. The first one counts for all
+# before it.
+
+_RATIO_OF_ERFC, _STEP_OF_ERFC, _ENDS_OF_ERFC = (0.5, 0.33), (0.6, 0.5), ((-86.0, 13.5), (-708.0, 34.0))
+
+
+def _places_of_erfc(wide):
+    (first, last), ratio, step = _ENDS_OF_ERFC[wide], _RATIO_OF_ERFC[wide], _STEP_OF_ERFC[wide]
+    return numpy.arange(first, last / step * ratio, ratio)
+
+
+def _points_of_erfc(wide):
+    points = _STEP_OF_ERFC[wide] / _RATIO_OF_ERFC[wide] * numpy.log1p(numpy.exp(_places_of_erfc(wide)))
+    points[0] /= 1 + exp(-_RATIO_OF_ERFC[wide])
+    return points
+
+
+def _squares_of_erfc(wide):
+    return -_points_of_erfc(wide) ** 2
+
+
+def _slopes_of_erfc(factor, wide):
+    return factor * _points_of_erfc(wide)
+
+
+def _weights_of_erfc(factor, wide):
+    weights = factor * _STEP_OF_ERFC[wide] / (1 + numpy.exp(-_places_of_erfc(wide)))
+    weights[0] /= 1 - exp(-_RATIO_OF_ERFC[wide])
+    return weights
+
+
+SQUARES_OF_ERFC = tables(_squares_of_erfc)
+SLOPES_OF_ERFC, WEIGHTS_OF_ERFC = tables(_slopes_of_erfc, -2.0), tables(_weights_of_erfc, 2 / sqrt(pi))
+# The normal distribution function over exp(-x^2 / 2).
+SLOPES_OF_NORMAL, WEIGHTS_OF_NORMAL = tables(_slopes_of_erfc, sqrt(2)), tables(_weights_of_erfc, 1 / sqrt(pi))
 
 
 # --- modified Bessel functions of the first kind ---------------------------------------------------------------------

@@ -163,7 +163,7 @@ def test_special_functions_of_two_arguments(name):
         compare(getattr(mindtorch.special, name)(*given), theirs, rtol, atol, f"{name} of {dtype}")
 
 
-@pytest.mark.parametrize(("name", "rows"), [("bessel_j1", 30000), ("gammainc", 8000), ("log_ndtr", 50000)])
+@pytest.mark.parametrize(("name", "rows"), [("bessel_j1", 30000), ("gammainc", 8000), ("log_ndtr", 5000)])
 def test_tables_of_large_tensors_are_made_in_pieces(name, rows):
     """Beside the results of a few columns, which are made at once."""
     x = mindtorch.linspace(-20, 20, 21 * rows, device="npu").reshape(rows, 21).t()
