@@ -54,8 +54,8 @@ SINES_OF_I = [tables(_of_sines, function, _COUNTS_OF_I) for function in (_scaled
 # --- error functions -------------------------------------------------------------------------------------------------
 
 # exp(x^2) erfc(x) is the integral over t of 2 / sqrt(pi) exp(-t^2 - 2 x t), for x < 0, too: from 7.7.1. The points
-# stand at equal ratios for small t, which large x take, and at equal distances for large t. The first one counts for all
-# before it.
+# stand at equal ratios for small t, which large x take, and at equal distances for large t. The first one counts for
+# all before it.
 
 _RATIO_OF_ERFC, _STEP_OF_ERFC, _ENDS_OF_ERFC = (0.5, 0.33), (0.6, 0.5), ((-86.0, 13.5), (-708.0, 34.0))
 
