@@ -14,10 +14,9 @@ from mindtorch._core.tensor cimport TensorBase
 from mindtorch._ops import tables_special as tables
 from mindtorch._ops.compositions_tables import in_pieces
 
-cdef list WEIGHTS_OF_J = tables.WEIGHTS_OF_J, HANKEL = tables.HANKEL
-cdef list SLOPES = tables.SLOPES, SHIFTS = tables.SHIFTS
+cdef list SHIFTS = tables.SHIFTS, SLOPES = tables.SLOPES, POWERS = tables.POWERS, WEIGHTS = tables.WEIGHTS
 cdef list MEANS_OF_I = tables.MEANS_OF_I, SINES_OF_I = tables.SINES_OF_I
-cdef tuple ODD_OF_I = tables.ODD_OF_I, COSINES_OF_I = tables.COSINES_OF_I, POWERS = tables.POWERS, NEAR = tables.NEAR
+cdef tuple ODD_OF_I = tables.ODD_OF_I, COSINES_OF_I = tables.COSINES_OF_I, EDGE = tables.EDGE
 cdef tuple HALF_SQUARES = tables.HALF_SQUARES, WEIGHTS_OF_K0 = tables.WEIGHTS_OF_K0
 cdef tuple FAR_OF_K1 = tables.FAR_OF_K1, NEAR_OF_K1 = tables.NEAR_OF_K1
 cdef tuple REST_OF_Y0 = tables.REST_OF_Y0, LOG_OF_Y0 = tables.LOG_OF_Y0
@@ -78,66 +77,47 @@ def bessel_k1(bint scaled, TensorBase x, TensorBase out):
 
 # --- Bessel functions ------------------------------------------------------------------------------------------------
 
-cdef TensorBase waves(int order, int kind, TensorBase x, Space space):
-    """A table of cosines for order 0, of sines for order 1."""
-    slopes = numbers(SLOPES[kind], x)
-    table = run.addcmul(numbers(SHIFTS[kind], x), upright(x), slopes, 1, space.table(slopes))
-    return run.sin(table, table) if order else run.cos(table, table)
+cdef enum Function:         # places in the tables
+    J = 0                   # and the order
+    Y = 2
 
 
-cdef TensorBase far_sum(TensorBase x, TensorBase far, TensorBase weights, Space space):
-    """J or Y of large x, by the last columns of a table."""
-    powers = numbers(POWERS, x)
-    falling = run.pow_Tensor_Tensor(upright(x), powers, space.table(powers))
-    run.mul_Tensor(falling, far, falling)
-    if weights is not None:
-        run.mul_Tensor(falling, weights, falling)
-    result = space.room()
-    total(falling, result)
-    return result
-
-
-cdef TensorBase joined(TensorBase x, TensorBase far, Space space, TensorBase out):
-    """What `out` has for small x, `far` for others."""
-    near = run.lt_Scalar(x, NEAR[1 if x.dtype == Double else 0], space.truth())
-    return run.where_self(near, out, far, out)
+cdef TensorBase waves(int function, TensorBase x, TensorBase size, Space space):
+    """The columns for small and for large x: cosines that fall off with `size`."""
+    shifts, powers = numbers(SHIFTS[function], x), numbers(POWERS[function], x)
+    table = run.addcmul(shifts, upright(size), numbers(SLOPES[function], x), 1, space.table(shifts))
+    run.cos(table, table)
+    large = run.clamp(size, EDGE[1 if x.dtype == Double else 0], None, space.room())
+    run.mul_Tensor(table, run.pow_Tensor_Tensor(upright(large), powers, space.table(powers)), table)
+    return run.mul_Tensor(table, numbers(WEIGHTS[function], x), table)
 
 
 def bessel_j(int order, TensorBase x, TensorBase out):
-    weights, powers = numbers(WEIGHTS_OF_J[order], x), numbers(POWERS, x)
-    width, small = weights.numel, weights.numel - powers.numel
+    width = numbers(WEIGHTS[J + order], x).numel
     if not fits(out, width):
         return in_pieces(width, partial(bessel_j, order), out, x)
-    space = space_for(x, 3 + width + powers.numel)
-    size = run.abs(x, space.room())
-    table = waves(order, order, size, space)
-    run.mul_Tensor(table, weights, table)
-    total(columns(table, 0, small), out)
-    joined(size, far_sum(size, columns(table, small, powers.numel), None, space), space, out)
-    return run.mul_Tensor(out, run.sign(x, size), out) if order else out
+    table = waves(J + order, x, run.abs(x, out), space_for(x, 1 + 2 * width))
+    total(table, out)
+    return run.mul_Tensor(out, x, out) if order else out
 
 
 def bessel_y(int order, TensorBase x, TensorBase out):
-    slopes, powers = numbers(SLOPES[2 + order], x), numbers(POWERS, x)
-    width, small = slopes.numel, slopes.numel - powers.numel
+    width = numbers(WEIGHTS[Y + order], x).numel
     if not fits(out, width):
         return in_pieces(width, partial(bessel_y, order), out, x)
-    space = space_for(x, 4 + 2 * width)
-    table = waves(order, 2 + order, x, space)
+    space = space_for(x, 2 + 3 * width)
+    table = waves(Y + order, x, x, space)
     if order:
-        logarithm = upright(run.xlogy_Tensor(x, x, space.room()))
-        one = numbers(ONE_OF_Y1, x)
+        logarithm, one = upright(run.xlogy_Tensor(x, x, out)), numbers(ONE_OF_Y1, x)
         weights = run.addcmul(one, logarithm, numbers(LOG_OF_Y1, x), 1, space.table(one))
         run.addcmul(weights, upright(x), numbers(X_OF_Y1, x), 1, weights)
     else:
-        logarithm = upright(run.log(x, space.room()))
-        rest = numbers(REST_OF_Y0, x)
+        logarithm, rest = upright(run.log(x, out)), numbers(REST_OF_Y0, x)
         weights = run.addcmul(rest, logarithm, numbers(LOG_OF_Y0, x), 1, space.table(rest))
-    total(run.mul_Tensor(weights, columns(table, 0, small), weights), out)
-    far = far_sum(x, columns(table, small, powers.numel), numbers(HANKEL[order], x), space)
-    if order:
-        run.div_Tensor(out, run.abs(x, space.room()), out)
-    return joined(x, far, space, out)
+    near = columns(table, 0, weights.sizes[weights.ndim - 1])
+    run.mul_Tensor(near, weights, near)
+    total(table, out)
+    return run.div_Tensor(out, run.abs(x, space.room()), out) if order else out
 
 
 def spherical_bessel_j0(TensorBase x, TensorBase out):

@@ -161,9 +161,10 @@ FAR_OF_K1, NEAR_OF_K1 = tables(_roots_of_k1, 0), tables(_roots_of_k1, 1)
 # --- Bessel functions ------------------------------------------------------------------------------------------------
 
 # Angles in a quarter turn, Bessel functions in Neumann's series, terms of Hankel's: a table has columns for small
-# arguments, whose angles are x cos(theta), and for large ones, whose angles are x + phase.
+# arguments, whose angles are x cos(theta), and for large ones, whose angles are x + phase. Both hold around EDGE. With
+# share = (max(x, edge) / edge)^-_FALL the small ones count for that share, the large ones for 1 - share: two columns.
 _ANGLES, _NEUMANN, _HANKEL = (18, 32), (17, 32), (10, 16)
-NEAR = (12.0, 25.0)         # where large arguments begin
+EDGE, _FALL = (12.0, 25.0), (16.0, 44.0)
 
 
 def _angles(wide):
@@ -175,7 +176,7 @@ def _cosines(wide):
 
 
 def _means(power, wide):
-    """10.9.1, for order 1 its derivative."""
+    """10.9.1, for power 1 its derivative."""
     return _cosines(wide) ** power / _ANGLES[wide]
 
 
@@ -188,34 +189,37 @@ def _rest_of_y(power, wide):
     return (2 / pi * (_EULER - log(2)) - 4 / pi * terms) * _means(power, wide)
 
 
-def _phases(order, second, wide):
-    """10.17.3 and 10.17.4, each term a cosine for order 0 and a sine for order 1."""
-    turns = numpy.arange(_HANKEL[wide]) / 2 - (2 * order + 1) / 4 - second / 2 + order / 2
-    return pi * ((turns + 1) % 2 - 1)
+# For J_0, J_1 over x, Y_0 and Y_1 times x: order, 1 for Y, the power of x beside the function, angles in columns.
+_FUNCTIONS = ((0, 0, 0, 1), (1, 0, -1, 1), (0, 1, 0, 1), (1, 1, 1, 2))
 
 
-def _powers(wide):
-    return -numpy.arange(_HANKEL[wide]) - 0.5
+def _shifts(function, wide):
+    """10.17.3 and 10.17.4, each term a cosine; Y_1 takes sines of small arguments as well."""
+    order, second, _, times = function
+    turns = numpy.arange(_HANKEL[wide]) / 2 - (2 * order + 1) / 4 - second / 2
+    phases = pi * ((turns + 1) % 2 - 1)
+    near = numpy.zeros(_ANGLES[wide])
+    return numpy.concatenate([*[near - pi / 2] * (times - 1), near, phases, phases])
 
 
-def _hankel(order, wide):
+def _slopes(function, wide):
+    return numpy.concatenate([*[_cosines(wide)] * function[3], numpy.ones(2 * _HANKEL[wide])])
+
+
+def _powers(function, wide):
+    far = function[2] - numpy.arange(_HANKEL[wide]) - 0.5
+    return numpy.concatenate([numpy.full(function[3] * _ANGLES[wide], -_FALL[wide]), far, far - _FALL[wide]])
+
+
+def _weights(function, wide):
+    """Those of Y for small arguments depend on x."""
+    order, second, _, times = function
     k = numpy.arange(1, _HANKEL[wide])
     ratios = (4 * order * order - (2 * k - 1) ** 2) / (8 * k)
-    return sqrt(2 / pi) * numpy.concatenate([[1], numpy.cumprod(ratios)])
-
-
-def _slopes(times, wide):
-    return numpy.concatenate([*[_cosines(wide)] * times, numpy.ones(_HANKEL[wide])])
-
-
-def _shifts(order, second, wide):
-    """Y_1 takes cosines as well, from the sine."""
-    near = numpy.zeros(_ANGLES[wide])
-    return numpy.concatenate([near, *[near + pi / 2] * (order and second), _phases(order, second, wide)])
-
-
-def _weights_of_j(order, wide):
-    return numpy.concatenate([_means(order, wide), _hankel(order, wide)])
+    hankel = sqrt(2 / pi) * numpy.concatenate([[1], numpy.cumprod(ratios)])
+    near = numpy.ones(times * _ANGLES[wide]) if second else numpy.sin(_angles(wide)) ** (2 * order) / _ANGLES[wide]
+    full = EDGE[wide] ** _FALL[wide]
+    return numpy.concatenate([near * full, hankel, -hankel * full])
 
 
 def _beside(first, second, wide):
@@ -227,11 +231,8 @@ def _times(factor, power, wide):
     return factor * _means(power, wide)
 
 
-POWERS, HANKEL = tables(_powers), [tables(_hankel, order) for order in (0, 1)]
-WEIGHTS_OF_J = [tables(_weights_of_j, order) for order in (0, 1)]
-# For J_0, J_1, Y_0 and Y_1.
-SLOPES = [tables(_slopes, times) for times in (1, 1, 1, 2)]
-SHIFTS = [tables(_shifts, order, second) for second in (0, 1) for order in (0, 1)]
+SHIFTS, SLOPES, POWERS, WEIGHTS = ([tables(make, function) for function in _FUNCTIONS]
+                                   for make in (_shifts, _slopes, _powers, _weights))
 REST_OF_Y0, LOG_OF_Y0 = tables(_rest_of_y, 0), tables(_times, 2 / pi, 0)
 # Y_1 times x: its numbers stand beside x, x log(x) and 1, first those of sines, then those of cosines.
 X_OF_Y1 = tables(_beside, (_rest_of_y, 1), (_times, 0, 0))
