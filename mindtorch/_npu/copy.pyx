@@ -199,7 +199,6 @@ cdef int download(TensorBase dst, TensorBase src, bint non_blocking) except -1:
     return 0
 
 
-
 cdef int read(TensorBase src, char *elements) except -1:
     cdef TensorBase dense = dense_on_device(src, src.dtype)
     cdef size_t nbytes = dense.numel * ITEMSIZE[<int>dense.dtype]

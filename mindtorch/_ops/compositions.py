@@ -39,11 +39,6 @@ def unscaled(self, found_inf, inv_scale):
     return gradient
 
 
-def one_hot_in(out, self):
-    """1 where the last dimension's index is the element."""
-    return run.scatter_value(run.zero_(out), self.ndim, self.unsqueeze(-1), 1, out)
-
-
 def filled_slices(self, dim, index, value, out):
     """`value`, a tensor, in the slices of `dim` that index names."""
     out.copy_(self)

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from mindtorch._core._gen cimport direct as run
 from mindtorch._core.dtype cimport ITEMSIZE
 from mindtorch._core.scalar cimport Long
-from mindtorch._core.space cimport Space, inserted, part, shape_of, space_for
+from mindtorch._core.space cimport Space, inserted, part, shape_of, space_for, upright
 from mindtorch._core.tensor cimport Shape, TensorBase, empty_tensor, make_plain
 
 
@@ -48,6 +48,11 @@ def most_frequent(TensorBase self, int64_t dim, bint keepdim, TensorBase best, T
     run.gather(values, dim, last, False, best if keepdim else inserted(best, dim))
     run.gather(origin, dim, last, False, place if keepdim else inserted(place, dim))
     return best, place
+
+
+def one_hot_in(TensorBase out, TensorBase self):
+    """1 where the last dimension's index is the element."""
+    return run.scatter_value(run.zero_(out), self.ndim, upright(self), 1, out)
 
 
 cdef enum:
