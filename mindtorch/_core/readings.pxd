@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t
 
 from mindtorch._core.tensor cimport TensorBase
 
+# Of tensors that are not empty.
 cdef int64_t read_sum(TensorBase x) except? -1
-cdef double read_largest(TensorBase x) except? -1
+cdef double read_largest(TensorBase x) except? -1                                   # NaN where there is one
 cdef int read_extremes(TensorBase x, int64_t *least, int64_t *most) except -1       # both by one reading

@@ -1,39 +1,95 @@
-"""Sums and extremes that the host reads; each is a kernel by itself. readings.pxd."""
+"""Sums and extremes that the host reads: of few elements it reads all, of many what a kernel makes of them."""
 from mindtorch._core._gen.kernels cimport KERNELS
-from mindtorch._core.scalar cimport Long, Scalar
+from mindtorch._core.device cimport BACKENDS, CPU
+from mindtorch._core.dtype cimport ITEMSIZE
+from mindtorch._core.scalar cimport Long, Scalar, ScalarType
 from mindtorch._core.tensor cimport Shape, empty_tensor, make_view
-from mindtorch._core.values cimport read_scalar, read_scalars
+from mindtorch._core.values cimport load
+
+cdef enum:
+    FEW = 256           # elements that are read as fast as one is, and need no kernel's time before
+
+cdef struct Elements:
+    const char *address
+    ScalarType dtype
+    char room[FEW * 16]
+
+
+cdef bint are_few(TensorBase x) noexcept:
+    return x.numel <= FEW and x.device_type != CPU
+
+
+cdef int fetch(TensorBase x, Elements *found) except -1:
+    found.dtype = x.dtype
+    found.address = found.room
+    if x.device_type != CPU:
+        return BACKENDS[x.device_type].read(x, found.room)
+    found.address = x.data_ptr()
+    return 0
+
+
+cdef Scalar at(const Elements *found, int64_t i) noexcept:
+    cdef Scalar value
+    load(found.address + i * ITEMSIZE[<int>found.dtype], found.dtype, &value)
+    return value
+
+
+cdef TensorBase made(int64_t count, ScalarType dtype, TensorBase like):
+    cdef Shape shape
+    shape.ndim, shape.sizes[0] = 1, count
+    return empty_tensor(&shape, dtype, like.device_type, like.device_index)
+
+
+cdef TensorBase element(TensorBase x, int64_t i):
+    return make_view(x, 0, NULL, NULL, i)
 
 
 cdef int64_t read_sum(TensorBase x) except? -1:
+    cdef Elements found
     cdef Shape none
-    cdef Scalar value
-    none.ndim = 0
-    total = empty_tensor(&none, Long, x.device_type, x.device_index)
-    KERNELS[x.device_type].sum_dim_IntList(x, &none, False, Long, total)
-    read_scalar(total, &value)
-    return value.integer
+    cdef int64_t i, total = 0
+    if not are_few(x):
+        none.ndim = 0
+        kept = made(1, Long, x)
+        KERNELS[x.device_type].sum_dim_IntList(x, &none, False, Long, element(kept, 0))
+        x = kept
+    fetch(x, &found)
+    for i in range(x.numel):
+        total += at(&found, i).integer
+    return total
 
 
 cdef double read_largest(TensorBase x) except? -1:
-    cdef Shape none
-    cdef Scalar value
-    none.ndim = 0
-    largest = empty_tensor(&none, x.dtype, x.device_type, x.device_index)
-    KERNELS[x.device_type].max(x, largest)
-    read_scalar(largest, &value)
-    return value.real
+    cdef Elements found
+    cdef double number, largest
+    cdef int64_t i
+    if not are_few(x):
+        kept = made(1, x.dtype, x)
+        KERNELS[x.device_type].max(x, element(kept, 0))
+        x = kept
+    fetch(x, &found)
+    largest = at(&found, 0).real
+    for i in range(1, x.numel):
+        number = at(&found, i).real
+        if number > largest or number != number:
+            largest = number
+        if largest != largest:
+            break
+    return largest
 
 
 cdef int read_extremes(TensorBase x, int64_t *least, int64_t *most) except -1:
+    cdef Elements found
     cdef Shape none
-    cdef Shape pair
-    cdef Scalar[2] values
-    none.ndim, pair.ndim = 0, 1
-    pair.sizes[0] = 2
-    both = empty_tensor(&pair, x.dtype, x.device_type, x.device_index)
-    first, second = make_view(both, 0, NULL, NULL, 0), make_view(both, 0, NULL, NULL, 1)
-    KERNELS[x.device_type].aminmax(x, &none, False, first, second)
-    read_scalars(both, values)
-    least[0], most[0] = values[0].integer, values[1].integer
+    cdef int64_t i
+    if not are_few(x):
+        none.ndim = 0
+        kept = made(2, x.dtype, x)
+        KERNELS[x.device_type].aminmax(x, &none, False, element(kept, 0), element(kept, 1))
+        x = kept
+    fetch(x, &found)
+    least[0] = most[0] = at(&found, 0).integer
+    for i in range(1, x.numel):
+        least[0] = min(least[0], at(&found, i).integer)
+        most[0] = max(most[0], at(&found, i).integer)
     return 0

@@ -273,19 +273,13 @@ cdef TensorBase to_host(TensorBase tensor):
 cdef int read_scalar(TensorBase tensor, Scalar *out) except -1:
     if tensor.numel != 1:
         raise RuntimeError(f"a Tensor with {tensor.numel} elements cannot be converted to Scalar")
-    return read_scalars(tensor, out)
-
-
-cdef int read_scalars(TensorBase tensor, Scalar *out) except -1:
-    cdef char elements[READ * 16]
-    cdef const char *address = elements
-    cdef int64_t i
+    cdef char element[16]
+    cdef const char *address = element
     if tensor.device_type == CPU:
         address = tensor.data_ptr()
     else:
-        BACKENDS[tensor.device_type].read(tensor, elements)
-    for i in range(tensor.numel):
-        load(address + i * ITEMSIZE[<int>tensor.dtype], tensor.dtype, out + i)
+        BACKENDS[tensor.device_type].read(tensor, element)
+    load(address, tensor.dtype, out)
     return 0
 
 

@@ -40,9 +40,13 @@ cdef TensorBase summed(TensorBase table, Space space):
     return run.cumsum(table, table.ndim - 1, space.cut(&shape, ARRIVALS, table.dtype))
 
 
-def poisson(self, Generator generator, TensorBase out):
+cdef TensorBase in_dtype(TensorBase x, TensorBase out):
+    return x if x.dtype == out.dtype else x.to((<object>out).dtype)
+
+
+def poisson(TensorBase self, Generator generator, TensorBase out):
     """How often what happens `self` times on average happens."""
-    rate = self.to((<object>out).dtype)
+    rate = spread(in_dtype(self, out), out)
     if not fits(out, ARRIVALS):
         return in_pieces(ARRIVALS, partial(few_and_large, generator), out, rate)
     return few_and_large(generator, rate, out)
@@ -57,10 +61,9 @@ def few_and_large(Generator generator, TensorBase rate, TensorBase out):
     return out
 
 
-def binomial(count, prob, Generator generator, TensorBase out):
+def binomial(TensorBase count, TensorBase prob, Generator generator, TensorBase out):
     """How many of `count` trials succeed, each with probability `prob`."""
-    dtype = (<object>out).dtype
-    count, prob = spread(count.to(dtype), out), spread(prob.to(dtype), out)
+    count, prob = spread(in_dtype(count, out), out), spread(in_dtype(prob, out), out)
     if not fits(out, ARRIVALS):
         return in_pieces(ARRIVALS, partial(successes, generator), out, count, prob)
     return successes(generator, count, prob, out)

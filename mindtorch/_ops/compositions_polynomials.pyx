@@ -7,20 +7,24 @@ Degrees are cut to integers; below 0 the result is 0. Of several degrees all up 
 element takes its own: that waits for the highest.
 """
 from functools import partial
-from math import isfinite
 
 import numpy
 
+from libc.math cimport fabs
 from libc.stdint cimport int64_t
 from mindtorch._core._gen cimport direct as run
 from mindtorch._core.constants cimport numbers
 from mindtorch._core.device cimport copy_data
-from mindtorch._core.scalar cimport Long
-from mindtorch._core.space cimport space_for, spread
+from mindtorch._core.readings cimport read_extremes
+from mindtorch._core.scalar cimport Long, Scalar
+from mindtorch._core.space cimport fits, shape_of, space_for, spread
 from mindtorch._core.tensor cimport Shape, Storage, TensorBase, allocate, empty_tensor, make_plain
+from mindtorch._core.values cimport read_scalar
 
 from mindtorch._core.constants import constant
 from mindtorch._ops.compositions_tables import in_pieces, tables
+
+cdef double MOST_DEGREES = 2.0 ** 40        # far more than memory holds, and few enough to reckon with
 
 
 cdef enum Family:
@@ -146,65 +150,103 @@ cdef TensorBase tower(Storage storage, TensorBase x, int64_t count):
 
 
 cdef TensorBase along(TensorBase table, TensorBase row):
-    """A number for each of the first dimension."""
+    """A number for each of the first dimension: the last ones of the row."""
     cdef Shape shape
     cdef int i
-    shape.sizes[0] = row.numel
+    shape.sizes[0] = table.sizes[0]
     for i in range(1, table.ndim):
         shape.sizes[i] = 1
-    return make_plain(row.storage, row.dtype, table.ndim, shape.sizes, NULL, row.offset)
+    return make_plain(row.storage, row.dtype, table.ndim, shape.sizes, NULL, row.offset + row.numel - shape.sizes[0])
 
 
-def _of_degrees(int family, double slope, double start, int64_t top, TensorBase x, TensorBase place, TensorBase out):
-    """Up to p_top, of which each element takes the one at its place: n + 1, and 0 where n is negative."""
-    cdef Polynomials kind = Polynomials(family, slope, start)
+cdef TensorBase of_degrees(const Polynomials *kind, int64_t top, bint below, TensorBase x, TensorBase place,
+                           TensorBase out):
+    """Up to p_top, of which each element takes the one at its place; with `below`, 0 comes before p_0."""
     cdef double[2] factors = [1, 1]
-    cdef int64_t k
-    cdef Storage storage = allocate(x.numel * (top + 3), x.dtype, x.device_type, x.device_index)
-    cdef list rows = [make_plain(storage, x.dtype, x.ndim, x.sizes, NULL, k * x.numel) for k in range(top + 3)]
-    table, first = tower(storage, x, top + 2), tower(storage, x, 2)
-    copy_data(first, along(first, numbers(ZERO_AND_ONE, x)), True)
-    if family == SHIFTED_CHEBYSHEV:
-        x = run.sub_Scalar(x, 0.5, 1, rows[top + 2])
+    cdef int64_t k, count = top + 1 + below
+    cdef Storage storage = allocate(x.numel * (count + 1), x.dtype, x.device_type, x.device_index)
+    table, operand = tower(storage, x, count), x
+    if below:
+        copy_data(tower(storage, x, 2), along(tower(storage, x, 2), numbers(ZERO_AND_ONE, x)), True)
+    before = level(table, below)
+    if not below:
+        run.fill__Scalar(before, 1)
+    if kind.family == SHIFTED_CHEBYSHEV:
+        operand = run.sub_Scalar(x, 0.5, 1, level(table, count))
     if top > 0:
-        begin(&kind, 1, x, rows[2])
+        now = level(table, below + 1)
+        begin(kind, 1, operand, now)
     for k in range(1, top):
-        go_on(&kind, k, factors, x, rows[k], rows[k + 1], rows[k + 2])
+        following = level(table, below + k + 1)
+        go_on(kind, k, factors, operand, before, now, following)
+        before, now = now, following
     if top > 1:
-        run.mul_Tensor(table, along(table, constant(x, _inverse_factors, family, top)), table)
-    run.gather(layers(rows[0], top + 2, x.numel, out), 0, layers(place, 1, 0, out), False, layers(out, 1, 0, out))
+        run.mul_Tensor(table, along(table, constant(x, _inverse_factors, kind.family, top)), table)
+    run.gather(layers(level(table, 0), count, x.numel, out), 0, layers(place, 1, 0, out), False, layers(out, 1, 0, out))
     return out
 
 
-cdef TensorBase places(TensorBase n):
-    cdef Shape shape
-    cdef int i
-    shape.ndim = n.ndim
-    for i in range(n.ndim):
-        shape.sizes[i] = n.sizes[i]
-    place = empty_tensor(&shape, Long, n.device_type, n.device_index)
-    copy_data(place, n, True)
-    run.clamp(place, -1, None, place)
-    return run.add_Scalar(place, 1, 1, place)
+def _of_degrees(int family, double slope, double start, int64_t top, bint below, TensorBase x, TensorBase place,
+                TensorBase out):
+    cdef Polynomials kind = Polynomials(family, slope, start)
+    return of_degrees(&kind, top, below, x, place, out)
 
 
-cdef int64_t largest(TensorBase place) except -1:
+cdef TensorBase level(TensorBase table, int64_t k):
+    """The k-th of the first dimension, the one after the last included."""
+    cdef int64_t stride = table.strides[0]
+    return make_plain(table.storage, table.dtype, table.ndim - 1, table.sizes + 1, NULL, table.offset + k * stride)
+
+
+cdef TensorBase of_number(const Polynomials *kind, int64_t top, bint below, TensorBase x, TensorBase place,
+                          TensorBase out):
+    """The same of a number that the host has: it takes a table of numbers, which are arguments of launches."""
+    cdef Scalar number
     cdef Shape shape
-    shape.ndim = 0
-    return run.max(place, empty_tensor(&shape, Long, place.device_type, place.device_index)).item()
+    cdef Step found
+    cdef int64_t k
+    cdef double now = 1, before = 0, following
+    read_scalar(x, &number)
+    cdef double at = number.real - 0.5 if kind.family == SHIFTED_CHEBYSHEV else number.real
+    shape.ndim, shape.sizes[0] = 1, top + 1 + below
+    table = empty_tensor(&shape, out.dtype, out.device_type, out.device_index)
+    if below:
+        run.zero_(level(table, 0))
+    for k in range(top + 1):
+        run.fill__Scalar(level(table, k + below), now)
+        found = step(kind.family, k)
+        following = (found.a * at + found.b) * now - found.c * before if k else kind.slope * at + kind.start
+        before, now = now, following
+    return run.take(table, place, out)
+
+
+cdef TensorBase whole(TensorBase n):
+    cdef Shape shape
+    shape_of(&shape, n)
+    made = empty_tensor(&shape, Long, n.device_type, n.device_index)
+    copy_data(made, n, True)
+    return made
 
 
 cdef TensorBase polynomial(int family, double slope, double start, TensorBase x, TensorBase n, TensorBase out):
     cdef Polynomials kind = Polynomials(family, slope, start)
-    cdef int64_t top
+    cdef Scalar number
+    cdef int64_t least, top
     if n.numel == 1:
-        number = n.item()
-        return of_degree(&kind, int(number) if isfinite(number) else -1, spread(x, out), out)
+        read_scalar(n, &number)
+        return of_degree(&kind, <int64_t>number.real if fabs(number.real) < MOST_DEGREES else -1, spread(x, out), out)
+    place = whole(n)
+    read_extremes(place, &least, &top)
+    if least == top:
+        return of_degree(&kind, top, spread(x, out), out)
+    if least < 0:
+        run.add_Scalar(run.clamp(place, -1, None, place), 1, 1, place)
+    top = max(min(top, <int64_t>MOST_DEGREES), 0)
     if x.device_type != out.device_type:
-        x = x.to((<object>out).device)
-    place = places(n)
-    top = max(largest(place) - 1, 0)
-    return in_pieces(top + 3, partial(_of_degrees, family, slope, start, top), out, x, place)
+        return of_number(&kind, top, least < 0, x, place, out)
+    if fits(out, top + 3):
+        return of_degrees(&kind, top, least < 0, x, place, out)
+    return in_pieces(top + 3, partial(_of_degrees, family, slope, start, top, least < 0), out, x, place)
 
 
 # --- families --------------------------------------------------------------------------------------------------------

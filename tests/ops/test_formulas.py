@@ -186,6 +186,24 @@ def test_polynomials(name):
     for degree in (-1, 0, 1, 6):
         compare(function(mindtorch.tensor(x.tolist(), device="npu"), degree), theirs(x.double(), degree).float(), 1e-4,
                 1e-5, f"{name} of {degree}")
+    for degrees in (n, n.abs(), torch.full((3,), 2.0), torch.arange(300.0) % 5 - 1):
+        compare(function(0.3, mindtorch.tensor(degrees.tolist(), device="npu")), theirs(0.3, degrees.double()).float(),
+                1e-4, 1e-5, f"{name} of a number, {degrees}")
+
+
+@pytest.mark.parametrize("count", [3, 256, 257])
+def test_what_is_read_of_few_elements_and_of_many(count):
+    """Few are read themselves, of many what a kernel finds."""
+    values = torch.arange(count) % 7
+    ours = mindtorch.tensor(values.tolist(), device="npu")
+    assert mindtorch.bincount(ours).tolist() == torch.bincount(values).tolist()
+    assert mindtorch.repeat_interleave(ours).tolist() == torch.repeat_interleave(values).tolist()
+    assert mindtorch.nn.functional.one_hot(ours).tolist() == torch.nn.functional.one_hot(values).tolist()
+    with pytest.raises(RuntimeError, match="non-negative"):
+        mindtorch.bincount(ours - 1)
+    drawn = mindtorch.poisson(ours * 100.0).tolist()        # 0, 100, 200: more than are counted out
+    assert drawn[0] == 0
+    assert 50 < drawn[1] < 150 < drawn[2] < 250
 
 
 @pytest.mark.parametrize("q", [1, 2.5, 0, -2.0, -2.5, INF, NAN])
