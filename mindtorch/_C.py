@@ -16,9 +16,11 @@ from mindtorch._core.torch_function import is_enabled as _is_torch_function_enab
 from mindtorch._core.torch_function import pop_mode as _pop_torch_function_stack
 from mindtorch._core.torch_function import push_mode as _push_on_torch_function_stack
 
-__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Size", "TensorBase", "_TensorBase",
+__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Size", "TensorBase", "_TensorBase", "_TensorMeta",
            "_disabled_torch_function_impl", "_is_torch_function_all_disabled", "_is_torch_function_enabled",
            "_pop_torch_function_stack", "_push_on_torch_function_stack"]
+
+_TensorMeta = type(TensorBase)          # the class that torch gives its Tensor
 
 
 def _len_torch_function_stack():

@@ -134,7 +134,7 @@ _LAZY = ("npu", "amp", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", 
          "types", "__config__", "xpu", "mps", "_dynamo", "onnx", "ao", "profiler", "fx", "mtia")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack",
                "alias_torch": "_alias", "compile": "compiler", "autocast": "amp", "GradScaler": "amp", "_assert": "jit",
-               "_assert_async": "jit",
+               "_assert_async": "jit", "TensorType": "jit", "PyTorchFileReader": "_checkpoint_reader",
                "Stream": "_streams", "Event": "_streams", "vmap": "func", "ops": "_library.overloads",
                "classes": "_library.classes"}
 _FUNCTIONS_OF_NETWORKS = (

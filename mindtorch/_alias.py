@@ -1,8 +1,8 @@
 """`import torch` that means mindtorch, in this process and the processes that multiprocessing starts from it.
 
 A finder, first on sys.meta_path, answers for `torch` and `torch.*` with mindtorch's own module objects: torch.nn is
-mindtorch.nn, torch_npu.npu is mindtorch.npu. Nothing is loaded twice, classes keep their names and pickles can be read
-without the alias.
+mindtorch.nn, torch_npu.npu is mindtorch.npu, and mindtorch answers to the name of torch. Nothing is loaded twice,
+classes keep their names and pickles can be read without the alias.
 """
 import importlib.metadata
 import sys
@@ -117,6 +117,7 @@ def alias_torch():
         raise RuntimeError(f"alias_torch() comes too late: torch has been imported already, from "
                            f"{getattr(known, '__file__', 'an unknown file')}. Call it before anything imports torch.")
     sys.modules["torch"] = mindtorch
+    mindtorch.__name__ = "torch"
     _share_loaded("torch")
     sys.meta_path.insert(0, _Finder())
     ForkingPickler.register(AuthenticationString, _reduce_key)

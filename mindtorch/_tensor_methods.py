@@ -258,6 +258,13 @@ def storage(self):
 
 
 @_method
+def _typed_storage(self):
+    """The same without a warning, as torch's own code has it."""
+    from mindtorch._typed_storage import TypedStorage
+    return TypedStorage._of(self.untyped_storage(), self.dtype)
+
+
+@_method
 def storage_type(self):
     """The class of storages of this dtype, as torch.FloatStorage."""
     from mindtorch._typed_storage import storage_class

@@ -47,6 +47,17 @@ class TypedStorage:
         else:
             self._bytes = mindtorch.tensor(list(data), dtype=self.dtype, device=device).untyped_storage()
 
+    @classmethod
+    def _of(cls, storage, dtype):
+        """Over an UntypedStorage; says nothing."""
+        made = cls.__new__(cls)
+        made._bytes, made.dtype = storage, dtype
+        return made
+
+    @property
+    def _untyped_storage(self):
+        return self._bytes
+
     @property
     def device(self):
         return self._bytes.device

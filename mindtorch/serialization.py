@@ -15,6 +15,7 @@ import sys
 import threading
 import types
 from collections import OrderedDict
+from collections.abc import Callable
 from enum import Enum
 from importlib import import_module
 
@@ -38,6 +39,7 @@ from mindtorch._utils import (
     whole_storage,
 )
 from mindtorch.nn.parameter import Parameter
+from mindtorch.storage import UntypedStorage
 
 __all__ = [
     "LoadEndianness", "SourceChangeWarning", "add_safe_globals", "clear_safe_globals", "default_restore_location",
@@ -46,6 +48,7 @@ __all__ = [
     "set_default_mmap_options", "skip_data",
 ]
 
+MAP_LOCATION = Callable[[UntypedStorage, str], UntypedStorage] | mindtorch.device | str | dict[str, str] | None
 DEFAULT_PROTOCOL = 2
 HELP = "Check the documentation of torch.load to learn more about types accepted by default with weights_only."
 UNSAFE = ("Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in "

@@ -1,11 +1,14 @@
 """torch.distributions.constraints: sets of values, that parameters and samples have to lie in."""
+from itertools import accumulate
+
 import mindtorch
 
-__all__ = ["Constraint", "MixtureSameFamilyConstraint", "boolean", "corr_cholesky", "dependent", "dependent_property",
-           "greater_than", "greater_than_eq", "half_open_interval", "independent", "integer_interval", "interval",
-           "is_dependent", "less_than", "lower_cholesky", "lower_triangular", "multinomial", "nonnegative",
-           "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_integer",
-           "positive_semidefinite", "real", "real_vector", "simplex", "square", "symmetric", "unit_interval"]
+__all__ = ["Constraint", "MixtureSameFamilyConstraint", "boolean", "cat", "corr_cholesky", "dependent",
+           "dependent_property", "greater_than", "greater_than_eq", "half_open_interval", "independent",
+           "integer_interval", "interval", "is_dependent", "less_than", "lower_cholesky", "lower_triangular",
+           "multinomial", "nonnegative", "nonnegative_integer", "one_hot", "positive", "positive_definite",
+           "positive_integer", "positive_semidefinite", "real", "real_vector", "simplex", "square", "stack",
+           "symmetric", "unit_interval"]
 
 
 class Constraint:
@@ -90,6 +93,57 @@ class _IndependentConstraint(Constraint):
         return f"{self.__class__.__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
 
 
+class _Joined(Constraint):
+    """Values whose parts along a dimension lie in a set each."""
+
+    def __init__(self, cseq, dim=0):
+        self.cseq, self.dim = list(cseq), dim
+        if not all(isinstance(constraint, Constraint) for constraint in self.cseq):
+            raise AssertionError("all elements of cseq must be Constraint objects")
+        super().__init__()
+
+    @property
+    def is_discrete(self):
+        return any(constraint.is_discrete for constraint in self.cseq)
+
+    @property
+    def event_dim(self):
+        return max(constraint.event_dim for constraint in self.cseq)
+
+    def check(self, value):
+        if not -value.dim() <= self.dim < value.dim():
+            raise AssertionError(f"dim {self.dim} out of range for value with {value.dim()} dims")
+        found = [constraint.check(part) for constraint, part in zip(self.cseq, self._parts(value), strict=True)]
+        return self._join(found, self.dim)
+
+
+class _Cat(_Joined):
+    """Parts of `lengths`, 1 each unless told."""
+
+    def __init__(self, cseq, dim=0, lengths=None):
+        super().__init__(cseq, dim)
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.cseq):
+            raise AssertionError(f"Expected lengths to have length {len(self.cseq)}, got {len(self.lengths)}")
+
+    def _parts(self, value):
+        for begin, length in zip(accumulate(self.lengths, initial=0), self.lengths, strict=False):
+            yield value.narrow(self.dim, begin, length)
+
+    _join = staticmethod(mindtorch.cat)
+
+
+class _Stack(_Joined):
+    """Parts without that dimension."""
+
+    def _parts(self, value):
+        if value.shape[self.dim] != len(self.cseq):
+            raise AssertionError(f"Expected value.size({self.dim}) to be {len(self.cseq)}, got {value.shape[self.dim]}")
+        return value.unbind(self.dim)
+
+    _join = staticmethod(mindtorch.stack)
+
+
 class MixtureSameFamilyConstraint(Constraint):
     """Values that lie in the set of each component of a mixture; the components are its last batch dimension."""
 
@@ -135,8 +189,12 @@ class _Bounded(Constraint):
     _names = ("lower_bound", "upper_bound")
     _low, _high = "ge", "le"            # the comparisons of a value with its bounds
 
-    def __init__(self, *bounds):
-        vars(self).update(zip(self._names, bounds, strict=True))
+    def __init__(self, *bounds, **named):
+        named |= zip(self._names, bounds, strict=False)
+        if len(bounds) > len(self._names) or named.keys() != set(self._names):
+            raise TypeError(f"{self.__class__.__name__} takes {' and '.join(self._names)}, got "
+                            f"{[*bounds[len(self._names):], *named]}")
+        vars(self).update(named)
         super().__init__()
 
     def check(self, value):
@@ -260,6 +318,8 @@ def is_dependent(constraint):
 dependent = _Dependent()
 dependent_property = _DependentProperty
 independent = _IndependentConstraint
+cat = _Cat
+stack = _Stack
 boolean = _Boolean()
 one_hot = _OneHot()
 nonnegative_integer = _IntegerGreaterThan(0)

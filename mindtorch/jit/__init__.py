@@ -3,16 +3,24 @@ import warnings
 from typing import Final
 
 from mindtorch import Tensor
+from mindtorch._absent import class_without_instances
 from mindtorch.nn import Module
 
-__all__ = ["Final", "ScriptFunction", "ScriptModule", "annotate", "export", "ignore", "is_scripting", "is_tracing",
-           "script", "script_if_tracing", "unused"]
+__all__ = ["Final", "ScriptFunction", "ScriptModule", "TracerWarning", "annotate", "export", "ignore", "interface",
+           "is_scripting", "is_tracing", "script", "script_if_tracing", "unused"]
 
 _said = False
 
 
 class ScriptModule(Module):
     """What TorchScript makes of a Module: the answer of `isinstance` is no, unless a class is derived from it."""
+
+
+class TracerWarning(Warning):
+    """What tracing says of code that it cannot follow: for filters of warnings."""
+
+
+TensorType = class_without_instances("torch", "TensorType", "mindtorch has no TorchScript, whose types these are")
 
 
 class ScriptFunction:
@@ -45,6 +53,13 @@ def is_tracing():
 def export(fn):
     """`fn` unchanged."""
     return fn
+
+
+def interface(obj):
+    """The class `obj` unchanged: a set of signatures for TorchScript."""
+    if not isinstance(obj, type):
+        raise RuntimeError("interface must be applied to a class")
+    return obj
 
 
 def unused(fn):

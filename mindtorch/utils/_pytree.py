@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 from mindtorch import Size, return_types
 
 __all__ = [
-    "GetAttrKey", "KeyEntry", "KeyPath", "MappingKey", "PyTree", "SequenceKey", "TreeSpec", "arg_tree_leaves",
-    "is_namedtuple", "is_namedtuple_class", "is_namedtuple_instance", "key_get", "keystr", "register_dataclass",
-    "register_pytree_node", "tree_all", "tree_all_only", "tree_any", "tree_any_only", "tree_flatten",
-    "tree_flatten_with_path", "tree_is_leaf", "tree_iter", "tree_leaves", "tree_leaves_with_path", "tree_map",
-    "tree_map_", "tree_map_only", "tree_map_only_", "tree_map_with_path", "tree_structure", "tree_unflatten",
-    "treespec_dumps", "treespec_loads"]
+    "GetAttrKey", "KeyEntry", "KeyPath", "LeafSpec", "MappingKey", "PyTree", "SequenceKey", "TreeSpec",
+    "arg_tree_leaves", "is_namedtuple", "is_namedtuple_class", "is_namedtuple_instance", "key_get", "keystr",
+    "register_dataclass", "register_pytree_node", "tree_all", "tree_all_only", "tree_any", "tree_any_only",
+    "tree_flatten", "tree_flatten_with_path", "tree_is_leaf", "tree_iter", "tree_leaves", "tree_leaves_with_path",
+    "tree_map", "tree_map_", "tree_map_only", "tree_map_only_", "tree_map_with_path", "tree_structure",
+    "tree_unflatten", "treespec_dumps", "treespec_loads"]
 
 PyTree = Any
 Context = Any
@@ -205,13 +205,17 @@ def is_namedtuple_class(cls):
     return isinstance(cls, type) and issubclass(cls, tuple) and isinstance(getattr(cls, "_fields", None), tuple)
 
 
+def _get_node_type(tree):
+    """The class of an object; collections.namedtuple for all classes of named tuples that are not registered."""
+    if type(tree) not in SUPPORTED_NODES and is_namedtuple(tree):
+        return namedtuple
+    return type(tree)
+
+
 def _node_type(tree):
     """The key of SUPPORTED_NODES for an object; None for a leaf."""
-    if type(tree) in SUPPORTED_NODES:
-        return type(tree)
-    if is_namedtuple(tree):
-        return namedtuple
-    return None
+    kind = _get_node_type(tree)
+    return kind if kind in SUPPORTED_NODES else None
 
 
 def tree_is_leaf(tree, is_leaf=None):
@@ -317,6 +321,18 @@ class TreeSpec:
 
 
 _LEAF = TreeSpec(None, None, [])
+
+
+class _MetaLeafSpec(type):
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, TreeSpec) and instance.is_leaf()
+
+
+class LeafSpec(TreeSpec, metaclass=_MetaLeafSpec):
+    """The structure of a single leaf."""
+
+    def __init__(self):
+        super().__init__(None, None, [])
 
 
 def _items(tree):

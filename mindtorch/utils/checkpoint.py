@@ -9,7 +9,8 @@ from mindtorch.autograd import Function, backward
 from mindtorch.autograd.grad_mode import enable_grad
 from mindtorch.autograd.graph import saved_tensors_hooks
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
+__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "get_device_states", "noop_context_fn",
+           "set_device_states"]
 
 
 class CheckpointError(RuntimeError):
@@ -71,22 +72,33 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
 
 # --- random numbers --------------------------------------------------------------------------------------------------
 
+def get_device_states(*args):
+    """The numbers of the NPUs that hold tensors among `args`, also inside containers, and their generators' states."""
+    from mindtorch import npu
+    from mindtorch.utils._pytree import tree_iter
+    devices = dict.fromkeys(a.get_device() for a in tree_iter(args) if isinstance(a, TensorBase) and a.is_npu)
+    return list(devices), [npu.get_rng_state(device) for device in devices]
+
+
+def set_device_states(devices, states, *, device_type=None):
+    """Sets the generators of the NPUs with these numbers. `device_type` is "npu" wherever there is a number."""
+    from mindtorch import npu
+    for device, state in zip(devices, states, strict=False):
+        npu.set_rng_state(state, device)
+
+
 class _RandomState:
     """The generators' states at one time, of the host and of the devices that the arguments are on."""
 
     def __init__(self, arguments):
         import mindtorch
         self.host = mindtorch.get_rng_state()
-        self.devices = {}
-        for value in arguments:
-            if isinstance(value, TensorBase) and value.is_npu:
-                self.devices[value.device] = mindtorch.npu.get_rng_state(value.device)
+        self.devices, self.states = get_device_states(*arguments)
 
     def restore(self):
         import mindtorch
         mindtorch.set_rng_state(self.host)
-        for device, state in self.devices.items():
-            mindtorch.npu.set_rng_state(state, device)
+        set_device_states(self.devices, self.states)
 
 
 @contextlib.contextmanager

@@ -75,6 +75,8 @@ torch._dynamo.eval_frame.OptimizedModule is torch._dynamo.OptimizedModule
 isinstance(torch.nn.ReLU(), torch.jit.ScriptModule) | isinstance(f, torch.jit.ScriptFunction)
 isinstance(torch.jit.ScriptModule(), torch.nn.Module) | torch.jit.ScriptFunction()
 torch.autograd.forward_ad.unpack_dual(a).tangent | torch.autograd.forward_ad.unpack_dual(a).primal is a
+issubclass(torch.jit.TracerWarning, Warning)
+isinstance(a, torch.TensorType) | isinstance(torch.nn.ReLU(), torch.nn.parallel.DistributedDataParallel)
 torch._subclasses.fake_tensor.is_fake(a) | torch.fx.experimental.proxy_tensor.get_proxy_mode()
 torch._assert_async(a[0] == a[0]) | torch._assert_async(a[0] != a[0]) | torch._assert_async(a[0] != a[0], "no")
 torch._assert_async(3) | torch._assert_async(a[0], 3) | torch._assert_async(a) | torch._assert_async(a[:0])
@@ -121,6 +123,12 @@ def test_other_layouts_are_refused(expression, device):
 
 def test_layouts_can_be_pickled():
     assert pickle.loads(pickle.dumps(mindtorch.sparse_bsc)) is mindtorch.sparse_bsc
+
+
+def test_interfaces_stay_as_they_are():
+    assert mindtorch.jit.interface(int) is int
+    with pytest.raises(RuntimeError, match="interface must be applied to a class"):
+        mindtorch.jit.interface(3)
 
 
 def test_no_module_is_compiled():

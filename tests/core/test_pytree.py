@@ -191,3 +191,14 @@ def test_own_version():
     assert mindtorch.__version__.endswith(mindtorch.version.mindtorch)
     assert mindtorch.version.mindtorch == version("mindtorch")
     assert mindtorch.__version__ >= "2.13"
+
+
+@pytest.mark.filterwarnings("ignore:.*LeafSpec.* is deprecated:FutureWarning")
+def test_leaves():
+    for lib in (mindtorch, torch):
+        tree = lib.utils._pytree
+        assert tree.LeafSpec() == tree.tree_structure(1)
+        assert tree.TreeSpec(list, None, [tree.LeafSpec(), tree.LeafSpec()]) == tree.tree_structure([1, 2])
+        assert [tree._get_node_type(each) for each in (1, [], Point(1, 2))] == [int, list, collections.namedtuple]
+    assert isinstance(mindtorch.utils._pytree.tree_structure(1), mindtorch.utils._pytree.LeafSpec)
+    assert not isinstance(mindtorch.utils._pytree.tree_structure([1]), mindtorch.utils._pytree.LeafSpec)

@@ -347,6 +347,23 @@ def test_constraints(name):
     assert (found[0].is_discrete, found[0].event_dim) == (found[1].is_discrete, found[1].event_dim)
 
 
+@pytest.mark.parametrize("joined", ["cat([c.positive, c.simplex], -1, [1, 2])", "stack([c.boolean, c.real], 1)",
+                                    "cat([c.real, c.real, c.one_hot], dim=0)", "stack([c.real], 3)", "cat([c.real], 1)",
+                                    "cat([c.real], 0, [1, 2])", "stack([c.real, 3])", "stack([c.real, c.real], 5)",
+                                    "interval(1, upper_bound=2)", "greater_than(lower_bound=0.5)",
+                                    "interval(1)", "greater_than(1, 2)", "interval(1, 2, 3)",
+                                    "less_than(lower_bound=1)"])
+def test_joined_constraints(joined):
+    values, found = [[[1.0, 0.0, 1.0], [0.5, 0.5, 2.0]], [[0.0, 0.3, 0.7], [0.3, 2.0, -1.0]]], []
+    for lib in (mindtorch, torch):
+        try:
+            made = eval(f"c.{joined}", {"c": lib.distributions.constraints})
+            found.append((made.is_discrete, made.event_dim, made.check(lib.tensor(values)).tolist()))
+        except (AssertionError, TypeError, RuntimeError, IndexError) as error:
+            found.append(type(error))
+    assert found[0] == found[1]
+
+
 REGISTERED = ["real", "real_vector", "positive", "nonnegative", "greater_than(2.0)", "greater_than_eq(-1)",
               "less_than(3.0)", "unit_interval", "interval(-1.0, 4.0)", "half_open_interval(0.5, 2.0)", "simplex",
               "lower_cholesky", "independent(c.unit_interval, 1)", "boolean", "positive_integer"]

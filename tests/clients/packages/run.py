@@ -10,7 +10,7 @@ warnings.simplefilter("ignore")
 sys.path.insert(0, str(__file__).rpartition("/")[0])
 from programs import PROGRAMS  # noqa: E402 - programs.py stands beside this file
 
-if torch.__name__ == "torch" and not torch.version.cuda:
+if "mindtorch" not in sys.modules and not torch.version.cuda:
     # PyPI's torchvision is linked to CUDA. Where torch is not, it cannot load its operators, and yet names two of them.
     operators = torch.library.Library("torchvision", "DEF")
     operators.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")

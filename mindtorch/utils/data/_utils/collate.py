@@ -1,4 +1,5 @@
 """torch.utils.data.default_collate and default_convert: from samples to batches of tensors."""
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -18,10 +19,11 @@ __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_conv
 
 default_collate_err_msg_format = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}")
+np_str_obj_array_pattern = re.compile("[SUaO]")
 
 
 def _holds_text_or_objects(dtype):
-    return dtype.kind in "SUO"
+    return np_str_obj_array_pattern.search(dtype.str) is not None
 
 
 def default_convert(data):
