@@ -8,11 +8,12 @@ from math import factorial, inf, pi
 
 from mindtorch._core._gen cimport direct as run
 from mindtorch._core.constants cimport numbers
-from mindtorch._core.space cimport Space, columns, space_for, spread, total, upright
-from mindtorch._core.tensor cimport Shape, TensorBase, empty_tensor
+from mindtorch._core.scalar cimport Scalar
+from mindtorch._core.space cimport Space, columns, fits, space_for, spread, total, upright
+from mindtorch._core.tensor cimport Shape, TensorBase, empty_tensor, make_alias
+from mindtorch._core.values cimport read_scalar
 
 from mindtorch._core.constants import constant
-from mindtorch._core.scratch import room, room_for_truth
 from mindtorch._ops import tables_special as tables
 from mindtorch._ops.compositions_tables import in_pieces
 
@@ -39,10 +40,10 @@ cdef int times_zeta(double factor, int s, int count, TensorBase q, Space space, 
 
 cdef tuple poles_of(TensorBase q):
     """q, but 1 at the poles and where it is no number; a number that is 0 at the poles; and where neither is so."""
-    nearest, inside = run.remainder_Scalar(q, 1, room(q)), room_for_truth(q)
-    run.maximum(nearest, q, nearest)
-    run.gt_Scalar(nearest, 0, inside)
-    return run.where_self(inside, q, numbers(ONE, q), room(q)), nearest, inside
+    space = space_for(q, 3)
+    nearest, inside = run.remainder_Scalar(q, 1, space.room()), space.truth()
+    run.gt_Scalar(run.maximum(nearest, q, nearest), 0, inside)
+    return run.where_self(inside, q, numbers(ONE, q), space.room()), nearest, inside
 
 
 cdef int terms_for(double lowest):
@@ -55,8 +56,17 @@ cdef int terms_for(double lowest):
 
 cdef double lowest_of(TensorBase q) except? -1:
     cdef Shape shape
+    cdef Scalar value
     shape.ndim = 0
-    return run.min(q, empty_tensor(&shape, q.dtype, q.device_type, q.device_index)).item()
+    read_scalar(run.min(q, empty_tensor(&shape, q.dtype, q.device_type, q.device_index)), &value)
+    return value.real
+
+
+cdef object at_once(int width, compute, TensorBase out, tuple operands):
+    """Or in pieces, which takes methods of tensors."""
+    if fits(out, width):
+        return compute(*operands, out)
+    return in_pieces(width, compute, out, *[make_alias(operand) for operand in operands])
 
 
 # --- zeta ------------------------------------------------------------------------------------------------------------
@@ -86,13 +96,13 @@ def _hurwitz_zeta(int count, TensorBase s, TensorBase q, *others):
 def hurwitz_zeta(TensorBase s, TensorBase q, TensorBase out):
     known = q.item() if q.device_type != out.device_type else None
     if known is not None:
-        q = run.fill__Scalar(room(out), known)
+        q = run.fill__Scalar(space_for(out, 1).room(), known)
     s, q = spread(s, out), spread(q, out)
     if known is not None and 0 < known < inf:
-        return in_pieces(2 * TERMS + 20, partial(_hurwitz_zeta, TERMS), out, s, q)
+        return at_once(2 * TERMS + 20, partial(_hurwitz_zeta, TERMS), out, (s, q))
     q, nearest, inside = poles_of(q)
     count = terms_for(lowest_of(q))
-    return in_pieces(2 * count + 20, partial(_hurwitz_zeta, count), out, s, q, nearest, inside)
+    return at_once(2 * count + 20, partial(_hurwitz_zeta, count), out, (s, q, nearest, inside))
 
 
 # --- derivatives of digamma ------------------------------------------------------------------------------------------
@@ -128,4 +138,4 @@ def derivative_of_digamma(int n, TensorBase x, TensorBase out):
         return in_pieces(TERMS + REST, _trigamma, out, x)
     q, nearest, inside = poles_of(x)
     count = terms_for(lowest_of(q))
-    return in_pieces(count + REST, partial(_polygamma, n, count), out, q, nearest, inside)
+    return at_once(count + REST, partial(_polygamma, n, count), out, (q, nearest, inside))
