@@ -76,28 +76,42 @@ def _zero_and_one(wide):
     return numpy.array([0.0, 1.0])
 
 
-def _constant(value, wide):
+def _number(value, wide):
     return numpy.array(value)
 
 
-cdef tuple ZERO_AND_ONE = tables(_zero_and_one), ONE = tables(_constant, 1.0), MINUS_ONE = tables(_constant, -1.0)
+cdef tuple ZERO_AND_ONE = tables(_zero_and_one)
+cdef dict NUMBERS = {}          # number -> its tables
+
+
+cdef TensorBase number_for(double value, TensorBase like):
+    found = NUMBERS.get(value)
+    if found is None:
+        found = NUMBERS[value] = tables(_number, value)
+    return numbers(found, like)
 
 
 # --- recurrences -----------------------------------------------------------------------------------------------------
 
+cdef bint goes_by_p_1(const Polynomials *kind) noexcept:
+    """Where p_1 is the argument that is shifted, but for a factor."""
+    return kind.family == SHIFTED_CHEBYSHEV and kind.start == 0
+
+
 cdef int begin(const Polynomials *kind, double factor, TensorBase x, TensorBase out) except -1:
-    """p_1."""
-    run.rsub_Scalar(x, kind.start * factor, -kind.slope * factor, out)
+    """p_1; x is shifted already, unless all go by p_1."""
+    start = -0.5 * kind.slope if goes_by_p_1(kind) else kind.start
+    run.rsub_Scalar(x, start * factor, -kind.slope * factor, out)
     return 0
 
 
-cdef int go_on(const Polynomials *kind, int64_t k, double *factors, TensorBase x, TensorBase before, TensorBase now,
-               TensorBase out) except -1:
-    """p_{k+1}; the factors are those of the last two."""
+cdef int go_on(const Polynomials *kind, int64_t k, double *factors, double scale, TensorBase x, TensorBase before,
+               TensorBase now, TensorBase out) except -1:
+    """p_{k+1}; the factors are those of the last two; x lacks the factor `scale`."""
     cdef Step found = step(kind.family, k)
     cdef double following = -factors[0] / found.c
     cdef double ratio = following / factors[1]
-    run.addcmul(before, x, now, found.a * ratio, out)
+    run.addcmul(before, x, now, found.a * scale * ratio, out)
     if found.b != 0:
         run.add_Tensor(out, now, found.b * ratio, out)
     factors[0], factors[1] = factors[1], following
@@ -105,24 +119,30 @@ cdef int go_on(const Polynomials *kind, int64_t k, double *factors, TensorBase x
 
 
 cdef TensorBase of_degree(const Polynomials *kind, int64_t degree, TensorBase x, TensorBase out):
-    cdef double factors[2]
+    cdef double[2] factors = [1, 1]
+    cdef double scale = 1
     cdef int64_t k
     if degree < 1:
         return run.fill__Scalar(out, 1 if degree == 0 else 0)
-    factors[0] = factors[1] = 1
-    factors[degree % 2] = -1 if degree // 2 % 2 else 1      # every second step changes the sign: the last one's is 1
+    for k in range(1 + degree % 2, degree, 2):          # every second factor comes of the one before: the last one is 1
+        factors[degree % 2] *= -step(kind.family, k).c
     space = space_for(x, 2)
     other = space.room()
-    if kind.family == SHIFTED_CHEBYSHEV:
-        x = run.sub_Scalar(x, 0.5, 1, space.room())
     even, odd = (other, out) if degree % 2 else (out, other)
-    before, now = numbers(ONE if factors[0] > 0 else MINUS_ONE, x), odd
+    now = odd
+    if goes_by_p_1(kind):
+        now = odd if degree == 1 else space.room()
+    elif kind.family == SHIFTED_CHEBYSHEV:
+        x = run.sub_Scalar(x, 0.5, 1, space.room())
+    before = number_for(factors[0], x)
     begin(kind, factors[1], x, now)
+    if goes_by_p_1(kind):
+        x, scale = now, 1 / (kind.slope * factors[1])
     for k in range(1, degree):
         following = even if k % 2 else odd
-        go_on(kind, k, factors, x, before, now, following)
+        go_on(kind, k, factors, scale, x, before, now, following)
         before, now = now, following
-    return out if factors[1] == 1 else run.mul_Scalar(out, 1 / factors[1], out)
+    return out
 
 
 # --- several degrees -------------------------------------------------------------------------------------------------
@@ -163,6 +183,7 @@ cdef TensorBase of_degrees(const Polynomials *kind, int64_t top, bint below, Ten
                            TensorBase out):
     """Up to p_top, of which each element takes the one at its place; with `below`, 0 comes before p_0."""
     cdef double[2] factors = [1, 1]
+    cdef double scale = 1
     cdef int64_t k, count = top + 1 + below
     cdef Storage storage = allocate(x.numel * (count + 1), x.dtype, x.device_type, x.device_index)
     table, operand = tower(storage, x, count), x
@@ -171,14 +192,16 @@ cdef TensorBase of_degrees(const Polynomials *kind, int64_t top, bint below, Ten
     before = level(table, below)
     if not below:
         run.fill__Scalar(before, 1)
-    if kind.family == SHIFTED_CHEBYSHEV:
+    if kind.family == SHIFTED_CHEBYSHEV and not goes_by_p_1(kind):
         operand = run.sub_Scalar(x, 0.5, 1, level(table, count))
     if top > 0:
         now = level(table, below + 1)
         begin(kind, 1, operand, now)
+    if top > 0 and goes_by_p_1(kind):
+        operand, scale = now, 1 / kind.slope
     for k in range(1, top):
         following = level(table, below + k + 1)
-        go_on(kind, k, factors, operand, before, now, following)
+        go_on(kind, k, factors, scale, operand, before, now, following)
         before, now = now, following
     if top > 1:
         run.mul_Tensor(table, along(table, constant(x, _inverse_factors, kind.family, top)), table)
