@@ -81,7 +81,7 @@ cdef double read_largest(TensorBase x) except? -1:
 cdef int read_extremes(TensorBase x, int64_t *least, int64_t *most) except -1:
     cdef Elements found
     cdef Shape none
-    cdef int64_t i
+    cdef int64_t i, number
     if not are_few(x):
         none.ndim = 0
         kept = made(2, x.dtype, x)
@@ -90,6 +90,6 @@ cdef int read_extremes(TensorBase x, int64_t *least, int64_t *most) except -1:
     fetch(x, &found)
     least[0] = most[0] = at(&found, 0).integer
     for i in range(1, x.numel):
-        least[0] = min(least[0], at(&found, i).integer)
-        most[0] = max(most[0], at(&found, i).integer)
+        number = at(&found, i).integer
+        least[0], most[0] = min(least[0], number), max(most[0], number)
     return 0

@@ -16,7 +16,9 @@ from mindtorch._ops.compositions import put
 from mindtorch._ops.compositions_tables import in_pieces
 
 cdef enum:
-    ARRIVALS = 50       # more than that a mean below counts.SMALL brings less than once in 10**17
+    ARRIVALS = 50       # more than that a mean below SMALL brings less than once in 10**17
+
+cdef double SMALL = counts.SMALL
 
 
 cdef TensorBase gaps(Space space, Generator generator):
@@ -52,11 +54,11 @@ def poisson(TensorBase self, Generator generator, TensorBase out):
     return few_and_large(generator, rate, out)
 
 
-def few_and_large(Generator generator, TensorBase rate, TensorBase out):
+cpdef TensorBase few_and_large(Generator generator, TensorBase rate, TensorBase out):
     space = space_for(out, 2 * ARRIVALS)
     times = summed(gaps(space, generator), space)
     total(run.lt_Tensor(times, upright(rate), times), out)
-    if not read_largest(rate) < counts.SMALL:       # or no number is among them
+    if not read_largest(rate) < SMALL:       # or no number is among them
         counts.replace_large(rate, generator, out)
     return out
 
@@ -69,7 +71,7 @@ def binomial(TensorBase count, TensorBase prob, Generator generator, TensorBase 
     return successes(generator, count, prob, out)
 
 
-def successes(Generator generator, TensorBase count, TensorBase prob, TensorBase out):
+cpdef TensorBase successes(Generator generator, TensorBase count, TensorBase prob, TensorBase out):
     space = space_for(out, 4 + 2 * ARRIVALS)
     trials, rare, mean = run.clamp(count, 0, None, space.room()), space.room(), space.room()
     likely = run.clamp(prob, 0, 1, mean)
@@ -82,7 +84,7 @@ def successes(Generator generator, TensorBase count, TensorBase prob, TensorBase
     run.ceil(run.div_Tensor(table, upright(scale), table), table)
     times = summed(run.clamp(table, 1, None, table), space)
     total(run.le_Tensor(times, upright(trials), times), out)
-    if not read_largest(mean) < counts.SMALL:       # or no number is among them
+    if not read_largest(mean) < SMALL:       # or no number is among them
         counts.replace_many(count, prob, generator, out)
     side = run.gt_Scalar(prob, 0.5, space.truth())
     run.where_self(side, run.sub_Tensor(trials, out, 1, trials), out, out)

@@ -21,7 +21,6 @@ from mindtorch._core.space cimport fits, shape_of, space_for, spread
 from mindtorch._core.tensor cimport Shape, Storage, TensorBase, allocate, empty_tensor, make_plain
 from mindtorch._core.values cimport read_scalar
 
-from mindtorch._core.constants import constant
 from mindtorch._ops.compositions_tables import in_pieces, tables
 
 cdef double MOST_DEGREES = 2.0 ** 40        # far more than memory holds, and few enough to reckon with
@@ -64,7 +63,7 @@ cdef Step step(int family, double k) noexcept:
     return found
 
 
-def _inverse_factors(int family, int degree):
+def _inverse_factors(int family, int degree, wide):
     """A row of 0, which is what lies below degree 0, and of 1 over the factor of each degree."""
     factors = [1.0, 1.0]
     for k in range(1, degree):
@@ -81,13 +80,22 @@ def _number(value, wide):
 
 
 cdef tuple ZERO_AND_ONE = tables(_zero_and_one)
-cdef dict NUMBERS = {}          # number -> its tables
+cdef dict NUMBERS = {}                      # number -> its tables
+cdef list INVERSE_FACTORS = [{}, {}, {}, {}, {}, {}]        # by family: degree -> tables
 
 
 cdef TensorBase number_for(double value, TensorBase like):
     found = NUMBERS.get(value)
     if found is None:
         found = NUMBERS[value] = tables(_number, value)
+    return numbers(found, like)
+
+
+cdef TensorBase inverse_factors(int family, int64_t degree, TensorBase like):
+    of_family = <dict>INVERSE_FACTORS[family]
+    found = of_family.get(degree)
+    if found is None:
+        found = of_family[degree] = tables(_inverse_factors, family, degree)
     return numbers(found, like)
 
 
@@ -204,7 +212,7 @@ cdef TensorBase of_degrees(const Polynomials *kind, int64_t top, bint below, Ten
         go_on(kind, k, factors, scale, operand, before, now, following)
         before, now = now, following
     if top > 1:
-        run.mul_Tensor(table, along(table, constant(x, _inverse_factors, kind.family, top)), table)
+        run.mul_Tensor(table, along(table, inverse_factors(kind.family, top, x)), table)
     run.gather(layers(level(table, 0), count, x.numel, out), 0, layers(place, 1, 0, out), False, layers(out, 1, 0, out))
     return out
 
