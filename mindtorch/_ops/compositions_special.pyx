@@ -16,18 +16,16 @@ from mindtorch._ops.compositions_tables import in_pieces
 
 cdef tuple SQUARES_OF_ERFC = tables.SQUARES_OF_ERFC
 cdef tuple SLOPES_OF_ERFC = tables.SLOPES_OF_ERFC, WEIGHTS_OF_ERFC = tables.WEIGHTS_OF_ERFC
-cdef tuple SLOPES_OF_NORMAL = tables.SLOPES_OF_NORMAL, WEIGHTS_OF_NORMAL = tables.WEIGHTS_OF_NORMAL
+cdef tuple SLOPES_OF_NORMAL = tables.SLOPES_OF_NORMAL, LOGS_OF_NORMAL = tables.LOGS_OF_NORMAL
 cdef tuple POINTS_OF_GAMMA = tables.POINTS_OF_GAMMA, STEP_OF_GAMMA = tables.STEP_OF_GAMMA
 cdef object ROOT_OF_HALF = sqrt(0.5)
 
 
 # --- error functions -------------------------------------------------------------------------------------------------
 
-cdef int laplace(TensorBase x, TensorBase slopes, TensorBase weights, Space space, TensorBase out) except -1:
-    """The function of x that is a sum of exponentials."""
-    table = run.addcmul(numbers(SQUARES_OF_ERFC, x), upright(x), slopes, 1, space.table(slopes))
-    run.exp(table, table)
-    return total(run.mul_Tensor(table, weights, table), out)
+cdef TensorBase exponentials(TensorBase x, TensorBase first, TensorBase slopes, Space space):
+    table = run.addcmul(first, upright(x), slopes, 1, space.table(slopes))
+    return run.exp(table, table)
 
 
 def scaled_erfc(TensorBase x, TensorBase out):
@@ -35,7 +33,8 @@ def scaled_erfc(TensorBase x, TensorBase out):
     slopes = numbers(SLOPES_OF_ERFC, x)
     if not fits(out, slopes.numel):
         return in_pieces(slopes.numel, scaled_erfc, out, x)
-    laplace(x, slopes, numbers(WEIGHTS_OF_ERFC, x), space_for(x, slopes.numel), out)
+    table = exponentials(x, numbers(SQUARES_OF_ERFC, x), slopes, space_for(x, slopes.numel))
+    total(run.mul_Tensor(table, numbers(WEIGHTS_OF_ERFC, x), table), out)
     return out
 
 
@@ -45,7 +44,7 @@ def log_normal_distribution(TensorBase x, TensorBase out):
     if not fits(out, slopes.numel):
         return in_pieces(slopes.numel, log_normal_distribution, out, x)
     space = space_for(x, 2 + slopes.numel)
-    laplace(x, slopes, numbers(WEIGHTS_OF_NORMAL, x), space, out)
+    total(exponentials(x, numbers(LOGS_OF_NORMAL, x), slopes, space), out)
     run.addcmul(run.log(out, out), x, x, -0.5, out)
     right = run.mul_Scalar(x, ROOT_OF_HALF, space.room())
     run.mul_Scalar(run.erfc(right, right), -0.5, right)

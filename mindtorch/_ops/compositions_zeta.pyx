@@ -88,8 +88,8 @@ def _hurwitz_zeta(int count, TensorBase s, TensorBase q, *others):
     total(run.mul_Tensor(table, shares, table), out)
     if len(others) > 1:
         run.where_self(others[1], out, run.pow_Tensor_Scalar(others[0], -2, edge), out)
-    # Where s is not above 1 there is infinity, or no number.
-    run.rsqrt(run.sub_Scalar(s, 1, 1, edge), edge)
+    # Where s is not above 1 there is infinity, or no number: the root of what s - 1 has been divided into.
+    run.rsqrt(columns(rising, 1, 1), upright(edge))
     return run.where_self(run.le_Scalar(s, 1, space.truth()), edge, out, out)
 
 

@@ -85,10 +85,14 @@ def _weights_of_erfc(factor, wide):
     return weights
 
 
+def _logs_of_normal(wide):
+    """Of what exp(-x^2 / 2) leaves of the normal distribution function: its logarithm forgives weights in exponents."""
+    return _squares_of_erfc(wide) + numpy.log(_weights_of_erfc(1 / sqrt(pi), wide))
+
+
 SQUARES_OF_ERFC = tables(_squares_of_erfc)
 SLOPES_OF_ERFC, WEIGHTS_OF_ERFC = tables(_slopes_of_erfc, -2.0), tables(_weights_of_erfc, 2 / sqrt(pi))
-# The normal distribution function over exp(-x^2 / 2).
-SLOPES_OF_NORMAL, WEIGHTS_OF_NORMAL = tables(_slopes_of_erfc, sqrt(2)), tables(_weights_of_erfc, 1 / sqrt(pi))
+SLOPES_OF_NORMAL, LOGS_OF_NORMAL = tables(_slopes_of_erfc, sqrt(2)), tables(_logs_of_normal)
 
 
 # --- modified Bessel functions of the first kind ---------------------------------------------------------------------
