@@ -1,5 +1,5 @@
 """torch.distributions: probability distributions, their densities, samples, and divergences from one another."""
-from mindtorch.distributions import constraints, transforms
+from mindtorch.distributions import _cross_kl, constraints, transforms  # noqa: F401 - _cross_kl registers its pairs
 from mindtorch.distributions.bernoulli import Bernoulli
 from mindtorch.distributions.beta import Beta
 from mindtorch.distributions.binomial import Binomial
@@ -7,11 +7,14 @@ from mindtorch.distributions.categorical import Categorical
 from mindtorch.distributions.cauchy import Cauchy
 from mindtorch.distributions.chi2 import Chi2
 from mindtorch.distributions.constraint_registry import biject_to, transform_to
+from mindtorch.distributions.continuous_bernoulli import ContinuousBernoulli
 from mindtorch.distributions.dirichlet import Dirichlet
 from mindtorch.distributions.distribution import Distribution
+from mindtorch.distributions.exp_family import ExponentialFamily
 from mindtorch.distributions.exponential import Exponential
 from mindtorch.distributions.fishersnedecor import FisherSnedecor
 from mindtorch.distributions.gamma import Gamma
+from mindtorch.distributions.generalized_pareto import GeneralizedPareto
 from mindtorch.distributions.geometric import Geometric
 from mindtorch.distributions.gumbel import Gumbel
 from mindtorch.distributions.half_cauchy import HalfCauchy
@@ -44,9 +47,9 @@ from mindtorch.distributions.weibull import Weibull
 from mindtorch.distributions.wishart import Wishart
 
 # ruff does not follow transforms.__all__ to see that it holds str.
-__all__ = ["Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "Dirichlet",  # noqa: PLE0604
-           "Distribution", "Exponential",
-           "FisherSnedecor", "Gamma", "Geometric", "Gumbel", "HalfCauchy", "HalfNormal", "Independent", "InverseGamma",
+__all__ = ["Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Chi2", "ContinuousBernoulli",  # noqa: PLE0604
+           "Dirichlet", "Distribution", "Exponential", "ExponentialFamily", "FisherSnedecor", "Gamma",
+           "GeneralizedPareto", "Geometric", "Gumbel", "HalfCauchy", "HalfNormal", "Independent", "InverseGamma",
            "Kumaraswamy", "LKJCholesky", "Laplace", "LogNormal", "LogisticNormal", "LowRankMultivariateNormal",
            "MixtureSameFamily", "Multinomial", "MultivariateNormal", "NegativeBinomial", "Normal", "OneHotCategorical",
            "OneHotCategoricalStraightThrough", "Pareto", "Poisson", "RelaxedBernoulli", "RelaxedOneHotCategorical",

@@ -1,19 +1,20 @@
 import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions._parts import OfOneEvent
-from mindtorch.distributions.distribution import Distribution
+from mindtorch.distributions.exp_family import ExponentialFamily
 from mindtorch.distributions.utils import binary_entropy, broadcast_all
 from mindtorch.nn.functional import binary_cross_entropy_with_logits
 
 __all__ = ["Bernoulli"]
 
 
-class Bernoulli(OfOneEvent, Distribution):
+class Bernoulli(OfOneEvent, ExponentialFamily):
     """1 with the probability `probs`, or with the log odds `logits`; else 0."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean
     has_enumerate_support = True
+    _mean_carrier_measure = 0
 
     def __init__(self, probs=None, logits=None, validate_args=None):
         name, value = self._either_of(probs, logits)
@@ -46,3 +47,10 @@ class Bernoulli(OfOneEvent, Distribution):
 
     def enumerate_support(self, expand=True):
         return self._enumerated(mindtorch.arange(2, dtype=self._param.dtype, device=self._param.device), expand)
+
+    @property
+    def _natural_params(self):
+        return (self.logits,)
+
+    def _log_normalizer(self, x):
+        return x.exp().log1p()

@@ -1,12 +1,12 @@
 import mindtorch
 from mindtorch.distributions import constraints
-from mindtorch.distributions.distribution import Distribution
+from mindtorch.distributions.exp_family import ExponentialFamily
 from mindtorch.distributions.gamma import log_standard_gamma
 
 __all__ = ["Beta"]
 
 
-class Beta(Distribution):
+class Beta(ExponentialFamily):
     """The beta distribution of numbers from 0 to 1. Samples carry no gradients."""
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
@@ -58,3 +58,10 @@ class Beta(Distribution):
         a, b, total = self.concentration1, self.concentration0, self.total_concentration
         return (self._log_norm() - (a - 1) * mindtorch.digamma(a) - (b - 1) * mindtorch.digamma(b)
                 + (total - 2) * mindtorch.digamma(total))
+
+    @property
+    def _natural_params(self):
+        return self.concentration1, self.concentration0
+
+    def _log_normalizer(self, x, y):
+        return mindtorch.lgamma(x) + mindtorch.lgamma(y) - mindtorch.lgamma(x + y)

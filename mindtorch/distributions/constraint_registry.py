@@ -90,3 +90,29 @@ def _softmax(constraint):
 @transform_to.register(constraints.lower_cholesky)
 def _lower_cholesky(constraint):
     return transforms.LowerCholeskyTransform()
+
+
+@transform_to.register(constraints.positive_definite)
+@transform_to.register(constraints.positive_semidefinite)
+def _positive_definite(constraint):
+    return transforms.PositiveDefiniteTransform()
+
+
+@_both(constraints.corr_cholesky)
+def _corr_cholesky(constraint):
+    return transforms.CorrCholeskyTransform()
+
+
+def _of_parts(registry):
+    """Registers the transforms of joined constraints, made of those that the registry has for the parts."""
+    @registry.register(constraints.cat)
+    def cat(constraint):
+        return transforms.CatTransform([registry(each) for each in constraint.cseq], constraint.dim, constraint.lengths)
+
+    @registry.register(constraints.stack)
+    def stack(constraint):
+        return transforms.StackTransform([registry(each) for each in constraint.cseq], constraint.dim)
+
+
+_of_parts(biject_to)
+_of_parts(transform_to)

@@ -1,12 +1,12 @@
 import mindtorch
 from mindtorch.distributions import constraints
-from mindtorch.distributions.distribution import Distribution
+from mindtorch.distributions.exp_family import ExponentialFamily
 from mindtorch.distributions.gamma import log_standard_gamma
 
 __all__ = ["Dirichlet"]
 
 
-class Dirichlet(Distribution):
+class Dirichlet(ExponentialFamily):
     """The Dirichlet distribution of probabilities (..., K) that sum to 1. Samples carry no gradients."""
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
@@ -50,3 +50,10 @@ class Dirichlet(Distribution):
         k, total = self.concentration.size(-1), self.concentration.sum(-1)
         return (self._log_norm() - (k - total) * mindtorch.digamma(total)
                 - ((self.concentration - 1.0) * mindtorch.digamma(self.concentration)).sum(-1))
+
+    @property
+    def _natural_params(self):
+        return (self.concentration,)
+
+    def _log_normalizer(self, x):
+        return mindtorch.lgamma(x).sum(-1) - mindtorch.lgamma(x.sum(-1))

@@ -1,16 +1,17 @@
 import mindtorch
 from mindtorch.distributions import constraints
-from mindtorch.distributions.distribution import Distribution
+from mindtorch.distributions.exp_family import ExponentialFamily
 
 __all__ = ["Exponential"]
 
 
-class Exponential(Distribution):
+class Exponential(ExponentialFamily):
     """The time to an event that happens with a constant `rate`."""
 
     arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
+    _mean_carrier_measure = 0
 
     def __init__(self, rate, validate_args=None):
         self._broadcast(validate_args, rate=rate)
@@ -49,3 +50,10 @@ class Exponential(Distribution):
 
     def entropy(self):
         return 1.0 - mindtorch.log(self.rate)
+
+    @property
+    def _natural_params(self):
+        return (-self.rate,)
+
+    def _log_normalizer(self, x):
+        return -(-x).log()

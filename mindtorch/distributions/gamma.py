@@ -1,6 +1,6 @@
 import mindtorch
 from mindtorch.distributions import constraints
-from mindtorch.distributions.distribution import Distribution
+from mindtorch.distributions.exp_family import ExponentialFamily
 
 __all__ = ["Gamma"]
 
@@ -29,11 +29,12 @@ def _log_uniform(like):
     return mindtorch.log1p(-mindtorch.rand_like(like))
 
 
-class Gamma(Distribution):
+class Gamma(ExponentialFamily):
     """The gamma distribution of shape `concentration` and of `rate`. Samples carry no gradients."""
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
+    _mean_carrier_measure = 0
 
     def __init__(self, concentration, rate, validate_args=None):
         self._broadcast(validate_args, concentration=concentration, rate=rate)
@@ -71,3 +72,10 @@ class Gamma(Distribution):
     def entropy(self):
         a = self.concentration
         return a - self.rate.log() + mindtorch.lgamma(a) + (1.0 - a) * mindtorch.digamma(a)
+
+    @property
+    def _natural_params(self):
+        return self.concentration - 1, -self.rate
+
+    def _log_normalizer(self, x, y):
+        return mindtorch.lgamma(x + 1) - (x + 1) * (-y).log()

@@ -7,8 +7,10 @@ from mindtorch.distributions.beta import Beta
 from mindtorch.distributions.binomial import Binomial
 from mindtorch.distributions.categorical import Categorical
 from mindtorch.distributions.cauchy import Cauchy
+from mindtorch.distributions.continuous_bernoulli import ContinuousBernoulli
 from mindtorch.distributions.dirichlet import Dirichlet
 from mindtorch.distributions.distribution import Distribution
+from mindtorch.distributions.exp_family import ExponentialFamily
 from mindtorch.distributions.exponential import Exponential
 from mindtorch.distributions.gamma import Gamma
 from mindtorch.distributions.geometric import Geometric
@@ -16,6 +18,7 @@ from mindtorch.distributions.gumbel import Gumbel
 from mindtorch.distributions.half_normal import HalfNormal
 from mindtorch.distributions.independent import Independent
 from mindtorch.distributions.laplace import Laplace
+from mindtorch.distributions.lowrank_multivariate_normal import LowRankMultivariateNormal
 from mindtorch.distributions.multivariate_normal import MultivariateNormal, mahalanobis
 from mindtorch.distributions.normal import Normal
 from mindtorch.distributions.one_hot_categorical import OneHotCategorical
@@ -32,10 +35,8 @@ _KNOWN = {}
 
 def register_kl(type_p, type_q):
     """A decorator: the function computes the divergence of those two classes, and of what is derived from them."""
-    if not isinstance(type_p, type) or not issubclass(type_p, Distribution):
-        raise TypeError(f"Expected type_p to be a Distribution subclass but got {type_p}")
-    if not isinstance(type_q, type) or not issubclass(type_q, Distribution):
-        raise TypeError(f"Expected type_q to be a Distribution subclass but got {type_q}")
+    for kind in (type_p, type_q):
+        issubclass(kind, Distribution)          # a TypeError for what is no class; any class will do
 
     def decorator(function):
         _KNOWN[type_p, type_q] = function
@@ -186,6 +187,30 @@ def _multivariate_normal(p, q):
     return q._half_log_det() - p._half_log_det() + 0.5 * (trace + mahalanobis(factor, q.loc - p.loc) - n)
 
 
+@register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
+@register_kl(LowRankMultivariateNormal, MultivariateNormal)
+@register_kl(MultivariateNormal, LowRankMultivariateNormal)
+def _low_rank(p, q):
+    return _multivariate_normal(*(
+        MultivariateNormal(d.loc, scale_tril=d.scale_tril, validate_args=False) if type(d) is not MultivariateNormal
+        else d for d in (p, q)))
+
+
+@register_kl(ExponentialFamily, ExponentialFamily)
+def _exponential_family(p, q):
+    """The Bregman divergence of the log normalizers."""
+    if type(p) is not type(q):
+        raise NotImplementedError("The cross KL-divergence between different exponential families cannot be computed "
+                                  "using Bregman divergences")
+    params, normalizer, gradients = p._natural_gradients()
+    other = q._natural_params
+    found = q._log_normalizer(*other) - normalizer
+    for one, another, gradient in zip(params, other, gradients, strict=True):
+        term = (another - one) * gradient
+        found = found - sum_rightmost(term, len(q.event_shape))
+    return found
+
+
 @register_kl(Independent, Independent)
 def _independent(p, q):
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
@@ -199,3 +224,9 @@ def _transformed(p, q):
         raise NotImplementedError
     more = len(p.event_shape) - len(p.base_dist.event_shape)
     return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), more)
+
+
+@register_kl(ContinuousBernoulli, ContinuousBernoulli)
+def _continuous_bernoulli(p, q):
+    return p.mean * (p.logits - q.logits) + (p._cont_bern_log_norm() + (-p.probs).log1p()
+                                             - q._cont_bern_log_norm() - (-q.probs).log1p())

@@ -3,18 +3,19 @@ import math
 import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions._parts import Located
-from mindtorch.distributions.distribution import Distribution
+from mindtorch.distributions.exp_family import ExponentialFamily
 from mindtorch.distributions.utils import standard_normal
 
 __all__ = ["Normal"]
 
 
-class Normal(Located, Distribution):
+class Normal(Located, ExponentialFamily):
     """The normal distribution with mean `loc` and standard deviation `scale`."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
+    _mean_carrier_measure = 0
 
     def __init__(self, loc, scale, validate_args=None):
         self._broadcast(validate_args, loc=loc, scale=scale)
@@ -50,3 +51,10 @@ class Normal(Located, Distribution):
 
     def entropy(self):
         return 0.5 + 0.5 * math.log(2 * math.pi) + mindtorch.log(self.scale)
+
+    @property
+    def _natural_params(self):
+        return self.loc / self.scale.pow(2), -0.5 * self.scale.pow(-2)
+
+    def _log_normalizer(self, x, y):
+        return -0.25 * x.pow(2) / y + 0.5 * (-math.pi / y).log()

@@ -1,11 +1,11 @@
 import mindtorch
 from mindtorch.distributions import constraints
-from mindtorch.distributions.distribution import Distribution
+from mindtorch.distributions.exp_family import ExponentialFamily
 
 __all__ = ["Poisson"]
 
 
-class Poisson(Distribution):
+class Poisson(ExponentialFamily):
     """How many events there are, where `rate` are expected."""
 
     arg_constraints = {"rate": constraints.nonnegative}
@@ -34,3 +34,14 @@ class Poisson(Distribution):
         if self._validate_args:
             self._validate_sample(value)
         return value.xlogy(self.rate) - self.rate - (value + 1).lgamma()
+
+    @property
+    def _natural_params(self):
+        return (self.rate.log(),)
+
+    def _log_normalizer(self, x):
+        return x.exp()
+
+    @property
+    def _mean_carrier_measure(self):
+        raise NotImplementedError       # E[-log(x!)] has no closed form, and so the entropy has none

@@ -37,6 +37,9 @@ def sum_rightmost(value, dim):
     return value if dim == 0 else value.flatten(value.dim() - dim).sum(-1)
 
 
+_sum_rightmost = sum_rightmost     # torch's name of it, which packages import
+
+
 def clamp_probs(probs):
     """Probabilities a little off 0 and 1, so that their logarithms are finite."""
     eps = mindtorch.finfo(probs.dtype).eps

@@ -4,19 +4,20 @@ import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions._parts import OfOneMatrix
 from mindtorch.distributions.chi2 import Chi2
-from mindtorch.distributions.distribution import Distribution
+from mindtorch.distributions.exp_family import ExponentialFamily
 from mindtorch.distributions.utils import standard_normal
 
 __all__ = ["Wishart"]
 
 
-class Wishart(OfOneMatrix, Distribution):
+class Wishart(OfOneMatrix, ExponentialFamily):
     """X^T X of `df` normal vectors with the covariance given (..., p, p): by itself, its inverse or Cholesky factor.
 
     Samples carry no gradients.
     """
 
     support = constraints.positive_definite
+    _mean_carrier_measure = 0
 
     def __init__(self, df, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None):
         name, matrix = self._one_matrix(AssertionError, covariance_matrix=covariance_matrix,
@@ -88,3 +89,12 @@ class Wishart(OfOneMatrix, Distribution):
         digammas = mindtorch.digamma((df.unsqueeze(-1) - steps) / 2).sum(-1)
         return ((p + 1) * (p * math.log(2) / 2 + self._half_log_det()) + mindtorch.mvlgamma(df / 2, p)
                 - (df - p - 1) / 2 * digammas + df * p / 2)
+
+    @property
+    def _natural_params(self):
+        return -0.5 * self.precision_matrix, 0.5 * (self.df - self._event_shape[-1] - 1)
+
+    def _log_normalizer(self, x, y):
+        p = self._event_shape[-1]
+        half = y + 0.5 * (p + 1)
+        return mindtorch.mvlgamma(half, p) - half * mindtorch.linalg.slogdet(-x).logabsdet

@@ -1,0 +1,75 @@
+import mindtorch
+from mindtorch.distributions import constraints
+from mindtorch.distributions.distribution import Distribution
+
+__all__ = ["GeneralizedPareto"]
+
+
+class GeneralizedPareto(Distribution):
+    """By how much a threshold `loc` is exceeded: exponential for the concentration 0, above it with a heavier tail.
+
+    With a negative concentration no value exceeds loc - scale / concentration.
+    """
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
+    has_rsample = True
+
+    def __init__(self, loc, scale, concentration, validate_args=None):
+        self._broadcast(validate_args, loc=loc, scale=scale, concentration=concentration)
+
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
+    def support(self):
+        end = self.loc - self.scale / self.concentration
+        return constraints.interval(self.loc, mindtorch.where(self.concentration < 0, end, float("inf")))
+
+    def _exponential(self):
+        return mindtorch.isclose(self.concentration, mindtorch.zeros_like(self.concentration))
+
+    def _divisor(self):
+        """The concentration, without the 0 for which there is another formula."""
+        return mindtorch.where(self._exponential(), 1.0, self.concentration)
+
+    def rsample(self, sample_shape=()):
+        shape = self._extended_shape(sample_shape)
+        return self.icdf(mindtorch.rand(shape, dtype=self.loc.dtype, device=self.loc.device))
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        z, c = (value - self.loc) / self.scale, self._divisor()
+        return mindtorch.where(self._exponential(), -z, -(1 + 1 / c) * (c * z).log1p()) - self.scale.log()
+
+    def log_survival_function(self, value):
+        """The logarithm of the probability of more than `value`."""
+        if self._validate_args:
+            self._validate_sample(value)
+        z, c = (value - self.loc) / self.scale, self._divisor()
+        return mindtorch.where(self._exponential(), -z, -(c * z).log1p() / c)
+
+    def cdf(self, value):
+        return -self.log_survival_function(value).expm1()
+
+    def log_cdf(self, value):
+        """The logarithm of cdf(value)."""
+        return (-self.log_survival_function(value).exp()).log1p()
+
+    def icdf(self, value):
+        c, left = self._divisor(), (-value).log1p()
+        return self.loc + self.scale * mindtorch.where(self._exponential(), -left, (-c * left).expm1() / c)
+
+    @property
+    def mean(self):
+        c = self.concentration
+        return mindtorch.where(c < 1, self.loc + self.scale / (1 - c), float("nan"))
+
+    @property
+    def variance(self):
+        c = self.concentration
+        return mindtorch.where(c < 0.5, self.scale.square() / ((1 - c).square() * (1 - 2 * c)), float("nan"))
+
+    @property
+    def mode(self):
+        return self.loc
+
+    def entropy(self):
+        return (self.scale.log() + self.concentration + 1).expand(self._batch_shape)
