@@ -18,6 +18,7 @@ cdef list SHIFTS = tables.SHIFTS, SLOPES = tables.SLOPES, POWERS = tables.POWERS
 cdef list MEANS_OF_I = tables.MEANS_OF_I, SINES_OF_I = tables.SINES_OF_I
 cdef tuple ODD_OF_I = tables.ODD_OF_I, COSINES_OF_I = tables.COSINES_OF_I, EDGE = tables.EDGE
 cdef tuple HALF_SQUARES = tables.HALF_SQUARES, WEIGHTS_OF_K0 = tables.WEIGHTS_OF_K0
+cdef tuple FAR_OF_K0 = tables.FAR_OF_K0, NEAR_OF_K0 = tables.NEAR_OF_K0, SCALE_OF_K0 = tables.SCALE_OF_K0
 cdef tuple FAR_OF_K1 = tables.FAR_OF_K1, NEAR_OF_K1 = tables.NEAR_OF_K1
 cdef tuple REST_OF_Y0 = tables.REST_OF_Y0, LOG_OF_Y0 = tables.LOG_OF_Y0
 cdef tuple X_OF_Y1 = tables.X_OF_Y1, LOG_OF_Y1 = tables.LOG_OF_Y1, ONE_OF_Y1 = tables.ONE_OF_Y1
@@ -49,16 +50,27 @@ def scaled_bessel_i(int order, TensorBase x, TensorBase out):
     return run.mul_Tensor(out, run.atan(x, space.room()), out) if order else out
 
 
-def bessel_k0(bint scaled, TensorBase x, TensorBase out):
-    """K_0(x), or exp(x) K_0(x)."""
+def bessel_k0(TensorBase x, TensorBase out):
+    """K_0(x)."""
+    near = numbers(NEAR_OF_K0, x)
+    if not fits(out, near.numel):
+        return in_pieces(near.numel, bessel_k0, out, x)
+    space = space_for(x, 1 + near.numel)
+    table = space.table(near)
+    run.addcmul(near, upright(x), numbers(FAR_OF_K0, x), SCALE_OF_K0[1 if x.dtype == Double else 0], table)
+    total(run.rsqrt(table, table), out)
+    return run.div_Tensor(out, run.exp(x, space.room()), out)
+
+
+def scaled_bessel_k0(TensorBase x, TensorBase out):
+    """exp(x) K_0(x)."""
     squares = numbers(HALF_SQUARES, x)
     if not fits(out, squares.numel):
-        return in_pieces(squares.numel, partial(bessel_k0, scaled), out, x)
-    space = space_for(x, 1 + squares.numel)
-    table = run.add_Tensor(upright(x), squares, 1, space.table(squares))
-    run.rsqrt(table, table)
+        return in_pieces(squares.numel, scaled_bessel_k0, out, x)
+    table = space_for(x, squares.numel).table(squares)
+    run.rsqrt(run.add_Tensor(upright(x), squares, 1, table), table)
     total(run.mul_Tensor(table, numbers(WEIGHTS_OF_K0, x), table), out)
-    return out if scaled else run.div_Tensor(out, run.exp(x, space.room()), out)
+    return out
 
 
 def bessel_k1(bint scaled, TensorBase x, TensorBase out):

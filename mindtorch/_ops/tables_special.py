@@ -128,7 +128,7 @@ COSINES_OF_I, MEANS_OF_I = tables(_cosines_of_i), [tables(_means_of_i, order) fo
 # exp(x) K_0(x) is the integral over v of 2 exp(-v^2) / sqrt(2 x + v^2), from 10.32.9; v = exp(t) makes its terms smooth
 # for large and for tiny x alike. The first counts as 0, so that x = 0 gives infinity, and x < 0 no number.
 
-_STEP_OF_K0, _LOWEST_OF_K0 = (0.28, 0.16), (-60.0, -380.0)
+_STEP_OF_K0, _LOWEST_OF_K0 = (0.28, 0.16), (-57.0, -380.0)
 
 
 def _points_of_k0(wide):
@@ -147,6 +147,23 @@ def _weights_of_k0(wide):
     return numpy.maximum(weights, 1e-15 * v)        # nothing that is 0 in float32 may meet the infinite
 
 
+# For K_0 itself, which is 0 where x is large, weights stand under the root: beside 1 and beside x. The latter are times
+# the scale, which the device multiplies by: alone float32 would not reach so far.
+
+SCALE_OF_K0 = (2.0 ** 40, 2.0 ** 84)
+
+
+def _far_of_k0(wide):
+    inverse = 1 / _weights_of_k0(wide)
+    return inverse / SCALE_OF_K0[wide] * inverse
+
+
+def _near_of_k0(wide):
+    ratios = _points_of_k0(wide) / _weights_of_k0(wide)
+    ratios[0] = 0
+    return ratios ** 2 / 2
+
+
 # exp(x) K_1(x) is that of 2 v^2 exp(-v^2) sqrt(2 x + v^2) / x, from 10.32.8: roots of what stands beside 1 and 1 / x,
 # over sqrt(x).
 
@@ -159,6 +176,7 @@ def _roots_of_k1(power, wide):
 
 
 HALF_SQUARES, WEIGHTS_OF_K0 = tables(_half_squares), tables(_weights_of_k0)
+FAR_OF_K0, NEAR_OF_K0 = tables(_far_of_k0), tables(_near_of_k0)
 FAR_OF_K1, NEAR_OF_K1 = tables(_roots_of_k1, 0), tables(_roots_of_k1, 1)
 
 
