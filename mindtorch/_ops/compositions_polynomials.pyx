@@ -15,13 +15,17 @@ from libc.stdint cimport int64_t
 from mindtorch._core._gen cimport direct as run
 from mindtorch._core.constants cimport numbers
 from mindtorch._core.device cimport copy_data
+from mindtorch._core.dtype cimport ITEMSIZE
 from mindtorch._core.readings cimport read_extremes
 from mindtorch._core.scalar cimport Long, Scalar
-from mindtorch._core.space cimport fits, shape_of, space_for, spread
+from mindtorch._core.space cimport fits, space_for, spread
 from mindtorch._core.tensor cimport Shape, Storage, TensorBase, allocate, empty_tensor, make_plain
 from mindtorch._core.values cimport read_scalar
 
 from mindtorch._ops.compositions_tables import in_pieces, tables
+
+cdef enum:
+    SPARE = 64          # numbers of a table that needs no memory of its own
 
 cdef double MOST_DEGREES = 2.0 ** 40        # far more than memory holds, and few enough to reckon with
 
@@ -240,7 +244,11 @@ cdef TensorBase of_number(const Polynomials *kind, int64_t top, bint below, Tens
     read_scalar(x, &number)
     cdef double at = number.real - 0.5 if kind.family == SHIFTED_CHEBYSHEV else number.real
     shape.ndim, shape.sizes[0] = 1, top + 1 + below
-    table = empty_tensor(&shape, out.dtype, out.device_type, out.device_index)
+    if shape.sizes[0] <= SPARE:
+        table = make_plain(place.storage, out.dtype, 1, shape.sizes, NULL,
+                           rounded(place.numel) * 8 // ITEMSIZE[<int>out.dtype])
+    else:
+        table = empty_tensor(&shape, out.dtype, out.device_type, out.device_index)
     if below:
         run.zero_(level(table, 0))
     for k in range(top + 1):
@@ -251,10 +259,14 @@ cdef TensorBase of_number(const Polynomials *kind, int64_t top, bint below, Tens
     return run.take(table, place, out)
 
 
+cdef int64_t rounded(int64_t count) noexcept:
+    return (count + SPARE - 1) // SPARE * SPARE
+
+
 cdef TensorBase whole(TensorBase n):
-    cdef Shape shape
-    shape_of(&shape, n)
-    made = empty_tensor(&shape, Long, n.device_type, n.device_index)
+    """n as int64, in memory with room for SPARE numbers behind it."""
+    storage = allocate(rounded(n.numel) + SPARE, Long, n.device_type, n.device_index)
+    made = make_plain(storage, Long, n.ndim, n.sizes, NULL, 0)
     copy_data(made, n, True)
     return made
 
