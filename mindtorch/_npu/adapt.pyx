@@ -126,8 +126,12 @@ cdef int store(TensorBase out, object result) except -1:
 
 
 cdef int store_all(list outs, object results) except -1:
-    for out, result in zip(outs, results, strict=True):
-        store(out, result)
+    cdef tuple found = tuple(results)
+    cdef Py_ssize_t i
+    if len(found) != len(outs):
+        raise ValueError(f"a formula has given {len(found)} results for {len(outs)} outputs")
+    for i in range(len(outs)):
+        store(outs[i], found[i])
     return 0
 
 

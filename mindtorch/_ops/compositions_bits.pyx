@@ -6,9 +6,11 @@ from mindtorch._core.scalar cimport Double
 from mindtorch._core.space cimport integers, space_for, spread
 from mindtorch._core.tensor cimport TensorBase
 
-# Of float32 and of float64: the sign's bit, those of the exponent, what counts as 1 there, and 1 / 2.
+# Of float32 and of float64: the sign's bit, those of the exponent, what counts as 1 there.
 cdef tuple SIGN = (-2 ** 31, -2 ** 63), EXPONENT = (0xff << 23, 0x7ff << 52), UNIT = (1 << 23, 1 << 52)
-cdef tuple HALF = (126 << 23, 1022 << 52)
+# The exponent's bit that numbers from 2 on have; 2^64, a small power of 2 without that bit; what less the exponent of a
+# number is the exponent of the factor that brings it below 1.
+cdef tuple TWO = (1 << 30, 1 << 62), LIFT = (191 << 23, 1087 << 52), BELOW_1 = (253 << 23, 2045 << 52)
 
 
 def with_sign(TensorBase self, object other, TensorBase out):
@@ -32,15 +34,16 @@ cdef TensorBase with_signs(TensorBase self, TensorBase other, TensorBase out):
 def mantissa_and_exponent(TensorBase self, TensorBase mantissa, TensorBase exponent):
     """self = mantissa * 2^exponent, 0.5 <= |mantissa| < 1; 0, infinities and NaN have the exponent 0."""
     cdef int wide = 1 if self.dtype == Double else 0
-    space = space_for(self, 4)
-    lift = run.abs(self, space.room())
-    run.rsub_Scalar(run.lt_Scalar(lift, 1, lift), 1, -2.0 ** 64, lift)      # 2^64 for all that may lack a leading 1
-    bits = integers(run.mul_Tensor(self, lift, mantissa))
-    powers = run.bitwise_and_Scalar(bits, EXPONENT[wide], integers(space.room()))
-    power = run.sub_Tensor(powers, integers(lift), 1, integers(space.room()) if wide else exponent)
-    run.add_Scalar(run.div_Scalar_mode(power, UNIT[wide], "floor", power), 1, 1, power)
-    special = run.eq_Scalar(run.remainder_Scalar(powers, EXPONENT[wide], powers), 0, space.truth())
-    run.masked_fill_Scalar(power, special, 0, power)
-    run.bitwise_or_Scalar(run.bitwise_and_Scalar(bits, ~EXPONENT[wide], bits), HALF[wide], bits)
-    run.where_self(special, self, mantissa, mantissa)
-    return mantissa, power
+    space = space_for(self, 3)
+    lift, scale = space.room(), space.room()        # powers of 2, which are also read as integers
+    lifted, powers, some = integers(lift), integers(scale), integers(space.room())
+    run.bitwise_and_Scalar(integers(self), TWO[wide], lifted)
+    run.rsub_Scalar(lifted, LIFT[wide], 1, lifted)          # 2^64 below 2, where a leading 1 may be missing
+    run.mul_Tensor(self, lift, mantissa)
+    run.bitwise_and_Scalar(integers(mantissa), EXPONENT[wide], powers)
+    run.remainder_Scalar(powers, EXPONENT[wide], powers)    # 0 of all that has the exponent 0
+    run.div_Scalar_mode(run.sub_Tensor(powers, lifted, 1, lifted), UNIT[wide], "floor", lifted)
+    run.sign(powers, some)
+    power = run.addcmul(some, some, lifted, 1, lifted if wide else exponent)
+    run.rsub_Scalar(powers, BELOW_1[wide], 1, powers)
+    return run.mul_Tensor(mantissa, scale, mantissa), power
