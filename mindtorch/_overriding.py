@@ -91,8 +91,7 @@ def _install_property(value):
 
 def _install(function):
     if isinstance(function, FunctionType):
-        if function.__code__.co_code != _asking.__code__.co_code:
-            _exchange_code(function)
+        _exchange_code(function)
     elif not torch_function.install(function):
         raise TypeError(f"{function!r} cannot be made to ask")
 
@@ -117,6 +116,8 @@ def _modes_ask(args, kwargs):
 def _exchange_code(function, of_data=False):
     """`function` asks from now on; what it was is its `__wrapped__`, which has the signature."""
     code = function.__code__
+    if code.co_code == _asking.__code__.co_code:
+        return
     plain = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
     plain.__kwdefaults__, plain.__doc__ = function.__kwdefaults__, function.__doc__
     plain.__module__, plain.__qualname__ = function.__module__, function.__qualname__

@@ -3,7 +3,8 @@
 Nothing asks whether a profile runs: a recording changes where the functions of the operators are entered, and changes
 it back. A Cython function has the address of its C function in the object itself (vectorcall), so that every reference
 to it is meant; Python's number operators are in OPERATORS; a function written in Python gets other code, by
-profiler/_entries.py. Backward looks once, when it begins; a launch has one flag for all that is unusual about it.
+autograd/_profiled_functions.py. Backward looks once, when it begins; a launch has one flag for all that is unusual
+about it.
 """
 import sys
 import threading
@@ -115,12 +116,21 @@ cdef Range begin(str name, Scope scope, str category):
     return opened
 
 
+cdef bint within(Range outer):
+    """Whether the innermost range lies in `outer`: not where one around that has ended before it, as generators may."""
+    cdef Range inner = CURRENT
+    while inner is not None and inner is not outer:
+        inner = inner.parent
+    return inner is outer
+
+
 cdef int end(Range opened) except -1:
     global CURRENT
     if opened is None or opened.end or opened.recording is not RECORDING:
         return 0                       # of a recording that is over, or over already
     opened.end = clock()
-    CURRENT = opened.parent
+    if within(opened):
+        CURRENT = opened.parent
     if MEMORY is not None:
         opened.memory += <int64_t>MEMORY()
     return 0
@@ -149,6 +159,13 @@ def end_range(Range opened):
 cdef int note_shapes(Range opened, list arguments) except -1:
     if SHAPES and opened is not None:
         opened.shapes = [shape_of(argument) for argument in arguments]
+    return 0
+
+
+cdef int note_flops(Range opened, object result) except -1:
+    """Not of NotImplemented, which Python asks the other operand after, nor of what a mode has answered."""
+    if FLOPS is not None and isinstance(result, TensorBase):
+        opened.flops = FLOPS(opened.name, opened.shapes, result)
     return 0
 
 
@@ -215,8 +232,7 @@ cdef object profiled(PyObject *function, mindtorch_arguments arguments, size_t c
         result = call_own(entry, function, arguments, count, names)
     finally:
         end(opened)
-    if FLOPS is not None:
-        opened.flops = FLOPS(opened.name, opened.shapes, result)
+    note_flops(opened, result)
     return result
 
 
@@ -260,8 +276,7 @@ cdef object profiled_binary(object (*own)(object, object), str name, object a, o
         result = own(a, b)
     finally:
         end(opened)
-    if FLOPS is not None:
-        opened.flops = FLOPS(name, opened.shapes, result)
+    note_flops(opened, result)
     return result
 
 
@@ -305,11 +320,13 @@ def stop():
     """End the recording; ranges that are open end with it."""
     global RECORDING, CURRENT, MEMORY, FLOPS
     cdef Range opened = CURRENT
-    while opened is not None:
-        after = opened.parent
-        end(opened)
-        opened = after
-    RECORDING = CURRENT = MEMORY = FLOPS = None
+    try:
+        while opened is not None:
+            after = opened.parent
+            end(opened)
+            opened = after
+    finally:
+        RECORDING = CURRENT = MEMORY = FLOPS = None
 
 
 def now():

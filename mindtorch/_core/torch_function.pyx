@@ -62,6 +62,9 @@ cdef enum State:
     NOBODY_ASKED = 2                # DisableTorchFunction
 
 active = False
+installing = False
+# Held by whoever changes function objects: here, and in autograd/_profiled_functions.py.
+CHANGING = threading.RLock()
 cdef object NAME = "__torch_function__"
 cdef object THREAD = threading.local()          # .modes: the stack
 cdef dict PUBLIC = {}               # a function -> the name under which torch hands it over, where that is another
@@ -321,12 +324,23 @@ def install(function):
 # --- making the protocol active --------------------------------------------------------------------------------------
 
 def activate():
-    """From now on arguments are looked at first. A process that has come here stays so."""
-    global active
-    if not active:
-        active = True
-        from mindtorch import _overriding
-        _overriding.install()
+    """From now on arguments are looked at first. A process that has come here stays so.
+
+    Threads that want it meanwhile wait until all entries are there; what fails on the way is tried again next time.
+    """
+    global active, installing
+    if active:
+        return
+    with CHANGING:
+        if active or installing:
+            return
+        installing = True
+        try:
+            from mindtorch import _overriding
+            _overriding.install()
+            active = True
+        finally:
+            installing = False
 
 
 def is_active():

@@ -14,6 +14,7 @@ from mindtorch._core import (
     moves,
     profiling,
     random_factories,
+    torch_function,
     values,
     view_functions,
 )
@@ -76,20 +77,22 @@ class _PythonFunction:
 
     def _take(self):
         """Note the code that the function has by now: that of __torch_function__ once somebody is asked."""
-        function, self.own = self.function, self.function.__code__
-        copy = FunctionType(self.own, function.__globals__, function.__name__, function.__defaults__,
+        function, own = self.function, self.function.__code__
+        copy = FunctionType(own, function.__globals__, function.__name__, function.__defaults__,
                             function.__closure__)
         copy.__kwdefaults__ = function.__kwdefaults__
         constants = tuple(profiling.Entry(copy, self.name) if constant == "entry" else constant
                           for constant in _redirect.__code__.co_consts)
         self.redirected = _redirect.__code__.replace(
-            co_consts=constants, co_name=self.own.co_name, co_filename=self.own.co_filename,
-            co_firstlineno=self.own.co_firstlineno, co_freevars=self.own.co_freevars)
+            co_consts=constants, co_name=own.co_name, co_filename=own.co_filename,
+            co_firstlineno=own.co_firstlineno, co_freevars=own.co_freevars)
+        self.own = own
 
     def enter_profiled(self, on):
         if on and self.function.__code__ is not self.own:
             self._take()
-        self.function.__code__ = self.redirected if on else self.own
+        if self.own is not None:
+            self.function.__code__ = self.redirected if on else self.own
 
 
 _python_functions = []
@@ -98,31 +101,33 @@ _entered = False
 
 def _prepare():
     names = _named()
-    _python_functions.extend(_PythonFunction(function, name) for function, name in names.items()
-                             if type(function) is FunctionType)
     profiling.add_entries({function: name for function, name in names.items() if type(function) is not FunctionType})
+    _python_functions.extend([_PythonFunction(function, name) for function, name in names.items()
+                              if type(function) is FunctionType])
 
 
 def enter_profiled(on):
-    """Have every operator recorded, or none."""
+    """Have every operator recorded, or none. What fails on the way to the one can be undone by the other."""
     global _entered
-    if on == _entered:
-        return
-    _entered = on
-    if not _python_functions:
-        _prepare()
-    profiling.enter_profiled(on)
-    profiled_operators.enter_profiled(on)
-    for function in _python_functions:
-        function.enter_profiled(on)
+    with torch_function.CHANGING:
+        if on == _entered:
+            return
+        if not _python_functions:
+            _prepare()
+        _entered = on
+        profiling.enter_profiled(on)
+        profiled_operators.enter_profiled(on)
+        for function in _python_functions:
+            function.enter_profiled(on)
 
 
 @contextmanager
 def left():
     """Within it no operator is recorded, so that functions can be given other entries."""
-    before = _entered
-    enter_profiled(False)
-    try:
-        yield
-    finally:
-        enter_profiled(before)
+    with torch_function.CHANGING:
+        before = _entered
+        enter_profiled(False)
+        try:
+            yield
+        finally:
+            enter_profiled(before)

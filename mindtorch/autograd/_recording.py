@@ -60,13 +60,18 @@ class Recording:
             raise
 
     def stop(self):
+        """End it; nothing where it has ended, as in a child process that leaves the profile of its parent."""
+        if self not in _running:
+            return
         self.ended = profiling.now()
         _running.remove(self)
-        if self.launches:
-            _backend.profile_launches(False)
-        if self.operators:
-            enter_profiled(False)
-        profiling.stop()
+        try:
+            if self.operators:
+                enter_profiled(False)
+            if self.launches:
+                _backend.profile_launches(False)
+        finally:
+            profiling.stop()
 
     def events(self):
         """The ranges as FunctionEvents, in the order of their beginnings."""
