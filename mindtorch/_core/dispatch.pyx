@@ -1,6 +1,6 @@
 from cpython.object cimport PyObject, PyTypeObject
 
-from mindtorch._core.device cimport CPU, copy_data, device_of, make_device
+from mindtorch._core.device cimport CPU, copy_data, device_of, make_device, require_backend
 from mindtorch._core.dtype cimport KIND, can_cast, code_name, default_complex, default_dtype, is_float8, promote_types
 from mindtorch._core.arguments cimport require_scalar, require_tensors, wrong_type
 from mindtorch._core.infer cimport (
@@ -31,6 +31,7 @@ cdef int join_slowly(Place *place, TensorBase tensor) except -1:
 cdef int place_of_list(Place *place, list tensors) except -1:
     place.loose = False
     if not tensors:          # the shape rule says what is wrong with that
+        require_backend(CPU)
         place.type, place.index = CPU, 0
         return 0
     place.type = common_device_list(tensors, &place.index)

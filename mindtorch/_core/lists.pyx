@@ -1,7 +1,7 @@
 from mindtorch._core.autograd cimport AutogradMeta, tracked
 from mindtorch._core.device cimport CPU, device_of
-from mindtorch._core.dispatch cimport check_floats
-from mindtorch._core.dtype cimport code_name
+from mindtorch._core.dispatch cimport check_float_kernel
+from mindtorch._core.dtype cimport code_name, is_float8
 from mindtorch._core.infer cimport common_device, common_index, inplace_output, same
 from mindtorch._core.modes cimport grad_enabled
 from mindtorch._core.scalar cimport BFloat16, COMPLEX_KIND, FLOAT_KIND, Float, Int, ScalarType, scalar_from
@@ -201,9 +201,11 @@ cdef int check_momentum(double momentum, list tensors, list others, str name) ex
 
 
 cdef int check_all_float(list tensors, str op) except -1:
-    cdef Py_ssize_t i
-    for i in range(len(tensors)):
-        check_floats((<TensorBase>tensors[i]).dtype, op)
+    cdef TensorBase tensor
+    for tensor in tensors:
+        check_float_kernel(tensor.dtype, op)
+        if is_float8(tensor.dtype):
+            raise NotImplementedError(f'"{op}" not implemented for \'{code_name(tensor.dtype)}\'')
     return 0
 
 

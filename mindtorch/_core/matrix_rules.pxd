@@ -51,6 +51,8 @@ cdef int check_mode(object mode) except -1                                  # of
 cdef int check_triangle(object UPLO) except -1
 cdef int check_transformable(TensorBase self) except -1                     # real numbers for a Fourier transform
 cdef int check_complex(TensorBase self) except -1
+cdef int check_matrix(TensorBase self) except -1
+cdef int check_axes(TensorBase self, const Shape *dim) except -1            # of a Fourier transform, one at least
 cdef int distances(Shape *shape, TensorBase x1, TensorBase x2) except -1       # of rows, in the batch of both
 cdef int in_batch(Shape *shape, TensorBase a, TensorBase other) except -1      # a's matrices in the batch of the other
 cdef int pairs(Shape *shape, TensorBase a) except -1                           # of rows, each once
@@ -58,3 +60,5 @@ cdef int one_row(Shape *shape, TensorBase a) except -1                         #
 cdef int check_distances(TensorBase x1, TensorBase x2, double p, const Shape *compute_mode) except -1
 cdef int check_pairs(TensorBase self) except -1
 cdef int check_lstm_cell(TensorBase input_gates, TensorBase hidden_gates, TensorBase cx) except -1
+cdef int check_lstm_gradients(TensorBase grad_hy, TensorBase grad_cy, TensorBase cx, TensorBase cy,
+                              TensorBase workspace) except -1

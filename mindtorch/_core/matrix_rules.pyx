@@ -1,3 +1,6 @@
+from libc.stdint cimport int64_t
+from libc.string cimport memcmp
+
 from mindtorch._core.dispatch cimport mv, real_dtype
 from mindtorch._core.dtype cimport KIND, code_name, default_complex, is_float8
 from mindtorch._core.infer cimport bmm, broadcast, broadcast_shapes, like, same, wrap_dim
@@ -191,14 +194,15 @@ cdef int addr(Shape *shape, TensorBase self, TensorBase a, TensorBase b) except 
 
 cdef int halved(Shape *shape, TensorBase a, const Shape *dim, bint onesided) except -1:
     same(shape, a)
+    cdef int64_t last = wrap_dim(dim.sizes[dim.ndim - 1], a.ndim)
     if onesided:
-        shape.sizes[dim.sizes[dim.ndim - 1]] = shape.sizes[dim.sizes[dim.ndim - 1]] // 2 + 1
+        shape.sizes[last] = shape.sizes[last] // 2 + 1
     return 0
 
 
 cdef int resized(Shape *shape, TensorBase a, const Shape *dim, int64_t length) except -1:
     same(shape, a)
-    shape.sizes[dim.sizes[dim.ndim - 1]] = length
+    shape.sizes[wrap_dim(dim.sizes[dim.ndim - 1], a.ndim)] = length
     return 0
 
 
@@ -286,6 +290,21 @@ cdef int check_transformable(TensorBase self) except -1:
 cdef int check_complex(TensorBase self) except -1:
     if KIND[<int>self.dtype] != COMPLEX_KIND:
         raise RuntimeError(f"a Fourier transform expects a complex tensor, but got {code_name(self.dtype)}")
+    return 0
+
+
+cdef int check_matrix(TensorBase self) except -1:
+    if self.ndim != 2:
+        raise RuntimeError(f"expected a matrix, but got a tensor of size {shape_text(self.ndim, self.sizes)}")
+    return 0
+
+
+cdef int check_axes(TensorBase self, const Shape *dim) except -1:
+    cdef int i
+    if self.ndim == 0 or dim.ndim == 0:
+        raise RuntimeError("a Fourier transform expects at least one dimension")
+    for i in range(dim.ndim):
+        wrap_dim(dim.sizes[i], self.ndim)
     return 0
 
 
@@ -387,4 +406,17 @@ cdef int check_lstm_cell(TensorBase input_gates, TensorBase hidden_gates, Tensor
         if other.dtype != input_gates.dtype:
             raise RuntimeError(f"expected scalar type {code_name(input_gates.dtype)} but found "
                                f"{code_name(other.dtype)}")
+    return 0
+
+
+cdef int check_lstm_gradients(TensorBase grad_hy, TensorBase grad_cy, TensorBase cx, TensorBase cy,
+                              TensorBase workspace) except -1:
+    cdef TensorBase state
+    check_lstm_cell(workspace, workspace, cx)
+    if grad_hy is None and grad_cy is None:
+        raise RuntimeError("expected a gradient of the hidden state or of the cell state")
+    for state in (cy, grad_hy, grad_cy):
+        if state is not None and (state.ndim != 2 or memcmp(state.sizes, cx.sizes, 2 * sizeof(int64_t))):
+            raise RuntimeError(f"expected a state of size {shape_text(cx.ndim, cx.sizes)}, but got "
+                               f"{shape_text(state.ndim, state.sizes)}")
     return 0

@@ -45,5 +45,5 @@ cdef int check_bincount(TensorBase self, TensorBase weights, int64_t minlength) 
 cdef int check_unique(TensorBase self) except -1
 cdef int check_unique_dim(TensorBase self, int64_t dim) except -1
 cdef int check_runs(TensorBase self, const Shape *dim) except -1
-cdef int check_histogram(TensorBase self, int64_t bins, const Scalar *low, const Scalar *high) except -1
+cdef int check_histogram(int64_t bins, const Scalar *low, const Scalar *high) except -1
 cdef int check_out_histogram(TensorBase out, TensorBase self) except -1

@@ -37,5 +37,9 @@ cdef int check_unpool(TensorBase self, TensorBase indices, const Shape *output_s
 cdef int check_unpool_windows(const Shape *stride, const Shape *padding) except -1
 cdef int check_pad(TensorBase self, const Shape *padding, bint reflect) except -1
 cdef int check_adaptive(TensorBase self, const Shape *output_size, str op) except -1
+cdef int check_sliding(const Shape *kernel_size, const Shape *dilation, const Shape *padding,
+                       const Shape *stride) except -1
+# The gradient of what a pool has picked, and the places of it: one size, and the planes of what was pooled.
+cdef int check_picked(TensorBase grad_output, TensorBase self, TensorBase indices, int dims) except -1
 cdef int check_col2im(TensorBase self, const Shape *output_size, const Shape *kernel_size, const Shape *dilation,
                       const Shape *padding, const Shape *stride) except -1

@@ -265,12 +265,16 @@ cdef int im2col(Shape *shape, TensorBase self, const Shape *kernel_size, const S
     return 0
 
 
-cdef int col2im(Shape *shape, TensorBase self, const Shape *output_size, const Shape *kernel_size) except -1:
-    cdef int64_t elements = kernel_size.sizes[0] * kernel_size.sizes[1]
-    cdef int channels = self.ndim - 2
+cdef int check_columns(TensorBase self) except -1:
     if self.ndim != 2 and self.ndim != 3:
         raise RuntimeError(f"Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero "
                            f"dimensions for input, but got: {size_text(self)}")
+    return 0
+
+
+cdef int col2im(Shape *shape, TensorBase self, const Shape *output_size, const Shape *kernel_size) except -1:
+    cdef int64_t elements = kernel_size.sizes[0] * kernel_size.sizes[1]
+    cdef int channels = self.ndim - 2
     if self.sizes[channels] % elements:
         raise RuntimeError(
             "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
@@ -477,17 +481,60 @@ cdef int check_adaptive(TensorBase self, const Shape *output_size, str op) excep
     return 0
 
 
+cdef int check_pair(const Shape *values, int64_t least, str name, str rule, str parts) except -1:
+    if values.ndim != 2:
+        raise RuntimeError(f"It is expected {name} equals to 2, but got size {values.ndim}")
+    if values.sizes[0] < least or values.sizes[1] < least:
+        raise RuntimeError(f"{rule}, but got {parts}_height: {values.sizes[0]} {parts}_width: {values.sizes[1]}")
+    return 0
+
+
+cdef int check_sliding(const Shape *kernel_size, const Shape *dilation, const Shape *padding,
+                       const Shape *stride) except -1:
+    check_pair(kernel_size, 1, "kernel_size", "kernel size should be greater than zero", "kernel")
+    check_pair(dilation, 1, "dilation", "dilation should be greater than zero", "dilation")
+    check_pair(padding, 0, "padding", "padding should be non-negative", "pad")
+    return check_pair(stride, 1, "stride", "stride should be greater than zero", "stride")
+
+
 cdef int check_col2im(TensorBase self, const Shape *output_size, const Shape *kernel_size, const Shape *dilation,
                       const Shape *padding, const Shape *stride) except -1:
-    cdef int64_t places = 1, given = self.sizes[self.ndim - 1]
+    cdef int64_t places[2]
+    cdef int64_t given
     cdef int i
+    if output_size.ndim != 2:
+        raise RuntimeError(f"It is expected output_size equals to 2, but got size {output_size.ndim}")
+    check_sliding(kernel_size, dilation, padding, stride)
+    check_columns(self)
+    given = self.sizes[self.ndim - 1]
     for i in range(2):
-        places *= floor_div(output_size.sizes[i] + 2 * padding.sizes[i] - dilation.sizes[i]
-                            * (kernel_size.sizes[i] - 1) - 1, stride.sizes[i]) + 1
-    if places != given:
+        places[i] = floor_div(output_size.sizes[i] + 2 * padding.sizes[i] - dilation.sizes[i]
+                              * (kernel_size.sizes[i] - 1) - 1, stride.sizes[i]) + 1
+    if places[0] * places[1] != given:
         raise RuntimeError(
             f"Given output_size={tuple(list_of(output_size))}, kernel_size={tuple(list_of(kernel_size))}, dilation="
             f"{tuple(list_of(dilation))}, padding={tuple(list_of(padding))}, stride={tuple(list_of(stride))}, expected "
-            f"size of input's dimension 2 to match the calculated number of sliding blocks {places}, but got "
-            f"input.size(2)={given}.")
+            f"size of input's dimension 2 to match the calculated number of sliding blocks {places[0]} * {places[1]} = "
+            f"{places[0] * places[1]}, but got input.size(2)={given}.")
+    return 0
+
+
+cdef int check_picked(TensorBase grad_output, TensorBase self, TensorBase indices, int dims) except -1:
+    cdef TensorBase other
+    cdef int i
+    if not dims < self.ndim < dims + 3:
+        raise RuntimeError(f"non-empty {dims + 1}D or {dims + 2}D (batch mode) tensor expected for input")
+    for other in (grad_output, indices):
+        for i in range(self.ndim - dims):
+            check_size(other, self.ndim, i, self.sizes[i])
+    for i in range(indices.ndim):
+        check_size(grad_output, indices.ndim, i, indices.sizes[i])
+    return 0
+
+
+cdef int check_size(TensorBase tensor, int dims, int dim, int64_t size) except -1:
+    if tensor.ndim != dims or tensor.sizes[dim] != size:
+        got = f" = {tensor.sizes[dim]}" if dim < tensor.ndim else ""
+        raise RuntimeError(f"Expected a tensor of dimension {dims} and tensor.size[{dim}] == {size} but got: dimension "
+                           f"{tensor.ndim} and tensor.size[{dim}]{got}")
     return 0

@@ -17,7 +17,7 @@ def _check(self, lists):
     for name, tensors in lists.items():
         _expect(len(tensors) == len(self), f"{name}.size() == n_tensors")
     for tensor in self:
-        if not tensor.is_floating_point():
+        if not tensor.is_floating_point() or tensor.dtype.itemsize == 1:
             raise NotImplementedError("\"fused_adagrad_kernel\" not implemented for "
                                       f"'{tensor.type().rpartition('.')[2].removesuffix('Tensor')}'")
 

@@ -210,3 +210,37 @@ def test_faults_leave_nothing_behind(function):
     with sim.fault(function, 2 if function == "aclCreateTensor" else 1), pytest.raises(RuntimeError, match=function):
         mindtorch._fused_adamw_(**state, grads=grads, **ADAM)
     mindtorch._fused_adamw_(**state, grads=grads, **ADAM)
+
+
+def refused(lib, name, dtype, device):
+    """The error of a step with such tensors, or None."""
+    def tensors():
+        return [lib.ones(3, device=device).to(getattr(lib, dtype))]
+    steps = [lib.tensor(1.0, device=device)]
+    calls = {
+        "_fused_adam_": lambda: lib._fused_adam_(tensors(), tensors(), tensors(), tensors(), [], steps, **ADAM),
+        "_fused_adamw_": lambda: lib._fused_adamw_(tensors(), tensors(), tensors(), tensors(), [], steps, **ADAM),
+        "_fused_sgd_": lambda: lib._fused_sgd_(tensors(), tensors(), [], **SGD, is_first_step=False),
+        "_fused_adagrad_": lambda: lib._fused_adagrad_(tensors(), tensors(), tensors(), steps, **ADAGRAD),
+        "_amp_foreach_non_finite_check_and_unscale_": lambda: lib._amp_foreach_non_finite_check_and_unscale_(
+            tensors(), lib.zeros(1, device=device), lib.ones(1, device=device))}
+    try:
+        calls[name]()
+    except NotImplementedError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int64", "bool", "complex64", "uint16", "uint32",
+                                   "uint64", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz",
+                                   "float8_e8m0fnu"])
+@pytest.mark.parametrize("name", ["_fused_adam_", "_fused_adamw_", "_fused_sgd_", "_fused_adagrad_",
+                                  "_amp_foreach_non_finite_check_and_unscale_"])
+def test_dtypes(name, dtype):
+    """What torch does not step in is refused in its words, complex numbers and floats of 8 bits too."""
+    assert refused(mindtorch, name, dtype, "cpu") == refused(torch, name, dtype, "cpu")
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "int64"])
+@pytest.mark.parametrize("name", ["_fused_adam_", "_fused_sgd_", "_fused_adagrad_"])
+def test_dtypes_on_the_npu(name, dtype):
+    assert "not implemented for" in refused(mindtorch, name, dtype, "npu")

@@ -98,6 +98,12 @@ def not_on(row, device):
     return device == "npu" and row.npu.startswith("none")
 
 
+def beyond(row, device, theirs):
+    """Whether torch's CPU refuses what the row says that the NPU takes, or what the CPU makes of it on the way."""
+    return device == "npu" and row.cpu_check and (
+        isinstance(theirs, NotImplementedError) or str(theirs).endswith("without overflow"))
+
+
 def cases(row, dtype):
     for number, (args, kwargs) in enumerate(SAMPLES[row.samples](Make(dtype, seed=row.key))):
         yield f"{row.key} sample {number} of {dtype}", args, kwargs
@@ -150,6 +156,8 @@ def test_forms(key, dtype, device):
     for where, args, kwargs in cases(row, dtype):
         for form, call in forms(row):
             theirs = outcome(call, torch, "cpu", "contiguous", args, kwargs)
+            if beyond(row, device, theirs):
+                continue
             ours = outcome(call, mindtorch, device, "contiguous", args, on_device(row, kwargs, device))
             if row.key in UNDEFINED_CONTENT and not isinstance(theirs, Exception) and not isinstance(ours, Exception):
                 assert (tuple(ours.shape), str(ours.dtype)) == (tuple(theirs.shape), str(theirs.dtype)), where
@@ -168,6 +176,8 @@ def test_layouts(key, layout, device):
         for where, args, kwargs in cases(row, dtype):
             for form, call in forms(row):
                 theirs = outcome(call, torch, "cpu", layout, args, kwargs)
+                if beyond(row, device, theirs):
+                    continue
                 ours = outcome(call, mindtorch, device, layout, args, on_device(row, kwargs, device))
                 if layout == "expanded" and form == "in-place" and isinstance(ours, RuntimeError) and (
                         row.onto or row.schema.name in OVERWRITING):
@@ -188,7 +198,7 @@ def test_out(key, device):
                 call = partial(_with_out, row, make_out)
                 theirs = outcome(call, torch, "cpu", "contiguous", args, kwargs)
                 # Overloads that take no out= in torch; taking one does no harm.
-                if isinstance(theirs, TypeError) or "match any schema" in str(theirs):
+                if isinstance(theirs, TypeError) or "match any schema" in str(theirs) or beyond(row, device, theirs):
                     continue
                 ours = outcome(call, mindtorch, device, "contiguous", args, kwargs)
                 described = f"{where}, {make_out.__name__} on {device}, {args} {kwargs}"

@@ -116,3 +116,32 @@ def test_results_of_reported_size_hold_no_more_memory_than_their_own(device, cou
     mindtorch.nonzero(x, out=given[:count - 3])
     assert given.untyped_storage().nbytes() == 8 * count
     assert given[:count - 3, 0].tolist() == list(range(3, count))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64"])
+def test_histograms_of_integers(dtype):
+    """The NPU's operator documents them, as torch has them on GPUs; torch's CPU and ours refuse them in one word."""
+    values = [0, 3, 3, 1, 7, 5, 3, 6, -1 if dtype != "uint8" else 9]
+    for arguments in ({"bins": 8, "min": 0, "max": 7}, {"bins": 4, "min": 1, "max": 6}, {"bins": 3}):
+        want = torch.histc(torch.tensor(values, dtype=torch.float64), **arguments)
+        x = mindtorch.tensor(values, dtype=getattr(mindtorch, dtype), device="npu")
+        found = mindtorch.histc(x, **arguments)
+        assert found.dtype == x.dtype
+        assert found.tolist() == want.tolist(), arguments
+        into = mindtorch.empty(0, dtype=x.dtype, device="npu")
+        assert mindtorch.histc(x, out=into, **arguments) is into
+        assert into.tolist() == want.tolist()
+        with pytest.raises(NotImplementedError) as theirs:
+            torch.histc(torch.tensor(values, dtype=getattr(torch, dtype)), **arguments)
+        into = mindtorch.empty(1, dtype=x.dtype)
+        for more in ({}, {"out": into}):
+            with pytest.raises(NotImplementedError) as ours:
+                mindtorch.histc(x.cpu(), **arguments, **more)
+            assert str(ours.value) == str(theirs.value)
+        assert tuple(into.shape) == (1,)           # as it was
+
+
+def test_histograms_refuse_what_the_operator_does_not_document():
+    for dtype in (mindtorch.bool, mindtorch.complex64, mindtorch.bfloat16):
+        with pytest.raises(NotImplementedError):
+            mindtorch.histc(mindtorch.ones(3, device="npu").to(dtype), 4)

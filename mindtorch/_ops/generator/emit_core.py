@@ -89,6 +89,7 @@ def family_pyx(table, family) -> str:
             "    as_int, given, is_int, is_scalar_list, no_combination, optional_float, optional_tensor, parse_bools,\n"
             "    parse_optional_int, parse_optional_ints, parse_varargs, require_bool, require_dtype, require_float,\n"
             "    require_int, require_scalar, require_scalars, require_tensor, require_tensors, sizes_argument)\n"
+            "from mindtorch._core.device cimport CPU\n"
             "from mindtorch._core.dispatch cimport (\n"
             "    NO_DIMS, ONE, Place, as_operand, distinct, finish, join, no_kernel, number_beside, number_like,\n"
             "    named, number_to_read, optional_scalar, place_of, place_of_list, several_outs)\n"
@@ -139,7 +140,7 @@ def _place(row) -> list:
     lists = [a for a in row.kernel_arguments if a.type == "Tensor[]"]
     if lists:
         return ["cdef Place place", f"place_of_list(&place, {lists[0].name})"]
-    first, *rest = tensors
+    first, *rest = sorted(tensors, key=lambda a: a.optional)        # one that cannot be None says where
     return ["cdef Place place", f"place_of(&place, {first.name})",
             *(f"join(&place, {a.name})" for a in rest)]
 
@@ -147,7 +148,7 @@ def _place(row) -> list:
 def _opening(row, scope) -> list:
     """Device, kernel, result dtypes, checks."""
     lists = [a for a in row.kernel_arguments if a.type == "Tensor[]"]
-    tensors = [a.name for a in row.kernel_arguments if a.is_tensor]
+    tensors = [a.name for a in sorted(row.kernel_arguments, key=lambda a: a.optional) if a.is_tensor]
     dtype = f"(<TensorBase>{lists[0].name}[0]).dtype" if lists else f"{tensors[0]}.dtype"
     lines = [*_place(row), f"if KERNELS[place.type].{row.slot} == NULL:",
              f'    no_kernel("{row.key}", place.type, {dtype})']
@@ -156,6 +157,8 @@ def _opening(row, scope) -> list:
         lines.append(f"cdef ScalarType {name} = {scope.dtype(out.dtype)}")
     lines += [f"{a.name} = generator_for({a.name}, place.type, place.index)"
               for a in row.kernel_arguments if a.type == "Generator?"]
+    if row.cpu_check:
+        lines += ["if place.type == CPU:", *(f"    {scope.check(text)}" for text in row.cpu_check)]
     lines += [scope.check(text) for text in row.check]
     wrapped = [a for a in row.kernel_arguments if a.name == "dim" and a.type == "int"]
     if wrapped and tensors:

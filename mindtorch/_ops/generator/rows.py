@@ -24,7 +24,8 @@ RARE_TYPES = {"float8_e5m2": 23, "float8_e4m3fn": 24, "float8_e5m2fnuz": 25, "fl
 
 _COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check",
             "inplace_check", "out_check", "same", "variants", "hidden", "onto", "takes_out", "accepts", "python",
-            "node", "each", "together", "uniform", "bits", "graph", "writes", "otherwise", "reads", "opmath"}
+            "node", "each", "together", "uniform", "bits", "graph", "writes", "otherwise", "reads", "opmath",
+            "cpu_check"}
 
 
 class RowError(ValueError):
@@ -66,6 +67,7 @@ class Row:
                                   # the host
     writes: tuple = ()            # arguments that the kernel writes to, though torch's schema does not say so
     check: tuple = ()             # calls of check_* functions made before anything else
+    cpu_check: tuple = ()         # the same, on the CPU alone, where it takes less than the NPU does
     inplace_check: tuple = ()     # the same, for the in-place form alone
     out_check: tuple = ()         # calls of check_* functions on an out= that was given
     grad: dict = field(default_factory=dict)
@@ -254,7 +256,7 @@ def read_row(family, entry) -> Row:
     outputs = tuple(Output(o.get("shape", ""), o.get("dtype", ""), o.get("mask", ""), o.get("reported", False))
                     for o in (out if isinstance(out, list) else [out]))
     for column in ("raw", "reads", "writes", "check", "inplace_check", "out_check", "variants", "together", "bits",
-                   "opmath"):
+                   "opmath", "cpu_check"):
         if column in entry:
             entry[column] = tuple(entry[column])
     if _of_lists(schema, entry.get("each") or entry.get("same")):

@@ -1,0 +1,113 @@
+"""Functions of rows called directly, with lists, sizes and tensors that make no sense: an error, as in torch."""
+import subprocess
+import sys
+
+import pytest
+import torch
+
+import mindtorch
+from mindtorch._core._gen.namespace import ATEN
+
+
+def made(lib, device, *shape):
+    return lib.ones(shape, device=device)
+
+
+IMAGE, COLUMNS = (2, 3, 5, 6), (2, 18, 12)
+WINDOWS = {
+    "im2col": lambda aten, t, **k: aten("im2col")(
+        t(*k.get("of", IMAGE)), k.get("kernel", [2, 3]), k.get("dilation", [1, 1]), k.get("padding", [0, 1]),
+        k.get("stride", [1, 1])),
+    "col2im": lambda aten, t, **k: aten("col2im")(
+        t(*k.get("of", COLUMNS)), k.get("size", [5, 6]), k.get("kernel", [2, 3]), k.get("dilation", [1, 1]),
+        k.get("padding", [0, 1]), k.get("stride", [1, 2])),
+}
+WRONG = [{name: value} for name in ("kernel", "dilation", "stride")
+         for value in ([0, 0], [1, 0], [-1, 1], [1, 1, 1], [])]
+WRONG += [{"padding": value} for value in ([-1, 1], [0, -1], [1, 1, 1], [])]
+WRONG += [{"of": ()}, {"of": (0,)}, {"of": (1, 2, 3, 4, 5)}]
+OUTPUT_SIZES = [{"size": value} for value in ([-5, 6], [0, 6], [5, 6, 7], [])]
+
+
+def error_of(call):
+    with pytest.raises(Exception) as caught:        # noqa: PT011 - of what type is compared
+        call()
+    return caught.value
+
+
+@pytest.mark.parametrize(("name", "wrong"), [(name, wrong) for name in WINDOWS for wrong in WRONG] + [
+    ("col2im", wrong) for wrong in OUTPUT_SIZES], ids=str)
+def test_sliding_windows(name, wrong, device):
+    ours = error_of(lambda: WINDOWS[name](ATEN.__getitem__, lambda *s: made(mindtorch, device, *s), **wrong))
+    theirs = error_of(lambda: WINDOWS[name](lambda n: getattr(torch.ops.aten, n), lambda *s: made(torch, "cpu", *s),
+                                            **wrong))
+    if "of" in wrong:
+        assert isinstance(theirs, (RuntimeError, IndexError))
+        assert "dimensions for input, but got: [" in str(ours)
+    else:
+        assert (type(ours), str(ours)) == (type(theirs), str(theirs))
+
+
+def max_pool2d(aten, t, whole, grad, indices):
+    return aten("max_pool2d_with_indices_backward")(
+        t(*grad), t(*whole), [3, 2], [2, 1], [1, 1], [1, 1], False, t(*indices).long())
+
+
+@pytest.mark.parametrize(("whole", "grad", "indices"), [
+    ((3, 3, 6, 7), (2, 2, 3, 7), (2, 2, 3, 7)), ((2, 5, 6), (2, 2, 3, 7), (2, 2, 3, 7)),
+    ((2, 2, 5, 6), (2, 2, 3, 6), (2, 2, 3, 7)), ((2, 2, 5, 6), (2, 2, 3, 7), (2, 2, 3, 6)),
+    ((), (2, 2, 3, 7), (2, 2, 3, 7)), ((1, 1, 1, 1), (2, 2, 3, 7), (2, 2, 3, 7))], ids=str)
+def test_gradients_of_pools(whole, grad, indices, device):
+    ours = error_of(lambda: max_pool2d(ATEN.__getitem__, lambda *s: made(mindtorch, device, *s), whole, grad, indices))
+    theirs = error_of(lambda: max_pool2d(lambda n: getattr(torch.ops.aten, n), lambda *s: made(torch, "cpu", *s),
+                                         whole, grad, indices))
+    assert type(ours) is type(theirs)
+
+
+@pytest.mark.parametrize(("name", "dims"), [
+    ("max_pool3d_with_indices_backward", 3), ("adaptive_max_pool2d_backward", 2), ("adaptive_max_pool3d_backward", 3)])
+def test_gradients_of_other_pools(name, dims, device):
+    """Of other planes than what was pooled, or with places for other gradients: torch reads what is not there."""
+    whole, grad = (2, 2) + (4,) * dims, (2, 2) + (2,) * dims
+    more = () if "adaptive" in name else ([2] * dims, [2] * dims, [0] * dims, [1] * dims, False)
+    for sizes in ((whole[1:], grad, grad), ((3, *whole[1:]), grad, grad), (whole, grad[:-1], grad),
+                  (whole, grad, grad[:-1]), ((), grad, grad), (whole, (), grad)):
+        of_whole, of_grad, indices = (made(mindtorch, device, *size) for size in sizes)
+        with pytest.raises(RuntimeError, match=r"Expected a tensor of dimension|tensor expected for input"):
+            ATEN[name](of_grad, of_whole, *more, indices.long())
+
+
+def test_fourier_transforms(device):
+    real = made(mindtorch, device, 4, 4)
+    calls = {"_fft_r2c": (real, (0, True)), "_fft_c2c": (real + 0j, (0, True)), "_fft_c2r": (real + 0j, (0, 4))}
+    for name, (x, more) in calls.items():
+        for dim in ([5], [0, 5], [2**31], [-3, 0], [-2**63]):
+            with pytest.raises(IndexError, match=r"Dimension out of range \(expected to be in range of \[-2, 1\]"):
+                ATEN[name](x, dim, *more)
+        for empty in (x, x.sum()):
+            with pytest.raises(RuntimeError, match="at least one dimension"):
+                ATEN[name](empty, [], *more)
+
+
+def test_cells(device):
+    """The gradient of a cell without gradients of its results, or with those of another cell."""
+    cx, gates = made(mindtorch, device, 2, 3), made(mindtorch, device, 2, 12)
+    backward = ATEN["_thnn_fused_lstm_cell_backward_impl"]
+    for arguments in ((None, None, cx, cx, gates), (cx, cx, cx, cx, gates[:1]), (cx, None, cx, cx, gates[:, :5]),
+                      (cx.sum(), None, cx, cx, gates), (None, cx[:1], cx, cx, gates), (cx, cx, cx, cx[0], gates)):
+        with pytest.raises(RuntimeError, match="expected"):
+            backward(*arguments, True)
+
+
+def test_matrices(device):
+    for shape in ((), (3,), (2, 2, 2)):
+        with pytest.raises(RuntimeError, match="expected a matrix"):
+            ATEN["_eye_"](made(mindtorch, device, *shape))
+
+
+@pytest.mark.parametrize(("name", "error"), [("cat", "ValueError"), ("stack", "RuntimeError")])
+def test_lists_without_tensors_in_a_process_without_any(name, error):
+    """Nothing has asked for a device yet."""
+    code = f"import mindtorch\ntry:\n    mindtorch.{name}([])\nexcept {error} as e:\n    print(e)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.strip() == str(error_of(lambda: getattr(torch, name)([])))
