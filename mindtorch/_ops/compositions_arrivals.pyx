@@ -2,7 +2,6 @@
 compositions_counts.py. The largest mean is read, which waits for the device.
 """
 from functools import partial
-from math import nan
 
 from mindtorch._core._gen cimport direct as run
 from mindtorch._core.generator cimport Generator
@@ -12,7 +11,6 @@ from mindtorch._core.space cimport Space, fits, shape_of, space_for, spread, tot
 from mindtorch._core.tensor cimport Shape, TensorBase
 
 from mindtorch._ops import compositions_counts as counts
-from mindtorch._ops.compositions import put
 from mindtorch._ops.compositions_tables import in_pieces
 
 cdef enum:
@@ -75,6 +73,7 @@ cpdef TensorBase successes(Generator generator, TensorBase count, TensorBase pro
     space = space_for(out, 4 + 2 * ARRIVALS)
     trials, rare, mean = run.clamp(count, 0, None, space.room()), space.room(), space.room()
     likely = run.clamp(prob, 0, 1, mean)
+    turned = run.round(likely, space.room())        # 1 where failures are the rarer event, NaN stays
     run.minimum(likely, run.rsub_Scalar(likely, 1, 1, rare), rare)
     run.mul_Tensor(trials, rare, mean)
     # A success after how many trials: between arrivals lie less than so many.
@@ -86,6 +85,4 @@ cpdef TensorBase successes(Generator generator, TensorBase count, TensorBase pro
     total(run.le_Tensor(times, upright(trials), times), out)
     if not read_largest(mean) < SMALL:       # or no number is among them
         counts.replace_many(count, prob, generator, out)
-    side = run.gt_Scalar(prob, 0.5, space.truth())
-    run.where_self(side, run.sub_Tensor(trials, out, 1, trials), out, out)
-    return put(out, run.ne_Tensor(mean, mean, side), nan)
+    return run.addcmul(out, turned, run.sub_Tensor(trials, out, 2, trials), 1, out)
