@@ -130,11 +130,12 @@ for _module in (_advanced_indexing, _generated, _core_composites, _composites):
 
 _LAZY = ("npu", "amp", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special", "masked",
          "testing", "optim", "serialization", "compiler", "jit", "func", "accelerator", "backends", "cpu", "cuda",
-         "distributed", "distributions", "futures", "hub", "library", "multiprocessing", "overrides",
+         "distributed", "distributions", "functional", "futures", "hub", "library", "multiprocessing", "overrides",
          "types", "__config__", "xpu", "mps", "_dynamo", "onnx", "ao", "profiler", "fx", "mtia")
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack",
                "alias_torch": "_alias", "compile": "compiler", "autocast": "amp", "GradScaler": "amp", "_assert": "jit",
-               "_assert_async": "jit", "TensorType": "jit", "PyTorchFileReader": "_checkpoint_reader",
+               "_assert_async": "jit", "ScriptFunction": "jit", "ScriptModule": "jit", "TensorType": "jit",
+               "PyTorchFileReader": "_checkpoint_reader", "Future": "futures",
                "Stream": "_streams", "Event": "_streams", "vmap": "func", "ops": "_library.overloads",
                "classes": "_library.classes"}
 _FUNCTIONS_OF_NETWORKS = (

@@ -75,11 +75,17 @@ def _install_all():
                 _install_property(value)
             else:
                 _install(value)
+    torch_function.unpacks(mindtorch.einsum, _operands_unpacked)
     from mindtorch._core._gen import operators
     for slot, methods in OPERATORS.items():
         torch_function.ask_through(slot, *(getattr(mindtorch.Tensor, method) for method in (methods * 2)[:2]))
     operators.install()
     indexing.install()
+
+
+def _operands_unpacked(args):
+    """einsum(equation, [a, b]) as einsum(equation, a, b)."""
+    return (args[0], *args[1]) if len(args) == 2 and isinstance(args[1], (list, tuple)) else args
 
 
 def _install_property(value):

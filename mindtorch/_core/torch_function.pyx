@@ -68,6 +68,7 @@ CHANGING = threading.RLock()
 cdef object NAME = "__torch_function__"
 cdef object THREAD = threading.local()          # .modes: the stack
 cdef dict PUBLIC = {}               # a function -> the name under which torch hands it over, where that is another
+cdef dict UNPACKING = {}            # a function -> what makes its arguments those that tensors are asked with
 cdef dict OPERATORS_ASKED = {}      # slot of OPERATORS -> (function, function for the operands swapped)
 
 
@@ -211,6 +212,9 @@ cdef object name_of(object function):
 
 cdef object ask_for_compiled(object function, tuple args, dict kwargs):
     public = PUBLIC.get(function, function)
+    unpacked = UNPACKING.get(function)
+    if unpacked is not None and not modes_ask():        # torch's function calls itself with them, and then asks
+        args = unpacked(args)
     relevant = (*args, *kwargs.values())
     answer, found, mode = asked(public, relevant, args, kwargs or None, False)
     if answer is not NotImplemented:
@@ -346,6 +350,11 @@ def activate():
 def is_active():
     """Whether somebody may want to be asked in this process."""
     return bool(active)
+
+
+def unpacks(function, unpacked):
+    """Have tensors asked with the arguments unpacked(args), where the compiled `function` was called with args."""
+    UNPACKING[function] = unpacked
 
 
 def known_as(function, public):

@@ -5,12 +5,13 @@ A profile records the operators that its thread calls, the nodes of backward, an
 import functools
 import warnings
 
+from mindtorch import cuda
 from mindtorch._core import profiling
 from mindtorch.autograd._recording import Recording
 from mindtorch.autograd._trace import write_trace
 from mindtorch.autograd.profiler_util import EventList, FunctionEvent
 
-__all__ = ["EventList", "FunctionEvent", "profile", "record_function"]
+__all__ = ["EventList", "FunctionEvent", "emit_nvtx", "profile", "record_function"]
 
 
 class record_function:
@@ -133,3 +134,22 @@ class profile:
         if not self.with_stack:
             raise AssertionError("export_stacks() requires with_stack=True")
         self.function_events.export_stacks(path, metric)
+
+
+class emit_nvtx:
+    """Ranges for CUDA's profilers, around each operator: entered, it says that there is no CUDA."""
+
+    def __init__(self, enabled=True, record_shapes=False):
+        self.enabled, self.entered, self.record_shapes = enabled, False, record_shapes
+
+    def __enter__(self):
+        if not self.enabled:
+            return None
+        if self.entered:
+            raise RuntimeError("NVTX annotation context manager is not reentrant")
+        self.entered = True
+        cuda.synchronize()          # torch's way to the error: AssertionError
+        return self
+
+    def __exit__(self, *exception):
+        return None

@@ -1,6 +1,11 @@
 """torch.distributed, which mindtorch does not have: programs that ask first run on one device."""
+from mindtorch._absent import class_without_instances
+from mindtorch.distributed import device_mesh
 
-__all__ = ["is_available", "is_initialized"]
+__all__ = ["ProcessGroup", "device_mesh", "is_available", "is_initialized"]
+
+ProcessGroup = class_without_instances(
+    "torch.distributed", "ProcessGroup", "mindtorch has no torch.distributed: a program is one process")
 
 
 def is_available():

@@ -33,6 +33,8 @@ torch.cuda.nvtx.range_push("a") | torch.cuda.nvtx.range_pop() | torch.cuda.nvtx.
 torch.cuda.nvtx.mark("a") | torch.cuda.random.get_rng_state_all() | torch.cuda.random.initial_seed()
 torch.cuda.memory.memory_stats() | torch.cuda.memory.MemPool() | torch.cuda.graphs.CUDAGraph is torch.cuda.CUDAGraph
 torch.cuda.streams.Stream is torch.cuda.Stream
+torch.autograd.profiler.emit_nvtx().__enter__() | torch.autograd.profiler.emit_nvtx(False).__enter__()
+torch.autograd.profiler.emit_nvtx(enabled=False).__exit__(None, None, None)
 """
 XPU = """
 torch.xpu.is_available() | torch.xpu.device_count() | torch.xpu.is_initialized() | torch.xpu.is_bf16_supported()
@@ -140,6 +142,30 @@ def test_the_downloads_folder_of_the_environment(monkeypatch):
     for name, value in (("XDG_CACHE_HOME", "/cache"), ("TORCH_HOME", "~/there")):
         monkeypatch.setenv(name, value)
         assert mindtorch.hub._get_torch_home() == torch.hub._get_torch_home()
+
+
+@pytest.mark.parametrize("lib", [mindtorch, torch])
+def test_ranges_for_cuda_are_entered_once(lib):
+    ranges = lib.autograd.profiler.emit_nvtx(record_shapes=True)
+    with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"), ranges:
+        pass
+    with pytest.raises(RuntimeError, match="NVTX annotation context manager is not reentrant"), ranges:
+        pass
+
+
+def test_classes_without_instances_of_the_distributed():
+    for kind in (mindtorch.distributed.ProcessGroup, mindtorch.distributed.device_mesh.DeviceMesh):
+        assert not isinstance(mindtorch, kind)
+        with pytest.raises(RuntimeError, match="mindtorch has no torch"):
+            kind()
+
+
+def test_second_names():
+    assert set(mindtorch.functional.__all__) == set(torch.functional.__all__)
+    assert all(getattr(mindtorch.functional, name) is getattr(mindtorch, name) for name in torch.functional.__all__)
+    assert mindtorch.Future is mindtorch.futures.Future
+    assert issubclass(mindtorch.ScriptModule, mindtorch.nn.Module)
+    assert mindtorch.ScriptFunction is mindtorch.jit.ScriptFunction
 
 
 def test_no_tensor_lies_on_several_devices():

@@ -330,3 +330,14 @@ def test_a_list_that_holds_itself():
             return func(*args, **(kwargs or {}))
     with Through(), pytest.raises(TypeError):
         mindtorch.relu(endless)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_operands_of_einsum_are_handed_over_one_by_one(packed):
+    found = []
+    for lib in (mindtorch, torch):
+        log = []
+        mine = lib.ones(2, 2).as_subclass(noting(lib, log))
+        lib.einsum("ab,bc->ac", [mine, mine]) if packed else lib.einsum("ab,bc->ac", mine, mine)
+        found.append(log)
+    assert [count for _, count in found[0]] == [count for _, count in found[1]] == [3]

@@ -1,0 +1,7 @@
+"""torch.distributed.device_mesh: for programs that name the class. There is no mesh of devices."""
+from mindtorch._absent import class_without_instances
+
+__all__ = ["DeviceMesh"]
+
+DeviceMesh = class_without_instances(
+    "torch.distributed.device_mesh", "DeviceMesh", "mindtorch has no torch.distributed: a program runs on one device")
