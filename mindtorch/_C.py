@@ -65,9 +65,10 @@ def _are_functorch_transforms_active():
     return False
 
 
-
 def __getattr__(name):
-    """What belongs to torch.library and torch.ops, once it is asked for."""
+    """What belongs to torch.library, torch.ops and torch.nn, once it is asked for."""
+    if name == "_nn":
+        return import_module("mindtorch._nn_functions")
     module = _OF_LIBRARY.get(name)
     if module is None:
         raise AttributeError(f"module 'torch._C' has no attribute '{name}'")

@@ -88,6 +88,10 @@ torch.onnx.register_custom_op_symbolic("a::b", len, 11) | torch.onnx.unregister_
 torch.onnx.register_custom_op_symbolic("3::b", len, 11) | torch.onnx.register_custom_op_symbolic("a::3", len, 11)
 torch.onnx.symbolic_helper.parse_args("v", "i")(lambda g, x, i: i)._arg_descriptors
 torch.ao.quantization.QuantStub() | torch.ao.quantization.DeQuantStub()(a) | torch.ao.quantization.QuantStub(3).qconfig
+torch._C._nn._parse_to("cpu") | torch._C._nn._parse_to(torch.float16) | torch._C._nn._parse_to("cpu", torch.half, True)
+torch._C._nn._parse_to(torch.ones(1)) | torch._C._nn._parse_to() | torch._C._nn._parse_to("cpu", copy=True)
+torch._C._nn._parse_to(device="cpu", dtype=torch.double, memory_format=torch.channels_last)
+torch._C._nn._parse_to(non_blocking=True) | torch._C._nn._parse_to(None) | torch._C._nn._parse_to(device=None)
 torch._C._log_api_usage_once("a") | torch._C._get_tracing_state() | torch._C._are_functorch_transforms_active()
 torch.torch is torch | torch.hub.HASH_REGEX | torch.hub._get_torch_home()
 """
