@@ -100,6 +100,13 @@ class Statements:
                          "s": torch.tensor([1.0, 2.0]),
                          "r": torch.tensor(0.1), "l": [vector, matrix], "t": [vector],
                          "c": list(torch.tensor([1.0], device="npu").unbind())}
+        changeable = [vector, *(self.operands[name] for name in "zpibok"), *self.operands["c"]]
+        self._kept = [(tensor, tensor.clone()) for tensor in changeable]
+
+    def restore(self):
+        """Gives the operands the numbers back that operators in place have changed."""
+        for tensor, kept in self._kept:
+            tensor.copy_(kept)
 
     def of(self, row):
         """(statement, its names) to try in turn: samples hold what an operator must refuse, too."""

@@ -75,6 +75,7 @@ def find(row, kind, statements):
     for statement, names in statements.of(row):
         loop = python_loop(statement, **names)
         with sim.run_kernels(), sim.record_reads():
+            statements.restore()
             calls = launches(loop)
         if calls is not None:
             with sim.repeat_reads():
@@ -103,8 +104,9 @@ def nanoseconds(loop, count):
     return (end - start) / count
 
 
-def measure(cases, base, rounds):
-    """Fills in the cases' figures; returns the nanoseconds of `base`."""
+def measure(cases, statements, rounds):
+    """Fills in the cases' figures; returns the nanoseconds of a + b."""
+    base = python_loop("v + v", **statements.operands)
     gc.collect()
     gc.disable()
     own = [nanoseconds(base, COUNT)]
@@ -112,6 +114,7 @@ def measure(cases, base, rounds):
         for case in cases:
             own.append(nanoseconds(base, COUNT))
             with sim.run_kernels(), sim.record_reads():
+                statements.restore()
                 nanoseconds(case.loop, 1)
             with sim.repeat_reads():
                 case.times.append(nanoseconds(case.loop, case.count))
@@ -146,10 +149,12 @@ def print_summary(by_kind, rows):
 
 def report(rows, rounds):
     """Measures and prints; returns {reason: keys of the rows that were not measured}."""
-    table, statements = Table(), Statements(torch, ATEN | NPU)
+    table = Table()
+    with sim.run_kernels():
+        statements = Statements(torch, ATEN | NPU)
     found = {row.key: find(row, kind_of(row, table), statements) for row in rows}
     cases = [case for case in found.values() if isinstance(case, Case)]
-    base = measure(cases, python_loop("v + v", **statements.operands), rounds)
+    base = measure(cases, statements, rounds)
 
     print(f"{torch.npu.get_device_name()}, null kernels; a + b of four float32: {base:.0f} ns")
     by_kind = {kind: [case for case in cases if case.kind == kind] for kind in TITLES}
