@@ -29,7 +29,7 @@ def filled(model):
         for name, parameter in sorted(model.named_parameters()):
             values = generator.standard_normal(tuple(parameter.shape)) * 0.1 + (name.endswith("weight")
                                                                                 and parameter.dim() == 1)
-            parameter.copy_(torch.from_numpy(values.astype(np.float32)))
+            parameter.copy_(torch.from_numpy(np.asarray(values, dtype=np.float32)))
     return model
 
 
@@ -327,3 +327,189 @@ def image_operations(tell, device):
                         ("similarity", kornia.metrics.ssim(images, images * 0.9, 5)),
                         ("variation", kornia.losses.total_variation(images))):
         tell(name, found[..., ::5])
+
+
+@program
+def lightning(tell, device):
+    import logging
+
+    import pytorch_lightning
+    logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
+
+    class Model(pytorch_lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.layer = filled(torch.nn.Linear(4, 1))
+
+        def training_step(self, batch, index):
+            loss = torch.nn.functional.mse_loss(self.layer(batch[0]), batch[1])
+            self.log("loss", loss)
+            return loss
+
+        def validation_step(self, batch, index):
+            self.log("validation", torch.nn.functional.mse_loss(self.layer(batch[0]), batch[1]))
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), lr=0.05)
+    data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(numbers(8, 4), numbers(8, 1, seed=2)), 2)
+    model = Model()
+    trainer = pytorch_lightning.Trainer(accelerator="cpu", logger=False, enable_checkpointing=False, max_epochs=1,
+                                        enable_progress_bar=False)         # it knows no NPU
+    trainer.fit(model, data, data)
+    for name in ("loss", "validation"):
+        tell(name, trainer.callback_metrics[name])
+    tell("weight", model.layer.weight)
+
+
+@program
+def variational_inference(tell, device):
+    import pyro
+    from pyro import distributions
+    data = (numbers(20) + 1).to(device)
+    pyro.clear_param_store()
+
+    def model(data):
+        where = pyro.sample("where", distributions.Normal(torch.zeros((), device=device), 10.0))
+        scale = pyro.param("scale", torch.ones((), device=device), constraint=distributions.constraints.positive)
+        with pyro.plate("data", len(data)):
+            pyro.sample("observed", distributions.Normal(where, scale), obs=data)
+
+    def guide(data):
+        pyro.sample("where", distributions.Delta(pyro.param("at", torch.tensor(0.3, device=device))))
+    inference = pyro.infer.SVI(model, guide, pyro.optim.Adam({"lr": 0.1}), pyro.infer.Trace_ELBO())
+    for _ in range(5):
+        tell("loss", torch.tensor(inference.step(data)))
+    for name in ("at", "scale"):
+        tell(name, pyro.param(name))
+
+
+@program
+def medical_images(tell, device):
+    from monai.inferers import sliding_window_inference
+    from monai.losses import DiceCELoss
+    from monai.networks.nets import UNet
+    model = filled(UNet(2, 1, 2, (4, 8, 16), (2, 2), num_res_units=1)).to(device)
+    images = numbers(2, 1, 16, 16).to(device)
+    labels, loss = (images > 0.3).long(), DiceCELoss(to_onehot_y=True, softmax=True)
+    trained(tell, model, lambda: loss(model(images), labels))
+    with torch.no_grad():
+        tell("by windows", sliding_window_inference(numbers(1, 1, 24, 24).to(device), (16, 16), 2, model.eval(),
+                                                    mode="gaussian"))
+
+
+@program
+def diffusion(tell, device):
+    from diffusers import DDIMScheduler, DDPMScheduler, UNet2DModel
+    model = filled(UNet2DModel(
+        sample_size=16, in_channels=1, out_channels=1, layers_per_block=1, block_out_channels=(8, 16),
+        norm_num_groups=4, down_block_types=("DownBlock2D", "AttnDownBlock2D"),
+        up_block_types=("AttnUpBlock2D", "UpBlock2D"))).to(device)
+    images, noise, times = numbers(2, 1, 16, 16).to(device), numbers(2, 1, 16, 16, seed=3).to(device), [3, 70]
+    times = torch.tensor(times).to(device)
+    noisy = DDPMScheduler(num_train_timesteps=100).add_noise(images, noise, times)
+    trained(tell, model, lambda: torch.nn.functional.mse_loss(model(noisy, times).sample, noise))
+    scheduler = DDIMScheduler(num_train_timesteps=100)
+    scheduler.set_timesteps(4)
+    with torch.no_grad():
+        for step in scheduler.timesteps:
+            images = scheduler.step(model(images, step).sample, step, images).prev_sample
+    tell("made", images)
+
+
+@program
+def clip(tell, device):
+    from open_clip.loss import ClipLoss
+    from open_clip.model import CLIP, CLIPTextCfg, CLIPVisionCfg
+    model = filled(CLIP(
+        16, CLIPVisionCfg(layers=2, width=32, head_width=8, patch_size=8, image_size=16),
+        CLIPTextCfg(context_length=8, vocab_size=50, width=32, heads=4, layers=2))).to(device)
+    images, texts = numbers(3, 3, 16, 16).to(device), torch.arange(24).reshape(3, 8).to(device)
+    loss = ClipLoss()
+    trained(tell, model, lambda: loss(*model(images, texts)))
+
+
+@program
+def attributions(tell, device):
+    from captum.attr import DeepLift, FeatureAblation, IntegratedGradients, LayerGradCam, Occlusion, Saliency
+    model = filled(torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(),
+                                       torch.nn.Linear(144, 3))).to(device)
+    images = numbers(2, 1, 8, 8).to(device)
+    for kind in (DeepLift, FeatureAblation, IntegratedGradients, Saliency):
+        tell(kind.__name__, kind(model).attribute(images.clone().requires_grad_(), target=1))
+    tell("of a layer", LayerGradCam(model, model[0]).attribute(images, target=1))
+    tell("occlusion", Occlusion(model).attribute(images, (1, 4, 4), strides=(1, 4, 4), target=1))
+
+
+@program
+def classifier(tell, device):
+    from skorch import NeuralNetClassifier
+    model = filled(torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2),
+                                       torch.nn.Softmax(-1)))
+    net = NeuralNetClassifier(model, max_epochs=3, lr=0.1, device=device, verbose=0, train_split=None, batch_size=8)
+    net.fit(numbers(32, 4).numpy(), (numbers(32, seed=2) > 0).long().numpy())
+    tell("losses", torch.tensor(net.history[:, "train_loss"]))
+    tell("probabilities", torch.from_numpy(net.predict_proba(numbers(3, 4).numpy())))
+
+
+@program
+def stochastic_equations(tell, device):
+    import torchsde
+
+    class Equation(torch.nn.Module):
+        noise_type, sde_type = "diagonal", "ito"
+
+        def __init__(self):
+            super().__init__()
+            self.drift = filled(torch.nn.Linear(2, 2))
+
+        def f(self, t, y):
+            return self.drift(y)
+
+        def g(self, t, y):
+            return 0 * y                # the noise is each library's own
+    equation = Equation().to(device)
+    start, times = numbers(3, 2).to(device), torch.linspace(0, 1, 5).to(device)
+    for name, method in (("sdeint", "euler"), ("sdeint", "milstein"), ("sdeint_adjoint", "euler")):
+        equation.zero_grad()
+        path = getattr(torchsde, name)(equation, start, times, method=method, dt=0.1)
+        path.square().sum().backward()
+        tell("path", path)
+        tell("gradient", equation.drift.weight.grad)
+
+
+@program
+def equivariant_layers(tell, device):
+    from e3nn import o3
+    layer = filled(o3.Linear("4x0e+2x1o", "3x0e+2x1o")).to(device)
+    trained(tell, layer, lambda: layer(numbers(5, 10).to(device)).square().sum())
+    tell("harmonics", o3.spherical_harmonics("0e+1o+2e", numbers(5, 3).to(device), normalize=True))
+    product = filled(o3.FullyConnectedTensorProduct("2x0e+1x1o", "1x0e+1x1o", "2x0e+1x1o")).to(device)
+    tell("product", product(numbers(4, 5).to(device), numbers(4, 4, seed=1).to(device)))
+
+
+@program
+def schedule_free(tell, device):
+    import schedulefree
+    for kind in (schedulefree.AdamWScheduleFree, schedulefree.SGDScheduleFree, schedulefree.RAdamScheduleFree):
+        model = filled(torch.nn.Linear(3, 2)).to(device)
+        optimizer = kind(model.parameters(), lr=0.01)
+        optimizer.train()
+        for _ in range(4):
+            optimizer.zero_grad()
+            model(numbers(4, 3).to(device)).square().sum().backward()
+            optimizer.step()
+        optimizer.eval()
+        tell(kind.__name__, model.weight)
+
+
+@program
+def metric_losses(tell, device):
+    from pytorch_metric_learning import losses, miners
+    vectors, labels = numbers(12, 8).to(device), (torch.arange(12) % 4).to(device)
+    for kind in ("TripletMarginLoss", "NTXentLoss", "ContrastiveLoss", "MultiSimilarityLoss", "SupConLoss"):
+        given = vectors.clone().requires_grad_()
+        loss = getattr(losses, kind)()(given, labels)
+        loss.backward()
+        tell(kind, loss)
+        tell("gradient", given.grad)
+    tell("mined", torch.stack(miners.MultiSimilarityMiner()(vectors, labels)[:2]))
