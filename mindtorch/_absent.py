@@ -42,7 +42,7 @@ def class_without_instances(module, name, message=None):
     def __new__(cls, *args, **kwargs):
         raise RuntimeError(message or f"Tried to instantiate dummy base class {cls.__name__}")
     return type(name, (), {"__new__": __new__, "__module__": module,
-                           "__doc__": "RuntimeError: there is no such device."})
+                           "__doc__": f"RuntimeError: {message or 'there is no such device'}."})
 
 
 def common(error):
