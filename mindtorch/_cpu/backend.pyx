@@ -1,5 +1,5 @@
 """The CPU as a backend: memory and copies. Kernels are generated from the op rows."""
-from libc.stdlib cimport free
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 from posix.stdlib cimport posix_memalign
 
@@ -14,6 +14,7 @@ from mindtorch._cpu import _gen, float8
 
 cdef enum:
     ALIGNMENT = 64
+    ONE_ELEMENT = 16            # bytes at most
     LONG_COPY = 256 * 1024      # bytes from which other threads may run meanwhile
 
 
@@ -25,7 +26,11 @@ cdef class CpuStorage(Storage):
 cdef Storage allocate(size_t nbytes, int index):
     cdef CpuStorage storage = CpuStorage.__new__(CpuStorage)
     cdef void *data = NULL
-    if nbytes and posix_memalign(&data, ALIGNMENT, nbytes):
+    if 0 < nbytes <= ONE_ELEMENT:       # aligned for any of them; to ask for more takes longer
+        data = malloc(nbytes)
+    elif nbytes and posix_memalign(&data, ALIGNMENT, nbytes):
+        data = NULL
+    if data == NULL and nbytes:
         raise RuntimeError(f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {nbytes} bytes.")
     storage.data = <char *>data
     storage.nbytes = nbytes
