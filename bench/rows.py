@@ -140,10 +140,12 @@ def above(limit, ratios):
 def print_summary(by_kind, rows):
     kernels = {case.row.key: case.ratio for case in by_kind["kernel"]}
     launches = {case.row.key: case.of_launch for case in by_kind["kernel"] + by_kind["composite"]}
+    others = {case.row.key: case.ratio for case in by_kind["composite"]}
     views = {case.row.key: case.ratio for case in by_kind["view"]}
     print(f"\n{len(launches) + len(views)} of {rows} rows measured with null kernels")
     print(f"each launch of {len(launches)} rows: {above(LIMIT, launches)}")
     print(f"whole calls of {len(kernels)} rows with a kernel: {above(LIMIT, kernels)}")
+    print(f"whole calls of {len(others)} rows that stand on other operators: {above(LIMIT, others)}")
     print(f"{len(views)} views: {above(VIEW_LIMIT, views)}")
 
 
