@@ -10,14 +10,20 @@ __all__ = ["PyTorchFileReader"]
 class PyTorchFileReader:
     """Reads from a path, or from a seekable file of bytes. RuntimeError where that is no archive of torch.save."""
 
+    _opened = None
+
     def __init__(self, file):
         if isinstance(file, (str, os.PathLike)):
             try:
-                file = open(file, "rb")     # noqa: SIM115 - it stays open as long as this reads from it
+                file = self._opened = open(file, "rb")      # noqa: SIM115 - as long as this may read from it
             except OSError as error:
                 raise RuntimeError(f"open file failed because of errno {error.errno} on fopen: {error.strerror}, "
                                    f"file path: {file}") from error
         self._reader = archive.Reader(file)
+
+    def __del__(self):
+        if self._opened is not None:
+            self._opened.close()
 
     def get_all_records(self):
         """The names of all records, in the order of the directory."""

@@ -18,16 +18,18 @@ class Located:
         return self.loc
 
 
-class OfOneEvent:
-    """Distributions of an event's probability `probs`, or log odds `logits`: the one that is given tells the other."""
+class OfProbabilities:
+    """Distributions of probabilities `probs`, or their logarithms `logits`: the one that is given tells the other."""
+
+    _of_one_event = False
 
     @lazy_property
     def logits(self):
-        return probs_to_logits(self.probs, is_binary=True)
+        return probs_to_logits(self.probs, is_binary=self._of_one_event)
 
     @lazy_property
     def probs(self):
-        return logits_to_probs(self.logits, is_binary=True)
+        return logits_to_probs(self.logits, is_binary=self._of_one_event)
 
     @property
     def _param(self):
@@ -36,6 +38,12 @@ class OfOneEvent:
     @property
     def param_shape(self):
         return self._param.size()
+
+
+class OfOneEvent(OfProbabilities):
+    """Those of a single event, whose `logits` are its log odds."""
+
+    _of_one_event = True
 
 
 def inverse_of_factor(factor):

@@ -1,12 +1,13 @@
 import mindtorch
 from mindtorch.distributions import constraints
+from mindtorch.distributions._parts import OfProbabilities
 from mindtorch.distributions.distribution import Distribution
-from mindtorch.distributions.utils import lazy_property, logits_to_probs, normalized, probs_to_logits
+from mindtorch.distributions.utils import normalized
 
 __all__ = ["Categorical"]
 
 
-class Categorical(Distribution):
+class Categorical(OfProbabilities, Distribution):
     """The classes 0 to K - 1, with `probs` (..., K), which are normalized, or with `logits`, logarithms of such."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -28,22 +29,6 @@ class Categorical(Distribution):
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self):
         return constraints.integer_interval(0, self._num_events - 1)
-
-    @lazy_property
-    def logits(self):
-        return probs_to_logits(self.probs)
-
-    @lazy_property
-    def probs(self):
-        return logits_to_probs(self.logits)
-
-    @property
-    def _param(self):
-        return self.__dict__["probs" if "probs" in self.__dict__ else "logits"]
-
-    @property
-    def param_shape(self):
-        return self._param.size()
 
     @property
     def mean(self):

@@ -1,4 +1,5 @@
 """torch.PyTorchFileReader beside torch's, on a file of torch.save."""
+import gc
 import io
 
 import pytest
@@ -31,6 +32,16 @@ def test_storages(numel, kind):
     assert mindtorch.empty(0).set_(found.untyped_storage(), 0, (3,)).tolist() == [0, 1, 2]
     with pytest.raises(RuntimeError, match=r"record data/0 has 12 bytes, not 4 elements of torch\.float32"):
         reader(mindtorch).get_storage_from_record("data/0", 4, mindtorch.float32)
+
+
+def test_files_are_closed(tmp_path):
+    """ResourceWarning, an error here, tells of one that was not."""
+    torch.save({"a": 1}, tmp_path / "whole")
+    tmp_path.joinpath("broken").write_bytes(b"123")
+    assert mindtorch.PyTorchFileReader(tmp_path / "whole").get_record("version") == b"3\n"
+    with pytest.raises(RuntimeError, match="failed reading zip archive"):
+        mindtorch.PyTorchFileReader(str(tmp_path / "broken"))
+    gc.collect()
 
 
 @pytest.mark.parametrize("read", [
