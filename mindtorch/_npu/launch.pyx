@@ -23,13 +23,14 @@ from mindtorch._core.tensor cimport (
 from mindtorch._npu.allocator cimport NpuAllocator, allocate_block, free_block
 from mindtorch._npu.cann.acl_base_rt cimport ACL_BOOL, ACL_COMPLEX128, ACL_DOUBLE, ACL_INT64
 from mindtorch._npu.cann.acl_meta cimport (
-    aclBoolArray, aclIntArray, aclScalar, aclScalarList, aclTensor, aclTensorList)
+    aclBoolArray, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor, aclTensorList)
 from mindtorch._npu.deferred cimport (
     INT_ARRAY, OBJECT, SCALAR, TENSOR, TENSOR_LIST, Kind, defer, destroy, destroy_bool_array, destroy_executor,
     destroy_scalar_list)
 from mindtorch._npu.descriptor cimport describe, no_descriptor, try_describe
 from mindtorch._npu.errors import check_status, driver_message
 from mindtorch._npu.handles cimport about_to_wait, bind_device, first_stream, thread_state, use_device, wait_for_stream
+from mindtorch._npu.plan cimport give_up, keep_step, note_launch, note_tensor
 from mindtorch._npu.records cimport Block
 from mindtorch._npu.symbols cimport api
 
@@ -41,7 +42,7 @@ cdef dict MAKERS = {TENSOR: "aclCreateTensor", SCALAR: "aclCreateScalar", INT_AR
 # Every op has ended when its call returns. Both names are in use: ACL's and torch_npu's.
 cdef bint BLOCKING = "1" in (os.environ.get("ACL_LAUNCH_BLOCKING"), os.environ.get("ASCEND_LAUNCH_BLOCKING"))
 cdef bint PROFILED = False              # a profile wants to know of launches
-cdef bint WATCHED = BLOCKING            # either of the two: something is to be done after a launch
+WATCHED = BLOCKING                      # either of the two: something is to be done after a launch
 
 
 def profile_launches(bint on):
@@ -57,6 +58,7 @@ cdef int open_call(Call *call, TensorBase out) except -1:
     call.count = 0
     call.objects = 0
     call.reports = False
+    call.plan = state.plan
     call.device = device
     call.workspace_size = 0
     call.executor = NULL
@@ -65,6 +67,8 @@ cdef int open_call(Call *call, TensorBase out) except -1:
     call.stream = <StreamSlot *>state.streams[device]
     if call.stream == NULL:
         call.stream = first_stream(device)
+    if call.plan != NULL:
+        note_launch(call.plan)
     return 0
 
 
@@ -96,7 +100,17 @@ cdef aclTensor *tensor_argument(Call *call, TensorBase tensor) except NULL:
     if descriptor == NULL:
         descriptor = other_tensor(call, tensor)
     keep(call, descriptor, TENSOR)
+    if call.plan != NULL:
+        note(call, descriptor, tensor)
     return descriptor
+
+
+cdef int note(Call *call, aclTensor *descriptor, TensorBase tensor) except -1:
+    try:
+        return note_tensor(call.plan, descriptor, tensor)
+    except BaseException:
+        close_call(call)
+        raise
 
 
 cdef aclTensor *other_tensor(Call *call, TensorBase tensor) except NULL:
@@ -133,7 +147,11 @@ cdef int keep_object(Call *call, object kept) except -1:
 
 
 cdef aclTensor *optional_tensor_argument(Call *call, TensorBase tensor) except? NULL:
-    return NULL if tensor is None else tensor_argument(call, tensor)
+    if tensor is not None:
+        return tensor_argument(call, tensor)
+    if call.plan != NULL:
+        note(call, NULL, None)
+    return NULL
 
 
 cdef aclTensorList *tensor_list_argument(Call *call, list tensors) except? NULL:
@@ -141,6 +159,8 @@ cdef aclTensorList *tensor_list_argument(Call *call, list tensors) except? NULL:
     cdef Py_ssize_t made = 0
     cdef const aclTensor **elements
     cdef aclTensorList *result = NULL
+    if call.plan != NULL:                        # a list's tensors are counted in another way
+        give_up()
     if count == 0:
         return NULL
     elements = <const aclTensor **>malloc(count * sizeof(void *))
@@ -292,7 +312,6 @@ cdef void close_call(Call *call) noexcept:
 
 
 cdef int let_go(Block *scratch, StreamSlot *stream) except -1:
-    """Gives an operator's scratch memory back: what the stream does next runs after the operator."""
     if stream.updates:                           # a task of a graph, which uses it whenever the graph is run
         scratch.left = stream.capture.workspaces
         stream.capture.workspaces = scratch
@@ -316,9 +335,16 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
     cdef Block *scratch = NULL
     cdef void *workspace = NULL
     cdef StreamSlot *stream = call.stream
+    cdef aclOpExecutor *executor
     cdef int64_t began = 0
     if status != 0:
         fail(call, status, name, True)
+    if call.plan != NULL and keep_step(call.plan, call.executor, phase2, name, call.workspace_size, call.handles,
+                                       call.kinds, call.count):
+        call.count = call.objects = 0
+        executor, call.executor = call.executor, NULL
+    else:
+        executor = call.executor
     if call.workspace_size != 0:
         try:
             scratch = allocate_block(call.workspace_size, stream)
@@ -333,7 +359,7 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
         began = clock()
     stream.launches += 1
     with nogil:
-        status = phase2(workspace, call.workspace_size, call.executor, stream.handle)
+        status = phase2(workspace, call.workspace_size, executor, stream.handle)
         if status == 0 and not call.reports:
             destroy_all(call)
     stream.launches -= 1
@@ -360,6 +386,7 @@ cdef int after_launch(StreamSlot *stream, const char *name, int64_t began) excep
 # What follows a launch whose operator decides the shapes of its outputs.
 
 cdef int await_reports(Call *call) except -1:
+    give_up()
     try:
         about_to_wait()
         wait_for_stream(call.stream)

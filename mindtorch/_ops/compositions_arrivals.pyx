@@ -7,7 +7,7 @@ from mindtorch._core._gen cimport direct as run
 from mindtorch._core.generator cimport Generator
 from mindtorch._core.readings cimport read_largest
 from mindtorch._core.scalar cimport Double
-from mindtorch._core.space cimport Space, fits, shape_of, space_for, spread, total, upright
+from mindtorch._core.space cimport Space, fits, planned, shape_of, space_for, spread, total, upright
 from mindtorch._core.tensor cimport Shape, TensorBase
 
 from mindtorch._ops import compositions_counts as counts
@@ -70,19 +70,34 @@ def binomial(TensorBase count, TensorBase prob, Generator generator, TensorBase 
 
 
 cpdef TensorBase successes(Generator generator, TensorBase count, TensorBase prob, TensorBase out):
-    space = space_for(out, 4 + 2 * ARRIVALS)
-    trials, rare, mean = run.clamp(count, 0, None, space.room()), space.room(), space.room()
-    likely = run.clamp(prob, 0, 1, mean)
-    turned = run.round(likely, space.room())        # 1 where failures are the rarer event, NaN stays
-    run.minimum(likely, run.rsub_Scalar(likely, 1, 1, rare), rare)
-    run.mul_Tensor(trials, rare, mean)
-    # A success after how many trials: between arrivals lie less than so many.
-    scale = run.neg(rare, out)
-    run.neg(run.log1p(scale, scale), scale)
+    space = space_for(out, 5 + 2 * ARRIVALS)
+    trials, turned, mean, scale = space.room(), space.room(), space.room(), space.room()
+    planned(_trials, (), (count, prob, trials, turned, mean, scale))
+    few = read_largest(mean) < SMALL        # not where no number is among them
     table = gaps(space, generator)
-    run.ceil(run.div_Tensor(table, upright(scale), table), table)
-    times = summed(run.clamp(table, 1, None, table), space)
-    total(run.le_Tensor(times, upright(trials), times), out)
-    if not read_largest(mean) < SMALL:       # or no number is among them
+    planned(_arrived, (), (table, trials, scale, out))
+    if not few:
         counts.replace_many(count, prob, generator, out)
-    return run.addcmul(out, turned, run.sub_Tensor(trials, out, 2, trials), 1, out)
+    planned(_successes, (), (trials, turned, out))
+    return out
+
+
+def _trials(TensorBase count, TensorBase prob, TensorBase trials, TensorBase turned, TensorBase mean, TensorBase scale):
+    """How many; 1 where failures are the rarer event; how many of that are expected; how long to wait for one."""
+    run.clamp(count, 0, None, trials)
+    likely = run.clamp(prob, 0, 1, mean)
+    run.round(likely, turned)               # NaN stays
+    rare = run.minimum(likely, run.rsub_Scalar(likely, 1, 1, scale), scale)
+    run.mul_Tensor(trials, rare, mean)
+    run.neg(run.log1p(run.neg(rare, scale), scale), scale)
+
+
+def _arrived(TensorBase table, TensorBase trials, TensorBase scale, TensorBase out):
+    """A success after how many trials: between arrivals lie less than so many."""
+    run.ceil(run.div_Tensor(table, upright(scale), table), table)
+    times = summed(run.clamp(table, 1, None, table), space_for(out, ARRIVALS))
+    total(run.le_Tensor(times, upright(trials), times), out)
+
+
+def _successes(TensorBase trials, TensorBase turned, TensorBase out):
+    run.addcmul(out, turned, run.sub_Tensor(trials, out, 2, trials), 1, out)

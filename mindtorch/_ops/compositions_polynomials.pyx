@@ -18,7 +18,7 @@ from mindtorch._core.device cimport copy_data
 from mindtorch._core.dtype cimport ITEMSIZE
 from mindtorch._core.readings cimport read_extremes
 from mindtorch._core.scalar cimport Long, Scalar
-from mindtorch._core.space cimport fits, space_for, spread
+from mindtorch._core.space cimport fits, planned, space_for, spread
 from mindtorch._core.tensor cimport Shape, Storage, TensorBase, allocate, empty_tensor, make_plain
 from mindtorch._core.values cimport read_scalar
 
@@ -221,6 +221,11 @@ cdef TensorBase of_degrees(const Polynomials *kind, int64_t top, bint below, Ten
     return out
 
 
+def _of_degree(int family, double slope, double start, int64_t degree, TensorBase x, TensorBase out):
+    cdef Polynomials kind = Polynomials(family, slope, start)
+    of_degree(&kind, degree, x, out)
+
+
 def _of_degrees(int family, double slope, double start, int64_t top, bint below, TensorBase x, TensorBase place,
                 TensorBase out):
     cdef Polynomials kind = Polynomials(family, slope, start)
@@ -281,14 +286,16 @@ cdef TensorBase polynomial(int family, double slope, double start, TensorBase x,
     place = whole(n)
     read_extremes(place, &least, &top)
     if least == top:
-        return of_degree(&kind, top, spread(x, out), out)
+        planned(_of_degree, (family, slope, start, top), (spread(x, out), out))
+        return out
     if least < 0:
         run.add_Scalar(run.clamp(place, -1, None, place), 1, 1, place)
     top = max(min(top, <int64_t>MOST_DEGREES), 0)
     if x.device_type != out.device_type:
         return of_number(&kind, top, least < 0, x, place, out)
     if fits(out, top + 3):
-        return of_degrees(&kind, top, least < 0, x, place, out)
+        planned(_of_degrees, (family, slope, start, top, least < 0), (x, place, out))
+        return out
     return in_pieces(top + 3, partial(_of_degrees, family, slope, start, top, least < 0), out, x, place)
 
 

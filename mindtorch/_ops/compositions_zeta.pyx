@@ -9,8 +9,8 @@ from math import factorial, inf, pi
 from mindtorch._core._gen cimport direct as run
 from mindtorch._core.constants cimport numbers
 from mindtorch._core.scalar cimport Scalar
-from mindtorch._core.space cimport Space, columns, fits, space_for, spread, total, upright
-from mindtorch._core.tensor cimport Shape, TensorBase, empty_tensor, make_alias
+from mindtorch._core.space cimport Space, columns, fits, planned, space_for, spread, total, upright
+from mindtorch._core.tensor cimport Shape, TensorBase, make_alias
 from mindtorch._core.values cimport read_scalar
 
 from mindtorch._core.constants import constant
@@ -39,11 +39,24 @@ cdef int times_zeta(double factor, int s, int count, TensorBase q, Space space, 
 # --- poles -----------------------------------------------------------------------------------------------------------
 
 cdef tuple poles_of(TensorBase q):
-    """q, but 1 at the poles and where it is no number; a number that is 0 at the poles; and where neither is so."""
-    space = space_for(q, 3)
-    nearest, inside = run.remainder_Scalar(q, 1, space.room()), space.truth()
+    """q, but 1 at the poles and where it is no number; a number that is 0 at the poles; and where neither is so.
+
+    With the number of terms for the lowest one."""
+    cdef Shape shape
+    cdef Scalar lowest
+    shape.ndim = 0
+    space = space_for(q, 4)
+    parts = space.room(), space.room(), space.truth()
+    least = space.cut(&shape, 1, q.dtype)
+    planned(_poles, (), (q, *parts, least))
+    read_scalar(least, &lowest)
+    return *parts, terms_for(lowest.real)
+
+
+def _poles(TensorBase q, TensorBase regular, TensorBase nearest, TensorBase inside, TensorBase least):
+    run.remainder_Scalar(q, 1, nearest)
     run.gt_Scalar(run.maximum(nearest, q, nearest), 0, inside)
-    return run.where_self(inside, q, numbers(ONE, q), space.room()), nearest, inside
+    run.min(run.where_self(inside, q, numbers(ONE, q), regular), least)
 
 
 cdef int terms_for(double lowest):
@@ -54,19 +67,12 @@ cdef int terms_for(double lowest):
     return count
 
 
-cdef double lowest_of(TensorBase q) except? -1:
-    cdef Shape shape
-    cdef Scalar value
-    shape.ndim = 0
-    read_scalar(run.min(q, empty_tensor(&shape, q.dtype, q.device_type, q.device_index)), &value)
-    return value.real
-
-
-cdef object at_once(int width, compute, TensorBase out, tuple operands):
+cdef object at_once(int width, compute, tuple arguments, TensorBase out, tuple operands):
     """Or in pieces, which takes methods of tensors."""
     if fits(out, width):
-        return compute(*operands, out)
-    return in_pieces(width, compute, out, *[make_alias(operand) for operand in operands])
+        planned(compute, arguments, (*operands, out))
+        return out
+    return in_pieces(width, partial(compute, *arguments), out, *[make_alias(operand) for operand in operands])
 
 
 # --- zeta ------------------------------------------------------------------------------------------------------------
@@ -99,10 +105,9 @@ def hurwitz_zeta(TensorBase s, TensorBase q, TensorBase out):
         q = run.fill__Scalar(space_for(out, 1).room(), known)
     s, q = spread(s, out), spread(q, out)
     if known is not None and 0 < known < inf:
-        return at_once(2 * TERMS + 20, partial(_hurwitz_zeta, TERMS), out, (s, q))
-    q, nearest, inside = poles_of(q)
-    count = terms_for(lowest_of(q))
-    return at_once(2 * count + 20, partial(_hurwitz_zeta, count), out, (s, q, nearest, inside))
+        return at_once(2 * TERMS + 20, _hurwitz_zeta, (TERMS,), out, (s, q))
+    q, nearest, inside, count = poles_of(q)
+    return at_once(2 * count + 20, _hurwitz_zeta, (count,), out, (s, q, nearest, inside))
 
 
 # --- derivatives of digamma ------------------------------------------------------------------------------------------
@@ -136,6 +141,5 @@ def derivative_of_digamma(int n, TensorBase x, TensorBase out):
         return run.digamma(x, out)
     if n == 1:
         return in_pieces(TERMS + REST, _trigamma, out, x)
-    q, nearest, inside = poles_of(x)
-    count = terms_for(lowest_of(q))
-    return at_once(count + REST, partial(_polygamma, n, count), out, (q, nearest, inside))
+    q, nearest, inside, count = poles_of(x)
+    return at_once(count + REST, _polygamma, (n, count), out, (q, nearest, inside))

@@ -75,6 +75,9 @@ cdef extern from "mindtorch/cann_api.h" nogil:
         aclnnStatus (*aclDestroyScalarList)(const aclScalarList *array) noexcept nogil
         aclnnStatus (*aclDestroyAclOpExecutor)(aclOpExecutor *executor) noexcept nogil
         # The optional ones.
+        aclnnStatus (*aclSetAclOpExecutorRepeatable)(aclOpExecutor *executor) noexcept nogil
+        aclnnStatus (*aclSetTensorAddr)(aclOpExecutor *executor, size_t index, aclTensor *tensor,
+                                        void *addr) noexcept nogil
         aclError (*aclGetDeviceCapability)(uint32_t deviceId, aclDeviceInfo deviceInfo, int64_t *value) noexcept nogil
         aclError (*aclrtGetDeviceUtilizationRate)(int32_t deviceId,
                                                   aclrtUtilizationInfo *utilizationInfo) noexcept nogil

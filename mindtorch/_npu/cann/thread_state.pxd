@@ -8,3 +8,4 @@ cdef extern from "mindtorch/thread_state.h" nogil:
         int device
         int bound
         void *streams[MAX_DEVICES]
+        void *plan

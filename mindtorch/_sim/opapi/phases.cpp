@@ -402,6 +402,8 @@ aclOpExecutor *consume(aclOpExecutor *executor) {
     copy->operands = executor->operands;
     copy->number_count = executor->number_count;
     for (uint32_t i = 0; i < executor->number_count; ++i) copy->numbers[i] = executor->numbers[i];
+    copy->listed_numbers = executor->listed_numbers;
+    copy->integers = executor->integers;
     copy->run = executor->run;
     copy->kernel = executor->kernel;
     std::memcpy(copy->attributes, executor->attributes, sizeof copy->attributes);
