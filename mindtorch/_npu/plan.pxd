@@ -42,6 +42,7 @@ cdef class Plan:
     cdef int attempts
     cdef bint busy                            # a thread runs it, without the GIL
     cdef bytes key                            # what the launches depend on
+    cdef int length                           # of the key, in words
     cdef Step *steps
     cdef Patch *patches
     cdef Held *held

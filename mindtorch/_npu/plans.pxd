@@ -7,15 +7,15 @@ from mindtorch._core.tensor cimport Shape, TensorBase
 from mindtorch._npu.plan cimport MEMORIES, Plan
 
 cdef enum:
-    KEY_BYTES = 1024
+    KEY_WORDS = 128
 
 cdef struct Key:                 # all that the launches of a call depend on
     bint unfit                   # they may depend on more, or must be seen
     int device
-    int length
+    int length                   # words of it
     int memories
     void *storages[MEMORIES]     # the operands', each once, borrowed: where they are is no part of the key
-    unsigned char bytes[KEY_BYTES]
+    int64_t words[KEY_WORDS]
 
 
 @cython.final

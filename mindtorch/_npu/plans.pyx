@@ -15,6 +15,7 @@ from libc.string cimport memcmp, memcpy
 
 from mindtorch._core.device cimport BACKENDS, CPU, NPU
 from mindtorch._core.dtype cimport ITEMSIZE, default_dtype
+from mindtorch._core.scalar cimport SCALAR_TYPES
 from mindtorch._core.tensor cimport Storage
 from mindtorch._npu.allocator cimport allocate_block
 from mindtorch._npu.errors import check_status
@@ -27,6 +28,7 @@ from mindtorch._npu.symbols cimport api
 cdef enum:
     KINDS = 8                    # of calls of one formula: the oldest one makes room
     MOST = 1024                  # formulas, and parts of formulas
+    DIMS = 8                     # of ACLNN's tensors
 
 cdef dict PLANS = {}             # name, or key of `planned` -> Plans
 
@@ -56,31 +58,36 @@ cdef int open_key(Key *key, TensorBase out) noexcept:
                  or BACKENDS[<int>NPU].streams or api.aclSetTensorAddr == NULL
                  or api.aclSetAclOpExecutorRepeatable == NULL)
     key.device = out.device_index
-    key.length = key.memories = 0
-    add_int(key, key.device)
-    return add_int(key, default_dtype())
-
-
-cdef inline int add(Key *key, const void *bytes, size_t size) noexcept:
-    if key.length + size > KEY_BYTES:
-        key.unfit = True
-        return 0
-    memcpy(key.bytes + key.length, bytes, size)
-    key.length += size
+    key.memories = 0
+    key.length = 2
+    key.words[0] = key.device
+    key.words[1] = default_dtype()
     return 0
 
 
+cdef inline int64_t *more(Key *key, int count) noexcept:
+    """Room for so many words; somewhere, where there is none left."""
+    if key.length + count > KEY_WORDS:
+        key.unfit = True
+        key.length = 0
+    key.length += count
+    return key.words + key.length - count
+
+
 cdef int add_int(Key *key, int64_t number) noexcept:
-    return add(key, &number, sizeof(number))
+    more(key, 1)[0] = number
+    return 0
 
 
 cdef int add_double(Key *key, double number) noexcept:
-    return add(key, &number, sizeof(number))
+    memcpy(more(key, 1), &number, sizeof(number))
+    return 0
 
 
 cdef int add_ints(Key *key, const Shape *ints) noexcept:
     add_int(key, ints.ndim)
-    return add(key, ints.sizes, ints.ndim * sizeof(int64_t))
+    memcpy(more(key, ints.ndim), ints.sizes, ints.ndim * sizeof(int64_t))
+    return 0
 
 
 cdef int add_scalar(Key *key, const Scalar *number) noexcept:
@@ -93,20 +100,25 @@ cdef int add_scalar(Key *key, const Scalar *number) noexcept:
 
 
 cdef int add_tensor(Key *key, TensorBase tensor) noexcept:
+    cdef int64_t *words
+    cdef int64_t[2] number = [0, 0]
     if tensor is None:
         return add_int(key, -1)
-    add_int(key, tensor.dtype)
-    add_int(key, tensor.ndim)
+    add_int(key, tensor.dtype + SCALAR_TYPES * tensor.ndim)
     if tensor.device_type == CPU and tensor.ndim == 0:          # a number, which formulas read
-        return add(key, tensor.data_ptr(), ITEMSIZE[<int>tensor.dtype])
-    if tensor.device_index != key.device or tensor.device_type == CPU:
+        memcpy(number, tensor.data_ptr(), ITEMSIZE[<int>tensor.dtype])
+        memcpy(more(key, 2), number, sizeof(number))
+        return 0
+    if tensor.device_index != key.device or tensor.device_type == CPU or tensor.ndim > DIMS:
         key.unfit = True
         return 0
-    add_int(key, place_of(key, tensor.storage))
-    add_int(key, tensor.offset)
-    add_int(key, tensor.storage.nbytes)
-    add(key, tensor.sizes, tensor.ndim * sizeof(int64_t))
-    return add(key, tensor.strides, tensor.ndim * sizeof(int64_t))
+    words = more(key, 3 + 2 * tensor.ndim)
+    words[0] = place_of(key, tensor.storage)
+    words[1] = tensor.offset
+    words[2] = tensor.storage.nbytes
+    memcpy(words + 3, tensor.sizes, tensor.ndim * sizeof(int64_t))
+    memcpy(words + 3 + tensor.ndim, tensor.strides, tensor.ndim * sizeof(int64_t))
+    return 0
 
 
 cdef int place_of(Key *key, Storage storage) noexcept:
@@ -129,10 +141,11 @@ cdef Plan find_plan(Plans plans, Key *key):
     if key.unfit or plans is None:
         return None
     for plan in plans.kept:
-        if len(plan.key) == key.length and memcmp(<const char *>plan.key, key.bytes, key.length) == 0:
+        if plan.length == key.length and memcmp(<const char *>plan.key, key.words, key.length * sizeof(int64_t)) == 0:
             return plan if plan.state == SEEN or plan.state == READY and not plan.busy else None
     plan = Plan.__new__(Plan)
-    plan.key = key.bytes[:key.length]
+    plan.key = (<char *>key.words)[:key.length * sizeof(int64_t)]
+    plan.length = key.length
     if len(plans.kept) < KINDS:
         plans.kept.append(plan)
     else:

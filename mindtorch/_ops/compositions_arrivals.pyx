@@ -3,7 +3,10 @@ compositions_counts.py. The largest mean is read, which waits for the device.
 """
 from functools import partial
 
+import numpy
+
 from mindtorch._core._gen cimport direct as run
+from mindtorch._core.constants cimport numbers
 from mindtorch._core.generator cimport Generator
 from mindtorch._core.readings cimport read_largest
 from mindtorch._core.scalar cimport Double
@@ -11,21 +14,34 @@ from mindtorch._core.space cimport Space, fits, planned, shape_of, space_for, sp
 from mindtorch._core.tensor cimport Shape, TensorBase
 
 from mindtorch._ops import compositions_counts as counts
-from mindtorch._ops.compositions_tables import in_pieces
+from mindtorch._ops.compositions_tables import in_pieces, tables
 
 cdef enum:
     ARRIVALS = 50       # more than that a mean below SMALL brings less than once in 10**17
+    TRIALS = 32         # that are made one by one
 
 cdef double SMALL = counts.SMALL
 
 
-cdef TensorBase gaps(Space space, Generator generator):
-    """Times between arrivals, one of which comes in a unit of time; a row of them for each element."""
+def _numbers_of_trials(wide):
+    return numpy.arange(1.0, TRIALS + 1)
+
+
+cdef tuple NUMBERS_OF_TRIALS = tables(_numbers_of_trials)
+
+
+cdef TensorBase row_for_each(Space space, int width):
+    """Memory for a row of so many numbers beside each element."""
     cdef Shape shape
     shape_of(&shape, space.like)
-    shape.sizes[shape.ndim] = ARRIVALS
+    shape.sizes[shape.ndim] = width
     shape.ndim += 1
-    table = space.cut(&shape, ARRIVALS, space.like.dtype)
+    return space.cut(&shape, width, space.like.dtype)
+
+
+cdef TensorBase gaps(Space space, Generator generator):
+    """Times between arrivals, one of which comes in a unit of time; a row of them for each element."""
+    table = row_for_each(space, ARRIVALS)
     if table.dtype != Double:
         return run.exponential_(table, 1, generator)
     run.uniform_(table, 0, 1, generator)    # the generator of exponential numbers does not make these
@@ -70,34 +86,39 @@ def binomial(TensorBase count, TensorBase prob, Generator generator, TensorBase 
 
 
 cpdef TensorBase successes(Generator generator, TensorBase count, TensorBase prob, TensorBase out):
-    space = space_for(out, 5 + 2 * ARRIVALS)
-    trials, turned, mean, scale = space.room(), space.room(), space.room(), space.room()
-    planned(_trials, (), (count, prob, trials, turned, mean, scale))
-    few = read_largest(mean) < SMALL        # not where no number is among them
-    table = gaps(space, generator)
-    planned(_arrived, (), (table, trials, scale, out))
-    if not few:
-        counts.replace_many(count, prob, generator, out)
-    planned(_successes, (), (trials, turned, out))
-    return out
+    if out.numel and read_largest(count) <= TRIALS:
+        table = row_for_each(space_for(out, TRIALS), TRIALS)
+        run.uniform_(table, 0, 1, generator)
+        planned(_one_by_one, (), (count, prob, table, out))
+        return out
+    return many_successes(generator, count, prob, out)
 
 
-def _trials(TensorBase count, TensorBase prob, TensorBase trials, TensorBase turned, TensorBase mean, TensorBase scale):
-    """How many; 1 where failures are the rarer event; how many of that are expected; how long to wait for one."""
-    run.clamp(count, 0, None, trials)
+def _one_by_one(TensorBase count, TensorBase prob, TensorBase table, TensorBase out):
+    """Each trial has a number in [0, 1), and succeeds below its probability."""
+    numbers_of_trials = numbers(NUMBERS_OF_TRIALS, table)
+    space = space_for(out, 2 + TRIALS)
+    trials, likely = run.clamp(count, 0, None, space.room()), run.clamp(prob, 0, 1, space.room())
+    run.lt_Tensor(table, upright(likely), table)
+    taken = run.le_Tensor(numbers_of_trials, upright(trials), space.table(numbers_of_trials))
+    total(run.mul_Tensor(table, taken, table), out)
+    run.addcmul(out, trials, likely, 0, out)            # NaN of either
+
+
+cdef TensorBase many_successes(Generator generator, TensorBase count, TensorBase prob, TensorBase out):
+    space = space_for(out, 4 + 2 * ARRIVALS)
+    trials, rare, mean = run.clamp(count, 0, None, space.room()), space.room(), space.room()
     likely = run.clamp(prob, 0, 1, mean)
-    run.round(likely, turned)               # NaN stays
-    rare = run.minimum(likely, run.rsub_Scalar(likely, 1, 1, scale), scale)
+    turned = run.round(likely, space.room())        # 1 where failures are the rarer event, NaN stays
+    run.minimum(likely, run.rsub_Scalar(likely, 1, 1, rare), rare)
     run.mul_Tensor(trials, rare, mean)
-    run.neg(run.log1p(run.neg(rare, scale), scale), scale)
-
-
-def _arrived(TensorBase table, TensorBase trials, TensorBase scale, TensorBase out):
-    """A success after how many trials: between arrivals lie less than so many."""
+    # A success after how many trials: between arrivals lie less than so many.
+    scale = run.neg(rare, out)
+    run.neg(run.log1p(scale, scale), scale)
+    table = gaps(space, generator)
     run.ceil(run.div_Tensor(table, upright(scale), table), table)
-    times = summed(run.clamp(table, 1, None, table), space_for(out, ARRIVALS))
+    times = summed(run.clamp(table, 1, None, table), space)
     total(run.le_Tensor(times, upright(trials), times), out)
-
-
-def _successes(TensorBase trials, TensorBase turned, TensorBase out):
-    run.addcmul(out, turned, run.sub_Tensor(trials, out, 2, trials), 1, out)
+    if not read_largest(mean) < SMALL:       # or no number is among them
+        counts.replace_many(count, prob, generator, out)
+    return run.addcmul(out, turned, run.sub_Tensor(trials, out, 2, trials), 1, out)

@@ -16,7 +16,7 @@ from mindtorch._core._gen cimport direct as run
 from mindtorch._core.constants cimport numbers
 from mindtorch._core.device cimport copy_data
 from mindtorch._core.dtype cimport ITEMSIZE
-from mindtorch._core.readings cimport read_extremes
+from mindtorch._core.readings cimport are_few, read_extremes
 from mindtorch._core.scalar cimport Long, Scalar
 from mindtorch._core.space cimport fits, planned, space_for, spread
 from mindtorch._core.tensor cimport Shape, Storage, TensorBase, allocate, empty_tensor, make_plain
@@ -226,10 +226,16 @@ def _of_degree(int family, double slope, double start, int64_t degree, TensorBas
     of_degree(&kind, degree, x, out)
 
 
-def _of_degrees(int family, double slope, double start, int64_t top, bint below, TensorBase x, TensorBase place,
+def _of_degrees(int family, double slope, double start, int64_t top, bint below, TensorBase x, TensorBase n,
                 TensorBase out):
     cdef Polynomials kind = Polynomials(family, slope, start)
-    return of_degrees(&kind, top, below, x, place, out)
+    return of_degrees(&kind, top, below, x, places(n, below), out)
+
+
+def _of_number(int family, double slope, double start, int64_t top, bint below, TensorBase x, TensorBase n,
+               TensorBase out):
+    cdef Polynomials kind = Polynomials(family, slope, start)
+    return of_number(&kind, top, below, x, places(n, below), out)
 
 
 cdef TensorBase level(TensorBase table, int64_t k):
@@ -276,6 +282,12 @@ cdef TensorBase whole(TensorBase n):
     return made
 
 
+cdef TensorBase places(TensorBase n, bint below):
+    """Of the degrees among all that are computed, the first of which stands for those below 0."""
+    place = whole(n)
+    return run.add_Scalar(run.clamp(place, -1, None, place), 1, 1, place) if below else place
+
+
 cdef TensorBase polynomial(int family, double slope, double start, TensorBase x, TensorBase n, TensorBase out):
     cdef Polynomials kind = Polynomials(family, slope, start)
     cdef Scalar number
@@ -283,20 +295,18 @@ cdef TensorBase polynomial(int family, double slope, double start, TensorBase x,
     if n.numel == 1:
         read_scalar(n, &number)
         return of_degree(&kind, <int64_t>number.real if fabs(number.real) < MOST_DEGREES else -1, spread(x, out), out)
-    place = whole(n)
-    read_extremes(place, &least, &top)
+    read_extremes(n if are_few(n) else whole(n), &least, &top)
     if least == top:
         planned(_of_degree, (family, slope, start, top), (spread(x, out), out))
         return out
-    if least < 0:
-        run.add_Scalar(run.clamp(place, -1, None, place), 1, 1, place)
-    top = max(min(top, <int64_t>MOST_DEGREES), 0)
+    arguments = family, slope, start, max(min(top, <int64_t>MOST_DEGREES), 0), least < 0
     if x.device_type != out.device_type:
-        return of_number(&kind, top, least < 0, x, place, out)
-    if fits(out, top + 3):
-        planned(_of_degrees, (family, slope, start, top, least < 0), (x, place, out))
-        return out
-    return in_pieces(top + 3, partial(_of_degrees, family, slope, start, top, least < 0), out, x, place)
+        planned(_of_number, arguments, (x, n, out))
+    elif fits(out, top + 3):
+        planned(_of_degrees, arguments, (x, n, out))
+    else:
+        return in_pieces(top + 3, partial(_of_degrees, *arguments), out, x, n)
+    return out
 
 
 # --- families --------------------------------------------------------------------------------------------------------

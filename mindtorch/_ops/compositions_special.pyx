@@ -63,26 +63,26 @@ def entropy(TensorBase self, TensorBase out):
 # to 0 where x < a + 1, else from 0 on. The scale of y goes by a, or by x, and points at equal ratios serve all slopes:
 # their weights are the step times y. Left of 0 that gives -P(a, x), right of it Q(a, x).
 
-cdef TensorBase integral(TensorBase a, TensorBase x, TensorBase scale, TensorBase points, Space space):
+cdef TensorBase integral(TensorBase a, TensorBase x, TensorBase log_x, TensorBase scale, TensorBase points,
+                         Space space):
     """-P(a, x), or Q(a, x), over the step."""
-    factor = run.xlogy_Tensor(a, x, space.room())
-    run.sub_Tensor(factor, run.lgamma(a, space.room()), 1, factor)
+    value = run.lgamma(a, space.room())
+    run.addcmul(value, a, log_x, -1, value)
     y, terms = run.mul_Tensor(upright(scale), points, space.table(points)), space.table(points)
     powers = run.exp(y, space.table(points))
-    run.addcmul(upright(factor), y, upright(a), 1, terms)
-    run.addcmul(terms, powers, upright(x), -1, terms)
-    run.mul_Tensor(run.exp(terms, terms), y, terms)
-    total(terms, factor)
-    return factor
+    run.addcmul(upright(value), y, upright(a), -1, terms)
+    run.addcmul(terms, powers, upright(x), 1, terms)
+    total(run.div_Tensor(y, run.exp(terms, terms), terms), value)
+    return value
 
 
-cdef TensorBase edge_of(TensorBase a, TensorBase x, bint upper, TensorBase inside, Space space):
+cdef TensorBase edge_of(TensorBase a, TensorBase log_x, bint upper, TensorBase inside, Space space):
     """0 or 1, where a or x is 0 or infinite, which is not `inside`; no number for two of these or below 0."""
-    ratio, other = run.log(x, space.room()), run.log(a, space.room())
+    ratio = run.log(a, space.room())
     if upper:
-        run.sub_Tensor(other, ratio, 1, ratio)
+        run.sub_Tensor(ratio, log_x, 1, ratio)
     else:
-        run.sub_Tensor(ratio, other, 1, ratio)
+        run.sub_Tensor(log_x, ratio, 1, ratio)
     run.isfinite_kernel(ratio, inside)
     return run.clamp(ratio, 0, 1, ratio)
 
@@ -90,7 +90,8 @@ cdef TensorBase edge_of(TensorBase a, TensorBase x, bint upper, TensorBase insid
 def _incomplete_gamma(bint upper, TensorBase a, TensorBase x, TensorBase out):
     cdef int wide = 1 if x.dtype == Double else 0
     points = numbers(POINTS_OF_GAMMA, x)
-    space = space_for(x, 7 + 3 * points.numel)
+    space = space_for(x, 6 + 3 * points.numel)
+    log_x = run.log(x, space.room())
     larger, scale, side = run.add_Scalar(a, 1, 1, space.room()), run.neg(a, space.room()), space.truth()
     if upper:               # what is added to -P is 1, and to Q 0
         run.where_self(run.lt_Tensor(x, larger, side), scale, x, scale)
@@ -98,9 +99,9 @@ def _incomplete_gamma(bint upper, TensorBase a, TensorBase x, TensorBase out):
         run.where_self(run.ge_Tensor(x, larger, side), x, scale, scale)
     root = run.sqrt(run.maximum(larger, x, larger), larger)
     run.div_Tensor(root, scale, scale)
-    value = integral(a, x, scale, points, space)
+    value = integral(a, x, log_x, scale, points, space)
     run.add_Tensor(side, value, STEP_OF_GAMMA[wide] if upper else -STEP_OF_GAMMA[wide], value)
-    edge = edge_of(a, x, upper, side, space)
+    edge = edge_of(a, log_x, upper, side, space)
     return run.where_self(side, value, edge, out)
 
 

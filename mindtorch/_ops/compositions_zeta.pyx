@@ -8,10 +8,9 @@ from math import factorial, inf, pi
 
 from mindtorch._core._gen cimport direct as run
 from mindtorch._core.constants cimport numbers
-from mindtorch._core.scalar cimport Scalar
 from mindtorch._core.space cimport Space, columns, fits, planned, space_for, spread, total, upright
-from mindtorch._core.tensor cimport Shape, TensorBase, make_alias
-from mindtorch._core.values cimport read_scalar
+from mindtorch._core.readings cimport read_range
+from mindtorch._core.tensor cimport TensorBase, make_alias
 
 from mindtorch._core.constants import constant
 from mindtorch._ops import tables_special as tables
@@ -38,25 +37,21 @@ cdef int times_zeta(double factor, int s, int count, TensorBase q, Space space, 
 
 # --- poles -----------------------------------------------------------------------------------------------------------
 
-cdef tuple poles_of(TensorBase q):
-    """q, but 1 at the poles and where it is no number; a number that is 0 at the poles; and where neither is so.
-
-    With the number of terms for the lowest one."""
-    cdef Shape shape
-    cdef Scalar lowest
-    shape.ndim = 0
-    space = space_for(q, 4)
-    parts = space.room(), space.room(), space.truth()
-    least = space.cut(&shape, 1, q.dtype)
-    planned(_poles, (), (q, *parts, least))
-    read_scalar(least, &lowest)
-    return *parts, terms_for(lowest.real)
-
-
-def _poles(TensorBase q, TensorBase regular, TensorBase nearest, TensorBase inside, TensorBase least):
+def _poles_of(TensorBase q, TensorBase regular, TensorBase nearest, TensorBase inside):
+    """q, but 1 at the poles and where it is no number; a number that is 0 at the poles; and where neither is so."""
     run.remainder_Scalar(q, 1, nearest)
     run.gt_Scalar(run.maximum(nearest, q, nearest), 0, inside)
-    run.min(run.where_self(inside, q, numbers(ONE, q), regular), least)
+    run.where_self(inside, q, numbers(ONE, q), regular)
+
+
+cdef tuple poles_of(TensorBase q):
+    """What _poles_of finds, and the number of terms for it."""
+    cdef double lowest, highest
+    space = space_for(q, 3)
+    regular, nearest, inside = space.room(), space.room(), space.truth()
+    planned(_poles_of, (), (q, regular, nearest, inside))
+    read_range(regular, &lowest, &highest)
+    return regular, (nearest, inside), terms_for(lowest)
 
 
 cdef int terms_for(double lowest):
@@ -75,11 +70,19 @@ cdef object at_once(int width, compute, tuple arguments, TensorBase out, tuple o
     return in_pieces(width, partial(compute, *arguments), out, *[make_alias(operand) for operand in operands])
 
 
+cdef TensorBase filled(TensorBase x, TensorBase out):
+    """`spread`, without a copy from the host."""
+    if x.device_type == out.device_type:
+        return spread(x, out)
+    return run.fill__Scalar(space_for(out, 1).room(), x.item())
+
+
 # --- zeta ------------------------------------------------------------------------------------------------------------
 
 def _hurwitz_zeta(int count, TensorBase s, TensorBase q, *others):
     """The others: what poles_of has beside q, where there may be poles, and the output."""
     cdef TensorBase out = others[len(others) - 1]
+    s, q = filled(s, out), filled(q, out)
     cdef TensorBase places = constant(s, terms_of_zeta, count), shares = constant(s, shares_of_zeta, count)
     factors = numbers(FACTORS_OF_ZETA, s)
     space = space_for(s, 3 + places.numel + factors.numel + shares.numel)
@@ -100,14 +103,16 @@ def _hurwitz_zeta(int count, TensorBase s, TensorBase q, *others):
 
 
 def hurwitz_zeta(TensorBase s, TensorBase q, TensorBase out):
-    known = q.item() if q.device_type != out.device_type else None
-    if known is not None:
-        q = run.fill__Scalar(space_for(out, 1).room(), known)
-    s, q = spread(s, out), spread(q, out)
-    if known is not None and 0 < known < inf:
-        return at_once(2 * TERMS + 20, _hurwitz_zeta, (TERMS,), out, (s, q))
-    q, nearest, inside, count = poles_of(q)
-    return at_once(2 * count + 20, _hurwitz_zeta, (count,), out, (s, q, nearest, inside))
+    """Either of the two may be a number that the host has."""
+    cdef double lowest, highest
+    if q.device_type == out.device_type:
+        read_range(q, &lowest, &highest)
+    else:
+        lowest = highest = q.item()
+    poles, count = (), TERMS
+    if not 0 < lowest or highest == inf:
+        q, poles, count = poles_of(spread(q, out))
+    return at_once(2 * count + 20, _hurwitz_zeta, (count,), out, (s, q, *poles))
 
 
 # --- derivatives of digamma ------------------------------------------------------------------------------------------
@@ -141,5 +146,5 @@ def derivative_of_digamma(int n, TensorBase x, TensorBase out):
         return run.digamma(x, out)
     if n == 1:
         return in_pieces(TERMS + REST, _trigamma, out, x)
-    q, nearest, inside, count = poles_of(x)
-    return at_once(count + REST, _polygamma, (n, count), out, (q, nearest, inside))
+    q, poles, count = poles_of(x)
+    return at_once(count + REST, _polygamma, (n, count), out, (q, *poles))
