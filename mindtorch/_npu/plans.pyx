@@ -7,8 +7,9 @@ of the new operands (aclSetTensorAddr) and are launched, with the formula's own 
 
 1. Only what depends on the arguments alone is recorded: a formula that reads from the device, copies to or from the
    host or draws random numbers gives up (`give_up`), and runs as it is from then on.
-2. Nothing is recorded or launched again while a graph is captured, while a profile or ACL_LAUNCH_BLOCKING wants to see
-   launches, and once the process uses several streams: tables of numbers on the device are not kept then, either.
+2. Nothing is recorded or launched again while a graph is captured, and while a profile or ACL_LAUNCH_BLOCKING wants to
+   see launches. A plan with tables of numbers is over once the process uses several streams: the tables are then made
+   anew in each call, in its order (constants.pyx), and so copied to the device.
 3. Whatever changes what phase 1 finds out, as set_deterministic_level does, makes all plans forgotten.
 """
 from libc.string cimport memcmp, memcpy
@@ -55,8 +56,7 @@ def forget():
 
 cdef int open_key(Key *key, TensorBase out) noexcept:
     key.unfit = (out.device_type != NPU or thread_state().plan != NULL or WATCHED or captures != 0
-                 or BACKENDS[<int>NPU].streams or api.aclSetTensorAddr == NULL
-                 or api.aclSetAclOpExecutorRepeatable == NULL)
+                 or api.aclSetTensorAddr == NULL or api.aclSetAclOpExecutorRepeatable == NULL)
     key.device = out.device_index
     key.memories = 0
     key.length = 2
@@ -142,7 +142,7 @@ cdef Plan find_plan(Plans plans, Key *key):
         return None
     for plan in plans.kept:
         if plan.length == key.length and memcmp(<const char *>plan.key, key.words, key.length * sizeof(int64_t)) == 0:
-            return plan if plan.state == SEEN or plan.state == READY and not plan.busy else None
+            return plan if plan.state == SEEN or may_run(plan) else None
     plan = Plan.__new__(Plan)
     plan.key = (<char *>key.words)[:key.length * sizeof(int64_t)]
     plan.length = key.length
@@ -152,6 +152,10 @@ cdef Plan find_plan(Plans plans, Key *key):
         plans.kept[plans.oldest] = plan
         plans.oldest = (plans.oldest + 1) % KINDS
     return None
+
+
+cdef bint may_run(Plan plan) noexcept:
+    return plan.state == READY and not plan.busy and not (plan.tables and BACKENDS[<int>NPU].streams)
 
 
 cdef bint is_ready(Plan plan) noexcept:

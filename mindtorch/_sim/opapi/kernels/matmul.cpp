@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kRowMajor = 101, kNoTranspose = 111, kTranspose = 112;
 
-enum Attribute { kLeft, kRight, kResult, kBias };
+enum Attribute { kLeft, kRight, kResult, kBias, kInPlace };
 
 /* What phase 1 has loaded. */
 Sgemm sgemmOf(const aclOpExecutor &executor) { return reinterpret_cast<Sgemm>(const_cast<void *>(executor.kernel)); }
@@ -81,8 +81,7 @@ bool apart(const Operand &a, const Operand &b) {
 
 bool isReadable(const Operand &matrix) { return isRowMajor(matrix) || isColumnMajor(matrix); }
 
-Rooms roomsOf(const Operand &left, const Operand &right, const Operand &out) {
-  const bool in_place = isRowMajor(out) && apart(out, left) && apart(out, right);
+Rooms roomsOf(const Operand &left, const Operand &right, const Operand &out, bool in_place) {
   return {isReadable(left) ? 0 : sizeOf(left), isReadable(right) ? 0 : sizeOf(right), in_place ? 0 : sizeOf(out)};
 }
 
@@ -122,7 +121,7 @@ aclError runMatmul(const aclOpExecutor &executor) {
     alpha = static_cast<float>(executor.numbers[1].real);
   }
   float *room = reinterpret_cast<float *>(executor.workspace);
-  const Rooms rooms = roomsOf(left, right, out);
+  const Rooms rooms = roomsOf(left, right, out, executor.attributes[kInPlace] != 0);
   const Operand outs = batchOf(out);
   Cursor a(batchOf(left)), b(batchOf(right)), c(outs), d(batchOf(bias != nullptr ? *bias : out));
   for (int64_t count = countOf(outs); count > 0; --count, a.skip(1), b.skip(1), c.skip(1), d.skip(1)) {
@@ -152,7 +151,10 @@ aclnnStatus plan(aclOpExecutor &executor, uint32_t left, uint32_t right, uint32_
   executor.attributes[kBias] = bias;
   executor.run = runMatmul;
   if (executor.operands[out].count == 0) return ACLNN_SUCCESS;
-  const Rooms rooms = roomsOf(executor.operands[left], executor.operands[right], executor.operands[out]);
+  const Operand &first = executor.operands[left], &second = executor.operands[right], &result = executor.operands[out];
+  const bool in_place = isRowMajor(result) && apart(result, first) && apart(result, second);
+  executor.attributes[kInPlace] = in_place;
+  const Rooms rooms = roomsOf(first, second, result, in_place);
   executor.workspace_size = roundUp(std::max<uint64_t>(1, static_cast<uint64_t>(rooms.total()) * sizeof(float)));
   const char *reason;
   executor.kernel = reinterpret_cast<const void *>(loadSgemm(&reason));
