@@ -27,7 +27,7 @@ from mindtorch._npu.records cimport Block, StreamSlot
 from mindtorch._npu.symbols cimport api
 
 cdef enum:
-    KINDS = 8                    # of calls of one formula: the oldest one makes room
+    KINDS = 16                   # of calls of one formula: the oldest one makes room
     MOST = 1024                  # formulas, and parts of formulas
     DIMS = 8                     # of ACLNN's tensors
 

@@ -69,12 +69,17 @@ def poisson(TensorBase self, Generator generator, TensorBase out):
 
 
 cpdef TensorBase few_and_large(Generator generator, TensorBase rate, TensorBase out):
-    space = space_for(out, 2 * ARRIVALS)
-    times = summed(gaps(space, generator), space)
-    total(run.lt_Tensor(times, upright(rate), times), out)
+    table = gaps(space_for(out, ARRIVALS), generator)
+    planned(_arrivals_before, (), (table, rate, out))
     if not read_largest(rate) < SMALL:       # or no number is among them
         counts.replace_large(rate, generator, out)
     return out
+
+
+def _arrivals_before(TensorBase table, TensorBase end, TensorBase out):
+    """How many; the table has the times between them."""
+    times = summed(table, space_for(out, ARRIVALS))
+    total(run.lt_Tensor(times, upright(end), times), out)
 
 
 def binomial(TensorBase count, TensorBase prob, Generator generator, TensorBase out):

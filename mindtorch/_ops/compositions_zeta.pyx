@@ -4,7 +4,7 @@ Zeta is the sum of (k + q)^-s up to where k + q is large, then the remainder 25.
 the remainder consists of. How many terms are below 0 is asked of the device, unless the host knows it.
 """
 from functools import partial
-from math import factorial, inf, pi
+from math import factorial, inf, nan, pi
 
 from mindtorch._core._gen cimport direct as run
 from mindtorch._core.constants cimport numbers
@@ -92,14 +92,36 @@ def _hurwitz_zeta(int count, TensorBase s, TensorBase q, *others):
     run.add_Tensor(upright(exponent), factors, 1, rising)
     run.div_Tensor(rising, columns(sums, count, 1), rising)
     run.pow_Tensor_Tensor(sums, upright(run.neg(exponent, exponent)), columns(table, 0, count + 1))
-    run.div_Tensor(columns(table, count, 1), columns(rising, 1, 1), columns(rising, 0, 1))
-    run.cumprod(rising, rising.ndim - 1, columns(table, count + 1, factors.numel))
-    total(run.mul_Tensor(table, shares, table), out)
+    sum_up(count, shares, table, rising, out)
     if len(others) > 1:
         run.where_self(others[1], out, run.pow_Tensor_Scalar(others[0], -2, edge), out)
     # Where s is not above 1 there is infinity, or no number: the root of what s - 1 has been divided into.
     run.rsqrt(columns(rising, 1, 1), upright(edge))
     return run.where_self(run.le_Scalar(s, 1, space.truth()), edge, out, out)
+
+
+def _hurwitz_zeta_of_number(int count, TensorBase s, TensorBase q, TensorBase out):
+    """The same of an s that the host has, without poles."""
+    cdef double exponent = min(<double>s.item(), 1e30)
+    if not exponent > 1:
+        return run.fill__Scalar(out, inf if exponent == 1 else nan)
+    cdef TensorBase places = constant(q, terms_of_zeta, count), shares = constant(q, shares_of_zeta, count)
+    factors = numbers(FACTORS_OF_ZETA, q)
+    space = space_for(out, places.numel + factors.numel + shares.numel)
+    sums = run.add_Tensor(upright(filled(q, out)), places, 1, space.table(places))
+    table, rising = space.table(shares), space.table(factors)
+    factors = run.add_Scalar(factors, exponent, 1, space_for(factors, 1).room())
+    run.div_Tensor(factors, columns(sums, count, 1), rising)
+    run.pow_Tensor_Scalar(sums, -exponent, columns(table, 0, count + 1))
+    sum_up(count, shares, table, rising, out)
+    return out
+
+
+cdef int sum_up(int count, TensorBase shares, TensorBase table, TensorBase rising, TensorBase out) except -1:
+    """The remainder's terms beside the others, then the sum of all."""
+    run.div_Tensor(columns(table, count, 1), columns(rising, 1, 1), columns(rising, 0, 1))
+    run.cumprod(rising, rising.ndim - 1, columns(table, count + 1, rising.sizes[rising.ndim - 1]))
+    return total(run.mul_Tensor(table, shares, table), out)
 
 
 def hurwitz_zeta(TensorBase s, TensorBase q, TensorBase out):
@@ -110,6 +132,8 @@ def hurwitz_zeta(TensorBase s, TensorBase q, TensorBase out):
     else:
         lowest = highest = q.item()
     poles, count = (), TERMS
+    if 0 < lowest and highest < inf and s.device_type != out.device_type:
+        return at_once(2 * count + 20, _hurwitz_zeta_of_number, (count,), out, (s, q))
     if not 0 < lowest or highest == inf:
         q, poles, count = poles_of(spread(q, out))
     return at_once(2 * count + 20, _hurwitz_zeta, (count,), out, (s, q, *poles))
