@@ -83,8 +83,8 @@ def family_pyx(table, family) -> str:
             "    tensor_argument, tensor_list_argument)\n"
             "from mindtorch._npu.plan cimport Plan\n"
             "from mindtorch._npu.plans cimport (\n"
-            "    Key, Plans, add_double, add_int, add_ints, add_scalar, add_tensor, find_plan, is_ready, open_key, plans_of,\n"
-            "    record_launches, relaunch)\n"
+            "    Key, Plans, add_double, add_int, add_ints, add_scalar, add_tensor, find_plan, is_ready, open_key,\n"
+            "    plans_of, record_launches, relaunch)\n"
             "from mindtorch._npu.symbols cimport aclnn\n\n\n" + "\n\n".join(functions) +
             f"\n\ndef register():\n{slots or '    pass' + chr(10)}")
 

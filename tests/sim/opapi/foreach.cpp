@@ -77,6 +77,24 @@ void testNumbers() {
   aclDestroyScalarList(two);
 }
 
+/* The numbers are the executor's: it runs again when their list is gone. */
+void testRepeatable() {
+  currentCase() = "repeatable";
+  Group x(ACL_FLOAT, kShapes, 1), out(ACL_FLOAT, kShapes, 0);
+  aclScalarList *three = numbers({0.5, 2, -1});
+  uint64_t size = 1;
+  aclOpExecutor *executor = nullptr;
+  EXPECT(aclnnForeachMulScalarListGetWorkspaceSize(x, three, out, &size, &executor) == ACLNN_SUCCESS && size == 0);
+  EXPECT(aclSetAclOpExecutorRepeatable(executor) == ACLNN_SUCCESS);
+  aclDestroyScalarList(three);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT(aclnnForeachMulScalarList(nullptr, 0, executor, nullptr) == ACLNN_SUCCESS);
+    EXPECT_VALUES(out.read(0), (Values{0.5, 1, 1.5, 2}), 0);
+    EXPECT_VALUES(out.read(2), (Values{-6, -7, -8}), 0);
+  }
+  EXPECT(aclDestroyAclOpExecutor(executor) == ACLNN_SUCCESS);
+}
+
 void testRounding() {
   currentCase() = "rounding";
   const std::pair<int, Values> modes[] = {
@@ -212,6 +230,7 @@ int main() {
   Session session;
   testElements();
   testNumbers();
+  testRepeatable();
   testRounding();
   testNorms();
   testMoves();

@@ -172,11 +172,28 @@ void testLabels() {
   EXPECT(RUN(aclnnMultilabelMarginLoss, x, wrong, 0, out, marks) == ACLNN_ERR_PARAM_INVALID);
 }
 
+/* Phase 1 while kernels do nothing, phase 2 when they do their work again. */
+void testNullKernels() {
+  currentCase() = "null kernels";
+  Tensor left(ACL_FLOAT, {2, 2}, {1, 2, 3, 4}), right(ACL_FLOAT, {2, 2}, {1, 1, 0, 1}), out(ACL_FLOAT, {2, 2}, {});
+  void *workspace = nullptr;
+  uint64_t size = 0;
+  aclOpExecutor *executor = nullptr;
+  simSetNullKernels(1);
+  EXPECT(aclnnMmGetWorkspaceSize(left, right, out, 0, &size, &executor) == ACLNN_SUCCESS);
+  simSetNullKernels(0);
+  EXPECT(aclrtMalloc(&workspace, size, ACL_MEM_MALLOC_HUGE_FIRST) == ACL_SUCCESS);
+  EXPECT(aclnnMm(workspace, size, executor, nullptr) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), (Values{1, 3, 3, 7}), 0);
+  EXPECT(aclrtFree(workspace) == ACL_SUCCESS);
+}
+
 }  // namespace
 
 int main() {
   Session session;
   testProducts();
+  testNullKernels();
   testBatches();
   testLoss();
   testLossOfImages();
