@@ -302,6 +302,8 @@ cdef void release_objects(Call *call) noexcept:
 
 cdef void close_call(Call *call) noexcept:
     """Frees all that `call` holds; nothing will be launched."""
+    if call.plan != NULL:                        # it has been told of tensors
+        give_up()
     if call.executor != NULL:
         destroy_executor(call.executor)
         call.executor = NULL
@@ -331,6 +333,14 @@ cdef void give(void *block) noexcept:
     free_block(<Block *>block)
 
 
+cdef bint hand_over(Call *call, const char *name, Phase2 phase2) noexcept:
+    """What records the call takes the executor and all handles, unless what the operator reports is still to be read."""
+    if call.reports:
+        give_up()
+        return False
+    return keep_step(call.plan, call.executor, phase2, name, call.workspace_size, call.handles, call.kinds, call.count)
+
+
 cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2) except -1:
     cdef Block *scratch = NULL
     cdef void *workspace = NULL
@@ -339,12 +349,10 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
     cdef int64_t began = 0
     if status != 0:
         fail(call, status, name, True)
-    if call.plan != NULL and keep_step(call.plan, call.executor, phase2, name, call.workspace_size, call.handles,
-                                       call.kinds, call.count):
+    executor = call.executor
+    if call.plan != NULL and hand_over(call, name, phase2):
+        call.executor = NULL
         call.count = call.objects = 0
-        executor, call.executor = call.executor, NULL
-    else:
-        executor = call.executor
     if call.workspace_size != 0:
         try:
             scratch = allocate_block(call.workspace_size, stream)
@@ -386,7 +394,6 @@ cdef int after_launch(StreamSlot *stream, const char *name, int64_t began) excep
 # What follows a launch whose operator decides the shapes of its outputs.
 
 cdef int await_reports(Call *call) except -1:
-    give_up()
     try:
         about_to_wait()
         wait_for_stream(call.stream)

@@ -54,7 +54,8 @@ cdef class Plan:
     cdef list operands, made, tables
     cdef int index                            # while recording: tensors that the launch has been told so far
 
-    cdef int record(self, list operands) except -1           # until `stop`, what the calling thread launches
+    # In state RECORDING, until `stop`: what the calling thread launches.
+    cdef int record(self, list operands) except -1
     cdef int stop(self, bint complete) noexcept               # the formula has returned, or raised
     cdef int clear(self) noexcept
 

@@ -49,11 +49,11 @@ cdef class Plan:
         self.held = <Held *>malloc(HANDLES * sizeof(Held))
         if self.steps == NULL or self.patches == NULL or self.held == NULL:
             self.clear()
+            self.state = REFUSED
             raise MemoryError()
         self.operands, self.made, self.tables = operands, [], []
         for i in range(len(operands)):
             self.addresses[i] = (<Storage>operands[i]).data
-        self.state = RECORDING
         thread_state().plan = <void *>self
         return 0
 
@@ -65,15 +65,19 @@ cdef class Plan:
             complete = complete and self.addresses[i] == (<Storage>self.operands[i]).data
         if self.state == RECORDING and complete:
             self.operands = self.made = None
-            # The room that is left over; what has none is NULL, and so is what has nothing in it.
-            self.steps = <Step *>realloc(self.steps, (self.step_count + 1) * sizeof(Step))
-            self.patches = <Patch *>realloc(self.patches, (self.patch_count + 1) * sizeof(Patch))
-            self.held = <Held *>realloc(self.held, (self.held_count + 1) * sizeof(Held))
+            self.steps = <Step *>trimmed(self.steps, self.step_count * sizeof(Step))
+            self.patches = <Patch *>trimmed(self.patches, self.patch_count * sizeof(Patch))
+            self.held = <Held *>trimmed(self.held, self.held_count * sizeof(Held))
             self.state = READY
             return 0
         self.clear()
-        self.state = SEEN if complete and self.attempts < ATTEMPTS else REFUSED
+        self.state = SEEN if self.attempts < ATTEMPTS else REFUSED
         return 0
+
+
+cdef void *trimmed(void *items, size_t size) noexcept:
+    cdef void *smaller = realloc(items, max(size, 1))
+    return items if smaller == NULL else smaller
 
 
 cdef int give_up() noexcept:

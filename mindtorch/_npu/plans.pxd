@@ -36,6 +36,6 @@ cdef int add_double(Key *key, double number) noexcept
 # The plan of such a call. None: the formula runs as it is, and nothing is kept of it.
 cdef Plan find_plan(Plans plans, Key *key)
 cdef bint is_ready(Plan plan) noexcept
-cdef int relaunch(Plan plan, const Key *key) except -1                # one that is ready
-cdef int record_launches(Plan plan, const Key *key) except -1                # another one, until `plan.stop`
+cdef int relaunch(Plan plan, const Key *key) except -1              # one that is ready
+cdef int record_launches(Plan plan, const Key *key) except -1       # another one, until `plan.stop`
 cdef int planned(object compute, tuple arguments, tuple operands) except -1     # compute(*arguments, *operands)

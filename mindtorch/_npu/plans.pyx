@@ -22,7 +22,7 @@ from mindtorch._npu.allocator cimport allocate_block
 from mindtorch._npu.errors import check_status
 from mindtorch._npu.handles cimport captures, current_stream, thread_state, use_device
 from mindtorch._npu.launch cimport WATCHED, let_go
-from mindtorch._npu.plan cimport READY, SCRATCH, SEEN, Patch, Step
+from mindtorch._npu.plan cimport READY, RECORDING, SCRATCH, SEEN, Patch, Step
 from mindtorch._npu.records cimport Block, StreamSlot
 from mindtorch._npu.symbols cimport api
 
@@ -164,28 +164,27 @@ cdef bint is_ready(Plan plan) noexcept:
 
 cdef int record_launches(Plan plan, const Key *key) except -1:
     cdef int i
+    plan.state = RECORDING               # before another thread may run
     return plan.record([<Storage>key.storages[i] for i in range(key.memories)])
 
 
 cdef int relaunch(Plan plan, const Key *key) except -1:
-    cdef StreamSlot *stream = current_stream(key.device)
+    cdef StreamSlot *stream
     cdef Block *scratch = NULL
-    cdef char *workspace = NULL
-    cdef const char *failed = NULL
+    cdef const char *failed = b"aclSetTensorAddr"
     cdef int status = 0
-    if plan.scratch_size + plan.workspace_size != 0:
-        scratch = allocate_block(plan.scratch_size + plan.workspace_size, stream)
-        workspace = scratch.address + plan.scratch_size
-    plan.busy = True
+    plan.busy = True                     # before another thread may run
     try:
-        use_device(key.device)
+        stream = current_stream(key.device)
+        if plan.scratch_size + plan.workspace_size != 0:
+            scratch = allocate_block(plan.scratch_size + plan.workspace_size, stream)
+        use_device(key.device)           # the allocator may have looked after other devices
         status = move(plan, key, NULL if scratch == NULL else scratch.address)
-        if status != 0:
-            failed = b"aclSetTensorAddr"
-        else:
+        if status == 0:
             stream.launches += 1
             with nogil:
-                failed = launch_all(plan, workspace, stream, &status)
+                failed = launch_all(plan, NULL if scratch == NULL else scratch.address + plan.scratch_size, stream,
+                                    &status)
             stream.launches -= 1
     finally:
         plan.busy = False
@@ -222,7 +221,7 @@ cdef int move(Plan plan, const Key *key, char *scratch) noexcept:
     return 0
 
 
-cdef const char *launch_all(Plan plan, void *workspace, StreamSlot *stream, int *status) noexcept nogil:
+cdef const char *launch_all(Plan plan, char *workspace, StreamSlot *stream, int *status) noexcept nogil:
     """The name of the operator that has failed, NULL where none has."""
     cdef int i
     cdef Step *step

@@ -182,6 +182,24 @@ assert "executor" not in sim.live_objects()
 """)
 
 
+@pytest.mark.parametrize("function", ["aclnnSinGetWorkspaceSize", "aclnnSin", "aclCreateTensor"])
+def test_failures_while_recording(function):
+    alone(f"""
+x = x_of(1.0, 2.0)
+sinc(x)
+try:
+    with sim.fault("{function}"):
+        sinc(x)
+    raise SystemExit("no exception")
+except RuntimeError as error:
+    assert "{function}" in str(error), error
+assert "executor" not in sim.live_objects() and "tensor" not in sim.live_objects()
+close(sinc(x), expected(x))
+assert launches(sinc, x) == (4, 0)
+close(sinc(x), expected(x))
+""")
+
+
 def test_an_operator_that_is_not_repeatable():
     """A toolkit may refuse any: the formula is then launched as ever."""
     alone("""
