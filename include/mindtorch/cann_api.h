@@ -7,6 +7,7 @@
 #define MINDTORCH_CANN_API_H_
 #include "acl/acl.h"
 #include "aclnn/acl_meta.h"
+#include "aclnn/op_cache.h"
 #include "cann_ops.h" /* generated: the headers of the operators that rows call, and MINDTORCH_ACLNN_OPS(X) */
 
 /* delete[] of C++ (the name is the ABI's), which frees what aclGetViewShape hands out: found through libnnopbase, whose
@@ -39,6 +40,7 @@ void _ZdaPv(void *array);
 
 #define MINDTORCH_OPTIONAL_FUNCTIONS(X) \
   X(aclSetAclOpExecutorRepeatable) X(aclSetTensorAddr) \
+  X(InitPTACacheThreadLocal) X(UnInitPTACacheThreadLocal) X(SetPTACacheHashKey) \
   X(aclGetDeviceCapability) X(aclrtGetDeviceUtilizationRate) X(aclrtDeviceGetUuid) \
   X(aclrtCreateEventWithFlag) X(aclrtResetEvent) X(aclrtEventGetTimestamp) X(aclrtIpcGetEventHandle) X(aclrtIpcOpenEventHandle) X(aclrtLaunchHostFunc) \
   X(aclrtCtxSetSysParamOpt) X(aclrtSetOpExecuteTimeOutWithMs) \

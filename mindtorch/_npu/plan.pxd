@@ -1,6 +1,6 @@
 """What one call of a formula launches, as executors that CANN runs again: how it is recorded. plans.pxd says when."""
 cimport cython
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 
 from mindtorch._core.tensor cimport Storage, TensorBase
 from mindtorch._npu.cann.acl_meta cimport aclTensor
@@ -53,6 +53,7 @@ cdef class Plan:
     # only. The third are those that were there before, as tables of numbers are: whose memory stays.
     cdef list operands, made, tables
     cdef int index                            # while recording: tensors that the launch has been told so far
+    cdef uint64_t launch                      # the same: its name
 
     # In state RECORDING, until `stop`: what the calling thread launches.
     cdef int record(self, list operands) except -1

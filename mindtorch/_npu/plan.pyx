@@ -15,6 +15,8 @@ cdef enum:
     LINE = 512                   # bytes: where each storage begins in the block
     SCRATCH_LIMIT = 1 << 20      # with more memory than that, kernels take longer than the host
 
+cdef uint64_t launches = 0       # that have been recorded
+
 
 cdef class Plan:
 
@@ -83,6 +85,7 @@ cdef void *trimmed(void *items, size_t size) noexcept:
 cdef int give_up() noexcept:
     cdef void *plan = thread_state().plan
     if plan != NULL:
+        end_launch()
         thread_state().plan = NULL
         (<Plan>plan).clear()
         (<Plan>plan).state = REFUSED
@@ -102,8 +105,22 @@ cdef size_t rounded(size_t nbytes) noexcept:
     return (nbytes + LINE - 1) // LINE * LINE
 
 
-cdef int note_launch(void *plan) noexcept:
-    (<Plan>plan).index = 0
+cdef int note_launch(void *recording) noexcept:
+    """CANN keeps executors, by what their calls look like: those could not be repeated. So the call gets a name."""
+    global launches
+    cdef Plan plan = <Plan>recording
+    plan.index = 0
+    launches += 1
+    plan.launch = launches
+    if api.SetPTACacheHashKey != NULL and api.InitPTACacheThreadLocal != NULL:
+        api.InitPTACacheThreadLocal()
+        api.SetPTACacheHashKey(<uint8_t *>&plan.launch, sizeof(plan.launch))
+    return 0
+
+
+cdef int end_launch() noexcept:
+    if api.UnInitPTACacheThreadLocal != NULL:
+        api.UnInitPTACacheThreadLocal()
     return 0
 
 
@@ -150,6 +167,7 @@ cdef bint keep_step(void *recording, aclOpExecutor *executor, Phase2 phase2, con
             or api.aclSetAclOpExecutorRepeatable(executor) != 0):
         give_up()
         return False
+    end_launch()
     plan.steps[plan.step_count] = Step(executor, phase2, name, workspace_size)
     plan.step_count += 1
     for i in range(count):

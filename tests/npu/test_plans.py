@@ -211,6 +211,24 @@ assert "executor" not in sim.live_objects()
 """)
 
 
+def test_executors_that_cann_keeps():
+    """Phase 1 gives executors again that cannot be repeated: what is recorded gets others, and leaves none to others."""
+    alone("""
+x, y = x_of(1.0, 2.0), x_of(3.0, 4.0)
+for _ in range(2):
+    torch.abs(x), torch.sin(x), torch.clamp(x, 0, 1)            # the same launches as those of the formula
+warm(sinc, x)
+assert launches(sinc, y) == (4, 0)
+close(sinc(y), expected(y))
+warm(torch.special.i0e, x)
+assert launches(torch.special.i0e, y)[1] == 0
+torch.npu.empty_cache()
+warm(sinc, x)
+assert launches(sinc, y) == (4, 0)
+assert launches(torch.abs, x) == (1, 1)
+""", MINDTORCH_SIM_OP_CACHE="1")
+
+
 def test_threads():
     """One plan for all: who finds it in use runs the formula."""
     alone("""

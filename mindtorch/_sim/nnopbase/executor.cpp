@@ -1,13 +1,14 @@
 /* Executors: pool, repeatable use, address setters; start-up and the per-thread arenas that clients switch on. */
 #include "nnopbase/executor.h"
 
+#include "nnopbase/op_cache.h"
 #include "nnopbase/pool.h"
 
 namespace sim {
 
 aclOpExecutor *takeExecutor() {
   aclOpExecutor *executor = Pool<aclOpExecutor>::take();
-  executor->repeatable = false;
+  executor->repeatable = executor->cached = false;
   executor->workspace_size = 0;
   executor->number_count = 0;
   return executor;
@@ -83,6 +84,10 @@ extern "C" {
 SIM_API aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor) {
   SIM_ENTER(aclSetAclOpExecutorRepeatable);
   CHECK_EXECUTOR(aclSetAclOpExecutorRepeatable, executor);
+  if (executor->cached) {
+    return simFail(ACLNN_ERR_INNER, "EZ9999", "aclSetAclOpExecutorRepeatable: the executor is from the operator cache");
+  }
+  if (keepsCalls()) forgetCall(*executor);
   executor->repeatable = true;
   return ACLNN_SUCCESS;
 }

@@ -3,6 +3,7 @@
 #define MINDTORCH_SIM_NNOPBASE_EXECUTOR_H_
 #include <cstring>
 #include <new>
+#include <string>
 
 #include "nnopbase/objects.h"
 
@@ -103,6 +104,8 @@ struct aclOpExecutor {
   aclOpExecutor *next_free;
   const sim::OpRule *op;
   bool repeatable;
+  bool cached;      /* op_cache.h: it came from there */
+  std::string call; /* the key that it has there */
   uint64_t workspace_size;
   uintptr_t workspace_address;
   char *workspace;

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <limits>
 
+#include "nnopbase/op_cache.h"
+#include "opapi/call_key.h"
 #include "opapi/op.h"
 #include "opapi/workspaces.h"
 
@@ -432,6 +434,7 @@ aclnnStatus beginOp(const OpRule &op, const Argument *arguments, uint64_t *works
     return status;
   }
   created->header.magic = kExecutorMagic;
+  if (__builtin_expect(keepsCalls(), 0)) keepCall(created, keyOf(op, arguments));
   simCount(SIM_EXECUTOR, 1);
   *workspace_size = created->workspace_size;
   *executor = created;
