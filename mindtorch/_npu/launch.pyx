@@ -334,11 +334,12 @@ cdef void give(void *block) noexcept:
 
 
 cdef bint hand_over(Call *call, const char *name, Phase2 phase2) noexcept:
-    """What records the call takes the executor and all handles, unless what the operator reports is still to be read."""
+    """What records the call takes the executor and the handles, unless what the operator reports is yet to be read."""
     if call.reports:
         give_up()
         return False
-    return keep_step(call.plan, call.executor, phase2, name, call.workspace_size, call.handles, call.kinds, call.count)
+    return keep_step(call.plan, call.executor, phase2, name, call.workspace_size, call.handles, call.kinds,
+                     call.count)
 
 
 cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2) except -1:

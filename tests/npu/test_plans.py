@@ -212,7 +212,7 @@ assert "executor" not in sim.live_objects()
 
 
 def test_executors_that_cann_keeps():
-    """Phase 1 gives executors again that cannot be repeated: what is recorded gets others, and leaves none to others."""
+    """Phase 1 gives executors again that cannot be repeated: what is recorded gets others, and leaves others none."""
     alone("""
 x, y = x_of(1.0, 2.0), x_of(3.0, 4.0)
 for _ in range(2):
