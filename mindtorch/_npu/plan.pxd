@@ -60,6 +60,7 @@ cdef class Plan:
     cdef int stop(self, bint complete) noexcept               # the formula has returned, or raised
     cdef int clear(self) noexcept
 
+cdef int recordings                          # threads that record now, in the process
 # What a thread that records is asked to call; its ThreadState has the plan. `plan` is that, or one that has given up.
 cdef int give_up() noexcept                                   # what is launched depends on what no plan knows
 cdef int note_storage(Storage storage) except -1              # it has been allocated

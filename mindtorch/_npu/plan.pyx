@@ -56,13 +56,13 @@ cdef class Plan:
         self.operands, self.made, self.tables = operands, [], []
         for i in range(len(operands)):
             self.addresses[i] = (<Storage>operands[i]).data
-        thread_state().plan = <void *>self
+        begin(self)
         return 0
 
     cdef int stop(self, bint complete) noexcept:
         cdef int i
         if thread_state().plan == <void *>self:
-            thread_state().plan = NULL
+            end()
         for i in range(len(self.operands) if self.state == RECORDING else 0):
             complete = complete and self.addresses[i] == (<Storage>self.operands[i]).data
         if self.state == RECORDING and complete:
@@ -82,11 +82,25 @@ cdef void *trimmed(void *items, size_t size) noexcept:
     return items if smaller == NULL else smaller
 
 
+cdef int begin(Plan plan) noexcept:
+    global recordings
+    recordings += 1
+    thread_state().plan = <void *>plan
+    return 0
+
+
+cdef int end() noexcept:
+    global recordings
+    recordings -= 1
+    thread_state().plan = NULL
+    return 0
+
+
 cdef int give_up() noexcept:
-    cdef void *plan = thread_state().plan
+    cdef void *plan = NULL if recordings == 0 else thread_state().plan
     if plan != NULL:
         end_launch()
-        thread_state().plan = NULL
+        end()
         (<Plan>plan).clear()
         (<Plan>plan).state = REFUSED
     return 0

@@ -91,7 +91,7 @@ def binomial(TensorBase count, TensorBase prob, Generator generator, TensorBase 
 
 
 cpdef TensorBase successes(Generator generator, TensorBase count, TensorBase prob, TensorBase out):
-    if out.numel and read_largest(count) <= TRIALS:
+    if read_largest(count) <= TRIALS:
         table = row_for_each(space_for(out, TRIALS), TRIALS)
         run.uniform_(table, 0, 1, generator)
         planned(_one_by_one, (), (count, prob, table, out))

@@ -23,9 +23,12 @@ Calls &calls() {
 
 }  // namespace
 
-bool keepsCalls() {
-  static const char *const setting = std::getenv("MINDTORCH_SIM_OP_CACHE");
-  static const bool kept = setting != nullptr && std::strcmp(setting, "1") == 0;
+int32_t simKeptCalls = 1;
+
+bool readSetting() {
+  const char *setting = std::getenv("MINDTORCH_SIM_OP_CACHE");
+  const bool kept = setting != nullptr && std::strcmp(setting, "1") == 0;
+  __atomic_store_n(&simKeptCalls, kept ? 1 : 0, __ATOMIC_RELAXED);
   return kept;
 }
 

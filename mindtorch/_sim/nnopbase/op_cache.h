@@ -8,7 +8,13 @@
 
 namespace sim {
 
-SIM_API bool keepsCalls();
+/* 0: no call is kept; 1: not asked yet, or they are. */
+extern SIM_API int32_t simKeptCalls;
+SIM_API bool readSetting();
+inline bool keepsCalls() {
+  return __builtin_expect(__atomic_load_n(&simKeptCalls, __ATOMIC_RELAXED), 0) && readSetting();
+}
+
 /* The key that the caller has set for the call, instead of its arguments; NULL: none. */
 SIM_API const std::string *callersKey();
 /* At the end of phase 1: whether an equal call is kept already, else it is from now on. An empty key is not kept. */

@@ -434,7 +434,7 @@ aclnnStatus beginOp(const OpRule &op, const Argument *arguments, uint64_t *works
     return status;
   }
   created->header.magic = kExecutorMagic;
-  if (__builtin_expect(keepsCalls(), 0)) keepCall(created, keyOf(op, arguments));
+  if (keepsCalls()) keepCall(created, keyOf(op, arguments));
   simCount(SIM_EXECUTOR, 1);
   *workspace_size = created->workspace_size;
   *executor = created;
