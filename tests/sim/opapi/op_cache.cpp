@@ -18,6 +18,7 @@ aclnnStatus repeatable(aclTensor *x, aclTensor *out, double alpha = 1) {
   EXPECT(aclnnAddGetWorkspaceSize(x, x, number, out, &size, &executor) == ACLNN_SUCCESS);
   const aclnnStatus status = aclSetAclOpExecutorRepeatable(executor);
   EXPECT(aclnnAdd(nullptr, 0, executor, nullptr) == ACLNN_SUCCESS);
+  EXPECT(aclrtSynchronizeDevice() == ACL_SUCCESS); /* before the tensors go */
   if (status == ACLNN_SUCCESS) EXPECT(aclDestroyAclOpExecutor(executor) == ACLNN_SUCCESS);
   return status;
 }
