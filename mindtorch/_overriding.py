@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from importlib import import_module
 from types import FunctionType
 
-from mindtorch._core import indexing, torch_function
+from mindtorch._core import torch_function
 
 # What is not asked for: it does not work on tensors, or is made of methods that ask.
 _METHODS_NOT_ASKED = {
@@ -76,11 +76,8 @@ def _install_all():
             else:
                 _install(value)
     torch_function.unpacks(mindtorch.einsum, _operands_unpacked)
-    from mindtorch._core._gen import operators
     for slot, methods in OPERATORS.items():
         torch_function.ask_through(slot, *(getattr(mindtorch.Tensor, method) for method in (methods * 2)[:2]))
-    operators.install()
-    indexing.install()
 
 
 def _operands_unpacked(args):

@@ -13,7 +13,7 @@ from cpython.list cimport PyList_Check
 from cpython.slice cimport PySlice_Check
 from cpython.tuple cimport PyTuple_Check
 
-from mindtorch._core._gen.indexing cimport (
+from mindtorch._core._gen.calls cimport (
     op_index_put, op_index_put_, op_index_Tensor, op_masked_fill__Scalar, op_masked_select, op_nonzero)
 from mindtorch._core.arguments cimport optional_tensor, require_bool, require_tensor, type_label
 from mindtorch._core.device cimport CPU, copy_data, device_of

@@ -2,14 +2,14 @@
 from libc.stdint cimport int64_t
 
 cimport mindtorch._core.autocast as autocast
-from mindtorch._core._gen.arithmetic cimport op_complex_kernel
-from mindtorch._core._gen.matmul cimport op_addmm, op_matmul
-from mindtorch._core._gen.norm cimport (
+from mindtorch._core._gen.calls cimport op_complex_kernel
+from mindtorch._core._gen.calls cimport op_addmm, op_matmul
+from mindtorch._core._gen.calls cimport (
     op__fused_rms_norm, op_native_batch_norm, op_native_group_norm, op_native_layer_norm)
-from mindtorch._core._gen.pointwise cimport op_add__Tensor, op_mul_Scalar, op_neg
-from mindtorch._core._gen.rearrange cimport (
+from mindtorch._core._gen.calls cimport op_add__Tensor, op_mul_Scalar, op_neg
+from mindtorch._core._gen.calls cimport (
     op_repeat_interleave_self_int, op_repeat_interleave_self_Tensor, op_repeat_interleave_Tensor)
-from mindtorch._core._gen.reduce cimport op_sum_dim_IntList
+from mindtorch._core._gen.calls cimport op_sum_dim_IntList
 from mindtorch._core.arguments cimport (
     as_int, given, is_int, no_combination, optional_float, optional_tensor, parse_optional_int, parse_optional_ints,
     parse_varargs, require_bool, require_float, require_int, require_tensor)

@@ -31,7 +31,6 @@ cdef inline int join(Place *place, TensorBase tensor) except -1:
 cdef int join_slowly(Place *place, TensorBase tensor) except -1      # RuntimeError where the devices differ
 cdef int place_of_list(Place *place, list tensors) except -1
 
-cdef int no_kernel(str op, int device_type, ScalarType dtype) except -1          # always raises NotImplementedError
 # What an op with out= returns: `out`, written back where a temporary stood in for it, its version counted.
 cdef TensorBase finish(TensorBase result, TensorBase out)
 

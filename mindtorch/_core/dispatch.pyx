@@ -8,12 +8,14 @@ from mindtorch._core.infer cimport (
 from mindtorch._core.scalar cimport (
     BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, INT_KIND, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double,
     Float, Half, Int, Long, Short, UInt16, UInt32, UInt64, Undefined, is_scalar, scalar_from)
-from mindtorch._core._gen.kernels cimport KERNELS
+from mindtorch._core.operator cimport Argument, Operator, find_operator, run_kernel
 from mindtorch._core.values cimport check_fits, scalar_tensor
 from mindtorch._core.tensor cimport count_version, empty_tensor, make_view, may_overlap_itself, shape_text
 
 scalar_from(1, &ONE)
 NO_DIMS.ndim = 0
+
+cdef Operator FILL = find_operator("fill_.Scalar")
 
 
 # --- places --------------------------------------------------------------------------------------------------------
@@ -36,12 +38,6 @@ cdef int place_of_list(Place *place, list tensors) except -1:
         return 0
     place.type = common_device_list(tensors, &place.index)
     return 0
-
-
-cdef int no_kernel(str op, int device_type, ScalarType dtype) except -1:
-    raise NotImplementedError(
-        f"Could not run '{op}' on {('cpu', 'npu')[device_type]} (dtype {code_name(dtype)}): "
-        "there is no kernel for it on that device")
 
 
 cdef TensorBase finish(TensorBase result, TensorBase out):
@@ -98,9 +94,12 @@ cdef object named(type kind, tuple results):
 cdef TensorBase number_tensor(const Scalar *number, ScalarType dtype, TensorBase like):
     cdef Shape shape
     cdef TensorBase made
+    cdef Argument arguments[2]
     shape.ndim = 0
     made = empty_tensor(&shape, dtype, like.device_type, like.device_index)
-    KERNELS[made.device_type].fill__Scalar(made, number)
+    arguments[0].object = <PyObject *>made
+    arguments[1].scalar = number
+    run_kernel(FILL, made.device_type, arguments, dtype)
     return made
 
 

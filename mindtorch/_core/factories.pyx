@@ -1,21 +1,28 @@
 """Functions that make tensors from sizes and numbers. The kernels behind them are rows of creation.toml."""
+from cpython.ref cimport PyObject
 from libc.math cimport ceil, isfinite
 from libc.stdint cimport int64_t
 
-from mindtorch._core._gen.kernels cimport KERNELS
 from mindtorch._core.arguments cimport (
     parse_ints, parse_varargs, require_bool, require_device, require_dtype, require_int, require_scalar, require_tensor,
     wrong_type)
 from mindtorch._core.device cimport pinned_like, require_host
-from mindtorch._core.dispatch cimport ONE, finish, no_kernel, number_dtype
+from mindtorch._core.dispatch cimport ONE, finish, number_dtype
 from mindtorch._core.dtype cimport KIND, code_name, default_complex, default_dtype
 from mindtorch._core.infer cimport output
+from mindtorch._core.operator cimport Argument, Operator, find_operator, require_kernel, run_kernel
 from mindtorch._core.scalar cimport (
     COMPLEX_KIND, FLOAT_KIND, INT_KIND, Bool, Long, Scalar, ScalarType, as_element, scalar_from)
 from mindtorch._core.tensor cimport Shape, TensorBase, empty_like_tensor
 from mindtorch._core.values cimport check_fits
 
 from mindtorch._core.formats import require_strided
+
+cdef Operator ZEROS = find_operator("zeros")
+cdef Operator ONES = find_operator("ones")
+cdef Operator FULL = find_operator("full")
+cdef Operator ARANGE = find_operator("arange.start_step")
+cdef Operator LINSPACE = find_operator("linspace")
 
 cdef Scalar ZERO
 scalar_from(0, &ZERO)
@@ -75,19 +82,24 @@ cdef TensorBase fill(TensorBase made, const Scalar *value):
     if made.numel == 0:
         return made
     if value == &ZERO:
-        if KERNELS[made.device_type].zeros == NULL:
-            no_kernel("zeros", made.device_type, made.dtype)
-        KERNELS[made.device_type].zeros(made)
+        run_factory(ZEROS, NULL, 0, made)
     elif value == &ONE:
-        if KERNELS[made.device_type].ones == NULL:
-            no_kernel("ones", made.device_type, made.dtype)
-        KERNELS[made.device_type].ones(made)
+        run_factory(ONES, NULL, 0, made)
     else:
         check_fits(value, made.dtype)
-        if KERNELS[made.device_type].full == NULL:
-            no_kernel("full", made.device_type, made.dtype)
-        KERNELS[made.device_type].full(value, made)
+        run_factory(FULL, value, 1, made)
     return made
+
+
+cdef int run_factory(Operator op, const Scalar *numbers, int count, TensorBase made) except -1:
+    """Have the device's kernel, of some numbers, fill `made`."""
+    cdef Argument arguments[4]
+    cdef int i
+    require_kernel(op, made.device_type, made.dtype)
+    for i in range(count):
+        arguments[i].scalar = &numbers[i]
+    arguments[count].object = <PyObject *>made
+    return run_kernel(op, made.device_type, arguments, made.dtype)
 
 
 # --- from a size ---------------------------------------------------------------------------------------------------
@@ -245,10 +257,8 @@ def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=
     shape.ndim = 1
     shape.sizes[0] = range_length(&numbers[0], &numbers[1], &numbers[2], code == Long)
     made = make(&request, &shape, code, out, device)
-    if KERNELS[made.device_type].arange_start_step == NULL:
-        no_kernel("arange.start_step", made.device_type, code)
     if made.numel:
-        KERNELS[made.device_type].arange_start_step(&numbers[0], &numbers[1], &numbers[2], made)
+        run_factory(ARANGE, numbers, 3, made)
     return leaf(finish(made, out), requires_grad)
 
 
@@ -265,29 +275,27 @@ cdef int read_end(object value, Scalar *number, const char *argument, int positi
 def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=None, requires_grad=False,
              pin_memory=False):
     """`steps` numbers at equal distances, the first being `start` and the last `end`."""
-    cdef Scalar first, last
+    cdef Scalar ends[2]
     cdef Shape shape
     cdef Request request
-    read_end(start, &first, b"start", 1)
-    read_end(end, &last, b"end", 2)
+    read_end(start, &ends[0], b"start", 1)
+    read_end(end, &ends[1], b"end", 2)
     shape.ndim = 1
     shape.sizes[0] = require_int(steps, b"linspace", b"steps", 3)
     if shape.sizes[0] < 0:
         raise RuntimeError("number of steps must be non-negative")
     read_place(&request, layout, device, pin_memory, b"linspace")
-    cdef bint is_complex = first.kind == COMPLEX_KIND or last.kind == COMPLEX_KIND
+    cdef bint is_complex = ends[0].kind == COMPLEX_KIND or ends[1].kind == COMPLEX_KIND
     cdef ScalarType code = dtype_for(dtype, out, default_complex() if is_complex else default_dtype(), b"linspace")
     if is_complex and KIND[<int>code] != COMPLEX_KIND:
         raise RuntimeError(f"torch.linspace(): inferred dtype {code_name(default_complex())} can't be safely cast to "
                            f"passed dtype {code_name(code)}")
     if code == Bool and shape.sizes[0] > 1:
         raise NotImplementedError('"linspace_cpu" not implemented for \'Bool\'')
-    first, last = as_element(&first, code), as_element(&last, code)
+    ends[0], ends[1] = as_element(&ends[0], code), as_element(&ends[1], code)
     made = make(&request, &shape, code, out, device)
-    if KERNELS[made.device_type].linspace == NULL:
-        no_kernel("linspace", made.device_type, code)
     if made.numel:
-        KERNELS[made.device_type].linspace(&first, &last, made)
+        run_factory(LINSPACE, ends, 2, made)
     return leaf(finish(made, out), requires_grad)
 
 

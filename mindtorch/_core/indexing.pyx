@@ -17,6 +17,8 @@ from libc.string cimport memcpy
 
 import numpy
 
+cimport mindtorch._core.profiling as profiling
+cimport mindtorch._core.torch_function as torch_function
 from mindtorch._core.advanced_indexing cimport picks_rows, read_indexed, split_index, write_indexed
 from mindtorch._core.arguments cimport as_int, type_label
 from mindtorch._core._gen.view_grad cimport record__basic_index, record_select_int
@@ -296,8 +298,8 @@ cdef int set_item(object self, object index, object value) except -1:
     return 0
 
 
-OPERATORS.getitem = get_item
-OPERATORS.setitem = set_item
+OPERATORS.getitem = getitem
+OPERATORS.setitem = setitem
 
 
 # What takes their place once there is a class or mode that has to be asked: see torch_function.pyx.
@@ -315,7 +317,17 @@ cdef int ask_setitem(object tensor, object index, object value) except -1:
     return set_item(tensor, index, value)
 
 
-def install():
-    """Have indexing ask its operands first, from now on."""
-    OPERATORS.getitem = ask_getitem
-    OPERATORS.setitem = ask_setitem
+cdef object getitem(object tensor, object index):
+    if profiling.records_operators:
+        return profiling.profiled_binary(ask_getitem, profiling.index_name(index), tensor, index)
+    return ask_getitem(tensor, index) if torch_function.active else get_item(tensor, index)
+
+
+cdef int setitem(object tensor, object index, object value) except -1:
+    cdef profiling.Range opened = None
+    if profiling.records_operators:
+        opened = profiling.begin(profiling.assignment_name(index, value), profiling.FUNCTION, "cpu_op")
+    try:
+        return ask_setitem(tensor, index, value) if torch_function.active else set_item(tensor, index, value)
+    finally:
+        profiling.end(opened)

@@ -21,12 +21,14 @@ cdef class Range:                      # one call
     cdef readonly list stack           # the Python frames, innermost first; None where they are not recorded
     cdef list recording
 
+cdef bint records_operators                                      # whether the functions of operators make ranges
 cdef bint recording_thread() noexcept                            # whether the calling thread is being recorded
 cdef Range begin(str name, Scope scope, str category)            # None where nothing is recorded
 cdef int end(Range opened) except -1                             # takes what `begin` gave, None included
 cdef int64_t clock() noexcept nogil                              # in nanoseconds, only forward
 cdef int note_call(str name, str category, int64_t began) except -1     # a range without others in it that ends now
 cdef int note_shapes(Range opened, list arguments) except -1     # where they are recorded
+cdef int note_flops(Range opened, object result) except -1
 # What the functions of _gen/profiled_operators.pyx do: the operator's own function in a range of that name.
 cdef object profiled_unary(object (*own)(object), str name, object a)
 cdef object profiled_binary(object (*own)(object, object), str name, object a, object b)

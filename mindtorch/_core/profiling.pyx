@@ -12,6 +12,7 @@ import threading
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
+from mindtorch._core.operator_function cimport OperatorFunction
 from mindtorch._core.tensor cimport TensorBase
 
 cdef extern from *:
@@ -239,6 +240,9 @@ cdef object profiled(PyObject *function, mindtorch_arguments arguments, size_t c
 def add_entries(dict names):
     """Tell the functions that a recording enters by `profiled`: {function: name of the operator}."""
     for function, name in names.items():
+        if isinstance(function, OperatorFunction):
+            (<OperatorFunction>function).profiled_name = name
+            continue
         if not mindtorch_begins_as_c_function(<PyObject *>function):
             raise TypeError(f"{function} is not a function of Cython's")
         ENTRIES[function] = Entry(function, name)
@@ -247,6 +251,8 @@ def add_entries(dict names):
 def enter_profiled(bint on):
     """Have all functions of add_entries entered by `profiled`, or by themselves again."""
     cdef vectorcallfunc now
+    global records_operators
+    records_operators = on
     for function, entry in ENTRIES.items():
         now = PyVectorcall_Function(<PyObject *>function)
         if on and now != <vectorcallfunc>profiled:

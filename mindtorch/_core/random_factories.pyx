@@ -1,16 +1,19 @@
 """Functions that make tensors of random numbers: new tensors, filled by the ops of random.toml."""
+from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
-from mindtorch._core._gen.kernels cimport KERNELS
-from mindtorch._core._gen.random cimport op_normal_, op_random__from, op_uniform_
+from mindtorch._core._gen.calls cimport op_normal_, op_random__from, op_uniform_
 from mindtorch._core.arguments cimport no_combination, parse_ints, require_int
-from mindtorch._core.dispatch cimport finish, no_kernel
+from mindtorch._core.dispatch cimport finish
 from mindtorch._core.dtype cimport KIND, default_dtype
 from mindtorch._core.factories cimport Request, dtype_for, leaf, make, make_like, read_place, read_size
 from mindtorch._core.generator cimport generator_for, require_generator
+from mindtorch._core.operator cimport Argument, Operator, find_operator, require_kernel, run_kernel
 from mindtorch._core.scalar cimport INT_KIND, Bool, Byte, Char, Int, Long, ScalarType, Short, UInt16, UInt32
 from mindtorch._core.tensor cimport Shape, TensorBase
 from mindtorch._core.sampling cimport not_implemented
+
+cdef Operator RANDPERM = find_operator("randperm.generator")
 
 
 cdef TensorBase sized(tuple args, object size, object out, object dtype, object layout, object device,
@@ -120,6 +123,7 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
     cdef Shape shape
     cdef Request request
     cdef TensorBase made
+    cdef Argument arguments[2]
     shape.ndim = 1
     shape.sizes[0] = require_int(n, b"randperm", b"n", 1)
     cdef ScalarType code = dtype_for(dtype, out, Long, b"randperm")
@@ -128,11 +132,12 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
     check_holds(shape.sizes[0], code)
     read_place(&request, layout, device, pin_memory, b"randperm")
     made = make(&request, &shape, code, out, device)
-    if KERNELS[made.device_type].randperm_generator == NULL:
-        no_kernel("randperm.generator", made.device_type, code)
+    require_kernel(RANDPERM, made.device_type, code)
     source = generator_for(require_generator(generator, b"randperm", b"generator"), made.device_type, made.device_index)
     if made.numel:
-        KERNELS[made.device_type].randperm_generator(source, made)
+        arguments[0].object = <PyObject *>source
+        arguments[1].object = <PyObject *>made
+        run_kernel(RANDPERM, made.device_type, arguments, code)
     return leaf(finish(made, out), requires_grad)
 
 

@@ -1,16 +1,21 @@
 """Sums and extremes that the host reads: of few elements it reads all, of many what a kernel makes of them."""
+from cpython.ref cimport PyObject
 from libc.math cimport fabs
 from libc.stdint cimport INT64_MIN
 
-from mindtorch._core._gen.kernels cimport KERNELS
 from mindtorch._core.device cimport BACKENDS, CPU
 from mindtorch._core.dtype cimport ITEMSIZE
+from mindtorch._core.operator cimport Argument, Operator, find_operator, run_kernel
 from mindtorch._core.scalar cimport FLOAT_KIND, Long, Scalar, ScalarType
 from mindtorch._core.tensor cimport Shape, empty_tensor, make_view
 from mindtorch._core.values cimport load
 
 cdef enum:
     FEW = 256           # elements that are read as fast as one is, and need no kernel's time before
+
+cdef Operator SUM = find_operator("sum.dim_IntList")
+cdef Operator AMINMAX = find_operator("aminmax")
+cdef Operator MAX = find_operator("max")
 
 cdef struct Elements:
     const char *address
@@ -49,12 +54,16 @@ cdef TensorBase element(TensorBase x, int64_t i):
 
 cdef int64_t read_sum(TensorBase x) except? -1:
     cdef Elements found
+    cdef Argument arguments[5]
     cdef Shape none
     cdef int64_t i, total = 0
     if not are_few(x):
         none.ndim = 0
         kept = made(1, Long, x)
-        KERNELS[x.device_type].sum_dim_IntList(x, &none, False, Long, element(kept, 0))
+        result = element(kept, 0)
+        arguments[0].object, arguments[1].ints = <PyObject *>x, &none
+        arguments[2].integer, arguments[3].integer, arguments[4].object = False, Long, <PyObject *>result
+        run_kernel(SUM, x.device_type, arguments, Long)
         x = kept
     fetch(x, &found)
     for i in range(x.numel):
@@ -64,18 +73,25 @@ cdef int64_t read_sum(TensorBase x) except? -1:
 
 cdef TensorBase extremes_of(TensorBase x):
     """The least and the largest."""
+    cdef Argument arguments[5]
     cdef Shape none
     none.ndim = 0
     kept = made(2, x.dtype, x)
-    KERNELS[x.device_type].aminmax(x, &none, False, element(kept, 0), element(kept, 1))
+    least, most = element(kept, 0), element(kept, 1)
+    arguments[0].object, arguments[1].ints, arguments[2].integer = <PyObject *>x, &none, False
+    arguments[3].object, arguments[4].object = <PyObject *>least, <PyObject *>most
+    run_kernel(AMINMAX, x.device_type, arguments, x.dtype)
     return kept
 
 
 cdef double read_largest(TensorBase x) except? -1:
     cdef double least, most
+    cdef Argument arguments[2]
     if not are_few(x):
         kept = made(1, x.dtype, x)
-        KERNELS[x.device_type].max(x, element(kept, 0))
+        result = element(kept, 0)
+        arguments[0].object, arguments[1].object = <PyObject *>x, <PyObject *>result
+        run_kernel(MAX, x.device_type, arguments, x.dtype)
         x = kept
     read_range(x, &least, &most)
     return most

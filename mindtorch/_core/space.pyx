@@ -1,9 +1,10 @@
 """One block of memory for all tensors of a formula in Cython, and views of them: space.pxd."""
+from cpython.ref cimport PyObject
 from libc.string cimport memcmp
 
-from mindtorch._core._gen.kernels cimport KERNELS
 from mindtorch._core.device cimport BACKENDS
 from mindtorch._core.dtype cimport ITEMSIZE
+from mindtorch._core.operator cimport Argument, Operator, find_operator, run_kernel
 from mindtorch._core.scalar cimport Bool, Int, Long
 from mindtorch._core.tensor cimport allocate, make_plain, make_view
 
@@ -12,6 +13,7 @@ cdef enum:
     TENSORS = 16        # so many of them have room for what is lost between them
     DIMS = 8            # of ACLNN's tensors
 
+cdef Operator SUM = find_operator("sum.dim_IntList")
 MOST = 1 << 24          # numbers in a table
 cdef int64_t most = MOST
 
@@ -127,7 +129,10 @@ cdef TensorBase first_of(TensorBase table):
 
 
 cdef int total(TensorBase table, TensorBase out) except -1:
+    cdef Argument arguments[5]
     cdef Shape last
     last.ndim = 1
     last.sizes[0] = table.ndim - 1
-    return KERNELS[out.device_type].sum_dim_IntList(table, &last, False, out.dtype, out)
+    arguments[0].object, arguments[1].ints = <PyObject *>table, &last
+    arguments[2].integer, arguments[3].integer, arguments[4].object = False, out.dtype, <PyObject *>out
+    return run_kernel(SUM, out.device_type, arguments, out.dtype)

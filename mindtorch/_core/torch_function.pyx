@@ -10,6 +10,7 @@ import threading
 from cpython.object cimport PyObject, PyTypeObject
 
 cimport mindtorch._core.tensor as tensor_module
+from mindtorch._core.operator_function cimport OperatorFunction
 from mindtorch._core.tensor cimport TensorBase
 
 cdef extern from *:
@@ -316,6 +317,8 @@ def watch(functions):
 def install(function):
     """Have a compiled function ask from now on. False for one that is not compiled."""
     cdef Compiled *compiled
+    if isinstance(function, OperatorFunction):      # which asks by itself
+        return True
     if (<TypeLayout *>Py_TYPE(<PyObject *>function)).tp_vectorcall_offset != offset_of_vectorcall:
         return False
     watch((function,))

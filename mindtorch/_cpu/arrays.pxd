@@ -22,4 +22,3 @@ cdef object number(const Scalar *scalar, ScalarType element, ScalarType dtype)
 cdef object ints_or_none(const Shape *values)                            # a tuple; None where it is empty
 cdef object numpy_dtype(ScalarType dtype)
 cdef int store_shaped(list outputs, object values) except -1    # results as large as their values are
-cdef int store_some(tuple targets, object values) except -1     # the results that a mask has left in: not None

@@ -9,13 +9,6 @@ from mindtorch._core.tensor cimport MAX_DIMS, contiguous_strides, set_geometry
 from mindtorch._core.values cimport as_array, cast_on_host, scalar_tensor
 
 
-cdef int store_some(tuple targets, object values) except -1:
-    for target, value in zip(targets, values):
-        if target is not None:
-            target[...] = value
-    return 0
-
-
 cdef int store_shaped(list outputs, object values) except -1:
     cdef TensorBase out
     cdef int64_t sizes[MAX_DIMS]

@@ -10,7 +10,7 @@ from mindtorch._core.dtype cimport ITEMSIZE, KIND, is_float8
 from mindtorch._core.scalar cimport COMPLEX_KIND, Bool
 from mindtorch._core.tensor cimport Storage, TensorBase
 from mindtorch._core.values cimport as_array
-from mindtorch._cpu import _gen, float8
+from mindtorch._cpu import _gen, float8, kernel
 
 cdef enum:
     ALIGNMENT = 64
@@ -74,5 +74,5 @@ def register():
     backend.allocate = allocate
     backend.current_index = current_index
     backend.copy = copy
-    _gen.register()
+    kernel.register(_gen.KERNELS)
     backend.ready = True

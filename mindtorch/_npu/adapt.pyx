@@ -1,9 +1,9 @@
 from libc.float cimport FLT_EPSILON, FLT_MAX
 from libc.stdint cimport INT64_MAX
 
-from mindtorch._core._gen.creation cimport op_fill__Scalar
-from mindtorch._core._gen.foreach cimport op__foreach_add_List, op__foreach_sub_Scalar
-from mindtorch._core._gen.pointwise cimport op_sub_Scalar
+from mindtorch._core._gen.calls cimport op_fill__Scalar
+from mindtorch._core._gen.calls cimport op__foreach_add_List, op__foreach_sub_Scalar
+from mindtorch._core._gen.calls cimport op_sub_Scalar
 from mindtorch._core.device cimport copy_data
 from mindtorch._core.dispatch cimport ONE, opmath
 from mindtorch._core.dtype cimport KIND

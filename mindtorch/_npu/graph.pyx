@@ -17,7 +17,7 @@ from libc.stdlib cimport calloc, free
 
 from mindtorch._npu import runtime
 
-from mindtorch._core._gen.creation cimport op_fill__Scalar
+from mindtorch._core._gen.calls cimport op_fill__Scalar
 from mindtorch._core.device cimport NPU
 from mindtorch._core.generator cimport Generator, npu_default
 from mindtorch._core.scalar cimport INT_KIND, Long, Scalar

@@ -18,7 +18,7 @@ from mindtorch._core import (
     values,
     view_functions,
 )
-from mindtorch._core._gen import namespace, profiled_operators
+from mindtorch._core._gen import namespace
 from mindtorch._ops import composites as python_composites
 from mindtorch.nn import functional
 
@@ -116,7 +116,6 @@ def enter_profiled(on):
             _prepare()
         _entered = on
         profiling.enter_profiled(on)
-        profiled_operators.enter_profiled(on)
         for function in _python_functions:
             function.enter_profiled(on)
 

@@ -7,15 +7,17 @@ from pathlib import Path
 
 from . import (
     emit_autocast,
-    emit_core,
+    emit_calls,
     emit_cpu,
     emit_direct,
     emit_docs,
+    emit_functions,
     emit_grad,
     emit_namespace,
     emit_npu,
-    emit_operators,
+    emit_rules,
     emit_schemas,
+    emit_table,
 )
 from .rows import RowError, Table
 
@@ -26,24 +28,23 @@ CORE, NPU, CPU = (PACKAGE / part / "_gen" for part in ("_core", "_npu", "_cpu"))
 def outputs(table) -> dict:
     """Every generated file: path -> text."""
     families = table.families
+    rows, rules = emit_table.entries(table)
     files = {
-        CORE / "__init__.py": emit_core.NOTE.format(source="*.toml"), CORE / "__init__.pxd": "",
-        CORE / "kernels.pxd": emit_core.kernels_pxd(table), CORE / "kernels.pyx": emit_core.kernels_pyx(),
-        CORE / "operators.pyx": emit_operators.module(table), CORE / "namespace.py": emit_namespace.module(table),
-        CORE / "profiled_operators.pyx": emit_operators.profiled_module(),
+        CORE / "__init__.py": emit_grad.NOTE.format(source="*.toml"), CORE / "__init__.pxd": "",
+        CORE / "rows.py": emit_table.module(rows), CORE / "rules.pyx": emit_rules.module(rules),
+        CORE / "functions.py": emit_functions.module(table), CORE / "namespace.py": emit_namespace.module(table),
+        CORE / "calls.pxd": emit_calls.module_pxd(table), CORE / "calls.pyx": emit_calls.module(table),
         CORE / "autocast_policies.py": emit_autocast.policies(table),
         CORE / "direct.pxd": emit_direct.module_pxd(table), CORE / "direct.pyx": emit_direct.module(table),
         CORE / "schemas.py": emit_schemas.module(table),
         NPU / "__init__.py": emit_npu.package_init(families), NPU / "__init__.pxd": "",
         NPU / "aclnn_api.pxd": emit_npu.api_pxd(), NPU / "cann_ops.h": emit_npu.ops_header(),
-        CPU / "__init__.py": emit_cpu.package_init(families), CPU / "__init__.pxd": "",
+        CPU / "__init__.py": emit_cpu.package_init(families),
         PACKAGE / "_ops.pyi": emit_docs.ops_pyi(table), PACKAGE.parent / "docs" / "ops.md": emit_docs.ops_md(table),
     }
     for family in families:
-        files[CORE / f"{family}.pxd"] = emit_core.family_pxd(table, family)
-        files[CORE / f"{family}.pyx"] = emit_core.family_pyx(table, family)
         files[NPU / f"{family}.pyx"] = emit_npu.family_pyx(table, family)
-        files[CPU / f"{family}.pyx"] = emit_cpu.family_pyx(table, family)
+        files[CPU / f"{family}.py"] = emit_cpu.family_py(table, family)
     for family in {row.family for row in table.rows if emit_grad.recorded(row)}:
         files[CORE / f"{family}_grad.pxd"] = emit_grad.family_pxd(table, family)
         files[CORE / f"{family}_grad.pyx"] = emit_grad.family_pyx(table, family)

@@ -1,29 +1,6 @@
-"""What autocast does before an operator: lines of its device-neutral function, and the policies of ops without one."""
+"""mindtorch/_core/_gen/autocast_policies.py: the policies of operators that no row runs."""
 from .emit_grad import NOTE
 from .rows import POLICIES
-
-_CAST = ("Tensor", "Tensor?", "Tensor[]")
-
-
-def prologue(row) -> list:
-    """Lines that cast the arguments. torch casts for plain forms only: out= and in-place forms keep what they got."""
-    if not row.autocast:
-        return []
-    arguments = [a for a in row.kernel_arguments if a.type in _CAST]
-    policies = [_when(row, row.autocast.get(device)) for device in ("cpu", "npu")]
-    values = "".join(f"{a.name}, " for a in arguments)
-    casts = [f"<{a.c_type.strip()}>casts[{i}]" for i, a in enumerate(arguments)]
-    assigned = [f"    {a.name} = {value}" for a, value in zip(arguments, casts, strict=True)]
-    return ["cdef tuple casts", f"if autocast.threads and {row.result_names[0]} is None:",
-            f"    casts = autocast.cast({', '.join(policies)}, ({values.rstrip()}))", *assigned]
-
-
-def _when(row, policy) -> str:
-    """A policy in C; one that sets the dtype does nothing where the call says which."""
-    code = f"autocast.{(policy or 'not_listed').upper()}"
-    if policy == "fp32_set_opt_dtype" and row.schema.argument("dtype"):
-        return f"{code} if dtype == Undefined else autocast.NOT_LISTED"
-    return code
 
 
 def policies(table) -> str:

@@ -1,15 +1,17 @@
-"""mindtorch/_cpu/_gen: the rows' NumPy expressions as kernels.
+"""mindtorch/_cpu/_gen: the rows' NumPy expressions as Python functions, and how each gets its arguments.
 
 An expression sees every tensor as an array in the compute dtype (half and bfloat16 as float32), numbers as NumPy
 scalars of that dtype (rounded before to the operands' own, but for those in the row's column opmath), int lists as
 tuples (None when empty), dtypes as NumPy's. `np` is in scope, and so are the modules custom*.py of mindtorch/_cpu.
+mindtorch/_cpu/kernel.pyx calls the functions; it converts each argument as KERNELS says by a word.
 """
 import ast
+import functools
 from pathlib import Path
 
-from .emit_core import NOTE, SCALAR_IMPORT, compute_dtype, kernel_parameters
+from .emit_core import NOTE
 from .rows import RARE_TYPES, RowError
-from .rules import RULE_CIMPORTS, SCALAR_TYPES, RuleError, Scope
+from .rules import SCALAR_TYPES
 
 CUSTOM = tuple(sorted(path.stem for path in (Path(__file__).parents[2] / "_cpu").glob("custom*.py")))
 # NumPy functions that write into `out=` themselves; other results are assigned.
@@ -23,168 +25,107 @@ _UFUNCS = frozenset((
 ))
 
 
-def family_pyx(table, family) -> str:
+def family_py(table, family) -> str:
+    """A module of the family's kernels, and the list that registers them."""
     rows = [row for row in table.family(family) if row.has_kernel and row.cpu]
-    functions = []
+    functions, entries = [], []
     for row in rows:
         try:
-            functions.append(_kernel(row))
-        except (RuleError, SyntaxError) as error:
+            functions.append(_function(row))
+        except (SyntaxError, ValueError) as error:
             raise RowError(f"{family}.toml: {row.key}: cpu: {error}") from None
-    slots = "".join(f"    KERNELS[<int>CPU].{row.slot} = {row.slot}\n" for row in rows)
-    return (NOTE.format(source=f"{family}.toml") + "from libc.stdint cimport int64_t\n\n"
-            "import numpy as np\n\n"
-            f"{_custom_imports(rows)}"
-            f"{RULE_CIMPORTS}"
-            "from mindtorch._core._gen.kernels cimport KERNELS\n"
-            "from mindtorch._core.device cimport CPU\n"
-            "from mindtorch._core.generator cimport Generator\n"
-            + SCALAR_IMPORT +
-            "from mindtorch._core.tensor cimport Shape, TensorBase\n"
-            "from mindtorch._core.values cimport as_array\n"
-            "from mindtorch._core.dtype cimport is_float8\n"
-            "from mindtorch._cpu.arrays cimport (\n"
-            "    arrays, computing, ints_or_none, narrow, number, numpy_dtype, operand, operands, promoted,\n"
-            "    store_shaped, store_some, widened)\n\n\n"
-            + "\n\n".join(functions) + f"\n\ndef register():\n{slots or '    pass' + chr(10)}")
-
-
-def _custom_imports(rows) -> str:
-    """Of the modules that the expressions use."""
-    used = {node.id for row in rows for node in ast.walk(ast.parse(row.cpu, mode="eval")) if isinstance(node, ast.Name)}
-    return "".join(f"from mindtorch._cpu import {module}\n" for module in CUSTOM if module in used)
+        entries.append(f"    {_entry(row)},\n")
+    body = "\n\n".join(functions)
+    imports = ["import numpy as np"] * ("np." in body)
+    imports += [f"from mindtorch._cpu import {module}" for module in CUSTOM if f"{module}." in body]
+    imports += ["from mindtorch._cpu.kernel import store_some"] * ("store_some(" in body)
+    return (NOTE.format(source=f"{family}.toml") + "\n".join(imports) + "\n\n\n" + body +
+            f"\n\nKERNELS = [\n{''.join(entries)}]\n")
 
 
 def package_init(families) -> str:
     imports = "".join(f"from mindtorch._cpu._gen import {family}\n" for family in families)
-    calls = "".join(f"    {family}.register()\n" for family in families)
-    return NOTE.format(source="*.toml") + f"{imports}\n\ndef register():\n{calls}"
+    names = "".join(f", *{family}.KERNELS" for family in families)
+    return NOTE.format(source="*.toml") + f"{imports}\nKERNELS = [{names.removeprefix(', ')}]\n"
 
 
-class _Rename(ast.NodeTransformer):
-    """The expression's names become the function's local arrays."""
-
-    def __init__(self, names):
-        self.names = names
-
-    def visit_Name(self, node):
-        if node.id in self.names:
-            node.id = self.names[node.id]
-        elif node.id not in ("np", *CUSTOM, "True", "False", "None"):
-            raise RuleError(f"the expression uses the unknown name {node.id!r}")
-        return node
-
-
-def _kernel(row) -> str:
-    if row.of_lists:
-        return _of_lists(row)
-    outputs = row.result_names or ["self"]
-    scope = Scope(row)
-    taken = sum(1 << RARE_TYPES[name] for name in row.rare)
-    lines = [f"cdef ScalarType element = {compute_dtype(row, scope, outputs[0])}",
-             f'cdef ScalarType compute = computing(element, {taken:#x}, "{row.refusal}")', *_wider(row, outputs)]
-    body, names = [], {}
-    for argument in row.kernel_arguments:
-        if row.schema.inplace and argument.name == "self":
-            continue
-        names[argument.name] = f"x_{argument.name}"
-        body.append(f"x_{argument.name} = {_local(argument, row)}")
-    for name in outputs:
-        names[name] = f"x_{name}"
-        masked = row.outputs and row.outputs[outputs.index(name)].mask
-        body.append(f"x_{name} = " + (f"None if {name} is None else " if masked else "") + f"as_array({name})")
-    tree = _Rename(names).visit(ast.parse(row.cpu, mode="eval"))
-    body.append(_store(tree.body, outputs, row))
-    lines += ['with np.errstate(all="ignore"):', *(f"    {line}" for line in body), "return 0"]
-    return (f"cdef int {row.slot}({kernel_parameters(row)}) except -1:\n" +
-            "".join(f"    {line}\n" for line in lines))
-
-
-def _wider(row, outputs) -> list:
-    """A float of 8 bits is computed as a float32, which is then rounded as the CPU's copies round."""
-    if not any(name.startswith("float8") for name in row.rare):
-        return []
-    if any(out.reported or out.dtype in SCALAR_TYPES for out in row.outputs):      # moved as it is, or no such output
-        return []
-    (out,) = outputs
-    arguments = [argument.name for argument in row.kernel_arguments] + row.result_names
-    values = ", ".join("wide" if name == out else name for name in arguments)
-    return ["cdef TensorBase wide", f"if is_float8({out}.dtype):", f"    wide = widened({out})",
-            f"    {row.slot}({values})", f"    return narrow({out}, wide)"]
-
-
-def _of_lists(row) -> str:
-    """The expression is a function of lists of arrays, in the tensors' own dtypes, which writes to some of them."""
-    lines, names = [], {}
-    call = ast.parse(row.cpu, mode="eval")
-    used = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)}
-    for argument in (a for a in row.kernel_arguments if a.name in used):
-        names[argument.name] = f"x_{argument.name}"
-        made = {"Tensor[]": f"arrays({argument.name})"}.get(argument.type) or _local(argument, row)
-        lines.append(f"    x_{argument.name} = {made}")
-    call = _Rename(names).visit(call)
-    lines = ['with np.errstate(all="ignore"):', *lines, f"    {ast.unparse(call.body)}", "return 0"]
-    return (f"cdef int {row.slot}({kernel_parameters(row)}) except -1:\n" +
-            "".join(f"    {line}\n" for line in lines))
-
-
-def _local(argument, row) -> str:
-    name = argument.name
-    match argument.type:
-        case "Tensor" | "Tensor?":
-            made = f"as_array({name})" if name in row.raw else _operand(name, row)
-            return f"None if {name} is None else {made}" if argument.optional else made
-        case "Tensor[]":
-            return f"operands({name}, compute)"
-        case "Tensor?[]":
-            return f"arrays({name})"
-        case "Scalar":
-            return _number(name, row)
-        case "Scalar?":
-            return f"None if {name} == NULL else {_number(name, row)}"
-        case "int[]" | "int[]?" | "int?":
-            if argument.type == "int?" and not name.startswith("dim"):
-                return f"ints_or_none({name})"
-            # NumPy has no axis 0 in 0-d arrays.
-            return f"ints_or_none({name})" + (" if self.ndim else None" if row.schema.argument("self") else "")
-        case "float?":
-            return f"None if {name} == NULL else {name}[0]"
-        case "bool[]":
-            return f"[bool({name}.sizes[i]) for i in range({name}.ndim)]"
-        case "bool":
-            return f"bool({name})"
-        case "Generator?":
-            return f"{name}.stream"
-        case "ScalarType" | "ScalarType?":
-            return f"numpy_dtype({name})"
-    return name
-
-
-def _number(name, row) -> str:
-    """In torch most kernels read a number as an element of the operands' dtype, some as what they compute in."""
-    exact = row.factory or row.of_lists or name in row.opmath
-    return f"number({name}, {'compute' if exact else 'element'}, compute)"
-
-
-def _operand(name, row) -> str:
-    if "promote(" not in (row.compute or (row.outputs[0].dtype if row.outputs else "")):
-        return f"operand({name}, compute)"
-    made = f"promoted({name}, element, compute)"
-    return f"operand({name}, compute) if {name}.ndim == 0 else {made}" if name in row.opmath else made
+def _function(row) -> str:
+    names = [a.name for a in row.kernel_arguments] + row.result_names
+    tree = ast.parse(row.cpu, mode="eval")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id not in (*names, "np", *CUSTOM, "True", "False", "None"):
+            raise ValueError(f"the expression uses the unknown name {node.id!r}")
+    statement = ast.unparse(tree) if row.of_lists else _store(tree.body, row.result_names or ["self"], row)
+    return f"def {row.slot}({', '.join(names)}):\n    {statement}\n"
 
 
 def _store(node, outputs, row) -> str:
-    target = f"x_{outputs[0]}"
-    text = ast.unparse(node)
+    """The statement that writes the results, or returns those whose shape their values decide."""
+    target, text = outputs[0], ast.unparse(node)
     if any(out.reported for out in row.outputs):
-        many = text if len(outputs) > 1 else f"({text},)"
-        return f"store_shaped([{', '.join(outputs)}], {many})"
+        return f"return {text}" if len(outputs) > 1 else f"return ({text},)"
     if any(out.mask for out in row.outputs):
-        return f"store_some(({', '.join(f'x_{name}' for name in outputs)}), {text})"
+        return f"store_some(({', '.join(outputs)}), {text})"
     if len(outputs) > 1:
-        return ", ".join(f"x_{name}[...]" for name in outputs) + f" = {text}"
+        return ", ".join(f"{name}[...]" for name in outputs) + f" = {text}"
     function = node.func if isinstance(node, ast.Call) else None
     if isinstance(function, ast.Attribute) and getattr(function.value, "id", "") == "np" and function.attr in _UFUNCS:
         # A result in a lower precision than the compute dtype is cast on the way out.
         return f'{text[:-1]}, out={target}, casting="unsafe")'
     return f"{target}[...] = {text}"
+
+
+def _entry(row) -> str:
+    """key, function, conversions, number of results, rare dtypes taken, name in refusals, wider: see kernel.pyx."""
+    conversions = " ".join([_conversion(row, a) for a in row.kernel_arguments] + ["array"] * len(row.result_names))
+    taken = functools.reduce(int.__or__, (1 << RARE_TYPES[name] for name in row.rare), 0)
+    return (f'("{row.key}", {row.slot}, "{conversions}", {len(row.result_names)}, {taken:#x}, "{row.refusal}", '
+            f"{_computes_wider(row)})")
+
+
+def _computes_wider(row) -> bool:
+    """A float of 8 bits is computed as a float32, which is then rounded as the CPU's copies round; not so where the
+    elements are moved as they are, or the result is of another dtype."""
+    if not any(name.startswith("float8") for name in row.rare):
+        return False
+    return not any(out.reported or out.dtype in SCALAR_TYPES for out in row.outputs)
+
+
+def _conversion(row, argument) -> str:
+    """The word of Conversion in mindtorch/_cpu/kernel.pyx."""
+    name = argument.name
+    match argument.type:
+        case "Tensor" | "Tensor?":
+            return "array" if name in row.raw or (row.schema.inplace and name == "self") else _operand(row, name)
+        case "Tensor[]":
+            return "arrays" if row.of_lists else "operands"
+        case "Tensor?[]":
+            return "arrays"
+        case "Scalar" | "Scalar?":
+            # In torch most kernels read a number as an element of the operands' dtype, some as what they compute in.
+            return "exact_number" if row.factory or name in row.opmath else "number"
+        case "int?" if not name.startswith("dim"):
+            return "ints"
+        case "int[]" | "int[]?" | "int?":
+            # NumPy has no axis 0 in 0-d arrays.
+            first = row.kernel_arguments[0]
+            return "dims" if first.name == "self" and first.is_tensor else "ints"
+        case "bool[]":
+            return "bools"
+        case "float?":
+            return "optional_float"
+        case "Generator?":
+            return "generator"
+        case "ScalarType" | "ScalarType?":
+            return "dtype"
+        case "int" | "float":
+            return argument.type
+        case "bool" | "bool?":
+            return "bool"
+    return "object"
+
+
+def _operand(row, name) -> str:
+    if "promote(" not in (row.compute or (row.outputs[0].dtype if row.outputs else "")):
+        return "operand"
+    return "promoted_tensor" if name in row.opmath else "promoted"

@@ -9,8 +9,10 @@ a C function.
 import re
 
 from .derivatives import COMPOSITIONS, FOLDER
-from .emit_core import NOTE
+from .emit_core import NOTE, compute_dtype, declare_arguments, operator_name, operators_declared, pack
+from .emit_core import SCALAR_IMPORT
 from .rows import RowError
+from .rules import RULE_CIMPORTS, Scope
 
 _NAME = re.compile(r"\brun\.(\w+)")
 _KINDS = {"Tensor": "TensorBase", "Scalar": "object", "Scalar?": "object", "int": "int64_t", "SymInt": "int64_t",
@@ -40,11 +42,15 @@ def module_pxd(table) -> str:
 
 
 def module(table) -> str:
-    return (NOTE.format(source="*.toml") + "from mindtorch._core._gen.kernels cimport KERNELS\n"
+    return (NOTE.format(source="*.toml") + "from cpython.ref cimport PyObject\n"
+            f"{RULE_CIMPORTS}"
             "from mindtorch._core.arguments cimport parse_ints\n"
-            "from mindtorch._core.dispatch cimport no_kernel, optional_scalar\n"
-            "from mindtorch._core.scalar cimport Scalar, scalar_from\n"
-            "from mindtorch._core.tensor cimport Shape\n\n\n" +
+            "from mindtorch._core.dispatch cimport optional_scalar\n"
+            "from mindtorch._core.operator cimport Argument, Operator, find_operator, require_kernel, run_kernel\n"
+            f"{SCALAR_IMPORT}"
+            "from mindtorch._core.scalar cimport scalar_from\n"
+            "from mindtorch._core.tensor cimport Shape\n\n"
+            f"{operators_declared(_rows(table))}\n\n" +
             "\n\n".join(_function(row) for row in _rows(table)))
 
 
@@ -82,10 +88,15 @@ def _passed(row, argument, output) -> tuple:
     return [], f"{output}.dtype" if kind == "ScalarType?" else name
 
 
+def _compute(row, first) -> str:
+    if any(a.type == "ScalarType?" for a in row.kernel_arguments):
+        return f"{first}.dtype"
+    return compute_dtype(row, Scope(row), first)
+
+
 def _function(row) -> str:
     outputs = row.result_names
     first = (outputs or ["self"])[0]
-    slot = f"KERNELS[{first}.device_type].{row.slot}"
     tensors = [a.name for a in row.kernel_arguments if a.type == "Tensor"] + outputs
     # A C function takes None for any tensor.
     lines, values = [f"if {' or '.join(f'{name} is None' for name in tensors)}:",
@@ -94,6 +105,13 @@ def _function(row) -> str:
         prepared, value = _passed(row, argument, first)
         lines += prepared
         values.append(value)
-    lines += [f"if {slot} == NULL:", f'    no_kernel("{row.key}", {first}.device_type, {first}.dtype)',
-              f"{slot}({', '.join(values + outputs)})", f"return {first}"]
+    given = [*zip([a.c_type for a in row.kernel_arguments], values, strict=True),
+             *(("TensorBase", name) for name in outputs)]
+    compute = _compute(row, first)
+    for index, argument in enumerate(row.kernel_arguments):
+        if argument.type in ("Scalar", "Scalar?"):
+            compute = re.sub(rf"\b{argument.name}\b", f"arguments[{index}].scalar", compute)
+    lines += [declare_arguments(row), f"require_kernel({operator_name(row)}, {first}.device_type, {first}.dtype)",
+              *pack(given), f"run_kernel({operator_name(row)}, {first}.device_type, arguments, {compute})",
+              f"return {first}"]
     return f"{_signature(row)}:\n" + "".join(f"    {line}\n" for line in lines)

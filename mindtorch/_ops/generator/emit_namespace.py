@@ -1,34 +1,18 @@
-"""mindtorch/_core/_gen/namespace.py: which generated function is a torch function, and which a method."""
-from .emit_core import NOTE
-from .emit_python import functions
+"""mindtorch/_core/_gen/namespace.py: the functions of operators by name."""
+from . import emit_grad
+from .emit_grad import NOTE
 
 
 def module(table) -> str:
-    free, methods, aten, npu = {}, {}, {}, {}
-    aliases = {}
-    for alias, name in table.aliases.items():
-        aliases.setdefault(name, []).append(alias)
-    families = []
-    for family in table.families:
-        made = functions(table, family)
-        if made:
-            families.append(family)
-        for function in made:
-            for name in [function.name, *aliases.get(function.name, ())]:
-                if function.aten:
-                    (npu if function.npu else aten)[name] = f"{family}.{function.name}"
-                elif function.method:
-                    methods[name] = f"{family}.Methods.{function.name}"
-                elif not function.inplace or name in table.inplace_functions:
-                    free[name] = f"{family}.{function.name}"
-    imports = "".join(f"from mindtorch._core._gen import {family}\n" for family in families)
-    imports += "from mindtorch._core._gen import operators as _operators    # fills OPERATORS\n"
+    families = sorted({row.family for row in table.rows if emit_grad.recorded(row)})
+    imports = "".join(f"from mindtorch._core._gen import {family}_grad as _{family}_grad\n" for family in families)
     return (NOTE.format(source="*.toml") +
             '"""By name: functions of the torch namespace, methods of Tensor, what is in torch.ops.aten alone, and\n'
-            'what torch_npu has."""\n' +
-            imports + _table("FUNCTIONS", free) + _table("METHODS", methods) + _table("ATEN", aten) +
-            _table("NPU", npu))
-
-
-def _table(name, entries) -> str:
-    return f"\n{name} = {{\n" + "".join(f'    "{key}": {value},\n' for key, value in sorted(entries.items())) + "}\n"
+            'what torch_npu has."""\n'
+            "from mindtorch._core import number_operators as _number_operators    # fills OPERATORS\n"
+            "from mindtorch._core import operator_function as _operator_function\n"
+            "from mindtorch._core._gen import functions as _specifications\n"
+            "from mindtorch._core._gen import rules as _rules                       # registers the rules of rows\n"
+            f"{imports}\n" +
+            "".join(f'{name} = _operator_function.make_functions(_specifications.{name}, "{name}")\n'
+                    for name in ("FUNCTIONS", "METHODS", "ATEN", "NPU")))

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from . import emit_formula
 from .aclnn import operators
+from .arguments import unpacked
 from .aclnn_calls import ACL_DTYPES, COMMON_DTYPES, alternatives, available, draws, graph_form, read_call
 from .emit_core import NOTE, SCALAR_IMPORT, compute_dtype, kernel_parameters
-from .emit_lists import dtypes_name
 from .emit_npu_lists import dtypes_of_lists, in_parts, one_by_one, runs_one_by_one
 from .headers import declared
 from .rows import RowError
@@ -57,12 +57,13 @@ def family_pyx(table, family) -> str:
             if row.has_slot and (row.npu.startswith("aclnn") or emit_formula.is_formula(row))]
     functions = [text for row in rows
                  for text in ([emit_formula.kernel(row)] if emit_formula.is_formula(row) else _kernels(row))]
-    slots = "".join(f"    KERNELS[<int>NPU].{row.slot} = {row.slot}\n" for row in rows)
-    slots += "".join(f"    KERNELS[<int>NPU].{dtypes_name(row)} = {dtypes_of_lists(row):#x}\n"
+    functions += [_entry(row) for row in rows]
+    slots = "".join(f'    find_operator("{row.key}").kernels[<int>NPU].call = call_{row.slot}\n' for row in rows)
+    slots += "".join(f'    find_operator("{row.key}").list_dtypes[<int>NPU] = {dtypes_of_lists(row):#x}\n'
                      for row in rows if row.each)
     return (NOTE.format(source=f"{family}.toml") + "from libc.stdint cimport int64_t, uint32_t\n\n"
             f"{RULE_CIMPORTS}"
-            "from mindtorch._core._gen.kernels cimport KERNELS\n"
+            "from mindtorch._core.operator cimport Argument, Kernel, find_operator\n"
             "from mindtorch._core.autocast cimport resume, suspend\n"
             "from mindtorch._core.autograd cimport formulas\n"
             "from mindtorch._core.device cimport BACKENDS, NPU\n"
@@ -87,6 +88,15 @@ def family_pyx(table, family) -> str:
             "    plans_of, record_launches, relaunch)\n"
             "from mindtorch._npu.symbols cimport aclnn\n\n\n" + "\n\n".join(functions) +
             f"\n\ndef register():\n{slots or '    pass' + chr(10)}")
+
+
+def _entry(row) -> str:
+    """The function with the arguments of all kernels, which calls the row's own."""
+    types = [a.c_type for a in row.kernel_arguments]
+    types += ["TensorBase"] * len(row.result_names) if not row.of_lists else ["list"] * bool(row.schema.returns)
+    values = ", ".join(unpacked(c_type, f"arguments[{index}]") for index, c_type in enumerate(types))
+    return (f"cdef int call_{row.slot}(const Kernel *kernel, Argument *arguments, ScalarType dtype, bint inplace) "
+            f"except -1:\n    return {row.slot}({values})\n")
 
 
 def package_init(families) -> str:

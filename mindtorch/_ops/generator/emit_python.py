@@ -158,24 +158,6 @@ def _subsumed(row, table) -> bool:
     return not any(a.is_tensor != target.schema.argument(a.name).is_tensor for a in row.schema.arguments)
 
 
-def family_functions(table, family) -> tuple:
-    """Cython source of the family's functions and, in a class, methods; and the cimports from other families."""
-    made = functions(table, family)
-    elsewhere = {}
-    for row in (row for function in made for row in function.rows if row.same):
-        target = table.by_key[row.same]
-        if target.family != family:
-            elsewhere.setdefault(target.family, set()).add(f"op_{target.slot}")
-    imports = "".join(f"from mindtorch._core._gen.{module} cimport {', '.join(sorted(names))}\n"
-                      for module, names in sorted(elsewhere.items()))
-    sources = [_Emitter(function, table).source() for function in made if not function.method]
-    methods = [_Emitter(function, table).source() for function in made if function.method]
-    if methods:
-        body = "\n".join(methods).replace("\n", "\n    ").replace("\n    \n", "\n\n").rstrip(" ")
-        sources.append(f'class Methods:\n    """What Tensor takes over."""\n\n    {body}')
-    return sources, imports
-
-
 @cache
 def named_results() -> frozenset:
     """The functions whose results are types of mindtorch/return_types.py; those of others are tuples, as in torch."""
@@ -183,52 +165,20 @@ def named_results() -> frozenset:
     return frozenset(node.targets[0].id for node in tree.body if isinstance(node, ast.Assign))
 
 
-class _Emitter:
-    """Writes one merged function."""
+class Overloads:
+    """How a merged function tells its overloads apart."""
 
     def __init__(self, function, table):
         self.function = function
         self.table = table
-        self.locals = {}          # C variable -> type
 
-    def source(self) -> str:
-        function = self.function
-        body = [f"if {synonym} is not None:\n        {p.name} = {synonym}"
-                for p in function.parameters for synonym in p.synonyms]
-        if self._takes_numbers():
-            first, other = (p.name for p in function.parameters[:2])
-            body.append(f"if not isinstance({first}, TensorBase):\n        {first} = as_operand({first}, {other})")
-        if len(function.rows) == 1:
-            body += self._overload(function.rows[0])
-        else:
-            for row in self._test_order():
-                lines = "\n        ".join(self._overload(row))
-                body.append(f"if {self._test(row)}:\n        {lines}")
-            body.append(self._complaint())
-        declared = [f"cdef {type_} {name}" for name, type_ in self.locals.items()]
-        lines = "".join(f"    {line}\n" for line in [self._docstring(), *declared, *body])
-        name = function.name
-        return f"def {name}({function.signature}):\n{lines}"
-
-    def _docstring(self) -> str:
-        rows = self.function.rows
-        overloads = "; ".join(row.key for row in rows)
-        return f'"""{self.function.name}({self._plain_signature()}). Schemas: {overloads}."""'
-
-    def _plain_signature(self) -> str:
-        signature = self.function.signature
-        for parameter in self.function.parameters:
-            for synonym in parameter.synonyms:
-                signature = signature.replace(f", {synonym}=None", "")
-        return signature.removesuffix(", *")
-
-    def _takes_numbers(self) -> bool:
+    def takes_numbers(self) -> bool:
         """Functions with hidden overloads for numbers take one as their first operand as well."""
         return not self.function.method and any(row.hidden for row in self.function.rows)
 
     # Choosing.
 
-    def _discriminating(self) -> list:
+    def discriminating(self) -> list:
         return [p for p in self.function.parameters if self._discriminates(p)]
 
     def _discriminates(self, parameter) -> bool:
@@ -247,178 +197,33 @@ class _Emitter:
         argument = parameter.by_overload.get(row.key)
         return argument.type if argument else ""
 
-    def _test_order(self) -> list:
+    def test_order(self) -> list:
         """Tensor overloads first, those that lack the argument last: `is None` is the most open test."""
         ranks = {"Tensor": 0, "Scalar": 1, "Scalar?": 2, "Tensor?": 3, "Scalar[]": 3, "": 5}
 
         def rank(row):
-            kinds = [self._kind(row, p) for p in self._discriminating()]
+            kinds = [self._kind(row, p) for p in self.discriminating()]
             return [ranks.get(kind, 4) for kind in kinds]
         return sorted(self.function.rows, key=rank)
 
-    def _test(self, row) -> str:
-        tests = []
-        for parameter in self._discriminating():
-            name, kind = parameter.name, self._kind(row, parameter)
-            test = {"Tensor": f"isinstance({name}, TensorBase)", "Scalar": f"is_scalar({name})",
-                    "Tensor?": f"({name} is None or isinstance({name}, TensorBase))",
-                    "Scalar?": f"({name} is None or is_scalar({name}))", "int": f"is_int({name})",
-                    "int?": f"({name} is None or is_int({name}))", "Scalar[]": f"is_scalar_list({name})",
-                    "Tensor[]": f"isinstance({name}, (list, tuple))",
-                    "": f"{name} is None"}
-            tests.append(test.get(kind, f"{name} is not None"))
-        return " and ".join(tests)
+    def expected(self) -> str:
+        """The signatures that torch lists where no overload fits, a line each; none where there is one to show."""
+        visible = self._visible()
+        if len(visible) < 2:
+            return ""
+        return "".join(f" * {_torch_signature(row, self.function)}\n" for row in sorted(visible, key=_torch_order))
 
-    def _complaint(self) -> str:
-        """The TypeError where no overload fits."""
-        function, visible = self.function, self._visible()
-        counted = [p for p in function.parameters if not p.keyword_only][function.method:]
-        if len(visible) > 1:
-            values = "".join(f"{p.name}, " for p in counted)
-            defaults = "".join(f"{p.default}, " for p in counted if p.default)
-            expected = "".join(f' * {_torch_signature(row, function)}\\n' for row in sorted(visible, key=_torch_order))
-            keywords = ", ".join(f'"{name}": {name}' for name in self._given_keywords())
-            return f'no_combination(b"{function.name}", given(({values}), ({defaults})), {{{keywords}}}, "{expected}")'
-        checks = [(i, p) for i, p in enumerate(counted) if self._kind(visible[0], p) == "Tensor"]
-        return "\n    ".join(f'require_tensor({p.name}, b"{function.name}", b"{p.name}", {i + 1})' for i, p in checks)
-
-    def _given_keywords(self) -> list:
-        """Keyword parameters that are None where they were not given."""
-        names = [p.name for p in self.function.parameters if p.keyword_only and p.default == "None"]
-        return names + (["out"] if self.function.takes_out else [])
-
-    # Calling.
-
-    def _overload(self, row) -> list:
-        """Statements that convert the arguments, call, and return."""
-        target = self.table.by_key[row.same] if row.same else row
-        tested = {p.name for p in self._discriminating()} if len(self.function.rows) > 1 else set()
-        lines, values = [], {}
-        for position, parameter in enumerate(self.function.parameters):
-            argument = parameter.by_overload.get(row.key)
-            if argument is not None:
-                value = self._convert(argument, parameter, position + 1, parameter.name in tested, lines)
-                wanted = target.schema.argument(argument.name)
-                if argument.type == "Scalar" and wanted is not None and wanted.is_tensor:
-                    value = self._as_tensor(row, value, argument.name)
-                elif argument.type == "Tensor" and wanted is not None and not wanted.is_tensor:
-                    value = self._as_numbers(wanted, value, values[row.schema.lists[0].name])
-                values[argument.name] = value
-        call = [values.get(a.name) or default_value(target, a, row.same_values) for a in target.kernel_arguments]
-        name = f"op_{target.slot}"
-        if self.function.inplace:
-            name = f"op_{target.slot if target.schema.inplace else inplace_name(target)}"
-        elif self.function.takes_out:
-            call += self._outs(len(target.schema.returns), lines)
-        elif not target.of_lists:
-            call += ["None"] * len(target.result_names)
-        result = f"{name}({', '.join(call)})"
-        if target.of_lists and self.function.inplace:      # the very object that was given; the fused ones give None
-            return [*lines, result, f"return {self.function.parameters[0].name if target.each else None}"]
-        if len(target.schema.returns) > 1 and self.function.name in named_results():
-            result = f"named(return_types.{self.function.name}, {result})"
-        return [*lines, f"return {result}"]
-
-    def _outs(self, results, lines) -> list:
-        function = self.function
-        if results == 1:
-            return [f'optional_tensor(out, b"{function.name}", b"out")']
-        self.locals["outs"] = "tuple"
-        lines.append(f'outs = several_outs(out, {results}, b"{function.name}", {len(function.parameters)})')
-        return [f"<TensorBase>outs[{i}]" for i in range(results)]
-
-    def _local(self, name, type_) -> str:
-        self.locals[name] = type_
-        return name
-
-    def _convert(self, argument, parameter, position, tested, lines) -> str:
-        """The C value of a parameter; statements it needs first are appended to `lines`."""
-        name, function = parameter.name, self.function.name
-        position -= self.function.method
-        where = f'b"{function}", b"{name.rstrip("_")}", {0 if parameter.keyword_only else position}'
-        match argument.type:
-            case "Tensor":
-                return f"<TensorBase>{name}" if tested else f"require_tensor({name}, {where})"
-            case "Tensor?":
-                return f"<TensorBase>{name}" if tested else f"optional_tensor({name}, {where})"
-            case "Scalar[]":
-                return f"tuple({name})" if tested else f"require_scalars({name}, {where})"
-            case "Tensor[]":
-                return f"require_tensors({name}, {where})"
-            case "Scalar":
-                number = self._local(f"{name}_number", "Scalar")
-                lines.append(f"scalar_from({name}, &{number})" if tested else
-                             f"require_scalar({name}, &{number}, {where})")
-                return f"&{number}"
-            case "Scalar?":
-                number = self._local(f"{name}_number", "Scalar")
-                return f"optional_scalar({name}, &{number}, {where})"
-            case "int[]" if self.function.of_many:
-                sizes = self._local(f"{name}_sizes", "Shape")
-                lines.append(f'parse_varargs(sizes_argument(args, kwargs, "{function}", "{name}"), &{sizes}, '
-                             f'b"{function}", b"{name}")')
-                return f"&{sizes}"
-            case "int[]" | "int[]?" | "int?":
-                sizes = self._local(f"{name}_sizes", "Shape")
-                parse = "parse_optional_int" if argument.type == "int?" else "parse_optional_ints"
-                lines.append(f"{parse}({name}, &{sizes}, {where})")
-                return f"&{sizes}"
-            case "int" if tested:
-                return f"as_int({name})"
-            case "int":
-                return f"require_int({name}, {where})"
-            case "bool" | "bool?":
-                return f"require_bool({name}, {where})"
-            case "float?":
-                number = self._local(f"{name}_number", "double")
-                return f"optional_float({name}, &{number}, {where})"
-            case "bool[]":
-                truths = self._local(f"{name}_truths", "Shape")
-                lines.append(f"parse_bools({name}, &{truths}, {where})")
-                return f"&{truths}"
-            case "float":
-                return f"require_float({name}, {where})"
-            case "Generator?":
-                return f'require_generator({name}, b"{function}", b"{name}")'
-            case "ScalarType" | "ScalarType?":
-                return f"require_dtype({name}, Undefined, {where})"
-        return name
-
-    def _as_tensor(self, row, number, name) -> str:
-        """A number where the function called takes a tensor: where(condition, x, 0)."""
-        beside = next((a for a in row.schema.arguments if a.type == "Tensor" and a.name != "condition"), None)
-        if beside is None:
-            return f"number_beside({number}, require_tensor(condition, b\"{self.function.name}\", b\"condition\", 1))"
-        other = next(p.name for p in self.function.parameters if p.by_overload.get(row.key) is beside)
-        function = "number_to_read" if name in self.table.by_key[row.same].reads else "number_like"
-        return f"{function}({number}, <TensorBase>{other})"
-
-    @staticmethod
-    def _as_numbers(wanted, tensor, tensors) -> str:
-        """The elements of a tensor where the function called takes numbers: lr of an optimizer, packed scalars."""
-        return f"lists.packed({tensor}, {tensors})" if wanted.type == "Scalar[]" else f"lists.only_number({tensor})"
-
-
-def default_value(target, argument, given) -> str:
-    """C value of a target's argument that the overload calling it does not have."""
+def default_literal(target, argument, given):
+    """What a target's argument is where the overload that calls it does not have it; None: absent, or empty."""
     if argument.name in given:
-        return given[argument.name]
-    match argument.type:
-        case "Tensor?":
-            return "None"
-        case "Scalar?" | "float?":
-            return "NULL"
-        case "Scalar":
-            return "&ONE"
-        case "int[]" | "int[]?" | "int?":
-            return "&NO_DIMS"
-        case "ScalarType?":
-            return "Undefined"
-        case "bool":
-            return str(int(argument.default == "True"))
+        return ast.literal_eval(given[argument.name])
+    if argument.type in ("Tensor?", "Scalar?", "float?", "int[]", "int[]?", "int?", "ScalarType?"):
+        return None
+    if argument.type == "Scalar":
+        return 1
     if argument.default is None:
         raise RowError(f"{target.family}.toml: {target.key}: {argument.name!r} has no default for overloads without it")
-    return argument.default
+    return ast.literal_eval(argument.default)
 
 
 _TORCH_TYPES = {"Scalar": "Number", "Scalar?": "Number", "int[]": "tuple of ints", "int[]?": "tuple of ints",

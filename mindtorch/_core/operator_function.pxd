@@ -1,0 +1,57 @@
+"""Python's functions and methods of operators: objects that bind arguments by a specification and run the operator."""
+from cpython.ref cimport PyObject
+
+from mindtorch._core.operator cimport MAX_ARGUMENTS, Argument, ArgumentType, Operator
+from mindtorch._core.scalar cimport Scalar
+from mindtorch._core.tensor cimport Shape
+
+
+cdef enum:
+    MAX_PARAMETERS = 24
+
+cdef enum Become:               # what an argument becomes beyond its own type
+    ITSELF, NUMBER_LIKE, NUMBER_TO_READ, NUMBER_BESIDE, ONLY_NUMBER, PACKED
+
+cdef struct Conversion:
+    int parameter               # of the function
+    ArgumentType type
+    bint tested                 # the overload's tests have seen the type
+    int position                # as the caller counts; 0: by keyword
+    int place                   # the operator's argument
+    Become become
+
+cdef class Overload:
+    cdef Operator op
+    cdef int tests[MAX_PARAMETERS]              # parameters that decide whether the overload is meant
+    cdef unsigned char test_types[MAX_PARAMETERS]
+    cdef int test_count
+    cdef Conversion conversions[MAX_PARAMETERS]
+    cdef int conversion_count
+    cdef int beside                             # the parameter that a number's tensor is like
+    cdef int default_places[MAX_ARGUMENTS]      # of arguments that the overload does not have
+    cdef Argument defaults[MAX_ARGUMENTS]
+    cdef int default_count
+    cdef list kept                              # what defaults point to
+
+ctypedef PyObject *(*Vectorcall)(PyObject *function, PyObject *const *values, size_t nargsf, PyObject *names) noexcept
+
+cdef class OperatorFunction:
+    cdef Vectorcall vectorcall
+    cdef readonly str name
+    cdef str module, table
+    cdef dict specification                     # None once it has been read
+    cdef tuple names                            # of the parameters, out= last where there is one
+    cdef tuple defaults                         # Ellipsis: required
+    cdef dict synonyms                          # other names -> parameter
+    cdef list encoded_names                     # for messages
+    cdef bytes encoded
+    cdef int count, positional                  # parameters without out=; those that may be given by position
+    cdef int results                            # how many tensors out= is; 0: there is no out=
+    cdef bint method, inplace, takes_numbers, of_many
+    cdef type named                             # of return_types
+    cdef str expected                           # the overloads as torch lists them
+    cdef list overloads
+    cdef str profiled_name                      # "aten::add", in profiles; None: not recorded
+    cdef object __weakref__
+
+cdef object default_argument(Argument *argument, ArgumentType type, object value)    # gives what must be kept alive

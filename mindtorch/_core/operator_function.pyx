@@ -1,0 +1,586 @@
+"""What torch.add and Tensor.add are: one class, and data (_core/_gen/functions.py).
+
+A call goes: entered by vectorcall; `bind` finds the parameters; the first overload whose tests hold converts its
+arguments; run_operator.pyx does the rest. __torch_function__ and profiles are tests at the entry.
+"""
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport PyObject
+from libc.stdlib cimport calloc
+
+import inspect
+
+cimport mindtorch._core.lists as lists
+cimport mindtorch._core.profiling as profiling
+cimport mindtorch._core.torch_function as torch_function
+from mindtorch._core.arguments cimport (
+    as_int, is_int, is_scalar_list, no_combination, optional_float, optional_tensor, parse_bools, parse_optional_int,
+    parse_optional_ints, parse_varargs, require_bool, require_dtype, require_float, require_int, require_scalar,
+    require_scalars, require_tensor, require_tensors, sizes_argument)
+from mindtorch._core.dispatch cimport (
+    as_operand, named as as_named, number_beside, number_like, number_to_read, optional_scalar, several_outs)
+from mindtorch._core.generator cimport require_generator
+from mindtorch._core.operator cimport (
+    BOOL, BOOL_LIST, DTYPE, FLOAT, GENERATOR, INT, INT_LIST, OPTIONAL_FLOAT, OPTIONAL_INT, OPTIONAL_SCALAR,
+    OPTIONAL_TENSOR, OPTIONAL_TENSOR_LIST, SCALAR, SCALAR_LIST, STRING, TENSOR, TENSOR_LIST, find_operator)
+from mindtorch._core.run_operator cimport TYPES, load, run, run_inplace
+from mindtorch._core.scalar cimport Undefined, is_scalar, scalar_from
+from mindtorch._core.tensor cimport TensorBase
+
+from mindtorch import return_types
+
+cdef extern from *:
+    """
+    /* Objects of the type are called by the function that they hold at `offset`. */
+    static void mindtorch_call_by_vector(PyTypeObject *type, Py_ssize_t offset, int is_method)
+    {
+        type->tp_vectorcall_offset = offset;
+        type->tp_call = PyVectorcall_Call;
+        type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL | (is_method ? Py_TPFLAGS_METHOD_DESCRIPTOR : 0);
+        PyType_Modified(type);
+    }
+    """
+    void mindtorch_call_by_vector(PyTypeObject *type, Py_ssize_t offset, bint is_method)
+
+cdef extern from "Python.h":
+    Py_ssize_t PyVectorcall_NARGS(size_t nargsf) noexcept
+    Py_ssize_t PyTuple_GET_SIZE(PyObject *value) noexcept
+    PyObject *PyTuple_GET_ITEM(PyObject *value, Py_ssize_t index) noexcept
+    object PyMethod_New(object function, object self)
+
+cdef enum:
+    MAX_SHAPES = 8
+    NO_TEST = 255           # an overload that lacks the parameter: it must be None
+
+ctypedef PyObject *(*WithArray)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *) noexcept
+
+cdef struct Storage:        # what arguments point to, for one call
+    Scalar numbers[MAX_PARAMETERS]
+    Shape shapes[MAX_SHAPES]
+    double reals[MAX_PARAMETERS]
+    int shape_count
+
+cdef Shape NO_DIMS
+NO_DIMS.ndim = 0
+cdef dict BECOME = {"number_like": NUMBER_LIKE, "number_to_read": NUMBER_TO_READ, "number_beside": NUMBER_BESIDE,
+                    "only_number": ONLY_NUMBER, "packed": PACKED}
+cdef object REQUIRED = Ellipsis
+
+
+# --- reading specifications ------------------------------------------------------------------------------------------
+
+cdef object default_argument(Argument *argument, ArgumentType type, object value):
+    cdef Scalar *number
+    if type == SCALAR or (type == OPTIONAL_SCALAR and value is not None):
+        number = <Scalar *>calloc(1, sizeof(Scalar))        # lives as long as the process
+        if number == NULL:
+            raise MemoryError()
+        scalar_from(value, number)
+        argument.scalar = number
+    elif type == OPTIONAL_SCALAR:
+        argument.scalar = NULL
+    elif type == OPTIONAL_FLOAT:
+        argument.optional_real = NULL
+    elif type in (INT_LIST, OPTIONAL_INT, BOOL_LIST):
+        argument.ints = &NO_DIMS
+    elif type == DTYPE:
+        argument.integer = Undefined
+    elif type in (INT, BOOL):
+        argument.integer = value
+    elif type == FLOAT:
+        argument.real = value
+    else:
+        argument.object = <PyObject *>value
+    return value
+
+
+cdef Overload read_overload(tuple spec, OperatorFunction function):
+    cdef Overload overload = Overload.__new__(Overload)
+    cdef Conversion *conversion
+    cdef int i
+    _, key, tests, conversions, defaults = spec
+    overload.op = find_operator(key)
+    if not overload.op.loaded:
+        load(overload.op)
+    overload.kept = []
+    tested = {parameter for parameter, _ in tests}
+    for i, (parameter, kind) in enumerate(tests):
+        overload.tests[i] = parameter
+        overload.test_types[i] = <int>TYPES[kind] if kind else NO_TEST
+    overload.test_count = len(tests)
+    overload.beside = -1
+    for i, (parameter, kind, place, *become) in enumerate(conversions):
+        conversion = &overload.conversions[i]
+        conversion.parameter, conversion.place = parameter, place
+        conversion.type = <ArgumentType><int>TYPES[kind]
+        conversion.tested = parameter in tested
+        conversion.position = 0 if parameter >= function.positional else parameter + 1 - function.method
+        conversion.become = <Become><int>BECOME[become[0]] if become else ITSELF
+        if conversion.type == TENSOR and overload.beside < 0 and function.names[parameter] != "condition":
+            overload.beside = parameter
+    overload.conversion_count = len(conversions)
+    for i, (place, value) in enumerate(defaults.items()):
+        overload.default_places[i] = place
+        overload.kept.append(default_argument(&overload.defaults[i], overload.op.types[place], value))
+    overload.default_count = len(defaults)
+    return overload
+
+
+cdef int read(OperatorFunction function) except -1:
+    """Read the specification, at the first call."""
+    cdef dict spec = function.specification
+    parameters = spec["parameters"]
+    function.count = len(parameters)
+    function.positional = sum([not keyword_only for _, _, keyword_only, _ in parameters])
+    function.names = tuple([name for name, _, _, _ in parameters])
+    function.defaults = tuple([default for _, default, _, _ in parameters])
+    function.synonyms = {synonym: i for i, (_, _, _, synonyms) in enumerate(parameters) for synonym in synonyms}
+    function.encoded = function.name.encode()
+    function.encoded_names = [name.rstrip("_").encode() for name in function.names]
+    function.results = spec.get("results", 0)
+    function.method, function.inplace = spec.get("method", False), spec.get("inplace", False)
+    function.takes_numbers, function.of_many = spec.get("takes_numbers", False), spec.get("of_many", False)
+    function.named = getattr(return_types, function.name) if spec.get("named") else None
+    function.expected = spec.get("expected")
+    function.overloads = [read_overload(overload, function) for overload in spec["overloads"]]
+    function.specification = None
+    return 0
+
+
+# --- binding ---------------------------------------------------------------------------------------------------------
+
+cdef int find_parameter(OperatorFunction function, PyObject *name) except -2:
+    """The parameter of that name; `count` for out=; -1 where there is none."""
+    cdef int i
+    for i in range(function.count):
+        if <PyObject *>function.names[i] == name:
+            return i
+    text = <object>name
+    for i in range(function.count):
+        if function.names[i] == text:
+            return i
+    if function.results and text == "out":
+        return function.count
+    return function.synonyms.get(text, -1)
+
+
+cdef int bind(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
+              PyObject *names) except -1:
+    """`bound`: for each parameter its value; the last is out=. TypeError where they do not fit."""
+    cdef Py_ssize_t i, named = 0 if names == NULL else PyTuple_GET_SIZE(names)
+    cdef PyObject *value
+    cdef int place
+    for i in range(given):
+        if i < function.positional:
+            bound[i] = values[i]
+    for i in range(min(given, function.positional), function.count + 1):
+        bound[i] = NULL
+    if given > function.positional:
+        too_many(function, bound, values, given, names)
+    for i in range(named):
+        place = find_parameter(function, PyTuple_GET_ITEM(names, i))
+        if place < 0 or bound[place] != NULL:
+            wrong_keyword(function, bound, values, given, names, <object>PyTuple_GET_ITEM(names, i), place)
+        bound[place] = values[given + i]
+    for i in range(function.count):
+        if bound[i] == NULL:
+            value = <PyObject *>function.defaults[i]
+            if value == <PyObject *>REQUIRED:
+                missing(function, bound, values, given, names)
+            bound[i] = value
+    if bound[function.count] == NULL:
+        bound[function.count] = <PyObject *>None
+    return 0
+
+
+cdef int refuse(OperatorFunction function, PyObject *const *values, Py_ssize_t given, PyObject *names) except -1:
+    """What torch says where no overload fits."""
+    cdef Py_ssize_t i, named = 0 if names == NULL else PyTuple_GET_SIZE(names)
+    positional = tuple([<object>values[i] for i in range(function.method, given)])
+    keywords = {<object>PyTuple_GET_ITEM(names, i): <object>values[given + i] for i in range(named)}
+    return no_combination(function.encoded, positional, keywords, function.expected)
+
+
+cdef int too_many(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
+                  PyObject *names) except -1:
+    if function.expected is not None:
+        refuse(function, values, given, names)
+    count = function.positional - function.method
+    if count == 0:
+        raise TypeError(f"{function.name}() takes no arguments ({given - function.method} given)")
+    raise TypeError(f"{function.name}() takes {count} positional argument{'' if count == 1 else 's'} but "
+                    f"{given - function.method} were given")
+
+
+cdef int missing(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
+                 PyObject *names) except -1:
+    if function.expected is not None:
+        refuse(function, values, given, names)
+    absent = [f'"{name}"' for i, (name, default) in enumerate(zip(function.names, function.defaults))
+              if default is REQUIRED and bound[i] == NULL]
+    raise TypeError(f"{function.name}() missing {len(absent)} required positional "
+                    f"argument{'s' if len(absent) == 1 else ''}: {', '.join(absent)}")
+
+
+cdef int wrong_keyword(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
+                       PyObject *names, object name, int place) except -1:
+    if place >= 0:
+        raise TypeError(f"{function.name}() got multiple values for argument '{name}'")
+    if function.expected is not None:
+        refuse(function, values, given, names)
+    for i in range(function.count):
+        if bound[i] == NULL and function.defaults[i] is REQUIRED and function.names[i] not in <object>names:
+            missing(function, bound, values, given, names)
+    raise TypeError(f"{function.name}() got an unexpected keyword argument '{name}'")
+
+
+# --- choosing --------------------------------------------------------------------------------------------------------
+
+cdef bint fits(object value, unsigned char type) except -1:
+    if type == TENSOR:
+        return isinstance(value, TensorBase)
+    if type == SCALAR:
+        return is_scalar(value)
+    if type == NO_TEST:
+        return value is None
+    if type == OPTIONAL_TENSOR:
+        return value is None or isinstance(value, TensorBase)
+    if type == OPTIONAL_SCALAR:
+        return value is None or is_scalar(value)
+    if type == INT:
+        return is_int(value)
+    if type == OPTIONAL_INT:
+        return value is None or is_int(value)
+    if type == SCALAR_LIST:
+        return is_scalar_list(value)
+    if type == TENSOR_LIST:
+        return isinstance(value, (list, tuple))
+    return value is not None
+
+
+cdef bint matches(Overload overload, PyObject **bound) except -1:
+    cdef int i
+    for i in range(overload.test_count):
+        if not fits(<object>bound[overload.tests[i]], overload.test_types[i]):
+            return False
+    return True
+
+
+# --- converting ------------------------------------------------------------------------------------------------------
+
+cdef Shape *shape_in(Storage *storage) except NULL:
+    if storage.shape_count == MAX_SHAPES:
+        raise RuntimeError(f"an operator takes at most {MAX_SHAPES} lists of ints")
+    storage.shape_count += 1
+    return &storage.shapes[storage.shape_count - 1]
+
+
+cdef object convert(OperatorFunction function, Conversion *conversion, object value, Argument *argument,
+                    Storage *storage):
+    """Fill the argument; what it borrows, where that is new, is given back."""
+    cdef const char *name = <bytes>function.encoded_names[conversion.parameter]
+    cdef const char *where = function.encoded
+    cdef int position = conversion.position
+    cdef ArgumentType type = conversion.type
+    cdef Shape *shape
+    if type == TENSOR:
+        if not conversion.tested:
+            require_tensor(value, where, name, position)
+        argument.object = <PyObject *>value
+    elif type == SCALAR:
+        argument.scalar = &storage.numbers[conversion.parameter]
+        if conversion.tested:
+            scalar_from(value, &storage.numbers[conversion.parameter])
+        else:
+            require_scalar(value, &storage.numbers[conversion.parameter], where, name, position)
+    elif type == INT:
+        argument.integer = as_int(value) if conversion.tested else require_int(value, where, name, position)
+    elif type == BOOL:
+        argument.integer = require_bool(value, where, name, position)
+    elif type == INT_LIST or type == OPTIONAL_INT or type == BOOL_LIST:
+        shape = shape_in(storage)
+        if type == INT_LIST:
+            parse_optional_ints(value, shape, where, name, position)
+        elif type == OPTIONAL_INT:
+            parse_optional_int(value, shape, where, name, position)
+        else:
+            parse_bools(value, shape, where, name, position)
+        argument.ints = shape
+    elif type == OPTIONAL_TENSOR:
+        if not conversion.tested:
+            optional_tensor(value, where, name, position)
+        argument.object = <PyObject *>value
+    elif type == FLOAT:
+        argument.real = require_float(value, where, name, position)
+    elif type == OPTIONAL_FLOAT:
+        argument.optional_real = optional_float(value, &storage.reals[conversion.parameter], where, name, position)
+    elif type == OPTIONAL_SCALAR:
+        argument.scalar = optional_scalar(value, &storage.numbers[conversion.parameter], where, name, position)
+    elif type == DTYPE:
+        argument.integer = require_dtype(value, Undefined, where, name, position)
+    else:
+        if type == TENSOR_LIST:
+            value = require_tensors(value, where, name, position)
+        elif type == SCALAR_LIST:
+            value = tuple(value) if conversion.tested else require_scalars(value, where, name, position)
+        elif type == GENERATOR:
+            value = require_generator(value, where, name)
+        argument.object = <PyObject *>value
+        return value
+    return None
+
+
+cdef object become(OperatorFunction function, Overload overload, Conversion *conversion, PyObject **bound,
+                   Argument *argument):
+    """A number where the operator takes a tensor, or the other way round. What the argument borrows is given back."""
+    cdef TensorBase tensor
+    if conversion.become == ONLY_NUMBER:
+        argument.real = lists.only_number(<TensorBase>argument.object)
+        return None
+    if conversion.become == PACKED:
+        numbers = lists.packed(<TensorBase>argument.object, require_tensors(
+            <object>bound[0], function.encoded, <bytes>function.encoded_names[0], 1))
+        argument.object = <PyObject *>numbers
+        return numbers
+    if conversion.become == NUMBER_BESIDE:
+        tensor = number_beside(argument.scalar, require_tensor(<object>bound[0], function.encoded, b"condition", 1))
+    elif conversion.become == NUMBER_TO_READ:
+        tensor = number_to_read(argument.scalar, <TensorBase>bound[overload.beside])
+    else:
+        tensor = number_like(argument.scalar, <TensorBase>bound[overload.beside])
+    argument.object = <PyObject *>tensor
+    return tensor
+
+
+cdef object call_overload(OperatorFunction function, Overload overload, PyObject **bound):
+    cdef Argument arguments[MAX_ARGUMENTS]
+    cdef Storage storage
+    cdef Operator op = overload.op
+    cdef Conversion *conversion
+    cdef list kept = None
+    cdef object borrowed, out
+    cdef int i
+    storage.shape_count = 0
+    for i in range(overload.conversion_count):
+        conversion = &overload.conversions[i]
+        borrowed = convert(function, conversion, <object>bound[conversion.parameter], &arguments[conversion.place],
+                           &storage)
+        if conversion.become != ITSELF:
+            borrowed = become(function, overload, conversion, bound, &arguments[conversion.place])
+        if borrowed is not None:
+            if kept is None:
+                kept = []
+            kept.append(borrowed)
+    for i in range(overload.default_count):
+        arguments[overload.default_places[i]] = overload.defaults[i]
+    if function.inplace:
+        if not op.of_lists:
+            return run_inplace(op, arguments)
+        run_inplace(op, arguments)
+        return <object>bound[0] if op.each is not None else None        # the very list that was given
+    out = <object>bound[function.count]
+    if op.results == 1 and not op.of_lists:
+        if out is not None:
+            optional_tensor(out, function.encoded, b"out")
+        arguments[op.count].object = <PyObject *>out
+        return run(op, arguments)
+    if out is not None:
+        kept = [several_outs(out, op.results, function.encoded, function.count), kept]
+        for i in range(op.results):
+            arguments[op.count + i].object = <PyObject *>(<tuple>kept[0])[i]
+    else:
+        for i in range(op.results):
+            arguments[op.count + i].object = <PyObject *>None
+    results = run(op, arguments)
+    return results if function.named is None or op.results < 2 else as_named(function.named, results)
+
+
+# --- entries ---------------------------------------------------------------------------------------------------------
+
+cdef object invoke(PyObject *callable, PyObject *const *values, Py_ssize_t given, PyObject *names):
+    """The call itself."""
+    cdef OperatorFunction function = <OperatorFunction>callable
+    cdef PyObject *bound[MAX_PARAMETERS + 1]
+    cdef Overload overload
+    cdef object operand = None
+    if function.specification is not None:
+        read(function)
+    if function.of_many:
+        return invoke_of_many(function, values, given, names)
+    bind(function, bound, values, given, names)
+    if function.takes_numbers and not isinstance(<object>bound[0], TensorBase):
+        operand = as_operand(<object>bound[0], <object>bound[1])
+        bound[0] = <PyObject *>operand
+    if len(function.overloads) == 1:
+        return call_overload(function, <Overload>function.overloads[0], bound)
+    for overload in function.overloads:
+        if matches(overload, bound):
+            return call_overload(function, overload, bound)
+    if function.expected is not None:
+        refuse(function, values, given, names)
+    require_tensors_of(function, bound)
+    return refuse(function, values, given, names)
+
+
+cdef int require_tensors_of(OperatorFunction function, PyObject **bound) except -1:
+    """Of the one overload that torch shows, the first argument that ought to be a tensor."""
+    cdef Overload shown = <Overload>function.overloads[0]
+    cdef Conversion *conversion
+    cdef int i
+    for i in range(shown.conversion_count):
+        conversion = &shown.conversions[i]
+        if conversion.type == TENSOR:
+            require_tensor(<object>bound[conversion.parameter], function.encoded,
+                           <bytes>function.encoded_names[conversion.parameter], conversion.position)
+    return 0
+
+
+cdef object invoke_of_many(OperatorFunction function, PyObject *const *values, Py_ssize_t given, PyObject *names):
+    """A method of one list of ints, which may come as several arguments: x.flip(0, 1)."""
+    cdef Argument arguments[3]
+    cdef Overload overload = <Overload>function.overloads[0]
+    cdef Py_ssize_t i
+    cdef Shape sizes
+    cdef dict keywords = {}
+    if names != NULL:
+        for i in range(PyTuple_GET_SIZE(names)):
+            keywords[<object>PyTuple_GET_ITEM(names, i)] = <object>values[given + i]
+    self = require_tensor(<object>values[0] if given else None, function.encoded, b"self", 0)
+    args = tuple([<object>values[i] for i in range(1, given)])
+    parse_varargs(sizes_argument(args, keywords, function.name, function.names[1]), &sizes, function.encoded,
+                  <bytes>function.encoded_names[1])
+    arguments[0].object, arguments[1].ints = <PyObject *>self, &sizes
+    arguments[2].object = <PyObject *>None
+    return run(overload.op, arguments)
+
+
+cdef PyObject *enter(PyObject *function, PyObject *const *values, size_t nargsf, PyObject *names) noexcept:
+    """By vectorcall. Whoever wants to be asked is asked; after an error it is found out whether somebody does."""
+    cdef Py_ssize_t given = PyVectorcall_NARGS(nargsf)
+    cdef Py_ssize_t count = given if names == NULL else given + PyTuple_GET_SIZE(names)
+    cdef PyObject *result
+    if profiling.records_operators and (<OperatorFunction>function).profiled_name is not None:
+        return (<WithArray>enter_profiled)(function, values, given, names)
+    if torch_function.active and torch_function.array_asks(values, count):
+        return (<WithArray>torch_function.ask_entry)(function, values, given, names)
+    result = (<WithArray>invoke)(function, values, given, names)
+    if result == NULL and not torch_function.active and torch_function.array_asked(values, count):
+        return (<WithArray>torch_function.ask_late)(function, values, given, names)
+    return result
+
+
+cdef object enter_profiled(PyObject *function, PyObject *const *values, Py_ssize_t given, PyObject *names):
+    """The same in a range of the profile that runs."""
+    cdef Py_ssize_t i, count = given if names == NULL else given + PyTuple_GET_SIZE(names)
+    cdef profiling.Range opened = profiling.begin((<OperatorFunction>function).profiled_name, profiling.FUNCTION,
+                                                  "cpu_op")
+    if opened is not None:
+        profiling.note_shapes(opened, [<object>values[i] for i in range(count)])
+    try:
+        if torch_function.active and torch_function.array_asks(values, count):
+            result = torch_function.ask_entry(function, values, given, names)
+        else:
+            result = invoke(function, values, given, names)
+    finally:
+        profiling.end(opened)
+    if opened is not None:
+        profiling.note_flops(opened, result)
+    return result
+
+
+# --- the objects -----------------------------------------------------------------------------------------------------
+
+cdef class OperatorFunction:
+    """A function of one operator, or of several with one name."""
+
+    def __init__(self, str name, dict specification, str table):
+        self.name, self.specification, self.table = name, specification, table
+        self.module = "torch" if table == "FUNCTIONS" else "torch._ops"
+        self.vectorcall = enter
+
+    def __call__(self, *args, **kwargs):
+        raise NotImplementedError       # the type's slot is vectorcall's: see mindtorch_call_by_vector
+
+    def __repr__(self):
+        return f"<operator function {self.name}>"
+
+    def __reduce__(self):
+        return function_of, (self.table, self.name)
+
+    @property
+    def __name__(self):
+        return self.name
+
+    @property
+    def __qualname__(self):
+        return self.name
+
+    @property
+    def __module__(self):
+        return self.module
+
+    @property
+    def __doc__(self):
+        keys = self._keys()
+        return f"{self.name}{self.__signature__}. Schemas: {'; '.join(keys)}."
+
+    def _keys(self):
+        """The keys of the overloads."""
+        return [spec[0] for spec in specification_of(self)["overloads"]]
+
+    @property
+    def __signature__(self):
+        spec = specification_of(self)
+        parameter = inspect.Parameter
+        if spec.get("of_many"):
+            return inspect.Signature([parameter("self", parameter.POSITIONAL_OR_KEYWORD),
+                                      parameter("args", parameter.VAR_POSITIONAL),
+                                      parameter("kwargs", parameter.VAR_KEYWORD)])
+        made = [parameter(name, parameter.KEYWORD_ONLY if keyword_only else parameter.POSITIONAL_OR_KEYWORD,
+                          default=parameter.empty if default is REQUIRED else default)
+                for name, default, keyword_only, _ in spec["parameters"]]
+        if spec.get("results"):
+            made.append(parameter("out", parameter.KEYWORD_ONLY, default=None))
+        made += [parameter(synonym, parameter.KEYWORD_ONLY, default=None)
+                 for _, _, _, synonyms in spec["parameters"] for synonym in synonyms]
+        return inspect.Signature(made)
+
+
+cdef class OperatorMethod(OperatorFunction):
+    """A method of Tensor."""
+
+    def __get__(self, instance, owner):
+        return self if instance is None else PyMethod_New(self, instance)
+
+    @property
+    def __qualname__(self):
+        return f"Tensor.{self.name}"
+
+
+cdef int prepare_types() except -1:
+    cdef OperatorFunction one = OperatorFunction.__new__(OperatorFunction)
+    cdef Py_ssize_t offset = <char *>&one.vectorcall - <char *><PyObject *>one
+    mindtorch_call_by_vector(<PyTypeObject *>OperatorFunction, offset, False)
+    mindtorch_call_by_vector(<PyTypeObject *>OperatorMethod, offset, True)
+    return 0
+
+
+prepare_types()
+
+
+cdef dict specification_of(OperatorFunction function):
+    from mindtorch._core._gen import functions
+    found = getattr(functions, function.table)[function.name]
+    return found
+
+
+def function_of(str table, str name):
+    """The function of that name in a table of mindtorch._core._gen.namespace: what pickles refer to."""
+    from mindtorch._core._gen import namespace
+    return getattr(namespace, table)[name]
+
+
+def make_functions(dict specifications, str table):
+    """{name: function} of a table of _gen/functions.py, in which a name may stand for another."""
+    kind = OperatorMethod if table == "METHODS" else OperatorFunction
+    made = {name: kind(name, spec, table) for name, spec in specifications.items() if isinstance(spec, dict)}
+    return {name: made[name if isinstance(spec, dict) else spec] for name, spec in specifications.items()}

@@ -1,0 +1,498 @@
+"""One function runs every operator: what differs between them is in their rows (_core/_gen/rows.py)."""
+from cpython.ref cimport Py_INCREF, PyObject
+from libc.stdint cimport int64_t
+from libc.stdlib cimport calloc
+
+cimport mindtorch._core.autocast as autocast
+from mindtorch._core.autograd cimport operands_require_grad, requires_grad, tracked_list, tracked_optional
+from mindtorch._core.device cimport CPU
+from mindtorch._core.dispatch cimport Place, begin, distinct, finish, join, place_of, place_of_list
+from mindtorch._core.generator cimport Generator, generator_for
+from mindtorch._core.infer cimport (
+    apart, check_partial_overlap, elementwise_output, fitted, inplace_output, output, wrap_dim)
+from mindtorch._core.operator cimport (
+    ARGUMENT, BOOL, BOOL_LIST, CONSTANT, DTYPE, DTYPE_OF, FLOAT, GENERATOR, INT, INT_LIST, IS_GIVEN, MAX_ARGUMENTS,
+    MAX_OPERANDS, MAX_RESULTS, OPTIONAL_FLOAT, OPTIONAL_INT, OPTIONAL_SCALAR, OPTIONAL_TENSOR, OPTIONAL_TENSOR_LIST,
+    RESULT_DTYPE, RULE, SCALAR, SCALAR_LIST, STRING, TENSOR, TENSOR_LIST, ArgumentType, Operand, Output, Rule, Rules,
+    find_rule, require_kernel, run_kernel)
+from mindtorch._core.recording cimport before_write, recording, recording_inplace
+from mindtorch._core.tensor cimport Shape, count_version
+
+cimport mindtorch._core.foreach as foreach
+
+cdef dict TYPES = {
+    "Tensor": TENSOR, "Tensor?": OPTIONAL_TENSOR, "Tensor[]": TENSOR_LIST, "Tensor?[]": OPTIONAL_TENSOR_LIST,
+    "Scalar": SCALAR, "Scalar?": OPTIONAL_SCALAR, "Scalar[]": SCALAR_LIST, "int": INT, "int?": OPTIONAL_INT,
+    "int[]": INT_LIST, "int[]?": INT_LIST, "bool": BOOL, "bool?": BOOL, "bool[]": BOOL_LIST, "float": FLOAT,
+    "float?": OPTIONAL_FLOAT, "ScalarType": DTYPE, "ScalarType?": DTYPE, "str": STRING, "str?": STRING,
+    "Generator?": GENERATOR}
+cdef list KEPT = []             # constants that rules point to
+
+
+# --- reading rows ----------------------------------------------------------------------------------------------------
+
+cdef Rule *read_rule(tuple encoded) except NULL:
+    """The rule that emit_rules.py has encoded. It lives as long as the process."""
+    cdef Rule *rule = <Rule *>calloc(1, sizeof(Rule))
+    cdef int i
+    if rule == NULL:
+        raise MemoryError()
+    name = encoded[0]
+    if name == "ints":
+        rule.function = copy_ints
+    elif name != "or":
+        rule.function = find_rule(name)
+    rule.count = len(encoded) - 1
+    if rule.count > MAX_OPERANDS:
+        raise ValueError(f"rule {name} has {rule.count} operands, {MAX_OPERANDS} at most")
+    for i in range(rule.count):
+        read_operand(&rule.operands[i], encoded[i + 1])
+    return rule
+
+
+cdef int read_operand(Operand *operand, object encoded) except -1:
+    if isinstance(encoded, str):
+        operand.kind = {"a": ARGUMENT, "d": DTYPE_OF, "r": RESULT_DTYPE, "g": IS_GIVEN}[encoded[0]]
+        operand.index = int(encoded[1:])
+    elif encoded[0] == "=":
+        operand.kind = CONSTANT
+        value = encoded[1]
+        if isinstance(value, float):
+            operand.constant.real = value
+        elif isinstance(value, int):
+            operand.constant.integer = value
+        else:
+            KEPT.append(value)
+            operand.constant.object = <PyObject *>value
+    else:
+        operand.kind = RULE
+        operand.rule = read_rule(encoded)
+    return 0
+
+
+cdef int read_rules(Rules *rules, object encoded) except -1:
+    cdef int i
+    rules.count = len(encoded)
+    if rules.count:
+        rules.rules = <Rule **>calloc(rules.count, sizeof(Rule *))
+        if rules.rules == NULL:
+            raise MemoryError()
+        for i in range(rules.count):
+            rules.rules[i] = read_rule(encoded[i])
+    return 0
+
+
+cdef int read_output(Output *out, dict column) except -1:
+    cdef int i
+    out.shape, out.dtype = read_rule(column["shape"]), read_rule(column["dtype"])
+    operands = column.get("elementwise", ())
+    out.elementwise = bool(operands)
+    for i in range(3):
+        out.operands[i] = operands[i] if i < len(operands) else -1
+    out.mask, out.mask_place = column.get("mask", (-1, -1))
+    out.reported = column.get("reported", False)
+    return 0
+
+
+cdef int load(Operator op) except -1:
+    cdef int i
+    from mindtorch._core._gen import rows, rules        # noqa: F401 - importing rules registers them
+    cdef dict row = rows.ROWS[op.key]
+    arguments = [one.rsplit(" ", 1) for one in row["arguments"].split(", ")] if row["arguments"] else []
+    names = [name for _, name in arguments]
+    op.count, op.results = len(arguments), row["results"]
+    op.tensor_count, op.first_list, op.generator, op.dtype, op.dim = 0, -1, -1, -1, -1
+    for i, (kind, name) in enumerate(arguments):
+        op.types[i] = <ArgumentType><int>TYPES[kind]
+        if op.types[i] == GENERATOR:
+            op.generator = i
+        elif kind == "ScalarType?":
+            op.dtype = i
+        elif op.types[i] == TENSOR_LIST and op.first_list < 0:
+            op.first_list = i
+        elif kind == "int" and name == "dim":
+            op.dim = i
+    for wanted in (TENSOR, OPTIONAL_TENSOR):
+        for i in range(op.count):
+            if op.types[i] == wanted:
+                op.tensors[op.tensor_count] = i
+                op.tensor_count += 1
+    if op.tensor_count == 0:
+        op.dim = -1
+    op.writes_self, op.of_lists = row.get("writes_self", False), row.get("of_lists", False)
+    for i, column in enumerate(row.get("outputs", ())):
+        read_output(&op.outputs[i], column)
+    op.inplace_dtype = read_rule(row["inplace_dtype"]) if "inplace_dtype" in row else NULL
+    op.compute = read_rule(row["compute"]) if "compute" in row else NULL
+    read_rules(&op.check, row.get("check", ()))
+    read_rules(&op.inplace_check, row.get("inplace_check", ()))
+    read_rules(&op.out_check, row.get("out_check", ()))
+    read_rules(&op.cpu_check, row.get("cpu_check", ()))
+    op.onto = row.get("onto", -1)
+    op.casts = "autocast" in row
+    op.cpu_policy, op.npu_policy = row.get("autocast", (0, 0))
+    op.differentiable_count = 0
+    for i in row.get("differentiable", ()):
+        op.differentiable[op.differentiable_count] = i
+        op.differentiable_count += 1
+    op.keeps_self = row.get("keeps_self", False)
+    if op.of_lists:
+        foreach.load(op, row)
+        read_rules(&op.together, row.get("together", ()))
+    op.loaded = True
+    return 0
+
+
+# --- rules -----------------------------------------------------------------------------------------------------------
+
+cdef int copy_ints(Argument *values, Shape *shape) except? -1:
+    """The shape is an argument of the operator."""
+    shape[0] = values[0].ints[0]
+    return 0
+
+
+cdef int evaluate(const Rule *rule, Argument *arguments, const ScalarType *dtypes, Shape *shape) except? -1:
+    cdef Argument values[MAX_OPERANDS]
+    cdef const Operand *operand
+    cdef int i
+    if rule.function == NULL:
+        return first_given(rule, arguments, dtypes)
+    for i in range(rule.count):
+        operand = &rule.operands[i]
+        if operand.kind == ARGUMENT:
+            values[i] = arguments[operand.index]
+        elif operand.kind == DTYPE_OF:
+            values[i].integer = (<TensorBase>arguments[operand.index].object).dtype
+        elif operand.kind == RESULT_DTYPE:
+            values[i].integer = dtypes[operand.index]
+        elif operand.kind == CONSTANT:
+            values[i] = operand.constant
+        elif operand.kind == RULE:
+            values[i].integer = evaluate(operand.rule, arguments, dtypes, NULL)
+        else:
+            values[i].integer = arguments[operand.index].object not in (NULL, <PyObject *>None)
+    return rule.function(values, shape)
+
+
+cdef int first_given(const Rule *rule, Argument *arguments, const ScalarType *dtypes) except? -1:
+    """Of dtypes, and tensors that have one, the first that is there; the last operand always is."""
+    cdef const Operand *operand
+    cdef int i
+    for i in range(rule.count):
+        operand = &rule.operands[i]
+        if operand.kind == ARGUMENT:
+            if arguments[operand.index].integer != Undefined:
+                return <int>arguments[operand.index].integer
+        elif operand.kind == DTYPE_OF:
+            if arguments[operand.index].object != <PyObject *>None:
+                return (<TensorBase>arguments[operand.index].object).dtype
+        elif operand.kind == CONSTANT:
+            return <int>operand.constant.integer
+        elif operand.kind == RULE:
+            return evaluate(operand.rule, arguments, dtypes, NULL)
+    return Undefined
+
+
+cdef int check_all(const Rules *checks, Argument *arguments, const ScalarType *dtypes) except -1:
+    cdef int i
+    for i in range(checks.count):
+        evaluate(checks.rules[i], arguments, dtypes, NULL)
+    return 0
+
+
+cdef ScalarType result_dtype(Operator op, Argument *arguments) except? Undefined:
+    cdef ScalarType dtypes[MAX_RESULTS]
+    if not op.loaded:
+        load(op)
+    dtypes[0] = <ScalarType>evaluate(op.outputs[0].dtype, arguments, dtypes, NULL)
+    check_all(&op.check, arguments, dtypes)
+    return dtypes[0]
+
+
+# --- what every form of an operator begins with ----------------------------------------------------------------------
+
+cdef inline TensorBase tensor_at(Argument *arguments, int index):
+    return <TensorBase>arguments[index].object
+
+
+cdef int find_place(Operator op, Place *place, Argument *arguments, ScalarType *dtype) except -1:
+    """The device of the operands, which must be one; and a dtype for messages."""
+    cdef TensorBase tensor
+    cdef int i
+    if op.first_list >= 0:
+        place_of_list(place, <list>arguments[op.first_list].object)
+        if <list>arguments[op.first_list].object:
+            dtype[0] = (<TensorBase>(<list>arguments[op.first_list].object)[0]).dtype
+        return 0
+    tensor = tensor_at(arguments, op.tensors[0])
+    dtype[0] = tensor.dtype
+    place_of(place, tensor)
+    for i in range(1, op.tensor_count):
+        join(place, tensor_at(arguments, op.tensors[i]))
+    return 0
+
+
+cdef object open_call(Operator op, Place *place, Argument *arguments, ScalarType *dtypes, bint inplace):
+    """Device, kernel, result dtypes, generator, checks. Gives what `arguments` borrow from now on."""
+    cdef ScalarType dtype = Undefined
+    cdef Generator generator = None
+    cdef int i
+    find_place(op, place, arguments, &dtype)
+    require_kernel(op, place.type, dtype)
+    if op.results and not op.writes_self:
+        dtypes[0] = <ScalarType>evaluate(
+            op.inplace_dtype if inplace and op.inplace_dtype != NULL else op.outputs[0].dtype, arguments, dtypes, NULL)
+        for i in range(1, op.results):
+            dtypes[i] = <ScalarType>evaluate(op.outputs[i].dtype, arguments, dtypes, NULL)
+    if op.generator >= 0:
+        generator = generator_for(<Generator>arguments[op.generator].object, place.type, place.index)
+        arguments[op.generator].object = <PyObject *>generator
+    if op.cpu_check.count and place.type == CPU:
+        check_all(&op.cpu_check, arguments, dtypes)
+    if op.check.count:
+        check_all(&op.check, arguments, dtypes)
+    if op.dim >= 0:
+        arguments[op.dim].integer = wrap_dim(arguments[op.dim].integer, tensor_at(arguments, op.tensors[0]).ndim)
+    return generator
+
+
+cdef object cast_arguments(Operator op, Argument *arguments):
+    """Have autocast cast the tensors. Gives what `arguments` borrow from now on."""
+    cdef list values = []
+    cdef int i, cpu = op.cpu_policy, npu = op.npu_policy
+    if op.dtype >= 0 and arguments[op.dtype].integer != Undefined:        # the call says which
+        cpu = autocast.NOT_LISTED if cpu == autocast.FP32_SET_OPT_DTYPE else cpu
+        npu = autocast.NOT_LISTED if npu == autocast.FP32_SET_OPT_DTYPE else npu
+    for i in range(op.count):
+        if op.types[i] <= TENSOR_LIST:
+            values.append(<object>arguments[i].object)
+    casts = autocast.cast(cpu, npu, tuple(values))
+    place = 0
+    for i in range(op.count):
+        if op.types[i] <= TENSOR_LIST:
+            arguments[i].object = <PyObject *>(<tuple>casts)[place]
+            place += 1
+    return casts
+
+
+cdef bint is_tracked(Operator op, Argument *arguments) except -1:
+    cdef int i, place
+    for i in range(op.differentiable_count):
+        place = op.differentiable[i]
+        if op.types[place] == TENSOR_LIST:
+            if tracked_list(<list>arguments[place].object):
+                return True
+        elif tracked_optional(tensor_at(arguments, place)):
+            return True
+    return False
+
+
+cdef bint wants_gradient(Operator op, Argument *arguments) except -1:
+    cdef int i, place
+    for i in range(op.differentiable_count):
+        place = op.differentiable[i]
+        if op.types[place] == TENSOR_LIST:
+            if operands_require_grad(<list>arguments[place].object):
+                return True
+        elif requires_grad(tensor_at(arguments, place)):
+            return True
+    return False
+
+
+cdef ScalarType computed_in(Operator op, Argument *arguments, const ScalarType *dtypes) except? Undefined:
+    return dtypes[0] if op.compute == NULL else <ScalarType>evaluate(op.compute, arguments, dtypes, NULL)
+
+
+cdef TensorBase keep_apart(Operator op, Argument *arguments, TensorBase result, int written):
+    """`result`, or a temporary where it shares memory with an operand other than the one that is written."""
+    cdef int i
+    for i in range(op.count):
+        if op.types[i] <= OPTIONAL_TENSOR:
+            if i != written:
+                result = apart(result, tensor_at(arguments, i))
+        elif op.types[i] == TENSOR_LIST:
+            for operand in <list>arguments[i].object:
+                result = apart(result, <TensorBase>operand)
+    return result
+
+
+# --- plain forms, and those with out= --------------------------------------------------------------------------------
+
+cdef bint is_wanted(const Output *out, Argument *arguments) noexcept:
+    if out.mask < 0:
+        return True
+    if out.mask_place < 0:
+        return arguments[out.mask].integer != 0
+    return arguments[out.mask].ints.sizes[out.mask_place] != 0
+
+
+cdef TensorBase make_result(Operator op, int index, Argument *arguments, const Shape *shape, ScalarType dtype,
+                            Place *place):
+    cdef Output *out = &op.outputs[index]
+    cdef TensorBase given = tensor_at(arguments, op.count + index)
+    cdef TensorBase result
+    if not out.elementwise:
+        result = output(given, shape, dtype, place.type, place.index)
+        return result if given is None else keep_apart(op, arguments, result, -1)
+    return elementwise_output(
+        given, shape, dtype, place.type, place.index, tensor_at(arguments, out.operands[0]),
+        None if out.operands[1] < 0 else tensor_at(arguments, out.operands[1]),
+        None if out.operands[2] < 0 else tensor_at(arguments, out.operands[2]))
+
+
+cdef object run(Operator op, Argument *arguments):
+    cdef ScalarType dtypes[MAX_RESULTS]
+    cdef TensorBase result, given
+    cdef bint record = False
+    cdef object casts = None, borrowed
+    cdef Place place
+    cdef Shape shape
+    if not op.loaded:
+        load(op)
+    if op.of_lists:
+        return foreach.run_list(op, arguments, op.writes_self)
+    if op.writes_self:
+        return write_self(op, arguments)
+    given = tensor_at(arguments, op.count)
+    if op.casts and autocast.threads and given is None:
+        casts = cast_arguments(op, arguments)
+    if op.results > 1:
+        return run_several(op, arguments)
+    borrowed = open_call(op, &place, arguments, dtypes, False)
+    if op.record != NULL and (is_tracked(op, arguments) or tracked_optional(given)):
+        record = (wants_gradient(op, arguments) or requires_grad(given)) and recording(given, op.name)
+    if given is not None and op.out_check.count:
+        check_all(&op.out_check, arguments, dtypes)
+    evaluate(op.outputs[0].shape, arguments, dtypes, &shape)
+    result = make_result(op, 0, arguments, &shape, dtypes[0], &place)
+    arguments[op.count].object = <PyObject *>result
+    if op.dtype >= 0:
+        arguments[op.dtype].integer = dtypes[0]
+    if result.numel:
+        if op.onto >= 0:
+            begin(result, tensor_at(arguments, op.onto))
+        run_kernel(op, place.type, arguments, computed_in(op, arguments, dtypes))
+    if op.outputs[0].reported:
+        result = fitted(result, given)
+        arguments[op.count].object = <PyObject *>result
+    if record:
+        op.record(arguments, None, False)
+    return finish(result, given)
+
+
+cdef object run_several(Operator op, Argument *arguments):
+    """`run` of an operator with several results, in a tuple."""
+    cdef ScalarType dtypes[MAX_RESULTS]
+    cdef TensorBase first = tensor_at(arguments, op.count)
+    cdef list given = [<object>arguments[op.count + i].object for i in range(op.results)]
+    cdef list results = []
+    cdef bint record = False, anything = False
+    cdef object borrowed
+    cdef Place place
+    cdef Shape shape
+    cdef int i
+    borrowed = open_call(op, &place, arguments, dtypes, False)
+    if op.record != NULL and (is_tracked(op, arguments) or tracked_optional(first)):
+        record = (wants_gradient(op, arguments) or requires_grad(first)) and recording(first, op.name)
+    if first is not None and op.out_check.count:
+        check_all(&op.out_check, arguments, dtypes)
+    for i in range(op.results):
+        result = None
+        if is_wanted(&op.outputs[i], arguments):
+            evaluate(op.outputs[i].shape, arguments, dtypes, &shape)
+            result = make_result(op, i, arguments, &shape, dtypes[i], &place)
+            anything = anything or (<TensorBase>result).numel
+        results.append(result)
+    point_to(op, arguments, results)
+    if op.dtype >= 0:
+        arguments[op.dtype].integer = dtypes[0]
+    if anything:
+        if op.onto >= 0:
+            begin(results[0], tensor_at(arguments, op.onto))
+        run_kernel(op, place.type, arguments, computed_in(op, arguments, dtypes))
+    for i in range(op.results):
+        if op.outputs[i].reported:
+            results[i] = fitted(results[i], given[i])
+    point_to(op, arguments, results)
+    if record:
+        op.record(arguments, None, False)
+    return tuple([finish(result, out) for result, out in zip(results, given)])
+
+
+cdef int point_to(Operator op, Argument *arguments, list results) except -1:
+    cdef int i
+    for i in range(op.results):
+        arguments[op.count + i].object = <PyObject *>results[i]
+    return 0
+
+
+# --- in-place forms --------------------------------------------------------------------------------------------------
+
+cdef object run_inplace(Operator op, Argument *arguments):
+    cdef TensorBase self = tensor_at(arguments, 0)
+    cdef TensorBase kept_self = self, result
+    cdef ScalarType dtypes[MAX_RESULTS]
+    cdef bint record = False
+    cdef object borrowed
+    cdef Place place
+    cdef Shape shape
+    cdef int i, other
+    if not op.loaded:
+        load(op)
+    if op.of_lists:
+        return foreach.run_list(op, arguments, True)
+    if op.writes_self:
+        return write_self(op, arguments)
+    arguments[op.count].object = <PyObject *>None
+    borrowed = open_call(op, &place, arguments, dtypes, True)
+    check_all(&op.inplace_check, arguments, dtypes)
+    if op.record != NULL and is_tracked(op, arguments):
+        record = recording_inplace(self, wants_gradient(op, arguments))
+    evaluate(op.outputs[0].shape, arguments, dtypes, &shape)
+    result = inplace_output(self, &shape, dtypes[0])
+    if op.outputs[0].elementwise:
+        for i in range(3):
+            other = op.outputs[0].operands[i]
+            if other > 0:
+                check_partial_overlap(self, tensor_at(arguments, other))
+    else:
+        result = keep_apart(op, arguments, result, 0)
+    if op.dtype >= 0:
+        arguments[op.dtype].integer = dtypes[0]
+    if result.numel:
+        if record and op.keeps_self:
+            kept_self = before_write(self)
+        if op.onto >= 0:
+            begin(result, tensor_at(arguments, op.onto))
+        arguments[op.count].object = <PyObject *>result
+        run_kernel(op, place.type, arguments, computed_in(op, arguments, dtypes), True)
+    finish(result, self)
+    if record:
+        arguments[op.count].object = <PyObject *>self
+        op.record(arguments, kept_self, True)
+    return self
+
+
+cdef object write_self(Operator op, Argument *arguments):
+    """An operator that has the in-place form alone, as fill_. All elements get one value, so overlap does no harm."""
+    cdef TensorBase self = tensor_at(arguments, 0)
+    cdef TensorBase kept_self = self, written
+    cdef ScalarType dtypes[MAX_RESULTS]
+    cdef bint record = False
+    cdef object borrowed
+    cdef Place place
+    dtypes[0] = self.dtype
+    borrowed = open_call(op, &place, arguments, dtypes, True)
+    if op.record != NULL and is_tracked(op, arguments):
+        record = recording_inplace(self, wants_gradient(op, arguments))
+    if self.numel:
+        if record and op.keeps_self:
+            kept_self = before_write(self)
+        written = distinct(self)
+        arguments[0].object = <PyObject *>written
+        run_kernel(op, place.type, arguments, computed_in(op, arguments, dtypes), True)
+        arguments[0].object = <PyObject *>self
+    count_version(self)
+    if record:
+        op.record(arguments, kept_self, True)
+    return self

@@ -1,0 +1,105 @@
+"""mindtorch/_core/_gen/functions.py: the Python functions and methods of operators, as data.
+
+A function has the parameters of all its overloads, merged (emit_python.py). mindtorch/_core/operator_function.pyx binds
+arguments to them, picks the first overload whose tests hold, and converts what its operator gets.
+"""
+import ast
+
+from . import emit_python
+from .emit_grad import NOTE
+from .rows import RowError
+
+_TABLES = ("FUNCTIONS", "METHODS", "ATEN", "NPU")
+_DOCUMENTED = '"""By name: functions of the torch namespace, methods of Tensor, what is in torch.ops.aten alone, and\n' \
+              'what torch_npu has."""\n'
+
+
+def module(table) -> str:
+    """The specifications of all functions, in tables by namespace; names that are aliases map to a function's name."""
+    found = {name: {} for name in _TABLES}
+    aliases = {}
+    for alias, name in table.aliases.items():
+        aliases.setdefault(name, []).append(alias)
+    for family in table.families:
+        for function in emit_python.functions(table, family):
+            for name in [function.name, *aliases.get(function.name, ())]:
+                space = _space(function, name, table)
+                if space:
+                    found[space][name] = (_specification(function, table) if name == function.name
+                                          else repr(function.name))
+    text = NOTE.format(source="*.toml") + _DOCUMENTED
+    for space, entries in found.items():
+        lines = "".join(f'    "{name}": {entry},\n' for name, entry in sorted(entries.items()))
+        text += f"\n{space} = {{\n{lines}}}\n"
+    return text
+
+
+def _space(function, name, table) -> str | None:
+    if function.aten:
+        return "NPU" if function.npu else "ATEN"
+    if function.method:
+        return "METHODS"
+    return "FUNCTIONS" if not function.inplace or name in table.inplace_functions else None
+
+
+def _specification(function, table) -> str:
+    emitter = emit_python.Overloads(function, table)
+    parameters = [(p.name, p.default and _literal(p.default), p.keyword_only, tuple(p.synonyms))
+                  for p in function.parameters]
+    parts = {"parameters": "[" + ", ".join(f'("{n}", {d or "..."}, {k}, {s})' for n, d, k, s in parameters) + "]",
+             "overloads": "[\n" + "".join(f"        {_overload(emitter, row)},\n" for row in emitter.test_order()) +
+                          "    ]"}
+    if function.takes_out:
+        parts["results"] = str(function.results)
+    for flag in ("method", "inplace"):
+        if getattr(function, flag):
+            parts[flag] = "True"
+    if emitter.takes_numbers():
+        parts["takes_numbers"] = "True"
+    if function.of_many:
+        parts["of_many"] = "True"
+    if function.name in emit_python.named_results():
+        parts["named"] = "True"
+    if expected := emitter.expected():
+        parts["expected"] = repr(expected)
+    body = ", ".join(f'"{name}": {text}' for name, text in parts.items())
+    return f"{{{body}}}"
+
+
+def _literal(text) -> str:
+    return repr(ast.literal_eval(text))
+
+
+def _overload(emitter, row) -> str:
+    """(row, operator, tests, conversions): a test is (parameter, type); a conversion (parameter, type, place)."""
+    function, table = emitter.function, emitter.table
+    target = table.by_key[row.same] if row.same else row
+    places = {a.name: index for index, a in enumerate(target.kernel_arguments)}
+    tests, conversions = [], []
+    discriminating = emitter.discriminating() if len(function.rows) > 1 else []
+    for index, parameter in enumerate(function.parameters):
+        argument = parameter.by_overload.get(row.key)
+        if parameter in discriminating:
+            tests.append((index, argument.type if argument else ""))
+        if argument is None:
+            continue
+        wanted = target.schema.argument(argument.name)
+        if argument.name not in places:
+            raise RowError(f"{row.family}.toml: {row.key}: {target.key} has no argument {argument.name!r}")
+        conversion = ""
+        if argument.type == "Scalar" and wanted.is_tensor:
+            conversion = _as_tensor(row, target, argument.name)
+        elif argument.type == "Tensor" and not wanted.is_tensor:
+            conversion = "packed" if wanted.type == "Scalar[]" else "only_number"
+        conversions.append((index, argument.type, places.pop(argument.name), *([conversion] if conversion else [])))
+    defaults = {place: emit_python.default_literal(target, target.kernel_arguments[place], row.same_values)
+                for place in places.values()}
+    return repr((row.key, target.key, tests, conversions, defaults))
+
+
+def _as_tensor(row, target, name) -> str:
+    """How a number becomes a tensor: where(condition, x, 0). Named for functions of mindtorch/_core/dispatch.pxd."""
+    beside = next((a for a in row.schema.arguments if a.type == "Tensor" and a.name != "condition"), None)
+    if beside is None:
+        return "number_beside"
+    return "number_to_read" if name in target.reads else "number_like"

@@ -1,0 +1,112 @@
+"""mindtorch/_core/_gen/rows.py: what mindtorch/_core/operator.pyx has to know of each operator, as data.
+
+Only columns that say something are there. Rules are encoded as emit_rules.py says.
+"""
+import pprint
+
+from . import emit_grad
+from .emit_grad import NOTE
+from .emit_rules import Encoder
+from .rows import POLICIES, RowError
+from .rules import ELEMENTWISE, RuleError, Scope
+
+_CAST = ("Tensor", "Tensor?", "Tensor[]")           # what autocast casts
+
+
+def entries(table) -> tuple:
+    """key -> columns of every row that can run; and the names of the rules that they use."""
+    used, found = set(), {}
+    for row in table.rows:
+        if row.same or (row.by_hand and not row.each):
+            continue
+        try:
+            found[row.key] = _entry(row, table, used)
+        except RuleError as error:
+            raise RowError(f"{row.family}.toml: {row.key}: {error}") from None
+    return found, used
+
+
+def module(found) -> str:
+    lines = "".join(f'    "{key}": {pprint.pformat(entry, width=110, compact=True, sort_dicts=False)},\n'
+                    .replace("\n     ", "\n        ") for key, entry in found.items())
+    return NOTE.format(source="*.toml") + f'"""Operators by the names of their schemas."""\n\nROWS = {{\n{lines}}}\n'
+
+
+def _entry(row, table, used) -> dict:
+    encoder = Encoder(row, used)
+    places = encoder.places
+    entry = {"arguments": ", ".join(f"{a.type} {a.name}" for a in row.kernel_arguments), "results": len(row.result_names)}
+    if row.schema.inplace:
+        entry["writes_self"] = True
+    if row.of_lists:
+        entry |= _of_lists(row, table, encoder)
+    elif not row.factory:
+        entry["outputs"] = [_output(out, encoder, Scope(row)) for out in row.outputs]
+        if row.inplace and (rule := _inplace_dtype(row)) != row.outputs[0].dtype:
+            entry["inplace_dtype"] = encoder.dtype(rule)
+        if row.compute:
+            entry["compute"] = encoder.dtype(row.compute)
+        if row.onto:
+            entry["onto"] = places[row.onto]
+    for column in ("check", "inplace_check", "out_check", "cpu_check"):
+        if calls := getattr(row, column):
+            entry[column] = [encoder.check(call) for call in calls]
+    if row.autocast:
+        policies = [row.autocast.get(device) or "not_listed" for device in ("cpu", "npu")]
+        # One that sets the dtype does nothing where the call says which.
+        entry["autocast"] = tuple(POLICIES.index(policy) for policy in policies)
+    if emit_grad.recorded(row):
+        entry["differentiable"] = [places[a.name] for a in emit_grad.differentiable(row)]
+        if emit_grad.keeps_self(row):
+            entry["keeps_self"] = True
+    return entry
+
+
+def _inplace_dtype(row) -> str:
+    """A dtype rule that looks at `out` ends there in place, and sees self."""
+    before, found, _ = row.outputs[0].dtype.partition(" or out ")
+    return f"{before} or self" if found else row.outputs[0].dtype
+
+
+def _output(out, encoder, scope) -> dict:
+    entry = {"shape": encoder.shape(out.shape), "dtype": encoder.dtype(out.dtype)}
+    if operands := scope.operands(out.shape):
+        entry["elementwise"] = [encoder.places[name] for name in operands]
+    if out.mask:
+        name, _, place = out.mask.partition("[")
+        entry["mask"] = (encoder.places[name], int(place.rstrip("]") or -1))
+    if out.reported:
+        entry["reported"] = True
+    return entry
+
+
+def _of_lists(row, table, encoder) -> dict:
+    entry = {"of_lists": True, "kernel": row.has_slot}
+    if row.each:
+        target = table.by_key[row.each]
+        positional, named = row.each_values
+        names = [a.name for a in target.kernel_arguments]
+        if len(positional) > len(names) or set(named) - set(names):
+            raise RowError(f"{row.family}.toml: {row.key}: {row.each} takes ({', '.join(names)})")
+        values = dict(zip(names, positional, strict=False)) | named
+        entry["each"] = row.each
+        entry["each_arguments"] = [_each_argument(row, values.get(a.name), a) for a in target.kernel_arguments]
+        entry["each_is_method"], entry["each_has_inplace"] = target.by_hand, bool(target.inplace)
+    else:
+        entry["written"] = [place for place, a in enumerate(row.kernel_arguments) if a.type == "Tensor[]" and a.written]
+    if row.uniform:
+        entry["uniform"] = row.uniform
+    if row.together:
+        entry["together"] = [encoder.check(call) for call in row.together]
+    return entry
+
+
+def _each_argument(row, name, argument):
+    """Where an argument of the operator on one tensor comes from: "l0" element of a list, "n1" of the numbers, "a2"; "d1" a default."""
+    if name is None:
+        return "d" + {"1": "1", "False": "0", "None": "", None: ""}[argument.default]
+    given = row.schema.argument(name)
+    if given is None:
+        return "d" + {"1": "1", "False": "0", "None": ""}[name]
+    place = [a.name for a in row.kernel_arguments].index(name)
+    return {"Tensor[]": f"l{place}", "Scalar[]": f"n{place}"}.get(given.type, f"a{place}")
