@@ -232,10 +232,9 @@ cdef int find_place(Operator op, Place *place, Argument *arguments, ScalarType *
     return 0
 
 
-cdef object open_call(Operator op, Place *place, Argument *arguments, ScalarType *dtypes, bint inplace):
-    """Device, kernel, result dtypes, generator, checks. Gives what `arguments` borrow from now on."""
+cdef int open_call(Operator op, Place *place, Argument *arguments, ScalarType *dtypes, bint inplace) except -1:
+    """Device, kernel, result dtypes, generator, checks."""
     cdef ScalarType dtype = Undefined
-    cdef Generator generator = None
     cdef int i
     find_place(op, place, arguments, &dtype)
     require_kernel(op, place.type, dtype)
@@ -245,15 +244,21 @@ cdef object open_call(Operator op, Place *place, Argument *arguments, ScalarType
         for i in range(1, op.results):
             dtypes[i] = <ScalarType>evaluate(op.outputs[i].dtype, arguments, dtypes, NULL)
     if op.generator >= 0:
-        generator = generator_for(<Generator>arguments[op.generator].object, place.type, place.index)
-        arguments[op.generator].object = <PyObject *>generator
+        find_generator(op, place, arguments)
     if op.cpu_check.count and place.type == CPU:
         check_all(&op.cpu_check, arguments, dtypes)
     if op.check.count:
         check_all(&op.check, arguments, dtypes)
     if op.dim >= 0:
         arguments[op.dim].integer = wrap_dim(arguments[op.dim].integer, tensor_at(arguments, op.tensors[0]).ndim)
-    return generator
+    return 0
+
+
+cdef int find_generator(Operator op, Place *place, Argument *arguments) except -1:
+    """The generator given, or the device's own, which lives as long as the process."""
+    generator = generator_for(<Generator>arguments[op.generator].object, place.type, place.index)
+    arguments[op.generator].object = <PyObject *>generator
+    return 0
 
 
 cdef object cast_arguments(Operator op, Argument *arguments):
@@ -341,12 +346,7 @@ cdef TensorBase make_result(Operator op, int index, Argument *arguments, const S
 
 
 cdef object run(Operator op, Argument *arguments):
-    cdef ScalarType dtypes[MAX_RESULTS]
-    cdef TensorBase result, given
-    cdef bint record = False
-    cdef object casts = None, borrowed
-    cdef Place place
-    cdef Shape shape
+    cdef TensorBase given
     if not op.loaded:
         load(op)
     if op.of_lists:
@@ -355,10 +355,23 @@ cdef object run(Operator op, Argument *arguments):
         return write_self(op, arguments)
     given = tensor_at(arguments, op.count)
     if op.casts and autocast.threads and given is None:
-        casts = cast_arguments(op, arguments)
-    if op.results > 1:
-        return run_several(op, arguments)
-    borrowed = open_call(op, &place, arguments, dtypes, False)
+        return run_cast(op, arguments)
+    return run_one(op, arguments, given) if op.results == 1 else run_several(op, arguments)
+
+
+cdef object run_cast(Operator op, Argument *arguments):
+    """`run` after autocast has cast the tensors."""
+    casts = cast_arguments(op, arguments)
+    return run_one(op, arguments, None) if op.results == 1 else run_several(op, arguments)
+
+
+cdef object run_one(Operator op, Argument *arguments, TensorBase given):
+    cdef ScalarType dtypes[MAX_RESULTS]
+    cdef TensorBase result
+    cdef bint record = False
+    cdef Place place
+    cdef Shape shape
+    open_call(op, &place, arguments, dtypes, False)
     if op.record != NULL and (is_tracked(op, arguments) or tracked_optional(given)):
         record = (wants_gradient(op, arguments) or requires_grad(given)) and recording(given, op.name)
     if given is not None and op.out_check.count:
@@ -376,7 +389,7 @@ cdef object run(Operator op, Argument *arguments):
         result = fitted(result, given)
         arguments[op.count].object = <PyObject *>result
     if record:
-        op.record(arguments, None, False)
+        op.record(arguments, tensor_at(arguments, 0) if op.types[0] == TENSOR else None, False)
     return finish(result, given)
 
 
@@ -387,11 +400,10 @@ cdef object run_several(Operator op, Argument *arguments):
     cdef list given = [<object>arguments[op.count + i].object for i in range(op.results)]
     cdef list results = []
     cdef bint record = False, anything = False
-    cdef object borrowed
     cdef Place place
     cdef Shape shape
     cdef int i
-    borrowed = open_call(op, &place, arguments, dtypes, False)
+    open_call(op, &place, arguments, dtypes, False)
     if op.record != NULL and (is_tracked(op, arguments) or tracked_optional(first)):
         record = (wants_gradient(op, arguments) or requires_grad(first)) and recording(first, op.name)
     if first is not None and op.out_check.count:
@@ -415,7 +427,7 @@ cdef object run_several(Operator op, Argument *arguments):
             results[i] = fitted(results[i], given[i])
     point_to(op, arguments, results)
     if record:
-        op.record(arguments, None, False)
+        op.record(arguments, tensor_at(arguments, 0) if op.types[0] == TENSOR else None, False)
     return tuple([finish(result, out) for result, out in zip(results, given)])
 
 
@@ -433,7 +445,6 @@ cdef object run_inplace(Operator op, Argument *arguments):
     cdef TensorBase kept_self = self, result
     cdef ScalarType dtypes[MAX_RESULTS]
     cdef bint record = False
-    cdef object borrowed
     cdef Place place
     cdef Shape shape
     cdef int i, other
@@ -444,7 +455,7 @@ cdef object run_inplace(Operator op, Argument *arguments):
     if op.writes_self:
         return write_self(op, arguments)
     arguments[op.count].object = <PyObject *>None
-    borrowed = open_call(op, &place, arguments, dtypes, True)
+    open_call(op, &place, arguments, dtypes, True)
     check_all(&op.inplace_check, arguments, dtypes)
     if op.record != NULL and is_tracked(op, arguments):
         record = recording_inplace(self, wants_gradient(op, arguments))
@@ -479,10 +490,9 @@ cdef object write_self(Operator op, Argument *arguments):
     cdef TensorBase kept_self = self, written
     cdef ScalarType dtypes[MAX_RESULTS]
     cdef bint record = False
-    cdef object borrowed
     cdef Place place
     dtypes[0] = self.dtype
-    borrowed = open_call(op, &place, arguments, dtypes, True)
+    open_call(op, &place, arguments, dtypes, True)
     if op.record != NULL and is_tracked(op, arguments):
         record = recording_inplace(self, wants_gradient(op, arguments))
     if self.numel:
