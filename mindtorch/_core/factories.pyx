@@ -12,7 +12,7 @@ from mindtorch._core.dtype cimport KIND, code_name, default_complex, default_dty
 from mindtorch._core.infer cimport output
 from mindtorch._core.scalar cimport (
     COMPLEX_KIND, FLOAT_KIND, INT_KIND, Bool, Long, Scalar, ScalarType, as_element, scalar_from)
-from mindtorch._core.tensor cimport Shape, TensorBase, empty_like_tensor
+from mindtorch._core.tensor cimport Shape, TensorBase, empty_like_tensor, make_view
 from mindtorch._core.values cimport check_fits
 
 from mindtorch._core.formats import require_strided
@@ -99,7 +99,8 @@ def empty(*args, size=None, out=None, dtype=None, layout=None, device=None, requ
     cdef Request request
     read_size(args, size, &shape, b"empty")
     read_place(&request, layout, device, pin_memory, b"empty")
-    return leaf(make(&request, &shape, dtype_for(dtype, out, default_dtype(), b"empty"), out, device), requires_grad)
+    made = make(&request, &shape, dtype_for(dtype, out, default_dtype(), b"empty"), out, device)
+    return leaf(finish(made, out), requires_grad)
 
 
 def zeros(*args, size=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
@@ -213,6 +214,13 @@ cdef int64_t range_length(const Scalar *start, const Scalar *end, const Scalar *
     return <int64_t>span
 
 
+cdef TensorBase finish_range(TensorBase made, TensorBase out):
+    """As `finish`, but an out= of as many elements keeps its shape."""
+    if out is not None and made is not out and made.numel == out.numel:
+        made = make_view(made, out.ndim, out.sizes, NULL, made.offset)
+    return finish(made, out)
+
+
 def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
            pin_memory=False):
     """arange(end), arange(start, end) or arange(start, end, step): start + i * step below end."""
@@ -249,7 +257,7 @@ def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=
         no_kernel("arange.start_step", made.device_type, code)
     if made.numel:
         KERNELS[made.device_type].arange_start_step(&numbers[0], &numbers[1], &numbers[2], made)
-    return leaf(finish(made, out), requires_grad)
+    return leaf(finish_range(made, out), requires_grad)
 
 
 cdef int read_end(object value, Scalar *number, const char *argument, int position) except -1:
@@ -288,7 +296,7 @@ def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=Non
         no_kernel("linspace", made.device_type, code)
     if made.numel:
         KERNELS[made.device_type].linspace(&first, &last, made)
-    return leaf(finish(made, out), requires_grad)
+    return leaf(finish_range(made, out), requires_grad)
 
 
 FUNCTIONS = {f.__name__: f for f in (
