@@ -171,9 +171,14 @@ def _kernel_call(row, results, dtype_argument) -> str:
     return f"KERNELS[place.type].{row.slot}({', '.join(names + results)})"
 
 
+def _has_history(row, inplace) -> bool:
+    """Whether the call may be recorded: a result that is bool by its rule has no gradient, self in its place may."""
+    return emit_grad.recorded(row) and (inplace or any(out.dtype != "bool" for out in row.outputs))
+
+
 def _recording(row, inplace) -> list:
     """Lines that find out whether the call is to be recorded, before anything is written."""
-    if not emit_grad.recorded(row):
+    if not _has_history(row, inplace):
         return []
     tests = {"Tensor": "tracked({})", "Tensor?": "tracked_optional({})"}
     wants = {"Tensor": "requires_grad({})", "Tensor?": "requires_grad({})"}
@@ -193,7 +198,7 @@ def _recording(row, inplace) -> list:
 
 def _record(row, results, inplace) -> list:
     """Lines that make the node."""
-    if not emit_grad.recorded(row):
+    if not _has_history(row, inplace):
         return []
     values = ["result_dtype" if a.type == "ScalarType?" and row.outputs else a.name for a in row.kernel_arguments]
     if emit_grad.can_be_inplace(row):
