@@ -61,15 +61,18 @@ def _rebuild_storage(array, device):
     return mindtorch.from_numpy(array.copy()).as_strided((array.size,), (1,)).to(device)
 
 
-def deep_copied(tensor, memo):
-    """The tensor over a copy of its storage: the same copy for all tensors of one copy.deepcopy that share it."""
+def copied_storage(storage, memo):
+    """The bytes of a copy: the same one for all storages and tensors of one copy.deepcopy that share `storage`."""
     copies = memo.setdefault("mindtorch", {})
-    identity = tensor.untyped_storage()._cdata
-    if identity not in copies:
-        original = whole_storage(tensor)
-        copies[identity] = original.clone(), original       # the original is held: its identity is not given away
-    return _rebuild_tensor_v3(copies[identity][0], tensor.storage_offset(), tensor.size(), tensor.stride(),
-                              tensor.requires_grad, None, tensor.dtype)
+    if storage._cdata not in copies:
+        copies[storage._cdata] = storage._as_tensor().clone(), storage      # held: its identity is not given away
+    return copies[storage._cdata][0]
+
+
+def deep_copied(tensor, memo):
+    """The tensor over a copy of its storage."""
+    return _rebuild_tensor_v3(copied_storage(tensor.untyped_storage(), memo), tensor.storage_offset(), tensor.size(),
+                              tensor.stride(), tensor.requires_grad, None, tensor.dtype)
 
 
 def _check_geometry(count, offset, size, stride):

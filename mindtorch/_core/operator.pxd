@@ -99,6 +99,7 @@ cdef class Operator:
     cdef int differentiable[MAX_ARGUMENTS]
     cdef int differentiable_count
     cdef bint keeps_self
+    cdef bint recorded_in_place_only            # results that are bool by their rule have no gradient
     # Makes the autograd node once the results are in `arguments`; NULL: the operator has no derivative.
     cdef int (*record)(Argument *arguments, TensorBase kept_self, bint inplace) except -1
     # Of operators on lists (foreach.pyx):

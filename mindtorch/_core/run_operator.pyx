@@ -136,6 +136,7 @@ cdef int load(Operator op) except -1:
         op.differentiable[op.differentiable_count] = i
         op.differentiable_count += 1
     op.keeps_self = row.get("keeps_self", False)
+    op.recorded_in_place_only = row.get("recorded_in_place_only", False)
     if op.of_lists:
         foreach.load(op, row)
         read_rules(&op.together, row.get("together", ()))
@@ -372,7 +373,7 @@ cdef object run_one(Operator op, Argument *arguments, TensorBase given):
     cdef Place place
     cdef Shape shape
     open_call(op, &place, arguments, dtypes, False)
-    if op.record != NULL and (is_tracked(op, arguments) or tracked_optional(given)):
+    if op.record != NULL and (is_tracked(op, arguments) or tracked_optional(given)) and not op.recorded_in_place_only:
         record = (wants_gradient(op, arguments) or requires_grad(given)) and recording(given, op.name)
     if given is not None and op.out_check.count:
         check_all(&op.out_check, arguments, dtypes)

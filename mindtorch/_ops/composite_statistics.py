@@ -206,7 +206,10 @@ def corrcoef(input):
         return c / c
     deviation = c.diagonal().sqrt()
     deviation = deviation.real if deviation.is_complex() else deviation
-    return (c / deviation.unsqueeze(1) / deviation.unsqueeze(0)).clamp(-1, 1)
+    c = c / deviation.unsqueeze(1) / deviation.unsqueeze(0)
+    if c.is_complex():
+        return _OPS["complex"](c.real.clamp(-1, 1), c.imag.clamp(-1, 1))
+    return c.clamp(-1, 1)
 
 
 # --- distances -------------------------------------------------------------------------------------------------------
