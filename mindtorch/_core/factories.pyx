@@ -86,7 +86,8 @@ cdef TensorBase fill(TensorBase made, const Scalar *value):
         check_fits(value, made.dtype)
         if KERNELS[made.device_type].full == NULL:
             no_kernel("full", made.device_type, made.dtype)
-        KERNELS[made.device_type].full(value, made)
+        element = as_element(value, made.dtype)
+        KERNELS[made.device_type].full(&element, made)
     return made
 
 

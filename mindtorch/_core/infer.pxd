@@ -47,6 +47,9 @@ cdef TensorBase output(TensorBase out, const Shape *shape, ScalarType dtype, int
 # The caller counts the new version of `out`.
 # The output of an elementwise op (rules same and broadcast): a new one keeps the operands' order of dimensions, so that
 # the sum of two transposed tensors is a transposed tensor, as in torch. b and c may be None.
+# The same; a new one is channels_last where `a` or `b` is, as torch's suggest_memory_format says.
+cdef TensorBase output_in_format(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
+                                 int device_index, TensorBase a, TensorBase b)
 cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
                                    int device_index, TensorBase a, TensorBase b, TensorBase c)
 # A result whose kernel has made it smaller than it was allocated, in memory of its own size; `given` is the caller's.

@@ -6,6 +6,8 @@ from math import prod
 
 import numpy as np
 
+_LONG = 64      # elements of a line from which on a call of the BLAS pays
+
 
 def _mean(x, axes):
     """The mean over `axes`, which stay as 1; 0 of nothing."""
@@ -13,11 +15,16 @@ def _mean(x, axes):
 
 
 def _mean_product(a, b, axes):
-    """The mean of a * b over `axes`, which stay as 1, without the product in memory; NaN of nothing."""
-    places = list(range(a.ndim))
-    kept = [place for place in places if place not in axes]
-    total = np.einsum(a, places, b, places, kept) / a.dtype.type(prod(a.shape[axis] for axis in axes))
-    return np.expand_dims(total, axes)
+    """The mean of a * b over `axes`, of which one is the last; they stay as 1. NaN of nothing.
+
+    Long lines are multiplied without the product in memory. Both ways add in many partial sums, where a running sum of
+    float32 loses digits.
+    """
+    if a.shape[-1] < _LONG:
+        total = (a * b).sum(axes, keepdims=True)
+    else:
+        total = np.vecdot(a.conj(), b)[..., None].sum(axes, keepdims=True)
+    return total / a.dtype.type(prod(a.shape[axis] for axis in axes))
 
 
 def _sum_to(total, shape):

@@ -226,8 +226,11 @@ def _function(row) -> str:
         if index == 0 or out.shape != row.outputs[index - 1].shape:
             lines.append(scope.shape(out.shape))
         operands = scope.operands(out.shape)
-        make = "elementwise_output" if operands else "output"
         shared = [name, "&shape", dtype, "place.type", "place.index", *(operands and (operands + ["None"] * 2)[:3])]
+        make = "elementwise_output" if operands else "output"
+        if out.memory_format:
+            make = "output_in_format"
+            shared += [*out.memory_format, "None"][:2]
         made = f"infer.{make}({', '.join(shared)})"
         if out.mask:
             made = f"{made} if {_masked(out)} else None"
