@@ -10,6 +10,7 @@ import numpy as np
 from mindtorch._cpu.custom_random import _deal
 
 _SMALL = 10         # means below are counted out
+_THIRD, _SQUEEZE = float(np.float32(1 / 3)), float(np.float32(0.0331))     # torch has these in float32
 
 
 def _in_memory_order(array, like):
@@ -72,7 +73,7 @@ def _standard_gamma(shape, uniform, stream):
         if shape == 0:
             return 0.0
         scale, shape = (1 - uniform()) ** (1 / shape), shape + 1
-    d = shape - 1 / 3
+    d = shape - _THIRD
     c = 1 / sqrt(9 * d)
     while True:
         x = _normal(uniform, stream)
@@ -80,7 +81,7 @@ def _standard_gamma(shape, uniform, stream):
         if v <= 0:
             continue
         u = 1 - uniform()
-        if u < 1 - 0.0331 * x ** 4 or log(u) < 0.5 * x * x + d * (1 - v + log(v)):
+        if u < 1 - _SQUEEZE * x ** 4 or log(u) < 0.5 * x * x + d * (1 - v + log(v)):
             return scale * d * v
 
 

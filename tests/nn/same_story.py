@@ -34,7 +34,7 @@ def agree(ours, theirs):
     processor has them."""
     if isinstance(theirs, float):
         return isinstance(ours, float) and (ours == theirs or isclose(ours, theirs, rel_tol=2 ** -22, abs_tol=2 ** -24)
-                                            or isnan(ours) and isnan(theirs))
+                                            or (isnan(ours) and isnan(theirs)))
     if isinstance(theirs, (list, tuple)):
         return type(ours) is type(theirs) and len(ours) == len(theirs) and all(map(agree, ours, theirs))
     if isinstance(theirs, dict):
