@@ -156,3 +156,20 @@ def test_norms_of_many_elements(scale, shift, device):
     expected = torch.nn.functional.group_norm(x.double(), 1).float()
     # The mean is exact to an ulp of the elements' size, which is shift / scale deviations.
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=2 ** -22 * (1 + shift / scale))
+
+
+NAN = float("nan")
+ROWS_WITH_NAN = {
+    "alike": [[NAN, 1], [NAN, 1], [0, 1], [0, 1]], "mixed": [[NAN, 1], [2, 1], [NAN, 0], [0, 1]],
+    "not transitive": [[2, 1], [NAN, 1], [0, NAN], [NAN, 0], [0, 1]], "one column": [[3], [NAN], [1], [2], [NAN]],
+    "sixteen": [[(7 * i) % 5 if i % 3 else NAN, i % 2] for i in range(16)],
+}
+
+
+@pytest.mark.parametrize("rows", ROWS_WITH_NAN)
+@pytest.mark.parametrize("dim", [0, 1])
+def test_distinct_rows_with_nan(rows, dim):
+    """NaN differs from everything; where it stands, the next elements decide the order."""
+    for part in range(3):
+        check(lambda lib, d, part=part: lib.unique(lib.tensor(ROWS_WITH_NAN[rows], dtype=lib.float32), dim=dim,
+                                                   return_inverse=True, return_counts=True)[part], "cpu")
