@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-_LONG = 64      # elements of a line from which on a call of the BLAS pays
+_LINES_OF_BLAS = range(64, 2 ** 16 + 1)     # lengths; of shorter ones a call costs more than it saves
 
 
 def _mean(x, axes):
@@ -17,13 +17,13 @@ def _mean(x, axes):
 def _mean_product(a, b, axes):
     """The mean of a * b over `axes`, of which one is the last; they stay as 1. NaN of nothing.
 
-    Long lines are multiplied without the product in memory. Both ways add in many partial sums, where a running sum of
-    float32 loses digits.
+    A running sum of float32 loses digits. NumPy's sum adds pairwise; the BLAS, which needs no memory for the product,
+    does not, and gets lines that are short enough.
     """
-    if a.shape[-1] < _LONG:
-        total = (a * b).sum(axes, keepdims=True)
-    else:
+    if a.shape[-1] in _LINES_OF_BLAS:
         total = np.vecdot(a.conj(), b)[..., None].sum(axes, keepdims=True)
+    else:
+        total = (a * b).sum(axes, keepdims=True)
     return total / a.dtype.type(prod(a.shape[axis] for axis in axes))
 
 

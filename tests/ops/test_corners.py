@@ -149,13 +149,13 @@ def test_second_derivative_of_a_complex_magnitude(device):
 
 @pytest.mark.parametrize(("scale", "shift"), [(1, 0), (1, 100), (1000, 0)])
 def test_norms_of_many_elements(scale, shift, device):
-    """Two million elements in a group: a running sum in float32 would lose three digits."""
-    x = torch.randn(1, 4, 1024, 512, generator=torch.Generator().manual_seed(0)) * scale + shift
+    """Half a million elements in a group: a running sum in float32 would lose three digits."""
+    x = torch.randn(2, 4, 512, 512, generator=torch.Generator().manual_seed(0)) * scale + shift
     ours = mindtorch.from_numpy(x.numpy()).to(device)
-    found = torch.from_numpy(mindtorch.nn.functional.group_norm(ours, 1).cpu().numpy())
-    expected = torch.nn.functional.group_norm(x.double(), 1).float()
+    found = torch.from_numpy(mindtorch.nn.functional.group_norm(ours, 2).cpu().numpy())
+    expected = torch.nn.functional.group_norm(x.double(), 2).float()
     # The mean is exact to an ulp of the elements' size, which is shift / scale deviations.
-    torch.testing.assert_close(found, expected, rtol=1e-5, atol=2 ** -22 * (1 + shift / scale))
+    torch.testing.assert_close(found, expected, rtol=2e-6, atol=2 ** -22 * (1 + shift / scale))
 
 
 NAN = float("nan")
