@@ -87,7 +87,8 @@ cdef TensorBase fill(TensorBase made, const Scalar *value):
         run_factory(ONES, NULL, 0, made)
     else:
         check_fits(value, made.dtype)
-        run_factory(FULL, value, 1, made)
+        element = as_element(value, made.dtype)
+        run_factory(FULL, &element, 1, made)
     return made
 
 

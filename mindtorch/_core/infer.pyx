@@ -475,6 +475,40 @@ cdef TensorBase output(TensorBase out, const Shape *shape, ScalarType dtype, int
     return out if out.dtype == dtype else empty_tensor(shape, dtype, device_type, device_index)
 
 
+cdef bint is_channels_last(TensorBase tensor) noexcept:
+    """Whether the channels run fastest. Where they and others are 1 no strides tell, and it is not."""
+    cdef int order[5]
+    cdef int i, dim
+    cdef int64_t least = 0
+    if tensor is None or not 4 <= tensor.ndim <= 5 or tensor.strides[1] == 0:
+        return False
+    order[0], order[tensor.ndim - 1] = 1, 0
+    for i in range(1, tensor.ndim - 1):
+        order[i] = tensor.ndim - i
+    for i in range(tensor.ndim):
+        dim = order[i]
+        if tensor.sizes[dim] == 0 or tensor.strides[dim] < least or (dim == 0 and least == tensor.strides[1]):
+            return False
+        least = tensor.strides[dim] * tensor.sizes[dim]
+    return True
+
+
+cdef TensorBase output_in_format(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
+                                 int device_index, TensorBase a, TensorBase b):
+    cdef int64_t strides[MAX_DIMS]
+    cdef int64_t stride
+    cdef int i
+    if out is not None or not (is_channels_last(a) or is_channels_last(b)):
+        return output(out, shape, dtype, device_type, device_index)
+    strides[1], stride = 1, shape.sizes[1]
+    for i in range(shape.ndim - 1, 1, -1):
+        strides[i] = stride
+        stride *= shape.sizes[i]
+    strides[0] = stride
+    return make_tensor(allocate(count_elements(shape), dtype, device_type, device_index), dtype, shape.ndim,
+                       shape.sizes, strides, 0)
+
+
 cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
                                    int device_index, TensorBase a, TensorBase b, TensorBase c):
     if out is not None:

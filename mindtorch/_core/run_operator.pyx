@@ -9,7 +9,7 @@ from mindtorch._core.device cimport CPU
 from mindtorch._core.dispatch cimport Place, begin, distinct, finish, join, place_of, place_of_list
 from mindtorch._core.generator cimport Generator, generator_for
 from mindtorch._core.infer cimport (
-    apart, check_partial_overlap, elementwise_output, fitted, inplace_output, output, wrap_dim)
+    apart, check_partial_overlap, elementwise_output, fitted, inplace_output, output, output_in_format, wrap_dim)
 from mindtorch._core.operator cimport (
     ARGUMENT, BOOL, BOOL_LIST, CONSTANT, DTYPE, DTYPE_OF, FLOAT, GENERATOR, INT, INT_LIST, IS_GIVEN, MAX_ARGUMENTS,
     MAX_OPERANDS, MAX_RESULTS, OPTIONAL_FLOAT, OPTIONAL_INT, OPTIONAL_SCALAR, OPTIONAL_TENSOR, OPTIONAL_TENSOR_LIST,
@@ -85,8 +85,8 @@ cdef int read_rules(Rules *rules, object encoded) except -1:
 cdef int read_output(Output *out, dict column) except -1:
     cdef int i
     out.shape, out.dtype = read_rule(column["shape"]), read_rule(column["dtype"])
-    operands = column.get("elementwise", ())
-    out.elementwise = bool(operands)
+    operands = column.get("memory_format") or column.get("elementwise", ())
+    out.elementwise, out.keeps_format = "elementwise" in column, "memory_format" in column
     for i in range(3):
         out.operands[i] = operands[i] if i < len(operands) else -1
     out.mask, out.mask_place = column.get("mask", (-1, -1))
@@ -332,18 +332,24 @@ cdef bint is_wanted(const Output *out, Argument *arguments) noexcept:
     return arguments[out.mask].ints.sizes[out.mask_place] != 0
 
 
+cdef inline TensorBase operand_at(const Output *out, Argument *arguments, int index):
+    return None if out.operands[index] < 0 else tensor_at(arguments, out.operands[index])
+
+
 cdef TensorBase make_result(Operator op, int index, Argument *arguments, const Shape *shape, ScalarType dtype,
                             Place *place):
     cdef Output *out = &op.outputs[index]
     cdef TensorBase given = tensor_at(arguments, op.count + index)
     cdef TensorBase result
-    if not out.elementwise:
+    if out.elementwise and not out.keeps_format:
+        return elementwise_output(given, shape, dtype, place.type, place.index, operand_at(out, arguments, 0),
+                                  operand_at(out, arguments, 1), operand_at(out, arguments, 2))
+    if out.keeps_format:
+        result = output_in_format(given, shape, dtype, place.type, place.index, operand_at(out, arguments, 0),
+                                  operand_at(out, arguments, 1))
+    else:
         result = output(given, shape, dtype, place.type, place.index)
-        return result if given is None else keep_apart(op, arguments, result, -1)
-    return elementwise_output(
-        given, shape, dtype, place.type, place.index, tensor_at(arguments, out.operands[0]),
-        None if out.operands[1] < 0 else tensor_at(arguments, out.operands[1]),
-        None if out.operands[2] < 0 else tensor_at(arguments, out.operands[2]))
+    return result if given is None or out.elementwise else keep_apart(op, arguments, result, -1)
 
 
 cdef object run(Operator op, Argument *arguments):

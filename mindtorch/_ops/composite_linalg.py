@@ -381,8 +381,14 @@ def cond(A, p=None):
         values = svdvals(A)
         return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
     require_matrices(A, "linalg.cond", square=True)
+    if 0 in A.shape:
+        return A.new_zeros(A.shape[:-2]).abs()
+    if p == "nuc":
+        values = svdvals(A)
+        return values.sum(-1) * values.reciprocal().sum(-1)
     from mindtorch._ops.composite_norms import matrix_norm
-    return matrix_norm(A, p) * matrix_norm(_ATEN["linalg_inv"](A), p)
+    inverse, info = _ATEN["linalg_solve_ex"](A, identity(A.shape[-1], A).expand(A.shape))
+    return (matrix_norm(A, p) * matrix_norm(inverse, p)).masked_fill(info != 0, inf)
 
 
 # --- powers and functions --------------------------------------------------------------------------------------------

@@ -74,6 +74,8 @@ def _output(out, encoder, scope) -> dict:
     entry = {"shape": encoder.shape(out.shape), "dtype": encoder.dtype(out.dtype)}
     if operands := scope.operands(out.shape):
         entry["elementwise"] = [encoder.places[name] for name in operands]
+    if out.memory_format:
+        entry["memory_format"] = [encoder.places[name] for name in out.memory_format]
     if out.mask:
         name, _, place = out.mask.partition("[")
         entry["mask"] = (encoder.places[name], int(place.rstrip("]") or -1))
