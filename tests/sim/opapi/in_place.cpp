@@ -79,15 +79,34 @@ void check(const char *name, aclDataType type, const Values &values, Plain plain
   check(                                                                           \
       #name, type, values, [&](aclTensor *self, aclTensor *out) { return plain; }, \
       [&](aclTensor *self) { return RUN(aclnnInplace##name, __VA_ARGS__); })
-#define UNARY(name) CHECK(name, ACL_FLOAT, kNumbers, RUN(aclnn##name, self, out), self);
-#define BINARY(name, type) CHECK(name, type, kNumbers, RUN(aclnn##name, self, other, out), self, other);
+#define UNARY(name) CHECK(name, ACL_FLOAT, kNumbers, RUN(aclnn##name, self, out), self)
+#define BINARY(name, type) CHECK(name, type, kNumbers, RUN(aclnn##name, self, other, out), self, other)
 
 void testElementwise() {
-  UNARY(Acos)
-  UNARY(Acosh) UNARY(Asin) UNARY(Asinh) UNARY(Atan) UNARY(Atanh) UNARY(Cos) UNARY(Cosh) UNARY(Erfc) UNARY(Erfinv)
-      UNARY(Exp2) UNARY(Expm1) UNARY(Floor) UNARY(Frac) UNARY(Log10) UNARY(Log1p) UNARY(Log2) UNARY(Round) UNARY(Sin)
-          UNARY(Sinc) UNARY(Sinh) UNARY(Tan) UNARY(Trunc)
-              CHECK(RoundDecimals, ACL_FLOAT, kNumbers, RUN(aclnnRoundDecimals, self, 1, out), self, 1);
+  UNARY(Acos);
+  UNARY(Acosh);
+  UNARY(Asin);
+  UNARY(Asinh);
+  UNARY(Atan);
+  UNARY(Atanh);
+  UNARY(Cos);
+  UNARY(Cosh);
+  UNARY(Erfc);
+  UNARY(Erfinv);
+  UNARY(Exp2);
+  UNARY(Expm1);
+  UNARY(Floor);
+  UNARY(Frac);
+  UNARY(Log10);
+  UNARY(Log1p);
+  UNARY(Log2);
+  UNARY(Round);
+  UNARY(Sin);
+  UNARY(Sinc);
+  UNARY(Sinh);
+  UNARY(Tan);
+  UNARY(Trunc);
+  CHECK(RoundDecimals, ACL_FLOAT, kNumbers, RUN(aclnnRoundDecimals, self, 1, out), self, 1);
   CHECK(NanToNum, ACL_FLOAT, Values({kNan, kInf, -kInf, 0, 1, 2}), RUN(aclnnNanToNum, self, 3.0f, 4.0f, 5.0f, out),
         self, 3.0f, 4.0f, 5.0f);
 }
@@ -95,25 +114,42 @@ void testElementwise() {
 void testTwoOperands() {
   {
     const Tensor other(ACL_FLOAT, {3}, {0.5, -0.75, 1.25});
-    BINARY(Atan2, ACL_FLOAT)
-    BINARY(ClampMaxTensor, ACL_FLOAT) BINARY(EqTensor, ACL_FLOAT) BINARY(FmodTensor, ACL_FLOAT)
-        BINARY(GeTensor, ACL_FLOAT) BINARY(GtTensor, ACL_FLOAT) BINARY(LeTensor, ACL_FLOAT) BINARY(LtTensor, ACL_FLOAT)
-            BINARY(NeTensor, ACL_FLOAT) BINARY(RemainderTensorTensor, ACL_FLOAT) BINARY(XLogYTensor, ACL_FLOAT)
+    BINARY(Atan2, ACL_FLOAT);
+    BINARY(ClampMaxTensor, ACL_FLOAT);
+    BINARY(EqTensor, ACL_FLOAT);
+    BINARY(FmodTensor, ACL_FLOAT);
+    BINARY(GeTensor, ACL_FLOAT);
+    BINARY(GtTensor, ACL_FLOAT);
+    BINARY(LeTensor, ACL_FLOAT);
+    BINARY(LtTensor, ACL_FLOAT);
+    BINARY(NeTensor, ACL_FLOAT);
+    BINARY(RemainderTensorTensor, ACL_FLOAT);
+    BINARY(XLogYTensor, ACL_FLOAT);
   }
   {
     const Tensor other(ACL_INT32, {3}, {5, 3, 6});
-    BINARY(BitwiseAndTensor, ACL_INT32) BINARY(BitwiseOrTensor, ACL_INT32) BINARY(BitwiseXorTensor, ACL_INT32)
+    BINARY(BitwiseAndTensor, ACL_INT32);
+    BINARY(BitwiseOrTensor, ACL_INT32);
+    BINARY(BitwiseXorTensor, ACL_INT32);
   }
   {
     const Scalar other(0.5);
-    BINARY(ClampMax, ACL_FLOAT)
-    BINARY(EqScalar, ACL_FLOAT) BINARY(FmodScalar, ACL_FLOAT) BINARY(GeScalar, ACL_FLOAT) BINARY(GtScalar, ACL_FLOAT)
-        BINARY(LeScalar, ACL_FLOAT) BINARY(LtScalar, ACL_FLOAT) BINARY(NeScalar, ACL_FLOAT)
-            BINARY(RemainderTensorScalar, ACL_FLOAT) BINARY(XLogYScalarOther, ACL_FLOAT)
+    BINARY(ClampMax, ACL_FLOAT);
+    BINARY(EqScalar, ACL_FLOAT);
+    BINARY(FmodScalar, ACL_FLOAT);
+    BINARY(GeScalar, ACL_FLOAT);
+    BINARY(GtScalar, ACL_FLOAT);
+    BINARY(LeScalar, ACL_FLOAT);
+    BINARY(LtScalar, ACL_FLOAT);
+    BINARY(NeScalar, ACL_FLOAT);
+    BINARY(RemainderTensorScalar, ACL_FLOAT);
+    BINARY(XLogYScalarOther, ACL_FLOAT);
   }
   const Scalar other(3);
-  BINARY(BitwiseAndScalar, ACL_INT32)
-  BINARY(BitwiseOrScalar, ACL_INT32) BINARY(BitwiseXorScalar, ACL_INT32) const Scalar dim(1);
+  BINARY(BitwiseAndScalar, ACL_INT32);
+  BINARY(BitwiseOrScalar, ACL_INT32);
+  BINARY(BitwiseXorScalar, ACL_INT32);
+  const Scalar dim(1);
   CHECK(Cumprod, ACL_FLOAT, kNumbers, RUN(aclnnCumprod, self, dim, ACL_FLOAT, out), self, dim);
 }
 
