@@ -24,10 +24,6 @@ cdef class Space:
 cdef int shape_of(Shape *shape, TensorBase x) except -1
 cdef Space space_for(TensorBase like, int numbers)          # so many numbers for each element of `like`
 
-# compute(*arguments, *operands): what an equal call has launched is launched again, where the backend can do that.
-# For parts of formulas that read from the device before, behind or between them; each operand that is written is one.
-cdef int planned(object compute, tuple arguments, tuple operands) except -1
-
 cpdef bint fits(TensorBase out, int64_t width)              # whether a table of it is made at once
 cdef bint same_sizes(TensorBase a, TensorBase b)
 cdef TensorBase spread(TensorBase x, TensorBase out)        # on the device of `out`, and in its shape; a Tensor

@@ -2,7 +2,6 @@
 from libc.string cimport memcmp
 
 from mindtorch._core._gen.kernels cimport KERNELS
-from mindtorch._core.device cimport BACKENDS
 from mindtorch._core.dtype cimport ITEMSIZE
 from mindtorch._core.scalar cimport Bool, Int, Long
 from mindtorch._core.tensor cimport allocate, make_plain, make_view
@@ -60,14 +59,6 @@ cdef Space space_for(TensorBase like, int numbers):
     space.left = numbers
     space.storage = allocate(like.numel * numbers + lost, like.dtype, like.device_type, like.device_index)
     return space
-
-
-cdef int planned(object compute, tuple arguments, tuple operands) except -1:
-    cdef TensorBase last = operands[len(operands) - 1]
-    if BACKENDS[last.device_type].planned == NULL:
-        compute(*arguments, *operands)
-        return 0
-    return BACKENDS[last.device_type].planned(compute, arguments, operands)
 
 
 cpdef bint fits(TensorBase out, int64_t width):

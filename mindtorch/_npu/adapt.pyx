@@ -13,7 +13,6 @@ from mindtorch._core.tensor cimport empty_tensor, make_view
 from mindtorch._core.infer cimport same
 from mindtorch._core.lists cimport whole
 from mindtorch._npu.launch cimport acl_dtype, make_contiguous
-from mindtorch._npu.plan cimport give_up
 
 
 cdef const Shape *axes(Shape *all_of_them, const Shape *dim, TensorBase self) noexcept:
@@ -191,7 +190,6 @@ cdef enum:
 
 
 cdef int64_t seed_of(Generator generator) noexcept:
-    give_up()                    # each call draws others
     return <int64_t>generator.seed_value
 
 

@@ -10,7 +10,7 @@ from mindtorch._core.constants cimport numbers
 from mindtorch._core.generator cimport Generator
 from mindtorch._core.readings cimport read_largest
 from mindtorch._core.scalar cimport Double
-from mindtorch._core.space cimport Space, fits, planned, shape_of, space_for, spread, total, upright
+from mindtorch._core.space cimport Space, fits, shape_of, space_for, spread, total, upright
 from mindtorch._core.tensor cimport Shape, TensorBase
 
 from mindtorch._ops import compositions_counts as counts
@@ -70,7 +70,7 @@ def poisson(TensorBase self, Generator generator, TensorBase out):
 
 cpdef TensorBase few_and_large(Generator generator, TensorBase rate, TensorBase out):
     table = gaps(space_for(out, ARRIVALS), generator)
-    planned(_arrivals_before, (), (table, rate, out))
+    _arrivals_before(table, rate, out)
     if not read_largest(rate) < SMALL:       # or no number is among them
         counts.replace_large(rate, generator, out)
     return out
@@ -94,7 +94,7 @@ cpdef TensorBase successes(Generator generator, TensorBase count, TensorBase pro
     if read_largest(count) <= TRIALS:
         table = row_for_each(space_for(out, TRIALS), TRIALS)
         run.uniform_(table, 0, 1, generator)
-        planned(_one_by_one, (), (count, prob, table, out))
+        _one_by_one(count, prob, table, out)
         return out
     return many_successes(generator, count, prob, out)
 

@@ -18,7 +18,7 @@ from mindtorch._core.device cimport copy_data
 from mindtorch._core.dtype cimport ITEMSIZE
 from mindtorch._core.readings cimport are_few, read_extremes
 from mindtorch._core.scalar cimport Long, Scalar
-from mindtorch._core.space cimport fits, planned, space_for, spread
+from mindtorch._core.space cimport fits, space_for, spread
 from mindtorch._core.tensor cimport Shape, Storage, TensorBase, allocate, empty_tensor, make_plain
 from mindtorch._core.values cimport read_scalar
 
@@ -297,13 +297,13 @@ cdef TensorBase polynomial(int family, double slope, double start, TensorBase x,
         return of_degree(&kind, <int64_t>number.real if fabs(number.real) < MOST_DEGREES else -1, spread(x, out), out)
     read_extremes(n if are_few(n) else whole(n), &least, &top)
     if least == top:
-        planned(_of_degree, (family, slope, start, top), (spread(x, out), out))
+        _of_degree(family, slope, start, top, spread(x, out), out)
         return out
     arguments = family, slope, start, max(min(top, <int64_t>MOST_DEGREES), 0), least < 0
     if x.device_type != out.device_type:
-        planned(_of_number, arguments, (x, n, out))
+        _of_number(*arguments, x, n, out)
     elif fits(out, top + 3):
-        planned(_of_degrees, arguments, (x, n, out))
+        _of_degrees(*arguments, x, n, out)
     else:
         return in_pieces(top + 3, partial(_of_degrees, *arguments), out, x, n)
     return out

@@ -8,7 +8,7 @@ from math import factorial, inf, nan, pi
 
 from mindtorch._core._gen cimport direct as run
 from mindtorch._core.constants cimport numbers
-from mindtorch._core.space cimport Space, columns, fits, planned, space_for, spread, total, upright
+from mindtorch._core.space cimport Space, columns, fits, space_for, spread, total, upright
 from mindtorch._core.readings cimport read_range
 from mindtorch._core.tensor cimport TensorBase, make_alias
 
@@ -49,7 +49,7 @@ cdef tuple poles_of(TensorBase q):
     cdef double lowest, highest
     space = space_for(q, 3)
     regular, nearest, inside = space.room(), space.room(), space.truth()
-    planned(_poles_of, (), (q, regular, nearest, inside))
+    _poles_of(q, regular, nearest, inside)
     read_range(regular, &lowest, &highest)
     return regular, (nearest, inside), terms_for(lowest)
 
@@ -65,7 +65,7 @@ cdef int terms_for(double lowest):
 cdef object at_once(int width, compute, tuple arguments, TensorBase out, tuple operands):
     """Or in pieces, which takes methods of tensors."""
     if fits(out, width):
-        planned(compute, arguments, (*operands, out))
+        compute(*arguments, *operands, out)
         return out
     return in_pieces(width, partial(compute, *arguments), out, *[make_alias(operand) for operand in operands])
 

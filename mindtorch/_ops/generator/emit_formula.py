@@ -19,11 +19,6 @@ _CONVERTED = {"Scalar": "scalar_to({})", "int[]": "ints_of({})", "bool": "bool({
               "float?": "None if {0} == NULL else {0}[0]"}
 
 
-# By the type of an argument: what adds it to the key of a plan.
-_IN_KEYS = {"Tensor": "tensor", "Tensor?": "tensor", "Scalar": "scalar", "Scalar?": "scalar", "int[]": "ints",
-            "int": "int", "SymInt": "int", "bool": "int", "float": "double", "ScalarType?": "int"}
-
-
 def is_formula(row) -> bool:
     return row.npu.startswith(PREFIX)
 
@@ -42,43 +37,12 @@ def _in_cython(row) -> str:
 
 
 def kernel(row, function=None) -> str:
-    """The function in the slot, or one of another name; with the function that runs the formula, if both are needed."""
-    name = function or row.slot
-    if any(argument.type not in _IN_KEYS for argument in row.kernel_arguments):     # random numbers, lists
-        return _formula(row, name)
-    return f"{_formula(row, f'{name}_formula')}\n\n{_planned(row, name)}"
-
-
-def _planned(row, name) -> str:
-    """The function that launches again what the formula has launched in an equal call: mindtorch/_npu/plans.pyx."""
-    passed = [argument.name for argument in row.kernel_arguments] + row.result_names
-    kinds = [_IN_KEYS[argument.type] for argument in row.kernel_arguments] + ["tensor"] * len(row.result_names)
-    lines = ["cdef Key call_key",
-             f"open_key(&call_key, {(row.result_names or ['self'])[0]})",
-             *(f"add_{kind}(&call_key, {argument})" for kind, argument in zip(kinds, passed, strict=True)),
-             f"cdef Plan plan = find_plan({name}_plans, &call_key)",
-             "cdef bint complete = False",
-             "if plan is None:",
-             f"    return {name}_formula({', '.join(passed)})",
-             "if is_ready(plan):",
-             "    return relaunch(plan, &call_key)",
-             "record_launches(plan, &call_key)",
-             "try:",
-             f"    {name}_formula({', '.join(passed)})",
-             "    complete = True",
-             "finally:",
-             "    plan.stop(complete)",
-             "return 0"]
-    return (f'cdef Plans {name}_plans = plans_of("{name}")\n\n\n'
-            f"cdef int {name}({kernel_parameters(row)}) except -1:\n" + "".join(f"    {line}\n" for line in lines))
-
-
-def _formula(row, function) -> str:
-    """The function that runs it.
+    """The function in the slot, or one of another name.
 
     What it calls records no history, and casts nothing: the row's own node stands for all of it, and autocast has seen
     the row's arguments.
     """
+    function = function or row.slot
     results = row.result_names
     goal = compute_dtype(row, Scope(row), (results or ["self"])[0])
     expression, lines, written = _in_cython(row), [], []

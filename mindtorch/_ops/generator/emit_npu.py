@@ -81,10 +81,6 @@ def family_pyx(table, family) -> str:
             "    conform, int_array_argument, launch, make_contiguous, missing_symbol, open_call,\n"
             "    optional_tensor_argument, refuse_capture, scalar_argument, scalar_list_argument, take_report,\n"
             "    tensor_argument, tensor_list_argument)\n"
-            "from mindtorch._npu.plan cimport Plan\n"
-            "from mindtorch._npu.plans cimport (\n"
-            "    Key, Plans, add_double, add_int, add_ints, add_scalar, add_tensor, find_plan, is_ready, open_key,\n"
-            "    plans_of, record_launches, relaunch)\n"
             "from mindtorch._npu.symbols cimport aclnn\n\n\n" + "\n\n".join(functions) +
             f"\n\ndef register():\n{slots or '    pass' + chr(10)}")
 
