@@ -1,12 +1,10 @@
-"""NPU functions of rows whose `npu` column is "formula: ...", or that have a formula in the column `otherwise`: an
-expression of other operators, for what ACLNN lacks.
+"""NPU functions of rows whose `npu` column is "decomposition: ...", or that have one in the columns `fallback` or
+`graph`: an expression of other operators, for what ACLNN lacks.
 
 The expression is a derivative's: names of arguments, operators of the table, methods of tensors, and functions of
-mindtorch/_ops/derivatives*.py and compositions*, in Python or in Cython. It sees tensors in the dtype that the CPU
-computes in, halves in float32, and gives the result, or a sequence of them; casting and writing to the outputs is done
-here. It may name an output: that is memory of its shape, in the dtype computed in, which shares none with the
-arguments. An operator that writes there costs the host less than half of one that makes a tensor, and a result that
-lies there is not copied. What the column `reads` names may be a 0-d tensor of the CPU: a number that was given.
+mindtorch/_ops/decompositions and derivatives*.py. It sees tensors in the dtype that the CPU computes in, halves in
+float32, and gives the result, or a sequence of them; casting and writing to the outputs is done here. It may ask an
+output for its shape. What the column `reads` names may be a 0-d tensor of the CPU: a number that was given.
 """
 import ast
 
@@ -14,12 +12,12 @@ from . import derivatives
 from .emit_core import compute_dtype, kernel_parameters
 from .rules import Scope
 
-PREFIX = "formula: "
+PREFIX = "decomposition: "
 _CONVERTED = {"Scalar": "scalar_to({})", "int[]": "ints_of({})", "bool": "bool({})",
               "float?": "None if {0} == NULL else {0}[0]"}
 
 
-def is_formula(row) -> bool:
+def is_decomposition(row) -> bool:
     return row.npu.startswith(PREFIX)
 
 
@@ -45,9 +43,10 @@ def kernel(row, function=None) -> str:
     function = function or row.slot
     results = row.result_names
     goal = compute_dtype(row, Scope(row), (results or ["self"])[0])
-    expression, lines, written = _in_cython(row), [], []
-    if not results:                 # it writes to self
-        results, lines, written = ["target"], ["cdef TensorBase target = self"], ["target"]
+    expression, lines, restore = _in_cython(row), [], []
+    if not results:                 # it writes to self: once, as the caller counts it
+        results, lines = ["target"], ["cdef TensorBase target = self", "cdef uint32_t version = version_of(self)"]
+        restore = ["set_version(target, version)"]
     for argument in row.kernel_arguments:
         name = argument.name
         if argument.type == "Tensor":
@@ -56,14 +55,6 @@ def kernel(row, function=None) -> str:
         elif argument.type in _CONVERTED:
             lines.append(f"cdef object given_{name} = {_CONVERTED[argument.type].format(name)}")
             expression = _renamed(expression, name)
-    for name in sorted(set(row.result_names) & derivatives.names_used(expression)):
-        shared = " or ".join(f"{name}.storage is {a.name}.storage" for a in row.kernel_arguments if a.type == "Tensor")
-        dtype = goal if name == results[0] else f"{name}.dtype"
-        lines.append(f"cdef TensorBase given_{name} = memory_for({name}, {dtype}, {shared})")
-        expression = _renamed(expression, name)
-        written.append(name)
-    for name in written:
-        lines.append(f"cdef uint32_t version_of_{name} = version_of({name})")
     lines += ["cdef bint recorded = set_grad_enabled(False)",
               "cdef unsigned int casting = suspend()",
               "try:",
@@ -71,8 +62,7 @@ def kernel(row, function=None) -> str:
               "finally:",
               "    set_grad_enabled(recorded)",
               "    resume(casting)",
-              # What writes to it several times counts as one write, which the caller counts.
-              *(f"set_version({name}, version_of_{name})" for name in written),
+              *restore,
               f"return store_all([{', '.join(results)}], results)" if len(results) > 1 else
               f"return store({results[0]}, results)"]
     return (f"cdef int {function}({kernel_parameters(row)}) except -1:\n" +
