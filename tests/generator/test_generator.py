@@ -136,8 +136,8 @@ def test_derivative_that_cannot_be_built(grad, message):
 
 
 def test_decomposition_calls_operators_without_history():
-    text = emit_decomposition.kernel(row(npu="decomposition: with_sign(self, mul(other, alpha))"))
-    assert "results = formulas().with_sign(self, formulas().ops.mul(other, given_alpha))" in text
+    text = emit_decomposition.kernel(row(npu="decomposition: copysign_by_signbit(self, mul(other, alpha))"))
+    assert "results = formulas().copysign_by_signbit(self, formulas().ops.mul(other, given_alpha))" in text
     assert text.index("set_grad_enabled(False)") < text.index("results =") < text.index("store(out, results)")
 
 

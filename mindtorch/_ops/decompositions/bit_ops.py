@@ -5,7 +5,7 @@ from mindtorch._core.dtype import float64, int32, int64
 from mindtorch._ops.derivatives import ops
 
 
-def with_sign(self, other):
+def copysign_by_signbit(self, other):
     """|self| with the sign of `other`, a tensor or a number."""
     size = self.abs()
     if isinstance(other, (int, float)):
@@ -13,7 +13,7 @@ def with_sign(self, other):
     return ops.where(ops.signbit(other), -size, size)
 
 
-def mantissa_and_exponent(self):
+def frexp_by_bits(self):
     """self = mantissa * 2^exponent, 0.5 <= |mantissa| < 1; 0, infinities and NaN have the exponent 0."""
     integer, digits, bias = (int64, 52, 1022) if self.dtype is float64 else (int32, 23, 126)
     small = self.abs() < 2

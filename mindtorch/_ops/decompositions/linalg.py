@@ -4,13 +4,13 @@ from mindtorch._core.errors import LinAlgError
 from mindtorch._ops.derivatives import ops
 
 
-def determinant(A):
+def det_by_slogdet(A):
     """From the determinant's logarithm."""
     sign, log = ops.linalg_slogdet(A)
     return sign * log.exp()
 
 
-def solved_by_qr(A, B, left, check_errors):
+def solve_by_qr(A, B, left, check_errors):
     """Q R X = B, as stable as LU. Singular is a matrix whose R has an element on its diagonal below rounding."""
     is_vector = B.ndim == 1 or B.shape == A.shape[:-1]
     if is_vector:

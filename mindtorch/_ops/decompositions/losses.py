@@ -1,7 +1,7 @@
 """Losses that ACLNN lacks."""
 
 
-def multilabel_margin_slopes(grad_output, self, target, reduction, is_target):
+def multilabel_margin_backward(grad_output, self, target, reduction, is_target):
     """Of each pair within the margin, 1 for the class that is no label and -1 for the label, over the classes."""
     rows, target, is_target = (x.reshape(-1, self.shape[-1] if self.ndim else 1) for x in (self, target, is_target))
     scale = 1 / (rows.numel() if reduction == 1 else rows.shape[1])

@@ -5,11 +5,11 @@ from mindtorch._core.dtype import float64
 from mindtorch._ops.derivatives import ops
 
 
-def conjugate(self):
+def conj_by_parts(self):
     return ops.complex(ops.real(self), -ops.imag(self)) if self.is_complex() else self
 
 
-def unscaled(self, found_inf, inv_scale):
+def amp_unscale(self, found_inf, inv_scale):
     """The gradient times inv_scale; found_inf becomes 1 where something in it is no finite number."""
     if self.dtype is float64:       # which the operator on lists does not take
         found_inf.copy_(ops.where(ops.isfinite(self).all(), found_inf, ops.ones_like(found_inf)))
@@ -19,13 +19,13 @@ def unscaled(self, found_inf, inv_scale):
     return gradient
 
 
-def least_multiple(self, other):
+def lcm_by_gcd(self, other):
     """|a| / gcd(a, b) |b|; 0 where either is."""
     divisor = ops.gcd(self, other).clamp(min=1)
     return (ops.div(self, divisor, rounding_mode="trunc") * other).abs()
 
 
-def hypotenuse(self, other):
+def hypot_by_abs(self, other):
     """The modulus of a complex number. For float64, which has none, scaled by the larger, whose square may overflow."""
     if self.dtype is not float64:
         return ops.complex(self, other).abs()
@@ -35,21 +35,21 @@ def hypotenuse(self, other):
     return ops.where((a == inf) | (b == inf), inf, (ratio * ratio + 1).sqrt() * high)
 
 
-def larger_number(self, other):
+def fmax_by_where(self, other):
     """The larger of two, or the one that is a number."""
     if not self.is_floating_point():
         return ops.maximum(self, other)
     return ops.where((self >= other) | other.isnan(), self, other)
 
 
-def smaller_number(self, other):
+def fmin_by_where(self, other):
     """The smaller of two, or the one that is a number."""
     if not self.is_floating_point():
         return ops.minimum(self, other)
     return ops.where((self <= other) | other.isnan(), self, other)
 
 
-def close_by_distance(self, other, rtol, atol, equal_nan):
+def isclose_by_distance(self, other, rtol, atol, equal_nan):
     """isclose of dtypes that aclnnIsClose lacks: complex numbers."""
     close = ops.eq(self, other)
     if equal_nan:

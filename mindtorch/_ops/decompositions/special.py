@@ -48,21 +48,21 @@ def _log_weights(factor, wide):
 
 
 @by_element(200, 2300)
-def scaled_erfc(x):
+def erfcx_by_points(x):
     """exp(x^2) erfc(x)."""
     exponents = table(x, _minus_squares) + x.unsqueeze(-1) * table(x, _slopes, -2.0)
     return (exponents.exp() * table(x, _weights, 2 / sqrt(pi))).sum(-1)
 
 
 @by_element(200, 2300)
-def log_normal_distribution(x):
+def log_ndtr_by_points(x):
     """log of the normal distribution function, also where that is 0."""
     exponents = table(x, _minus_squares) + table(x, _log_weights, 1 / sqrt(pi))
     left = (exponents + x.unsqueeze(-1) * table(x, _slopes, sqrt(2))).exp().sum(-1).log() - x * x / 2
     return ops.where(x < 0, left, ((x * sqrt(0.5)).erfc() * -0.5).log1p())
 
 
-def entropy(x):
+def entr_by_xlogy(x):
     """-x log(x), 0 at 0 and -infinity below."""
     return ops.where(x < 0, -inf, -ops.xlogy(x, x))
 

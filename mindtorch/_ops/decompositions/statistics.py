@@ -4,7 +4,7 @@ from mindtorch._core.dtype import int64
 from mindtorch._ops.derivatives import ops
 
 
-def most_frequent(self, dim, keepdim):
+def mode_by_runs(self, dim, keepdim):
     """The smallest of the most frequent elements of each line, and the place of the last one."""
     if self.ndim == 0:
         return self, self.new_zeros((), dtype=int64)
@@ -21,7 +21,7 @@ def most_frequent(self, dim, keepdim):
     return (found, place) if keepdim else (found.squeeze(dim), place.squeeze(dim))
 
 
-def log_sums(self, dim):
+def logcumsumexp_by_doubling(self, dim):
     """log of the running sum of exponentials: sums over 2, 4, 8, ... neighbours, none of which overflows."""
     if self.ndim == 0:
         return self

@@ -53,7 +53,7 @@ def _trigamma(x):
     return ops.where(left, pi * pi / (sine * sine) - value, value)
 
 
-def derivative_of_digamma(n, x):
+def polygamma_by_zeta(n, x):
     """The n-th one."""
     if n == 0:
         return ops.digamma(x)
