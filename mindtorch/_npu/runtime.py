@@ -9,7 +9,7 @@ import threading
 import time
 import traceback
 
-from mindtorch._npu import acl, acl_loader, allocator, deferred, handles, host_memory, oom_snapshot, plans
+from mindtorch._npu import acl, acl_loader, allocator, deferred, handles, host_memory, oom_snapshot
 from mindtorch._npu.errors import check_status
 
 REPEAT_INITIALIZE = 100002
@@ -113,7 +113,6 @@ class _Runtime:
             time.sleep(0.001)
         for call in before_close:
             call()
-        plans.forget()
         for runtime in started:
             acl.rt.set_context(runtime.context)
             for stream in handles.streams_of(runtime.device_id):

@@ -1,5 +1,5 @@
-"""Formulas of the gamma distribution (Marsaglia and Tsang 2000), for all elements at once until each is accepted."""
-from mindtorch._ops.compositions_counts import _accepted
+"""Numbers of the gamma distribution (Marsaglia and Tsang 2000), for all elements at once until each is accepted."""
+from mindtorch._ops.decompositions.poisson import draw_until_accepted
 from mindtorch._ops.derivatives import ops
 
 
@@ -23,7 +23,7 @@ def log_standard_gamma(shape, generator=None):
         log_cube = cube.clamp(min=1e-30).log()
         bound = 0.5 * normal ** 2 + d - d * cube + d * log_cube
         return d.log() + log_cube, (cube > 0) & (_log_uniform(larger, generator) < bound)
-    drawn = _accepted(larger, propose)
+    drawn = draw_until_accepted(larger, propose)
     return ops.where(shape < 1, drawn + _log_uniform(larger, generator) / shape, drawn)
 
 
