@@ -6,11 +6,12 @@ compiles everything at that level, in half the time; MINDTORCH_BUILD_CACHE names
 """
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy
@@ -78,6 +79,30 @@ def up_to_date(target, *sources):
     return os.path.exists(target) and all(os.path.getmtime(s) <= os.path.getmtime(target) for s in sources)
 
 
+_INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
+
+
+@cache
+def headers_in(path, folders):
+    """The project's files that a C or C++ file includes: as it names them, beside it or in one of the folders."""
+    text = Path(path).read_text(encoding="utf-8", errors="replace")
+    found = set()
+    for name in _INCLUDED.findall(text):
+        places = (os.path.normpath(os.path.join(folder, name)) for folder in (os.path.dirname(path), *folders))
+        found.update(next(([place] for place in places if os.path.exists(place)), []))
+    return frozenset(found)
+
+
+def headers_of(source, folders):
+    """The same with what those include, in turn."""
+    found, waiting = set(), [str(source)]
+    while waiting:
+        for header in headers_in(waiting.pop(), tuple(folders)) - found:
+            found.add(header)
+            waiting.append(header)
+    return sorted(found)
+
+
 class Cache:
     """What compilers have made, by what they made it of, so that another build takes it: the wheel's, of an archive."""
 
@@ -85,9 +110,6 @@ class Cache:
         self.folder = Path(folder)
         version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False).stdout
         self.common = hashlib.sha256(f"{version} {sys.version} {numpy.__version__}".encode())
-        for header in sorted(p for folder in ("include", "mindtorch") for p in Path(folder).rglob("*.*")):
-            if header.suffix in (".h", ".def"):
-                self.common.update(header.read_bytes())
 
     def make(self, target, sources, command, compile):
         """Copies to `target` what was made of the sources by the command, or compiles it and keeps a copy."""
@@ -100,6 +122,7 @@ class Cache:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(kept, target)
             return
+        target.unlink(missing_ok=True)      # setuptools looks at the times of sources alone, not of headers
         compile()
         self.folder.mkdir(parents=True, exist_ok=True)
         whole = shutil.copy(target, f"{kept}.{os.getpid()}")
@@ -150,7 +173,9 @@ class Build(build_ext):
         command = [self.compiler.compiler_so, self.compiler.linker_so, module.name, module.extra_compile_args,
                    module.define_macros]
         compile = partial(super().build_extension, module)
-        self._make(self.get_ext_fullpath(module.name), module.sources, command, compile)
+        headers = [header for source in module.sources for header in headers_of(source, INCLUDE[:2])]
+        module.depends = [*module.depends, *headers]
+        self._make(self.get_ext_fullpath(module.name), [*module.sources, *headers], command, compile)
 
     def _make(self, target, sources, command, compile):
         if self.cache:
@@ -171,24 +196,22 @@ class Build(build_ext):
         return {s: os.path.join(self.build_temp, os.path.splitext(s)[0] + ".o") for s in library.sources}
 
     def _stale_units(self, library):
-        """(library, source, object) of what has to be compiled; sources depend on every header."""
+        """(library, source, object) of what has to be compiled."""
         if library.library == "opapi":
             exports = os.path.join(self.build_temp, "sim_exports")
             sim_exports.main([exports])
             library.include_dirs.append(exports)
-        headers = [p for folder in ("include", SIM, *library.include_dirs) for p in Path(folder).rglob("*")
-                   if p.suffix in (".h", ".inc", ".def")]
         for source, target in self._objects(library).items():
+            headers = headers_of(source, ("include", SIM, *library.include_dirs))
             if self.force or not up_to_date(target, source, *headers):
-                yield library, source, target
+                yield library, source, target, headers
 
-    def _compile(self, library, source, target):
+    def _compile(self, library, source, target, headers):
         os.makedirs(os.path.dirname(target), exist_ok=True)
         command = [*self.compiler.compiler_so_cxx, "-c", source, "-std=c++17", optimize(2), "-g1",
                    "-fPIC", "-fvisibility=hidden", "-pthread", *WARNINGS, *library.extra_compile_args]
         folders = [f"-I{d}" for d in ["include", SIM, *library.include_dirs]]
-        tables = [p for folder in library.include_dirs for p in sorted(Path(folder).rglob("*.inc"))]
-        self._make(target, [source, *tables], command, lambda: self.spawn([*command, *folders, "-o", target]))
+        self._make(target, [source, *headers], command, lambda: self.spawn([*command, *folders, "-o", target]))
 
     def _link_library(self, library):
         target = self.get_ext_fullpath(library.name)

@@ -3,11 +3,12 @@ from cpython.ref cimport PyObject
 cimport mindtorch._core.lists as lists
 cimport mindtorch._core.run_operator as run_operator
 from mindtorch._core.autograd cimport tracked
-from mindtorch._core.dispatch cimport ONE, Place, place_of_list
+from mindtorch._core.dispatch cimport Place, place_of_list
 from mindtorch._core.infer cimport output
 from mindtorch._core.operator cimport (
-    DEFAULT, ELEMENT_OF_LIST, INT_LIST, MAX_ARGUMENTS, MAX_RESULTS, NUMBER_OF_LIST, OPTIONAL_SCALAR, OPTIONAL_TENSOR,
-    SAME, SCALAR, SCALAR_LIST, TENSOR, TENSOR_LIST, Rules, Source, find_operator, require_kernel, run_kernel)
+    BOOL, DEFAULT, ELEMENT_OF_LIST, MAX_ARGUMENTS, MAX_RESULTS, NUMBER_OF_LIST, SAME, SCALAR_LIST, TENSOR_LIST, Source,
+    find_operator, require_kernel, run_kernel)
+from mindtorch._core.operator_function cimport default_argument
 from mindtorch._core.recording cimport before_write
 from mindtorch._core.scalar cimport Scalar, ScalarType, scalar_from
 from mindtorch._core.tensor cimport Shape, TensorBase
@@ -42,14 +43,8 @@ cdef int read_source(Source *source, Operator op, int index, str encoded) except
         source.place = int(encoded[1:])
     elif op.each_is_method:
         raise ValueError(f"{op.key}: a method gets all its arguments")
-    elif op.each.types[index] == SCALAR:
-        source.value.scalar = &ONE
-    elif op.each.types[index] == OPTIONAL_TENSOR:
-        source.value.object = <PyObject *>None
-    elif op.each.types[index] == OPTIONAL_SCALAR:
-        source.value.scalar = NULL
     else:
-        source.value.integer = int(encoded[1:] or 0)
+        default_argument(&source.value, op.each.types[index], int(encoded[1:]) if encoded[1:] else None)
     return 0
 
 
@@ -188,8 +183,12 @@ cdef object call_method(Operator op, Argument *arguments, int index):
     cdef int i
     for i in range(op.each_argument_count):
         source = &op.each_arguments[i]
-        values.append(list_at(arguments, source.place)[index] if source.kind == ELEMENT_OF_LIST
-                      else <object>arguments[source.place].object)
+        if source.kind == ELEMENT_OF_LIST:
+            values.append(list_at(arguments, source.place)[index])
+        elif op.types[source.place] == BOOL:
+            values.append(arguments[source.place].integer != 0)
+        else:
+            values.append(<object>arguments[source.place].object)
     return getattr(values[0], op.each.name)(*values[1:])
 
 

@@ -1,6 +1,6 @@
 """How Cython code fills and reads the union Argument of mindtorch/_core/operator.pxd."""
-_MEMBERS = {"const Scalar *": "scalar", "int": "integer", "const Shape *": "ints", "int64_t": "integer", "bint": "integer",
-            "ScalarType": "integer", "double": "real", "const double *": "optional_real"}
+_MEMBERS = {"const Scalar *": "scalar", "const Shape *": "ints", "int": "integer", "int64_t": "integer",
+            "bint": "integer", "ScalarType": "integer", "double": "real", "const double *": "optional_real"}
 
 
 def member(c_type) -> str:

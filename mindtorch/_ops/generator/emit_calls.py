@@ -15,7 +15,8 @@ _NAME = re.compile(r"\bop_(\w+)\(")
 
 
 def names_called() -> list:
-    texts = [path.read_text(encoding="utf-8") for folder in ("_core", "_npu") for path in (PACKAGE / folder).glob("*.pyx")]
+    paths = [path for folder in ("_core", "_npu") for path in (PACKAGE / folder).glob("*.pyx")]
+    texts = [path.read_text(encoding="utf-8") for path in paths]
     return sorted({name for text in texts for name in _NAME.findall(text)})
 
 
@@ -31,9 +32,11 @@ def _functions(table) -> list:
         given = [(a.c_type, a.name) for a in row.kernel_arguments]
         if not is_inplace and not row.of_lists:
             given += [("TensorBase ", result) for result in row.result_names]
-        kind = "list" if row.of_lists and is_inplace else "tuple" if row.of_lists or len(row.result_names) > 1 else "TensorBase"
+        several = row.of_lists or len(row.result_names) > 1
+        kind = "list" if row.of_lists and is_inplace else "tuple" if several else "TensorBase"
         head = f"cdef {kind} op_{name}({', '.join(f'{c_type}{a}' for c_type, a in given)})"
-        fills = "".join(f"    arguments[{i}].{member(c_type)} = {packed(c_type, a)}\n" for i, (c_type, a) in enumerate(given))
+        fills = "".join(f"    arguments[{i}].{member(c_type)} = {packed(c_type, a)}\n"
+                        for i, (c_type, a) in enumerate(given))
         run = "run_inplace" if is_inplace else "run"
         found.append((head, f"    cdef Argument arguments[MAX_ARGUMENTS]\n{fills}"
                             f"    return <{kind}>{run}(OP_{name}, arguments)\n",

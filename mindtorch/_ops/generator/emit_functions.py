@@ -10,8 +10,8 @@ from .emit_grad import NOTE
 from .rows import RowError
 
 _TABLES = ("FUNCTIONS", "METHODS", "ATEN", "NPU")
-_DOCUMENTED = '"""By name: functions of the torch namespace, methods of Tensor, what is in torch.ops.aten alone, and\n' \
-              'what torch_npu has."""\n'
+_DOCUMENTED = ('"""By name: functions of the torch namespace, methods of Tensor, what is in torch.ops.aten alone, and\n'
+               'what torch_npu has."""\n')
 
 
 def module(table) -> str:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from . import emit_decomposition
 from .aclnn import operators
-from .arguments import unpacked
 from .aclnn_calls import ACL_DTYPES, COMMON_DTYPES, alternatives, available, draws, graph_form, read_call
+from .arguments import unpacked
 from .emit_core import NOTE, SCALAR_IMPORT, compute_dtype, kernel_parameters
 from .emit_npu_lists import dtypes_of_lists, in_parts, one_by_one, runs_one_by_one
 from .headers import declared

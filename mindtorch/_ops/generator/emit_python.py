@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 
-from .rows import FOLDER, RowError, inplace_name
+from .rows import FOLDER, RowError
 
 # NumPy's words, which torch takes as well.
 SYNONYMS = {"dim": "axis", "keepdim": "keepdims"}

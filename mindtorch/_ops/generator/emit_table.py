@@ -8,7 +8,7 @@ from . import emit_grad
 from .emit_grad import NOTE
 from .emit_rules import Encoder
 from .rows import POLICIES, RowError
-from .rules import ELEMENTWISE, RuleError, Scope
+from .rules import RuleError, Scope
 
 _CAST = ("Tensor", "Tensor?", "Tensor[]")           # what autocast casts
 
@@ -35,7 +35,8 @@ def module(found) -> str:
 def _entry(row, table, used) -> dict:
     encoder = Encoder(row, used)
     places = encoder.places
-    entry = {"arguments": ", ".join(f"{a.type} {a.name}" for a in row.kernel_arguments), "results": len(row.result_names)}
+    entry = {"arguments": ", ".join(f"{a.type} {a.name}" for a in row.kernel_arguments),
+             "results": len(row.result_names)}
     if row.schema.inplace:
         entry["writes_self"] = True
     if row.of_lists:
@@ -106,7 +107,8 @@ def _of_lists(row, table, encoder) -> dict:
 
 
 def _each_argument(row, name, argument):
-    """Where an argument of the operator on one tensor comes from: "l0" element of a list, "n1" of the numbers, "a2"; "d1" a default."""
+    """Where an argument of the operator on one tensor comes from: "l0" is an element of list 0, "n1" one of the numbers
+    in argument 1, "a2" argument 2, "d1" the default 1 and "d" none."""
     if name is None:
         return "d" + {"1": "1", "False": "0", "None": "", None: ""}[argument.default]
     given = row.schema.argument(name)
