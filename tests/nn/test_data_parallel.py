@@ -61,7 +61,8 @@ print("done")
 
 
 def test_two_devices():
-    environment = {**os.environ, "MINDTORCH_SIM_DEVICES": "2", "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = {**os.environ, "MINDTORCH_NPU": "sim", "MINDTORCH_SIM_DEVICES": "2",
+                   "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", TWO_DEVICES], env=environment, capture_output=True, text=True,
                           timeout=120, check=False)
     assert done.stdout == "done\n", done.stderr

@@ -159,7 +159,7 @@ def _export(op, plain=None) -> str:
     """The rule and both phases of an operator, with its own kernel or with that of its plain form."""
     body = plain or op
     arguments = plain_arguments(op, plain) if plain else op.parameters
-    rules = "\n".join(_rule(op, argument or parameter, parameter.role)
+    rules = "\n".join(_rule(op, argument or parameter, parameter.role if plain else None)
                       for argument, parameter in zip(arguments, body.parameters, strict=True))
     parameters = ", ".join(map(_declare, op.parameters))
     names = ", ".join(argument.name if argument else f"sim::typeOf({op.parameters[0].name})" for argument in arguments)
