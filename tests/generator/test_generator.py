@@ -10,7 +10,6 @@ from mindtorch._ops.generator import (
     emit_cpu,
     emit_direct,
     emit_formula,
-    emit_grad,
     emit_lists,
     emit_npu,
     emit_python,
@@ -229,8 +228,6 @@ def rendered(key):
         parts += emit_lists.settled(TABLE, [one]) + emit_lists.functions(one, TABLE)
     else:
         parts += [emit_core._function(one)] + ([emit_core._inplace(one)] if one.inplace else [])
-    if emit_grad.recorded(one):
-        parts += [emit_grad._backward(one), emit_grad._record(one)]
     parts += emit_npu._kernels(one)
     parts += [emit_cpu._kernel(one)] if one.has_kernel else []
     made = [f for f in emit_python.functions(TABLE, one.family) if one in f.rows]
