@@ -260,10 +260,12 @@ def test_writing_leaves_unchanged_files_alone(tmp_path, monkeypatch):
     path = tmp_path / "CORE" / "a.pyx"
     generator.write({path: "text"})
     before = path.stat().st_mtime_ns
-    (tmp_path / "CORE" / "gone.pyx").write_text("", encoding="utf-8")
+    gone = [tmp_path / "CORE" / "gone.pyx", tmp_path / "CORE" / "backward" / "gone.py"]
+    for old in gone:
+        old.write_text("", encoding="utf-8")
     generator.write({path: "text"})
     assert path.stat().st_mtime_ns == before
-    assert not (tmp_path / "CORE" / "gone.pyx").exists()
+    assert not any(old.exists() for old in gone)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,6 @@ from .rows import RowError, Table
 
 PACKAGE = Path(__file__).parents[2]
 CORE, NPU, CPU = (PACKAGE / part / "_gen" for part in ("_core", "_npu", "_cpu"))
-BACKWARD = CORE / "backward"
 
 
 def outputs(table) -> dict:
@@ -39,7 +38,7 @@ def outputs(table) -> dict:
         CORE / "direct.pxd": emit_direct.module_pxd(table), CORE / "direct.pyx": emit_direct.module(table),
         CORE / "schemas.py": emit_schemas.module(table), CORE / "nodes.py": emit_grad.nodes_py(table),
         CORE / "records.pxd": emit_grad.records_pxd(table), CORE / "records.pyx": emit_grad.records_pyx(table),
-        BACKWARD / "__init__.py": emit_grad.NOTE.format(source="*.toml"),
+        CORE / "backward" / "__init__.py": emit_grad.NOTE.format(source="*.toml"),
         NPU / "__init__.py": emit_npu.package_init(families), NPU / "__init__.pxd": "",
         NPU / "aclnn_api.pxd": emit_npu.api_pxd(), NPU / "cann_ops.h": emit_npu.ops_header(),
         CPU / "__init__.py": emit_cpu.package_init(families),
@@ -49,13 +48,13 @@ def outputs(table) -> dict:
         files[NPU / f"{family}.pyx"] = emit_npu.family_pyx(table, family)
         files[CPU / f"{family}.py"] = emit_cpu.family_py(table, family)
     for family in {row.family for row in table.rows if emit_grad.recorded(row)}:
-        files[BACKWARD / f"{family}.py"] = emit_grad.backward_py(table, family)
+        files[CORE / "backward" / f"{family}.py"] = emit_grad.backward_py(table, family)
     return files
 
 
 def write(files):
     """Write what differs; generated modules of rows that are gone are removed."""
-    for folder in (CORE, BACKWARD, NPU, CPU):
+    for folder in (CORE, CORE / "backward", NPU, CPU):
         folder.mkdir(parents=True, exist_ok=True)
         for path in folder.glob("*.p[yx]*"):
             if path not in files and path.suffix in (".py", ".pyx", ".pxd"):
