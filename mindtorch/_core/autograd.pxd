@@ -1,7 +1,7 @@
 """The graph that backward follows: nodes, what they saved, and what tensors know of it.
 
-A generated function asks `tracked` of its operands, which costs two loads where there is no graph. Only then does it
-go on to `recording`, and after its kernel to the row's `record_` function (_gen/*_grad.pyx), which makes the node.
+An operator asks `tracked` of its operands, which costs two loads where there is no graph. Only then does it go on to
+`recording`, and after its kernel to `record_operator`, which makes the node that its row describes (_gen/nodes.py).
 """
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
@@ -33,12 +33,39 @@ cdef class AutogradMeta:
     cdef bint is_inference             # made in inference_mode
 
 
+cdef enum:
+    MAX_EDGES = 16                     # of one kind of node, where a list of tensors counts as one
+    MAX_SAVED = 32
+
+cdef enum SavedKind:                   # how a node keeps an argument or a result of its operator
+    SAVED_SELF                         # a tensor, of which the in-place form keeps a copy
+    SAVED_TENSOR, SAVED_TENSORS, SAVED_RESULT
+    SAVED_CONSTANT                     # a result without a history
+    SAVED_SHAPE, SAVED_SHAPES, SAVED_STRIDE, SAVED_NDIM, SAVED_DTYPE_OF, SAVED_DEVICE               # those of a tensor
+    SAVED_SCALAR, SAVED_INT, SAVED_BOOL, SAVED_FLOAT, SAVED_OPTIONAL_FLOAT, SAVED_INTS, SAVED_DTYPE, SAVED_OBJECT
+
+cdef struct SavedValue:
+    SavedKind kind
+    int place                          # among the operator's arguments and results
+    unsigned int edges                 # whose gradients use it, as bits
+
+
 cdef class NodeType:
-    """One kind of node: its name, and the function that computes gradients."""
+    """One kind of node: what it keeps of a call of its operator, and the function that computes gradients."""
     cdef str name                      # "AddBackward0", as torch names it
-    cdef tuple saved_names
-    cdef list (*apply)(Node node, list grads, set needed)
     cdef type python_class             # the subclass of Node of that name, made when first needed
+    cdef int edges[MAX_EDGES]          # the arguments that have a derivative
+    cdef int edge_count
+    cdef bint list_edge                # the last of them is a list of tensors
+    cdef SavedValue saved[MAX_SAVED]
+    cdef tuple saved_names
+    cdef int result, results           # the place of the first result, and how many there are
+    cdef bint views                    # the result is a list of views
+    cdef unsigned int histories        # the results that have one, as bits
+    cdef tuple grads                   # of several results: those whose gradients the function takes one by one
+    cdef bint all_grads                # and whether it takes them all, in a list, before
+    cdef str family, function_name     # the function stands in the family's module in mindtorch/_core/_gen/backward
+    cdef object function               # None before the first backward
 
 
 cdef class Node:
@@ -92,7 +119,7 @@ cdef AutogradMeta meta_of(TensorBase tensor)                              # made
 
 # --- nodes -----------------------------------------------------------------------------------------------------------
 
-cdef NodeType node_type(str name, list (*apply)(Node, list, set), tuple saved_names)
+cdef NodeType node_type(str name)
 cdef Node new_node(NodeType kind, int edges)
 cdef uint64_t next_sequence_nr() noexcept
 cdef Node accumulator_for(TensorBase leaf, AutogradMeta meta)
@@ -106,18 +133,14 @@ cdef object removable_handle(dict hooks, object hook)
 ctypedef int (*Accumulate)(TensorBase leaf, TensorBase grad) except -1
 cdef Accumulate accumulate                                                # set by engine.pyx, which knows operators
 
-# --- reading nodes: for backward functions ---------------------------------------------------------------------------
+# --- backward --------------------------------------------------------------------------------------------------------
 
-cdef object unpack(Node node, int index)                                  # RuntimeError once freed or overwritten
-cdef list unpack_list(Node node, int index)
 cdef Node WANTED                       # stands for an edge whose gradient is wanted, whoever asks
 cdef inline bint wanted(Node node, int index, set needed):
     """Whether backward needs the gradient of operand `index`."""
     cdef object target = node.edges[index]
     return target is not None and (needed is None or target is WANTED or target in needed)
 
-cdef bint wanted_any(Node node, int first, int count, set needed)
-cdef list all_grads(Node node, list grads)                                # zeros where there is none
+cdef object unpack(Node node, object value)                               # RuntimeError once freed or overwritten
 cdef object zeros_for(Metadata *metadata)
-cdef object one_grad(Node node, list grads, int output_nr)
 cdef object formulas()                                                    # mindtorch._ops.derivatives

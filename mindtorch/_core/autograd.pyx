@@ -3,6 +3,7 @@
 recording.pyx makes nodes, engine.pyx follows them.
 """
 import traceback
+from importlib import import_module
 
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
@@ -80,11 +81,10 @@ cdef class NodeType:
     pass
 
 
-cdef NodeType node_type(str name, list (*apply)(Node, list, set), tuple saved_names):
+cdef NodeType node_type(str name):
     cdef NodeType kind = NodeType.__new__(NodeType)
     kind.name = name
-    kind.apply = apply
-    kind.saved_names = saved_names
+    kind.saved_names = ()
     return kind
 
 
@@ -136,7 +136,7 @@ cdef class Node:
         return 0
 
     cdef list apply(self, list grads, set needed):
-        return self.kind.apply(self, grads, needed)
+        return apply_function(self, grads, needed)
 
     cdef int release(self) except -1:
         cdef Py_ssize_t i
@@ -190,15 +190,11 @@ cdef class Node:
         if attribute.startswith("_saved_") and self.kind is not None:
             name = attribute[7:]
             if name in self.kind.saved_names:
-                index = self.kind.saved_names.index(name)
-                value = self.saved[index]
-                if value is FREED or isinstance(value, SavedTensor):
-                    return unpack(self, index)
-                return value
+                return unpack(self, self.saved[self.kind.saved_names.index(name)])
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{attribute}'")
 
 
-WANTED = new_node(node_type("Wanted", NULL, ()), 0)
+WANTED = new_node(node_type("Wanted"), 0)
 
 
 cdef object freed(object value):
@@ -301,7 +297,7 @@ cdef class AccumulateGrad(Node):
         return "torch::autograd::AccumulateGrad"
 
 
-cdef NodeType ACCUMULATE = node_type("AccumulateGrad", NULL, ())
+cdef NodeType ACCUMULATE = node_type("AccumulateGrad")
 cdef Node accumulator_for(TensorBase leaf, AutogradMeta meta):
     cdef AccumulateGrad node = AccumulateGrad.__new__(AccumulateGrad)
     node.kind = ACCUMULATE
@@ -322,13 +318,13 @@ cdef class SavedTensor:
     pass
 
 
-cdef object unpack(Node node, int index):
-    value = node.saved[index]
-    return None if value is None else unpack_saved(node, value)
-
-
-cdef list unpack_list(Node node, int index):
-    return [None if value is None else unpack_saved(node, value) for value in node.saved[index]]
+cdef object unpack(Node node, object value):
+    """What a node saved, as it was."""
+    if type(value) is SavedTensor or value is FREED:
+        return unpack_saved(node, value)
+    if type(value) is list:
+        return [unpack(node, one) for one in <list>value]
+    return value
 
 
 cdef TensorBase unpack_saved(Node node, object value):
@@ -396,20 +392,56 @@ cdef str short_name(Node node):
     return name.removesuffix("Backward")
 
 
-cdef bint wanted_any(Node node, int first, int count, set needed):
-    cdef int i
-    for i in range(first, first + count):
+# --- what nodes compute ----------------------------------------------------------------------------------------------
+
+cdef list apply_function(Node node, list grads, set needed):
+    """Call the function that the row's derivatives became, if there is a gradient and a use for what it gives."""
+    cdef NodeType kind = node.kind
+    cdef Py_ssize_t i, count = len(node.edges), fixed = kind.edge_count - kind.list_edge
+    cdef list mask = [False] * kind.edge_count
+    cdef list arguments = [mask], found
+    cdef bint anything = False
+    for i in range(count):
         if wanted(node, i, needed):
-            return True
-    return False
+            mask[min(i, fixed)] = anything = True
+    if not anything or not add_gradients(arguments, node, grads):
+        return [None] * count
+    if node.saved is not None:
+        for value in node.saved:
+            arguments.append(unpack(node, value))
+    if kind.function is None:
+        kind.function = getattr(import_module(f"mindtorch._core._gen.backward.{kind.family}"), kind.function_name)
+    found = <list>kind.function(*arguments)
+    if kind.list_edge:
+        of_list = found.pop()
+        found += [None] * (count - fixed) if of_list is None else of_list
+    return found
 
 
-cdef list all_grads(Node node, list grads):
+cdef bint add_gradients(list arguments, Node node, list grads) except -1:
+    """Those of the results, as the function takes them; whether there is any."""
+    cdef NodeType kind = node.kind
     cdef int i
-    return [zeros_for(&node.metadata[i]) if grads[i] is None else grads[i] for i in range(len(grads))]
+    if kind.views:
+        arguments.append([gradient(node, grads, i) for i in range(len(grads))])
+        return True
+    if kind.results == 1:
+        arguments.append(grads[0])
+        return grads[0] is not None
+    for i in range(kind.results):
+        if grads[i] is not None and (kind.histories >> i) & 1:
+            break
+    else:
+        return False
+    if kind.all_grads:
+        arguments.append(grads)
+    for i in kind.grads:
+        arguments.append(gradient(node, grads, i))
+    return True
 
 
-cdef object one_grad(Node node, list grads, int output_nr):
+cdef object gradient(Node node, list grads, int output_nr):
+    """Zeros where nothing came back."""
     return zeros_for(&node.metadata[output_nr]) if grads[output_nr] is None else grads[output_nr]
 
 

@@ -53,7 +53,7 @@ cdef class FunctionNode(Node):
     @property
     def saved_tensors(self):
         """The tensors given to save_for_backward."""
-        return tuple([unpack(self, i) for i in range(len(self.saved or ()))])
+        return tuple([unpack(self, value) for value in self.saved or ()])
 
 
 cdef bint overrides(object function, str name) except -1:

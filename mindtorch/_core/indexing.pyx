@@ -21,7 +21,7 @@ cimport mindtorch._core.profiling as profiling
 cimport mindtorch._core.torch_function as torch_function
 from mindtorch._core.advanced_indexing cimport picks_rows, read_indexed, split_index, write_indexed
 from mindtorch._core.arguments cimport as_int, type_label
-from mindtorch._core._gen.view_grad cimport record__basic_index, record_select_int
+from mindtorch._core._gen.records cimport record__basic_index, record_select_int
 from mindtorch._core.autograd cimport tracked
 from mindtorch._core.device cimport copy_data
 from mindtorch._core.dtype cimport KIND

@@ -4,7 +4,7 @@ import warnings
 from mindtorch._core.arguments cimport (
     no_combination, parse_varargs, require_bool, require_device, require_dtype, require_tensor,
     wrong_type)
-from mindtorch._core._gen.creation_grad cimport record__to_copy, record_clone, record_copy_
+from mindtorch._core._gen.records cimport record__to_copy, record_clone, record_copy_
 from mindtorch._core.autograd cimport AutogradMeta, requires_grad, tracked
 from mindtorch._core.device cimport CPU, NPU, copy_data, device, pinned_like, resolve
 from mindtorch._core.dtype cimport CODE_NAMES, KIND, code_name, dtype, dtype_code
@@ -87,7 +87,7 @@ cdef TensorBase copy_into(TensorBase self, TensorBase source, bint non_blocking)
     copy_data(self, source, non_blocking)
     count_version(self)
     if record:
-        record_copy_(self, source, non_blocking, self, self, True)
+        record_copy_(self, source, non_blocking)
     return self
 
 

@@ -2,9 +2,10 @@
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
+from mindtorch._core.autograd cimport NodeType
 from mindtorch._core.device cimport DEVICE_TYPES
 from mindtorch._core.scalar cimport Scalar, ScalarType
-from mindtorch._core.tensor cimport Shape, TensorBase
+from mindtorch._core.tensor cimport Shape
 
 
 cdef enum:
@@ -101,8 +102,7 @@ cdef class Operator:
     cdef int differentiable_count
     cdef bint keeps_self
     cdef bint recorded_in_place_only            # results that are bool by their rule have no gradient
-    # Makes the autograd node once the results are in `arguments`; NULL: the operator has no derivative.
-    cdef int (*record)(Argument *arguments, TensorBase kept_self, bint inplace) except -1
+    cdef NodeType node                                  # None before a call is recorded
     # Of operators on lists (foreach.pyx):
     cdef Operator each, uniform                         # the operator on one tensor; the one for numbers all equal
     cdef Source each_arguments[MAX_ARGUMENTS]           # where an argument of `each` comes from

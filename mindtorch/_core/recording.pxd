@@ -1,6 +1,6 @@
-"""How operators come into the graph. Generated functions call what stands here; docs/design.md, "Autograd"."""
+"""How operators come into the graph; docs/design.md, "Autograd"."""
 from mindtorch._core.autograd cimport AutogradMeta, Node
-from mindtorch._core.scalar cimport Scalar
+from mindtorch._core.operator cimport Argument, Operator
 from mindtorch._core.tensor cimport Shape, TensorBase
 
 
@@ -28,21 +28,13 @@ cdef TensorBase before_write(TensorBase self)
 cdef Node current_grad_fn(TensorBase tensor)                              # None for a leaf
 cdef Node gradient_edge(TensorBase tensor, int *input_nr)                 # None where no gradient is wanted
 cdef bint connect(Node node, int index, TensorBase operand) except -1     # whether its gradient is wanted
-cdef bint connect_list(Node node, int first, list operands) except -1     # whether that of any is
-
 cdef object save(TensorBase operand)                                      # None stays None
 cdef object save_result(TensorBase result, int output_nr)
-cdef list save_list(list operands)
-cdef object shape_of(TensorBase operand)                                  # torch.Size; None of None
-cdef tuple strides_of(TensorBase operand)
-cdef list shapes_of(list operands)
 cdef tuple ints_of(const Shape *ints)
-cdef object optional_number(const Scalar *number)
 
-# The history of results that are new, or (in place) of a tensor that was overwritten.
-cdef int attach(TensorBase result, Node node, bint inplace) except -1
-cdef int attach_outputs(list results, Node node) except -1
-cdef int attach_views(list views, Node node) except -1
+# The history of results that are new, or (in place) of a tensor that was overwritten, once they are in `arguments`.
+# `kept_self`: a copy of what was overwritten, where the derivatives need one; else None.
+cdef int record_operator(Operator op, Argument *arguments, TensorBase kept_self, bint inplace) except -1
 cdef int adopt_history(TensorBase self, TensorBase view) except -1        # of a view in place: squeeze_, t_
 cdef int record_strided(TensorBase view, TensorBase source) except -1
 cdef int set_history(TensorBase result, Node node, int output_nr) except -1

@@ -1,7 +1,12 @@
 """How operators come into the graph: which are recorded, edges to their operands, what is saved, views and writes."""
 from mindtorch._core.autograd cimport (
-    AutogradMeta, Node, NodeType, SavedTensor, WANTED, accumulator_for, describe_output, describe_outputs,
-    differentiable, formulas, meta_of, next_sequence_nr, node_type, requires_grad, short_name, tracked)
+    MAX_EDGES, MAX_SAVED, SAVED_BOOL, SAVED_CONSTANT, SAVED_DEVICE, SAVED_DTYPE, SAVED_DTYPE_OF, SAVED_FLOAT,
+    SAVED_INT, SAVED_INTS, SAVED_NDIM, SAVED_OBJECT, SAVED_OPTIONAL_FLOAT, SAVED_RESULT, SAVED_SCALAR, SAVED_SELF,
+    SAVED_SHAPE, SAVED_SHAPES, SAVED_STRIDE, SAVED_TENSOR, SAVED_TENSORS, WANTED, AutogradMeta, Node, NodeType,
+    SavedKind, SavedTensor, SavedValue, accumulator_for, describe_output, describe_outputs, differentiable, formulas,
+    meta_of, new_node, next_sequence_nr, node_type, requires_grad, short_name, tracked)
+from mindtorch._core.device cimport device_of
+from mindtorch._core.dtype cimport DTYPES
 from mindtorch._core.modes cimport grad_enabled, inference_enabled, saved_hooks, saved_hooks_active, set_grad_enabled
 from mindtorch._core.scalar cimport scalar_to
 from mindtorch._core.tensor cimport make_alias, make_size, version_of
@@ -189,11 +194,7 @@ cdef SavedTensor saved_tensor(TensorBase tensor, int output_nr):
     return kept
 
 
-cdef list save_list(list operands):
-    return [save(<TensorBase>operand) for operand in operands]
-
-
-cdef object shape_of(TensorBase operand):
+cdef object shape_of(TensorBase operand):       # torch.Size; None of None
     return None if operand is None else make_size(operand.ndim, operand.sizes)
 
 
@@ -201,16 +202,126 @@ cdef tuple strides_of(TensorBase operand):
     return tuple([operand.strides[i] for i in range(operand.ndim)])
 
 
-cdef list shapes_of(list operands):
-    return [shape_of(<TensorBase>operand) for operand in operands]
-
-
 cdef tuple ints_of(const Shape *ints):
     return tuple([ints.sizes[i] for i in range(ints.ndim)])
 
 
-cdef object optional_number(const Scalar *number):
-    return None if number == NULL else scalar_to(number)
+# --- operators -------------------------------------------------------------------------------------------------------
+
+cdef dict SAVED_KINDS = {
+    "self": SAVED_SELF, "tensor": SAVED_TENSOR, "tensors": SAVED_TENSORS, "result": SAVED_RESULT,
+    "constant": SAVED_CONSTANT, "shape": SAVED_SHAPE, "shapes": SAVED_SHAPES, "stride": SAVED_STRIDE,
+    "ndim": SAVED_NDIM, "dtype_of": SAVED_DTYPE_OF, "device": SAVED_DEVICE, "scalar": SAVED_SCALAR, "int": SAVED_INT,
+    "bool": SAVED_BOOL, "float": SAVED_FLOAT, "optional_float": SAVED_OPTIONAL_FLOAT, "ints": SAVED_INTS,
+    "dtype": SAVED_DTYPE, "object": SAVED_OBJECT}
+
+
+cdef int read_node(Operator op) except -1:
+    """What kind of node the operator has, from the table that emit_grad.py writes."""
+    cdef NodeType kind
+    cdef int i
+    from mindtorch._core._gen import nodes
+    if op.node is not None:         # another thread was first
+        return 0
+    entry = nodes.NODES[op.key]
+    saved = entry.get("saved", ())
+    if len(entry["edges"]) > MAX_EDGES or len(saved) > MAX_SAVED:
+        raise ValueError(f"the node of {op.key} has more than {MAX_EDGES} edges or {MAX_SAVED} saved values")
+    kind = node_type(entry["name"])
+    kind.family, _, kind.function_name = entry["backward"].partition(".")
+    for i, place in enumerate(entry["edges"]):
+        kind.edges[i] = place
+    kind.edge_count, kind.list_edge = len(entry["edges"]), entry.get("list_edge", False)
+    for i, value in enumerate(saved):
+        kind.saved[i].kind = <SavedKind><int>SAVED_KINDS[value[1]]
+        kind.saved[i].place = value[2]
+        kind.saved[i].edges = bits(value[3]) if len(value) > 3 else ~0u
+    kind.saved_names = tuple([value[0] for value in saved])
+    kind.result, kind.results, kind.views = entry["result"], entry.get("results", 1), entry.get("views", False)
+    kind.grads, kind.all_grads = tuple(entry.get("grads", ())), entry.get("all_grads", False)
+    kind.histories = ~0u if kind.all_grads else bits(kind.grads)
+    op.node = kind
+    return 0
+
+
+cdef unsigned int bits(object places) except? 0:
+    cdef unsigned int found = 0
+    for place in places:
+        found |= 1u << <int>place
+    return found
+
+
+cdef int record_operator(Operator op, Argument *arguments, TensorBase kept_self, bint inplace) except -1:
+    cdef NodeType kind
+    cdef Node node
+    cdef list operands = None
+    cdef unsigned int wants = 0
+    cdef int i, fixed, count
+    if op.node is None:
+        read_node(op)
+    kind = op.node
+    fixed = count = kind.edge_count - kind.list_edge
+    if kind.list_edge:
+        operands = <list>arguments[kind.edges[fixed]].object
+        count += len(operands)
+    node = new_node(kind, count)
+    for i in range(fixed):
+        if connect(node, i, <TensorBase>arguments[kind.edges[i]].object):
+            wants |= 1u << i
+    if operands is not None and connect_list(node, fixed, operands):
+        wants |= 1u << fixed
+    if not wants:
+        return 0
+    if kind.saved_names:
+        node.saved = [saved_value(&kind.saved[i], kind, arguments, kept_self) if kind.saved[i].edges & wants else None
+                      for i in range(len(kind.saved_names))]
+    if kind.views:
+        return attach_views(<list>arguments[kind.result].object, node)
+    if kind.results == 1:
+        return attach(<TensorBase>arguments[kind.result].object, node, inplace)
+    return attach_outputs([<object>arguments[kind.result + i].object if (kind.histories >> i) & 1 else None
+                           for i in range(kind.results)], node)
+
+
+cdef object saved_value(const SavedValue *saved, NodeType kind, Argument *arguments, TensorBase kept_self):
+    cdef Argument *argument = &arguments[saved.place]
+    if saved.kind == SAVED_SELF:
+        return save(<TensorBase>argument.object if kept_self is None else kept_self)
+    if saved.kind == SAVED_TENSOR:
+        return save(<TensorBase>argument.object)
+    if saved.kind == SAVED_TENSORS:
+        return [save(<TensorBase>operand) for operand in <list>argument.object]
+    if saved.kind == SAVED_RESULT:
+        return save_result(<TensorBase>argument.object, saved.place - kind.result)
+    if saved.kind == SAVED_CONSTANT:
+        return save_result(<TensorBase>argument.object, -1)
+    if saved.kind == SAVED_SHAPE:
+        return shape_of(<TensorBase>argument.object)
+    if saved.kind == SAVED_SHAPES:
+        return [shape_of(<TensorBase>operand) for operand in <list>argument.object]
+    if saved.kind == SAVED_STRIDE:
+        return strides_of(<TensorBase>argument.object)
+    if saved.kind == SAVED_NDIM:
+        return (<TensorBase>argument.object).ndim
+    if saved.kind == SAVED_DTYPE_OF:
+        return DTYPES[<int>(<TensorBase>argument.object).dtype]
+    if saved.kind == SAVED_DEVICE:
+        return device_of(<TensorBase>argument.object)
+    if saved.kind == SAVED_SCALAR:
+        return None if argument.scalar == NULL else scalar_to(argument.scalar)
+    if saved.kind == SAVED_INT:
+        return argument.integer
+    if saved.kind == SAVED_BOOL:
+        return argument.integer != 0
+    if saved.kind == SAVED_FLOAT:
+        return argument.real
+    if saved.kind == SAVED_OPTIONAL_FLOAT:
+        return None if argument.optional_real == NULL else argument.optional_real[0]
+    if saved.kind == SAVED_INTS:
+        return ints_of(argument.ints)
+    if saved.kind == SAVED_DTYPE:
+        return DTYPES[<int>argument.integer]
+    return <object>argument.object
 
 
 # --- history ---------------------------------------------------------------------------------------------------------
@@ -307,8 +418,8 @@ cdef class CopySlices(Node):
         return self.inner.release()
 
 
-cdef NodeType VIEW = node_type("AsStridedBackward0", NULL, ())
-cdef NodeType COPY_SLICES = node_type("CopySlices", NULL, ())
+cdef NodeType VIEW = node_type("AsStridedBackward0")
+cdef NodeType COPY_SLICES = node_type("CopySlices")
 
 
 cdef ViewNode view_node(TensorBase view):

@@ -15,7 +15,7 @@ from mindtorch._core.operator cimport (
     MAX_OPERANDS, MAX_RESULTS, OPTIONAL_FLOAT, OPTIONAL_INT, OPTIONAL_SCALAR, OPTIONAL_TENSOR, OPTIONAL_TENSOR_LIST,
     RESULT_DTYPE, RULE, SCALAR, SCALAR_LIST, STRING, TENSOR, TENSOR_LIST, ArgumentType, Operand, Output, Rule, Rules,
     find_rule, require_kernel, run_kernel)
-from mindtorch._core.recording cimport before_write, recording, recording_inplace
+from mindtorch._core.recording cimport before_write, record_operator, recording, recording_inplace
 from mindtorch._core.tensor cimport Shape, count_version
 
 cimport mindtorch._core.foreach as foreach
@@ -379,7 +379,8 @@ cdef object run_one(Operator op, Argument *arguments, TensorBase given):
     cdef Place place
     cdef Shape shape
     open_call(op, &place, arguments, dtypes, False)
-    if op.record != NULL and (is_tracked(op, arguments) or tracked_optional(given)) and not op.recorded_in_place_only:
+    if op.differentiable_count and not op.recorded_in_place_only and (
+            is_tracked(op, arguments) or tracked_optional(given)):
         record = (wants_gradient(op, arguments) or requires_grad(given)) and recording(given, op.name)
     if given is not None and op.out_check.count:
         check_all(&op.out_check, arguments, dtypes)
@@ -396,7 +397,7 @@ cdef object run_one(Operator op, Argument *arguments, TensorBase given):
         result = fitted(result, given)
         arguments[op.count].object = <PyObject *>result
     if record:
-        op.record(arguments, tensor_at(arguments, 0) if op.types[0] == TENSOR else None, False)
+        record_operator(op, arguments, None, False)
     return finish(result, given)
 
 
@@ -411,7 +412,7 @@ cdef object run_several(Operator op, Argument *arguments):
     cdef Shape shape
     cdef int i
     open_call(op, &place, arguments, dtypes, False)
-    if op.record != NULL and (is_tracked(op, arguments) or tracked_optional(first)):
+    if op.differentiable_count and (is_tracked(op, arguments) or tracked_optional(first)):
         record = (wants_gradient(op, arguments) or requires_grad(first)) and recording(first, op.name)
     if first is not None and op.out_check.count:
         check_all(&op.out_check, arguments, dtypes)
@@ -434,7 +435,7 @@ cdef object run_several(Operator op, Argument *arguments):
             results[i] = fitted(results[i], given[i])
     point_to(op, arguments, results)
     if record:
-        op.record(arguments, tensor_at(arguments, 0) if op.types[0] == TENSOR else None, False)
+        record_operator(op, arguments, None, False)
     return tuple([finish(result, out) for result, out in zip(results, given)])
 
 
@@ -464,7 +465,7 @@ cdef object run_inplace(Operator op, Argument *arguments):
     arguments[op.count].object = <PyObject *>None
     open_call(op, &place, arguments, dtypes, True)
     check_all(&op.inplace_check, arguments, dtypes)
-    if op.record != NULL and is_tracked(op, arguments):
+    if op.differentiable_count and is_tracked(op, arguments):
         record = recording_inplace(self, wants_gradient(op, arguments))
     evaluate(op.outputs[0].shape, arguments, dtypes, &shape)
     result = inplace_output(self, &shape, dtypes[0])
@@ -487,7 +488,7 @@ cdef object run_inplace(Operator op, Argument *arguments):
     finish(result, self)
     if record:
         arguments[op.count].object = <PyObject *>self
-        op.record(arguments, kept_self, True)
+        record_operator(op, arguments, kept_self, True)
     return self
 
 
@@ -500,7 +501,7 @@ cdef object write_self(Operator op, Argument *arguments):
     cdef Place place
     dtypes[0] = self.dtype
     open_call(op, &place, arguments, dtypes, True)
-    if op.record != NULL and is_tracked(op, arguments):
+    if op.differentiable_count and is_tracked(op, arguments):
         record = recording_inplace(self, wants_gradient(op, arguments))
     if self.numel:
         if record and op.keeps_self:
@@ -511,5 +512,5 @@ cdef object write_self(Operator op, Argument *arguments):
         arguments[0].object = <PyObject *>self
     count_version(self)
     if record:
-        op.record(arguments, kept_self, True)
+        record_operator(op, arguments, kept_self, True)
     return self

@@ -7,7 +7,7 @@ import warnings
 
 from libc.stdint cimport INT64_MAX, int64_t
 
-from mindtorch._core._gen.view_grad cimport record_unfold
+from mindtorch._core._gen.records cimport record_unfold
 from mindtorch._core.arguments cimport (
     no_combination, parse_ints, parse_varargs, require_int, require_tensor, sizes_argument, wrong_type)
 from mindtorch._core.autograd cimport requires_grad, tracked

@@ -4,7 +4,7 @@ They check what torch checks of sizes and dims; view_functions.pyx reads the Pyt
 """
 from libc.string cimport memcpy
 
-from mindtorch._core._gen.view_grad cimport (
+from mindtorch._core._gen.records cimport (
     record_diagonal, record_expand, record_permute, record_select_int, record__slice, record_split_Tensor,
     record_squeeze, record_transpose_int, record_unbind_int, record_unsqueeze, record_view, record_view_as_complex,
     record_view_as_real)

@@ -11,7 +11,6 @@ from mindtorch._ops.generator import (
     emit_cpu,
     emit_decomposition,
     emit_functions,
-    emit_grad,
     emit_npu,
     emit_table,
     headers,
@@ -219,8 +218,6 @@ def rendered(key):
     """All that a row becomes: data for the interpreter, NPU and CPU kernels, autograd node, Python functions."""
     one = TABLE.by_key[key]
     parts = [f"{key}: {pformat(emit_table.entries(TABLE)[0][key], width=110, sort_dicts=False)}\n"]
-    if emit_grad.recorded(one):
-        parts += [emit_grad._backward(one), emit_grad._record(one)]
     parts += emit_npu._kernels(one)
     parts += [emit_cpu._function(one), emit_cpu._entry(one) + "\n"] if one.cpu else []
     for space in ("FUNCTIONS", "METHODS", "ATEN", "NPU"):
@@ -255,10 +252,12 @@ def test_writing_leaves_unchanged_files_alone(tmp_path, monkeypatch):
     path = tmp_path / "CORE" / "a.pyx"
     generator.write({path: "text"})
     before = path.stat().st_mtime_ns
-    (tmp_path / "CORE" / "gone.pyx").write_text("", encoding="utf-8")
+    gone = [tmp_path / "CORE" / "gone.pyx", tmp_path / "CORE" / "backward" / "gone.py"]
+    for old in gone:
+        old.write_text("", encoding="utf-8")
     generator.write({path: "text"})
     assert path.stat().st_mtime_ns == before
-    assert not (tmp_path / "CORE" / "gone.pyx").exists()
+    assert not any(old.exists() for old in gone)
 
 
 if __name__ == "__main__":

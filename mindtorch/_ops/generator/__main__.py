@@ -34,7 +34,9 @@ def outputs(table) -> dict:
         CORE / "functions.py": emit_functions.module(table), CORE / "namespace.py": emit_namespace.module(table),
         CORE / "calls.pxd": emit_calls.module_pxd(table), CORE / "calls.pyx": emit_calls.module(table),
         CORE / "autocast_policies.py": emit_autocast.policies(table),
-        CORE / "schemas.py": emit_schemas.module(table),
+        CORE / "schemas.py": emit_schemas.module(table), CORE / "nodes.py": emit_grad.nodes_py(table),
+        CORE / "records.pxd": emit_grad.records_pxd(table), CORE / "records.pyx": emit_grad.records_pyx(table),
+        CORE / "backward" / "__init__.py": emit_grad.NOTE.format(source="*.toml"),
         NPU / "__init__.py": emit_npu.package_init(families), NPU / "__init__.pxd": "",
         NPU / "aclnn_api.pxd": emit_npu.api_pxd(), NPU / "cann_ops.h": emit_npu.ops_header(),
         CPU / "__init__.py": emit_cpu.package_init(families),
@@ -44,14 +46,13 @@ def outputs(table) -> dict:
         files[NPU / f"{family}.pyx"] = emit_npu.family_pyx(table, family)
         files[CPU / f"{family}.py"] = emit_cpu.family_py(table, family)
     for family in {row.family for row in table.rows if emit_grad.recorded(row)}:
-        files[CORE / f"{family}_grad.pxd"] = emit_grad.family_pxd(table, family)
-        files[CORE / f"{family}_grad.pyx"] = emit_grad.family_pyx(table, family)
+        files[CORE / "backward" / f"{family}.py"] = emit_grad.backward_py(table, family)
     return files
 
 
 def write(files):
     """Write what differs; generated modules of rows that are gone are removed."""
-    for folder in (CORE, NPU, CPU):
+    for folder in (CORE, CORE / "backward", NPU, CPU):
         folder.mkdir(parents=True, exist_ok=True)
         for path in folder.glob("*.p[yx]*"):
             if path not in files and path.suffix in (".py", ".pyx", ".pxd"):

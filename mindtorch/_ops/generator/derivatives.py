@@ -1,4 +1,4 @@
-"""Derivative expressions of op rows: what they use, what the forward saves for them, and how they read in Cython.
+"""Derivative expressions of op rows: what they use, what the forward saves for them, and how they read in Python.
 
 An expression is a Python expression over
 - `grad` (or grad0, grad1 for several results): the gradient of the result; `grads`: the list of all of them,
@@ -18,10 +18,9 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parents[1]
 _FUNCTION = re.compile(r"^def (\w+)", re.MULTILINE)
-# Attributes that are saved in the tensor's place, as Cython expressions over the tensor (or the list of tensors).
-PROPERTIES = {"shape": "shape_of({})", "dtype": "DTYPES[<int>{}.dtype]", "device": "device_of({})", "ndim": "{}.ndim",
-              "stride": "strides_of({})"}
-LIST_PROPERTIES = {"shape": "shapes_of({})"}
+# Attributes that are saved in the place of a tensor, or of a list of tensors: how recording.pyx calls them.
+PROPERTIES = {"shape": "shape", "dtype": "dtype_of", "device": "device", "ndim": "ndim", "stride": "stride"}
+LIST_PROPERTIES = {"shape": "shapes"}
 _CONSTANTS = {"True", "False", "None"}
 
 
@@ -38,10 +37,11 @@ class Saved:
 
 
 @functools.cache
-def formulas() -> frozenset:
-    """Names of functions in mindtorch/_ops/derivatives*.py and mindtorch/_ops/decompositions."""
-    paths = [path for pattern in ("derivatives*.py", "decompositions/*.py") for path in FOLDER.glob(pattern)]
-    return frozenset(name for path in paths for name in _FUNCTION.findall(path.read_text(encoding="utf-8")))
+def formulas() -> dict:
+    """Functions in mindtorch/_ops/derivatives*.py and mindtorch/_ops/decompositions: name -> module below _ops."""
+    paths = [path for pattern in ("derivatives*.py", "decompositions/*.py") for path in sorted(FOLDER.glob(pattern))]
+    return {name: ".".join(path.relative_to(FOLDER).with_suffix("").parts)
+            for path in paths for name in _FUNCTION.findall(path.read_text(encoding="utf-8"))}
 
 
 def _parse(expression):
@@ -100,7 +100,7 @@ def _is_property(node, types) -> bool:
     return node.value.id in types and node.attr in known
 
 
-def in_cython(schema, expression) -> str:
+def in_python(schema, expression) -> str:
     """The expression with its functions and saved properties under the names they have in a backward function."""
     types = _tensor_types(schema)
     values = {a.name for a in schema.arguments} | set(results(schema, "result")) | set(results(schema, "grad"))
@@ -114,7 +114,7 @@ def in_cython(schema, expression) -> str:
         def visit_Name(self, node):
             if node.id in values or node.id in _CONSTANTS or node.id in ("grads", "grad_input_mask"):
                 return node
-            owner = "formulas()" if node.id in formulas() else "formulas().ops"
+            owner = formulas().get(node.id, "ops").rpartition(".")[2]       # imported by that name
             return ast.Attribute(ast.Name(owner, ast.Load()), node.id, ast.Load())
 
     return ast.unparse(Rename().visit(_parse(expression)))
@@ -138,7 +138,7 @@ def check_functions(schema, grads, operators):
     """DerivativeError for names that are neither values of the op nor functions that a derivative may call."""
     if grads == "none":
         return
-    known = {a.name for a in schema.arguments} | formulas() | set(operators) | _CONSTANTS | {"grads", "grad_input_mask"}
+    known = {a.name for a in schema.arguments} | {*formulas(), *operators, *_CONSTANTS, "grads", "grad_input_mask"}
     known |= set(results(schema, "grad")) | set(results(schema, "result"))
     for argument, expression in grads.items():
         if expression == "none":
