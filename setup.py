@@ -62,13 +62,13 @@ LIBRARIES = [
 ]
 
 
-# Calls of NumPy, and of kernels: what -O2 would gain is lost in them, and it takes half as long again to compile.
-COOL = ("mindtorch/_cpu/_gen", "mindtorch/_ops")
+# Calls of NumPy: what -O2 would gain is lost in them, and it takes half as long again to compile.
+COOL = "mindtorch/_cpu/_gen"
 
 
 def cython_modules():
     for path in sorted(Path("mindtorch").rglob("*.pyx")):
-        level = optimize(1 if path.parent.as_posix() in COOL else 2)
+        level = optimize(1 if path.parent.as_posix() == COOL else 2)
         yield Extension(".".join(path.with_suffix("").parts), [str(path)], include_dirs=INCLUDE, define_macros=MACROS,
                         extra_compile_args=[level, "-g0", "-fvisibility=hidden", *WARNINGS, *CYTHON_WARNINGS])
 

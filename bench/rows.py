@@ -1,8 +1,6 @@
 """`python -m bench.rows`: host cost of every row of the op table with null kernels, as ratios to a + b; slowest first.
 
-Calls are timed when they repeat, as in a training loop: from the third on a formula's launches are those of a plan
-(docs/design.md, section 4). Rows that wait for the device to read a value are given the one that a call with kernels
-has read. The clock is the CPU
+Rows that wait for the device to read a value are given the one that a call with kernels has read. The clock is the CPU
 time of the calling thread, so that neither the stream's thread nor the rest of the machine counts. Rounds go through
 the whole table, and a + b is timed before each row: ratios are of the same moment. Words on the command line pick the
 rows whose name contains one of them.
@@ -67,7 +65,7 @@ class Case:
 
 def kind_of(row, table):
     target = table.by_key.get(row.same, row)
-    if target.npu in ("composite", "each") or target.npu.startswith("formula"):
+    if target.npu in ("composite", "each") or target.npu.startswith("decomposition"):
         return "composite"
     return target.npu if target.npu == "view" else "none" if target.npu.startswith("none") else "kernel"
 

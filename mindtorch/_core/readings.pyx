@@ -1,12 +1,10 @@
 """Sums and extremes that the host reads: of few elements it reads all, of many what a kernel makes of them."""
 from cpython.ref cimport PyObject
-from libc.math cimport fabs
-from libc.stdint cimport INT64_MIN
 
 from mindtorch._core.device cimport BACKENDS, CPU
 from mindtorch._core.dtype cimport ITEMSIZE
 from mindtorch._core.operator cimport Argument, Operator, find_operator, run_kernel
-from mindtorch._core.scalar cimport FLOAT_KIND, Long, Scalar, ScalarType
+from mindtorch._core.scalar cimport Long, Scalar, ScalarType
 from mindtorch._core.tensor cimport Shape, empty_tensor, make_view
 from mindtorch._core.values cimport load
 
@@ -15,7 +13,6 @@ cdef enum:
 
 cdef Operator SUM = find_operator("sum.dim_IntList")
 cdef Operator AMINMAX = find_operator("aminmax")
-cdef Operator MAX = find_operator("max")
 
 cdef struct Elements:
     const char *address
@@ -84,54 +81,14 @@ cdef TensorBase extremes_of(TensorBase x):
     return kept
 
 
-cdef double read_largest(TensorBase x) except? -1:
-    cdef double least, most
-    cdef Argument arguments[2]
-    if not are_few(x):
-        kept = made(1, x.dtype, x)
-        result = element(kept, 0)
-        arguments[0].object, arguments[1].object = <PyObject *>x, <PyObject *>result
-        run_kernel(MAX, x.device_type, arguments, x.dtype)
-        x = kept
-    read_range(x, &least, &most)
-    return most
-
-
-cdef int read_range(TensorBase x, double *least, double *most) except -1:
-    cdef Elements found
-    cdef double number
-    cdef int64_t i
-    if not are_few(x):
-        x = extremes_of(x)
-    fetch(x, &found)
-    least[0] = most[0] = at(&found, 0).real
-    for i in range(1, x.numel):
-        number = at(&found, i).real
-        if number != number:
-            least[0] = most[0] = number
-        if number < least[0]:
-            least[0] = number
-        if number > most[0]:
-            most[0] = number
-    return 0
-
-
-cdef int64_t integer_at(const Elements *found, int64_t i) noexcept:
-    """Of a floating point number the integer that it is cut to: the least one where there is none."""
-    cdef Scalar value = at(found, i)
-    if value.kind != FLOAT_KIND:
-        return value.integer
-    return <int64_t>value.real if fabs(value.real) < 2.0 ** 62 else INT64_MIN
-
-
 cdef int read_extremes(TensorBase x, int64_t *least, int64_t *most) except -1:
     cdef Elements found
     cdef int64_t i, number
     if not are_few(x):
         x = extremes_of(x)
     fetch(x, &found)
-    least[0] = most[0] = integer_at(&found, 0)
+    least[0] = most[0] = at(&found, 0).integer
     for i in range(1, x.numel):
-        number = integer_at(&found, i)
+        number = at(&found, i).integer
         least[0], most[0] = min(least[0], number), max(most[0], number)
     return 0

@@ -19,9 +19,8 @@ cdef double or_highest(const double *value, TensorBase tensor) noexcept    # of 
 cdef double or_lowest(const double *value, TensorBase tensor) noexcept
 cdef TensorBase cast(TensorBase tensor, TensorBase out)                 # `tensor` in the dtype of `out`
 cdef TensorBase cast_to(TensorBase tensor, ScalarType dtype)
-# Of formulas: an operand in the dtype they compute in, memory for a result, and the results in the outputs.
+# Of decompositions: an operand in the dtype they compute in, and the results in the outputs.
 cdef TensorBase computed(TensorBase tensor, ScalarType dtype)
-cdef TensorBase memory_for(TensorBase out, ScalarType dtype, bint shared)
 cdef int store(TensorBase out, object result) except -1
 cdef int store_all(list outs, object results) except -1
 cdef list cast_list(list tensors, TensorBase out)

@@ -13,7 +13,6 @@ from mindtorch._core.tensor cimport empty_tensor, make_view
 from mindtorch._core.infer cimport same
 from mindtorch._core.lists cimport whole
 from mindtorch._npu.launch cimport acl_dtype, make_contiguous
-from mindtorch._npu.plan cimport give_up
 
 
 cdef const Shape *axes(Shape *all_of_them, const Shape *dim, TensorBase self) noexcept:
@@ -111,15 +110,6 @@ cdef TensorBase computed(TensorBase tensor, ScalarType dtype):
     return tensor if tensor.dtype == dtype else cast_to(tensor, dtype)
 
 
-cdef TensorBase memory_for(TensorBase out, ScalarType dtype, bint shared):
-    cdef Shape shape
-    dtype = opmath(dtype)
-    if out.dtype == dtype and not shared:
-        return out
-    same(&shape, out)
-    return empty_tensor(&shape, dtype, out.device_type, out.device_index)
-
-
 cdef int store(TensorBase out, object result) except -1:
     if result is not out:
         copy_data(out, result, True)
@@ -130,7 +120,7 @@ cdef int store_all(list outs, object results) except -1:
     cdef tuple found = tuple(results)
     cdef Py_ssize_t i
     if len(found) != len(outs):
-        raise ValueError(f"a formula has given {len(found)} results for {len(outs)} outputs")
+        raise ValueError(f"a decomposition has given {len(found)} results for {len(outs)} outputs")
     for i in range(len(outs)):
         store(outs[i], found[i])
     return 0
@@ -191,7 +181,6 @@ cdef enum:
 
 
 cdef int64_t seed_of(Generator generator) noexcept:
-    give_up()                    # each call draws others
     return <int64_t>generator.seed_value
 
 

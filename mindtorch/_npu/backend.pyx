@@ -8,7 +8,6 @@ from mindtorch._npu.acl_loader import ensure_acl
 from mindtorch._npu.copy cimport copy, read
 from mindtorch._npu.handles cimport capture_of, thread_state
 from mindtorch._npu.host_memory cimport allocate_pinned
-from mindtorch._npu.plans cimport planned
 from mindtorch._npu.storage cimport allocate
 
 
@@ -30,7 +29,6 @@ def register():
     BACKENDS[<int>NPU].current_index = current_index
     BACKENDS[<int>NPU].copy = copy
     BACKENDS[<int>NPU].read = read
-    BACKENDS[<int>NPU].planned = planned
     BACKENDS[<int>NPU].capturing = capturing
     _gen.register()
     BACKENDS[<int>NPU].ready = True

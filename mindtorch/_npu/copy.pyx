@@ -29,7 +29,6 @@ from mindtorch._npu.handles cimport about_to_wait, current_stream, let_wait, use
 from mindtorch._npu.host_memory cimport PinnedBlock, PinnedStorage, hold_pinned, release_pinned, take_pinned
 from mindtorch._npu.launch cimport (
     Call, Phase2, as_bits, conform, launch, missing_symbol, open_call, tensor_argument)
-from mindtorch._npu.plan cimport give_up
 from mindtorch._npu.records cimport StreamSlot
 from mindtorch._npu.symbols cimport aclnn, api
 
@@ -130,7 +129,6 @@ cdef TensorBase dense_on_device(TensorBase src, ScalarType dtype):
 cdef int upload(TensorBase dst, TensorBase src, bint non_blocking) except -1:
     cdef TensorBase target = dst
     cdef TensorBase dense = src
-    give_up()
     if not src.contiguous:
         dense = shaped_like(src, src.dtype, CPU, 0)
         require_backend(CPU)
@@ -188,7 +186,6 @@ cdef int download(TensorBase dst, TensorBase src, bint non_blocking) except -1:
     cdef TensorBase target = dst if takes_bytes_of(dst, dense) else shaped_like(src, dst.dtype, CPU, 0)
     cdef size_t nbytes = dense.numel * ITEMSIZE[<int>dense.dtype]
     cdef StreamSlot *stream = current_stream(src.device_index)
-    give_up()
     if non_blocking and target is dst and isinstance(dst.storage, PinnedStorage):
         enqueue(dst.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_HOST, stream)
         return hold_pinned((<PinnedStorage>dst.storage).block, stream)
@@ -207,7 +204,6 @@ cdef int read(TensorBase src, char *elements) except -1:
     cdef size_t nbytes = dense.numel * ITEMSIZE[<int>dense.dtype]
     cdef StreamSlot *stream = current_stream(src.device_index)
     cdef char *source = dense.data_ptr()
-    give_up()
     about_to_wait()
     use_device(stream.device)
     with nogil:
@@ -225,7 +221,6 @@ cdef int across(TensorBase dst, TensorBase src) except -1:
     cdef size_t nbytes = dense.numel * ITEMSIZE[<int>dense.dtype]
     cdef StreamSlot *source_stream = current_stream(src.device_index)
     cdef StreamSlot *stream = current_stream(dst.device_index)
-    give_up()
     if not takes_bytes_of(dst, dense):
         target = shaped_like(src, dst.dtype, NPU, dst.device_index)
     if peers.connect(dst.device_index, src.device_index):

@@ -5,15 +5,16 @@ from mindtorch._core.scalar cimport Scalar, ScalarType
 from mindtorch._core.tensor cimport Shape, TensorBase
 from mindtorch._npu.cann.cann_api cimport (
     aclBoolArray, aclFloatArray, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor,
-    aclTensorList, aclDataType, aclnnStatus)
+    aclTensorList, aclDataType, aclnnStatus, aclrtStream)
 from mindtorch._npu.descriptor cimport ACL_DTYPES
-from mindtorch._npu.plan cimport Phase2
-from mindtorch._npu.records cimport Block, StreamSlot
+from mindtorch._npu.records cimport StreamSlot
 
 
 cdef enum:
     MAX_ARGUMENTS = 24
     LIST_TENSORS = 48                 # what one operator takes in all its lists; torch_npu gives no more either
+
+ctypedef aclnnStatus (*Phase2)(void *, uint64_t, aclOpExecutor *, aclrtStream) noexcept nogil
 
 cdef struct Call:                     # lives on the stack of one op
     int device                        # index of the device the op runs on
@@ -22,7 +23,6 @@ cdef struct Call:                     # lives on the stack of one op
     aclOpExecutor *executor
     int count                         # handles made so far: freed by launch, on every path
     int objects                       # how many of them are Python objects
-    void *plan                        # what records the call; NULL: nothing does
     bint reports                      # the operator writes shapes it has found to descriptors, which outlive launch
     void *handles[MAX_ARGUMENTS]
     unsigned char kinds[MAX_ARGUMENTS]
@@ -50,10 +50,6 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
 cdef int await_reports(Call *call) except -1
 cdef int take_report(Call *call, const aclTensor *descriptor, TensorBase out) except -1
 cdef void close_call(Call *call) noexcept
-
-cdef bint WATCHED                     # launches are to be seen one by one: a profile, or ACL_LAUNCH_BLOCKING
-# Gives scratch memory back: what the stream does next runs after what uses it.
-cdef int let_go(Block *scratch, StreamSlot *stream) except -1
 
 # Slow paths of the generated functions.
 cdef int missing_symbol(const char *name, const char *since) except -1      # always raises NotImplementedError

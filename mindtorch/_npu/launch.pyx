@@ -30,7 +30,6 @@ from mindtorch._npu.deferred cimport (
 from mindtorch._npu.descriptor cimport describe, no_descriptor, try_describe
 from mindtorch._npu.errors import check_status, driver_message
 from mindtorch._npu.handles cimport about_to_wait, bind_device, first_stream, thread_state, use_device, wait_for_stream
-from mindtorch._npu.plan cimport give_up, keep_step, note_launch, note_tensor
 from mindtorch._npu.records cimport Block
 from mindtorch._npu.symbols cimport api
 
@@ -42,7 +41,7 @@ cdef dict MAKERS = {TENSOR: "aclCreateTensor", SCALAR: "aclCreateScalar", INT_AR
 # Every op has ended when its call returns. Both names are in use: ACL's and torch_npu's.
 cdef bint BLOCKING = "1" in (os.environ.get("ACL_LAUNCH_BLOCKING"), os.environ.get("ASCEND_LAUNCH_BLOCKING"))
 cdef bint PROFILED = False              # a profile wants to know of launches
-WATCHED = BLOCKING                      # either of the two: something is to be done after a launch
+cdef bint WATCHED = BLOCKING            # either of the two: something is to be done after a launch
 
 
 def profile_launches(bint on):
@@ -58,7 +57,6 @@ cdef int open_call(Call *call, TensorBase out) except -1:
     call.count = 0
     call.objects = 0
     call.reports = False
-    call.plan = state.plan
     call.device = device
     call.workspace_size = 0
     call.executor = NULL
@@ -67,8 +65,6 @@ cdef int open_call(Call *call, TensorBase out) except -1:
     call.stream = <StreamSlot *>state.streams[device]
     if call.stream == NULL:
         call.stream = first_stream(device)
-    if call.plan != NULL:
-        note_launch(call.plan)
     return 0
 
 
@@ -100,17 +96,7 @@ cdef aclTensor *tensor_argument(Call *call, TensorBase tensor) except NULL:
     if descriptor == NULL:
         descriptor = other_tensor(call, tensor)
     keep(call, descriptor, TENSOR)
-    if call.plan != NULL:
-        note(call, descriptor, tensor)
     return descriptor
-
-
-cdef int note(Call *call, aclTensor *descriptor, TensorBase tensor) except -1:
-    try:
-        return note_tensor(call.plan, descriptor, tensor)
-    except BaseException:
-        close_call(call)
-        raise
 
 
 cdef aclTensor *other_tensor(Call *call, TensorBase tensor) except NULL:
@@ -147,11 +133,7 @@ cdef int keep_object(Call *call, object kept) except -1:
 
 
 cdef aclTensor *optional_tensor_argument(Call *call, TensorBase tensor) except? NULL:
-    if tensor is not None:
-        return tensor_argument(call, tensor)
-    if call.plan != NULL:
-        note(call, NULL, None)
-    return NULL
+    return NULL if tensor is None else tensor_argument(call, tensor)
 
 
 cdef aclTensorList *tensor_list_argument(Call *call, list tensors) except? NULL:
@@ -159,8 +141,6 @@ cdef aclTensorList *tensor_list_argument(Call *call, list tensors) except? NULL:
     cdef Py_ssize_t made = 0
     cdef const aclTensor **elements
     cdef aclTensorList *result = NULL
-    if call.plan != NULL:                        # a list's tensors are counted in another way
-        give_up()
     if count == 0:
         return NULL
     elements = <const aclTensor **>malloc(count * sizeof(void *))
@@ -302,8 +282,6 @@ cdef void release_objects(Call *call) noexcept:
 
 cdef void close_call(Call *call) noexcept:
     """Frees all that `call` holds; nothing will be launched."""
-    if call.plan != NULL:                        # it has been told of tensors
-        give_up()
     if call.executor != NULL:
         destroy_executor(call.executor)
         call.executor = NULL
@@ -313,7 +291,8 @@ cdef void close_call(Call *call) noexcept:
     call.count = 0
 
 
-cdef int let_go(Block *scratch, StreamSlot *stream) except -1:
+cdef int free_workspace(Block *scratch, StreamSlot *stream) except -1:
+    """What the stream does next runs after what uses it."""
     if stream.updates:                           # a task of a graph, which uses it whenever the graph is run
         scratch.left = stream.capture.workspaces
         stream.capture.workspaces = scratch
@@ -333,27 +312,13 @@ cdef void give(void *block) noexcept:
     free_block(<Block *>block)
 
 
-cdef bint hand_over(Call *call, const char *name, Phase2 phase2) noexcept:
-    """What records the call takes the executor and the handles, unless what the operator reports is yet to be read."""
-    if call.reports:
-        give_up()
-        return False
-    return keep_step(call.plan, call.executor, phase2, name, call.workspace_size, call.handles, call.kinds,
-                     call.count)
-
-
 cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2) except -1:
     cdef Block *scratch = NULL
     cdef void *workspace = NULL
     cdef StreamSlot *stream = call.stream
-    cdef aclOpExecutor *executor
     cdef int64_t began = 0
     if status != 0:
         fail(call, status, name, True)
-    executor = call.executor
-    if call.plan != NULL and hand_over(call, name, phase2):
-        call.executor = NULL
-        call.count = call.objects = 0
     if call.workspace_size != 0:
         try:
             scratch = allocate_block(call.workspace_size, stream)
@@ -368,13 +333,13 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
         began = clock()
     stream.launches += 1
     with nogil:
-        status = phase2(workspace, call.workspace_size, executor, stream.handle)
+        status = phase2(workspace, call.workspace_size, call.executor, stream.handle)
         if status == 0 and not call.reports:
             destroy_all(call)
     stream.launches -= 1
     call.executor = NULL                         # phase 2 consumes it, also where it fails
     if scratch != NULL:
-        let_go(scratch, stream)
+        free_workspace(scratch, stream)
     if status != 0:
         fail(call, status, name, False)
     if call.objects != 0 and not call.reports:

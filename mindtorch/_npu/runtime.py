@@ -8,7 +8,7 @@ import os
 import threading
 import traceback
 
-from mindtorch._npu import acl, acl_loader, allocator, deferred, handles, host_memory, oom_snapshot, plans
+from mindtorch._npu import acl, acl_loader, allocator, deferred, handles, host_memory, oom_snapshot
 from mindtorch._npu.errors import check_status
 
 REPEAT_INITIALIZE = 100002
@@ -103,7 +103,6 @@ class _Runtime:
             return
         _state = "closed"
         started = list(_runtimes.values())
-        plans.forget()
         for runtime in started:
             acl.rt.set_context(runtime.context)
             for stream in handles.streams_of(runtime.device_id):

@@ -4,8 +4,7 @@ cimport cython
 from mindtorch._core.device cimport NPU
 from mindtorch._core.tensor cimport Storage, TensorBase
 from mindtorch._npu.allocator cimport add_stream_use, allocate_block, free_block
-from mindtorch._npu.handles cimport current_stream, thread_state
-from mindtorch._npu.plan cimport note_storage, recordings
+from mindtorch._npu.handles cimport current_stream
 from mindtorch._npu.stream cimport Stream
 
 
@@ -26,8 +25,6 @@ cdef Storage allocate(size_t nbytes, int index):
         storage.block = allocate_block(nbytes, stream)
         storage.data = storage.block.address
         storage.nbytes = nbytes
-    if recordings != 0 and thread_state().plan != NULL:
-        note_storage(storage)
     return storage
 
 

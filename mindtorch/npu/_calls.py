@@ -12,9 +12,3 @@ def check(status, function):
     """RuntimeError for a status that is no success."""
     from mindtorch._npu.errors import check_status
     check_status(status, function)
-
-
-def forget_plans():
-    """After what changes how operators run: formulas would launch again what phase 1 has found out before."""
-    from mindtorch._npu import plans
-    plans.forget()

@@ -3,7 +3,7 @@ import threading
 
 from mindtorch import npu
 from mindtorch.npu import streams
-from mindtorch.npu._calls import bound, check, forget_plans
+from mindtorch.npu._calls import bound, check
 from mindtorch.npu.device import _valid_index
 
 _limited: set = set()            # streams with limits of their own, which empty_cache leaves alone
@@ -34,7 +34,6 @@ def set_device_limit(device, cube_num=-1, vector_num=-1):
     index = _valid_index(device)
     for kind, cores in _asked(index, cube_num, vector_num):
         check(bound(index).set_device_res_limit(index, kind, cores), "aclrtSetDeviceResLimit")
-    forget_plans()
 
 
 def get_device_limit(device):
@@ -84,8 +83,6 @@ def _index_of(stream):
 def _follow(stream):
     """The calling thread's operators go to `stream` from now on: its limits are theirs."""
     before = getattr(_thread, "stream", None)
-    if stream in _limited or before is not None:
-        forget_plans()
     if stream in _limited:
         check(bound(stream.device_index).use_stream_res_in_current_thread(stream.npu_stream),
               "aclrtUseStreamResInCurrentThread")

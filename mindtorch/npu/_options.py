@@ -5,7 +5,7 @@ import os
 import warnings
 
 from mindtorch import npu
-from mindtorch.npu._calls import check, forget_plans
+from mindtorch.npu._calls import check
 from mindtorch.npu.device import _lazy_init
 
 
@@ -166,7 +166,6 @@ def set_deterministic_level(level):
         raise RuntimeError(f"set_deterministic_level supports the levels 0, 1, 2 and 3, but got {level}")
     deterministic = 0                                    # ACL_OPT_DETERMINISTIC
     check(_acl().rt.set_ctx_sys_param_opt(deterministic, int(level > 0)), "aclrtCtxSetSysParamOpt")
-    forget_plans()
 
 
 def _toggled(tensor, forward, backward):

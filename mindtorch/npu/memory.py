@@ -126,9 +126,8 @@ def empty_cache():
     """Gives all cached memory of all devices back, idle streams, events and pinned host memory included."""
     if not is_initialized():
         return
-    from mindtorch._npu import handles, host_memory, plans, runtime
+    from mindtorch._npu import handles, host_memory, runtime
     _forget_constants()
-    plans.forget()
     for allocator in _allocators():
         allocator.empty_cache()
     for index in runtime.started_devices():

@@ -8,8 +8,7 @@ from mindtorch._ops.generator import (
     derivatives,
     emit_core,
     emit_cpu,
-    emit_direct,
-    emit_formula,
+    emit_decomposition,
     emit_grad,
     emit_lists,
     emit_npu,
@@ -136,46 +135,30 @@ def test_derivative_that_cannot_be_built(grad, message):
         derivatives.check_functions(row(grad=grad).schema, grad, ["mul"])
 
 
-def test_formula_calls_operators_without_history():
-    text = emit_formula.kernel(row(npu="formula: with_sign(self, mul(other, alpha))"))
-    assert "results = formulas().with_sign(self, formulas().ops.mul(other, given_alpha))" in text
+def test_decomposition_calls_operators_without_history():
+    text = emit_decomposition.kernel(row(npu="decomposition: copysign_by_signbit(self, mul(other, alpha))"))
+    assert "results = formulas().copysign_by_signbit(self, formulas().ops.mul(other, given_alpha))" in text
     assert text.index("set_grad_enabled(False)") < text.index("results =") < text.index("store(out, results)")
 
 
-def test_formula_writes_to_memory_that_no_operand_has():
-    text = emit_formula.kernel(row(npu="formula: with_sign(self, other, out)"))
-    assert "given_out = memory_for(out, infer.promote(self, other), " in text
-    assert "out.storage is self.storage or out.storage is other.storage" in text
-    assert text.index("version_of(out)") < text.index("results =") < text.index("set_version(out, version_of_out)")
+def test_decomposition_that_writes_to_self_counts_one_write():
+    text = emit_decomposition.kernel(TABLE.by_key["cauchy_"])
+    assert text.index("version = version_of(self)") < text.index("results =") < text.index("set_version(target, ")
 
 
-def test_kernels_that_formulas_run(monkeypatch):
-    monkeypatch.setattr(emit_direct, "names_called", lambda: ["add_Tensor"])
-    text = emit_direct.module(TABLE)
-    signature = "cpdef TensorBase add_Tensor(TensorBase self, TensorBase other, object alpha, TensorBase out)"
-    assert f"{signature}:\n    if self is None or other is None or out is None:\n        raise TypeError" in text
-    assert f"{signature}\n" in emit_direct.module_pxd(TABLE)
-    assert "KERNELS[out.device_type].add_Tensor(self, other, &number_alpha, out)" in text
-    for name, message in (("add_Gizmo", "'add_Gizmo', which is no kernel"), ("cat", "cannot run a kernel")):
-        monkeypatch.setattr(emit_direct, "names_called", lambda name=name: [name])
-        with pytest.raises(RowError, match=message):
-            emit_direct.module(TABLE)
-
-
-def test_numbers_that_a_formula_reads_stay_on_the_host():
+def test_numbers_that_a_decomposition_reads_stay_on_the_host():
     text = emit_python.family_functions(TABLE, "polynomials")[0][0]
     assert "number_to_read(&n_number, <TensorBase>x)" in text
     text = "".join(emit_python.family_functions(TABLE, "special")[0])
     assert "number_like(&input_number, <TensorBase>other)" in text
 
 
-def test_formula_beside_an_operator():
+def test_decomposition_beside_an_operator():
     """For dtypes that ACLNN does not document, and for toolkits that lack the operator."""
-    formula, operator = emit_npu._kernels(TABLE.by_key["isclose"])
-    assert formula.startswith("cdef int isclose_otherwise_formula(")
-    assert "\ncdef int isclose_otherwise(" in formula
+    decomposition, operator = emit_npu._kernels(TABLE.by_key["isclose"])
+    assert decomposition.startswith("cdef int isclose_fallback(")
     assert "aclnn.aclnnIsClose == NULL or not (0x88ff >> <int>self.dtype) & 1" in operator
-    assert "return isclose_otherwise(self, other, rtol, atol, equal_nan, out)" in operator
+    assert "return isclose_fallback(self, other, rtol, atol, equal_nan, out)" in operator
 
 
 def test_derivative_tells_what_is_saved():

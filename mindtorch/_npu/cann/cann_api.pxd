@@ -2,7 +2,7 @@
 
 The operators' pointers are declared by the generated mindtorch/_npu/_gen/aclnn_api.pxd.
 """
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
 
 from mindtorch._npu.cann.acl_base_rt cimport *
@@ -75,12 +75,6 @@ cdef extern from "mindtorch/cann_api.h" nogil:
         aclnnStatus (*aclDestroyScalarList)(const aclScalarList *array) noexcept nogil
         aclnnStatus (*aclDestroyAclOpExecutor)(aclOpExecutor *executor) noexcept nogil
         # The optional ones.
-        aclnnStatus (*aclSetAclOpExecutorRepeatable)(aclOpExecutor *executor) noexcept nogil
-        void (*InitPTACacheThreadLocal)() noexcept nogil
-        void (*UnInitPTACacheThreadLocal)() noexcept nogil
-        void (*SetPTACacheHashKey)(uint8_t *key, size_t len) noexcept nogil
-        aclnnStatus (*aclSetTensorAddr)(aclOpExecutor *executor, size_t index, aclTensor *tensor,
-                                        void *addr) noexcept nogil
         aclError (*aclGetDeviceCapability)(uint32_t deviceId, aclDeviceInfo deviceInfo, int64_t *value) noexcept nogil
         aclError (*aclrtGetDeviceUtilizationRate)(int32_t deviceId,
                                                   aclrtUtilizationInfo *utilizationInfo) noexcept nogil

@@ -8,4 +8,3 @@ cdef extern from "mindtorch/thread_state.h" nogil:
         int device
         int bound
         void *streams[MAX_DEVICES]
-        void *plan

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[1]
-COMPOSITIONS = ("compositions*.py", "compositions*.pyx")        # in FOLDER: formulas, which may be compiled
 _FUNCTION = re.compile(r"^def (\w+)", re.MULTILINE)
 # Attributes that are saved in the tensor's place, as Cython expressions over the tensor (or the list of tensors).
 PROPERTIES = {"shape": "shape_of({})", "dtype": "DTYPES[<int>{}.dtype]", "device": "device_of({})", "ndim": "{}.ndim",
@@ -40,8 +39,8 @@ class Saved:
 
 @functools.cache
 def formulas() -> frozenset:
-    """Names of functions in mindtorch/_ops/derivatives*.py, compositions*.py and compositions*.pyx."""
-    paths = [path for pattern in ("derivatives*.py", *COMPOSITIONS) for path in FOLDER.glob(pattern)]
+    """Names of functions in mindtorch/_ops/derivatives*.py and mindtorch/_ops/decompositions."""
+    paths = [path for pattern in ("derivatives*.py", "decompositions/*.py") for path in FOLDER.glob(pattern)]
     return frozenset(name for path in paths for name in _FUNCTION.findall(path.read_text(encoding="utf-8")))
 
 

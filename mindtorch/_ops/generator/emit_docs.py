@@ -1,5 +1,5 @@
 """docs/ops.md, the support table, and mindtorch/_ops.pyi, the type stubs of the generated functions."""
-from . import emit_formula
+from . import emit_decomposition
 from .aclnn_calls import ACL_DTYPES, COMMON_DTYPES, RARE_DTYPES, alternatives, read_call
 from .emit_python import functions
 from .rows import FAMILIES
@@ -17,12 +17,12 @@ _DOC_HEAD = """# Operators
 Generated from the rows in `mindtorch/_ops/*.toml` by `python -m mindtorch._ops.generator`: edit those.
 
 Every operator below works on `cpu` (NumPy) and, unless said otherwise, on `npu` by the call named; those of the form
-"npu" are torch_npu's and have no kernel on `cpu`. "view" shares the storage and runs nothing, "composite" and "formula"
-are written with other operators, "each" runs the operator on one tensor after the other; calls for lists take those
-whose tensors are alike. `npu dtypes` are those that CANN documents for the operand; with others the operand is cast or
-the call raises, as in torch_npu, or its elements are moved as integers of their size; "all" leaves out uint16, uint32,
-uint64 and the floats of 8 bits, which are named. `since` is the oldest CANN release that has the call. `gradient` names
-the differentiable operands.
+"npu" are torch_npu's and have no kernel on `cpu`. "view" shares the storage and runs nothing, "composite" and
+"decomposition" are written with other operators, "each" runs the operator on one tensor after the other; calls for
+lists take those whose tensors are alike. `npu dtypes` are those that CANN documents for the operand; with others the
+operand is cast or the call raises, as in torch_npu, or its elements are moved as integers of their size; "all" leaves
+out uint16, uint32, uint64 and the floats of 8 bits, which are named. `since` is the oldest CANN release that has the
+call. `gradient` names the differentiable operands.
 """
 _COMMON = dict(zip(ACL_DTYPES.values(), SCALAR_TYPES, strict=True))
 _RARE = {RARE_DTYPES["UINT16"]: "uint16", RARE_DTYPES["UINT32"]: "uint32", RARE_DTYPES["UINT64"]: "uint64",
@@ -66,7 +66,7 @@ def _npu_dtypes(row) -> str:
     names += [name for bit, name in _RARE.items() if mask >> bit & 1]
     if complete:
         return ", ".join(names)
-    return ", ".join(names + (["others by a formula"] if row.otherwise else []))
+    return ", ".join(names + (["others by a decomposition"] if row.fallback else []))
 
 
 def _forms(row) -> str:
@@ -79,8 +79,8 @@ def _forms(row) -> str:
 def _npu(row) -> str:
     if row.same:
         return f"as {row.same}"
-    if row.npu.startswith(emit_formula.PREFIX):
-        return "formula"
+    if row.npu.startswith(emit_decomposition.PREFIX):
+        return "decomposition"
     return f"`{row.npu.split('(')[0]}`" if row.npu.startswith("aclnn") else row.npu
 
 

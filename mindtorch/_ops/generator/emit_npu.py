@@ -4,7 +4,7 @@ import keyword
 import re
 from dataclasses import replace
 
-from . import emit_formula
+from . import emit_decomposition
 from .aclnn import operators
 from .arguments import unpacked
 from .aclnn_calls import ACL_DTYPES, COMMON_DTYPES, alternatives, available, draws, graph_form, read_call
@@ -54,9 +54,10 @@ def ops_header() -> str:
 
 def family_pyx(table, family) -> str:
     rows = [row for row in table.family(family)
-            if row.has_slot and (row.npu.startswith("aclnn") or emit_formula.is_formula(row))]
-    functions = [text for row in rows
-                 for text in ([emit_formula.kernel(row)] if emit_formula.is_formula(row) else _kernels(row))]
+            if row.has_slot and (row.npu.startswith("aclnn") or emit_decomposition.is_decomposition(row))]
+    functions = []
+    for row in rows:
+        functions += [emit_decomposition.kernel(row)] if emit_decomposition.is_decomposition(row) else _kernels(row)
     functions += [_entry(row) for row in rows]
     slots = "".join(f'    find_operator("{row.key}").kernels[<int>NPU].call = call_{row.slot}\n' for row in rows)
     slots += "".join(f'    find_operator("{row.key}").list_dtypes[<int>NPU] = {dtypes_of_lists(row):#x}\n'
@@ -82,10 +83,6 @@ def family_pyx(table, family) -> str:
             "    conform, int_array_argument, launch, make_contiguous, missing_symbol, open_call,\n"
             "    optional_tensor_argument, refuse_capture, scalar_argument, scalar_list_argument, take_report,\n"
             "    tensor_argument, tensor_list_argument)\n"
-            "from mindtorch._npu.plan cimport Plan\n"
-            "from mindtorch._npu.plans cimport (\n"
-            "    Key, Plans, add_double, add_int, add_ints, add_scalar, add_tensor, find_plan, is_ready, open_key,\n"
-            "    plans_of, record_launches, relaunch)\n"
             "from mindtorch._npu.symbols cimport aclnn\n\n\n" + "\n\n".join(functions) +
             f"\n\ndef register():\n{slots or '    pass' + chr(10)}")
 
@@ -123,9 +120,9 @@ def _kernels(row) -> list:
     if draws(call):
         functions += _in_graph(row, call)
         first.insert(0, f"if generator.seed_tensor is not None:\n        return {row.slot}_in_graph({arguments})")
-    if row.otherwise:
-        functions.append(emit_formula.kernel(replace(row, npu=row.otherwise), f"{row.slot}_otherwise"))
-        first.append(f"if {_unfit(row, read_call(row, call))}:\n        return {row.slot}_otherwise({arguments})")
+    if row.fallback:
+        functions.append(emit_decomposition.kernel(replace(row, npu=row.fallback), f"{row.slot}_fallback"))
+        first.append(f"if {_unfit(row, read_call(row, call))}:\n        return {row.slot}_fallback({arguments})")
     return [*functions, _function(row, read_call(row, call), row.slot, first)]
 
 
@@ -138,12 +135,12 @@ def _unfit(row, call) -> str:
 
 
 def _in_graph(row, call) -> list:
-    """What a random operator does while a graph is captured: the form of it, the row's formula, or a refusal."""
+    """What a random operator does while a graph is captured: the form of it, the row's decomposition, or a refusal."""
     name, form = f"{row.slot}_in_graph", graph_form(call)
     if form is not None:
         return [_function(replace(row, since=GRAPH_FORMS_SINCE), read_call(row, form), name, [])]
     if row.graph:
-        return [emit_formula.kernel(replace(row, npu=row.graph), name)]
+        return [emit_decomposition.kernel(replace(row, npu=row.graph), name)]
     operator = call.partition("(")[0]
     return [f'cdef int {name}({kernel_parameters(row)}) except -1:\n    return refuse_capture(b"{operator}")\n']
 
@@ -152,7 +149,7 @@ def _function(row, call, name, first) -> str:
     operator = call.operator.name
     symbol, target = f'b"{operator}"', _target(row)
     lines = ["cdef Call call", *_storage(call), *first]
-    if not row.otherwise:
+    if not row.fallback:
         lines += [f"if aclnn.{operator} == NULL:", f'    missing_symbol({symbol}, b"{row.since}")']
     reported = [name for name, out in zip(row.result_names, row.outputs, strict=False) if out.reported]
     lines += [f"cdef TensorBase {name}_result = {name}" for name in reported]

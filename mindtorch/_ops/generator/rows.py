@@ -24,7 +24,7 @@ RARE_TYPES = {"float8_e5m2": 23, "float8_e4m3fn": 24, "float8_e5m2fnuz": 25, "fl
 
 _COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check",
             "inplace_check", "out_check", "same", "variants", "hidden", "onto", "takes_out", "accepts", "python",
-            "node", "each", "together", "uniform", "bits", "graph", "writes", "otherwise", "reads", "opmath",
+            "node", "each", "together", "uniform", "bits", "graph", "writes", "fallback", "reads", "opmath",
             "cpu_check"}
 
 
@@ -45,13 +45,13 @@ class Output:
 class Row:
     family: str
     schema: Schema
-    npu: str = ""                 # "aclnnAdd(self, ...)", "formula: fmin(self, ...)" (emit_formula.py), "view",
-                                  # "composite", "none: reason"
-    graph: str = ""               # of a random op, "formula: ...": what is captured in a graph, where the operator has
-                                  # no form that reads its seed from a tensor
+    npu: str = ""                 # "aclnnAdd(self, ...)", "decomposition: fmin(self, ...)" (emit_decomposition.py),
+                                  # "view", "composite", "none: reason"
+    graph: str = ""               # of a random op, "decomposition: ...": what is captured in a graph, where the
+                                  # operator has no form that reads its seed from a tensor
     since: str = "8.0"            # the oldest CANN release that has the operator
-    otherwise: str = ""           # "formula: ...", for dtypes that the operator is not documented for, and for releases
-                                  # of CANN that lack it
+    fallback: str = ""            # "decomposition: ...", for dtypes that the operator is not documented for, and for
+                                  # releases of CANN that lack it
     outputs: tuple = ()
     inplace: str = ""             # "" no in-place form; "kernel": the same kernel, writing to self; or a call
     cpu: str = ""
@@ -63,8 +63,8 @@ class Row:
                                   # document reach it as integers of the same size
     onto: str = ""                # the argument whose elements the output holds when the kernel starts, where ACLNN
                                   # has the operator in place only
-    reads: tuple = ()             # tensors that a formula asks for their values: a number in the place of one stays on
-                                  # the host
+    reads: tuple = ()             # tensors that a decomposition asks for their values: a number in the place of one
+                                  # stays on the host
     writes: tuple = ()            # arguments that the kernel writes to, though torch's schema does not say so
     check: tuple = ()             # calls of check_* functions made before anything else
     cpu_check: tuple = ()         # the same, on the CPU alone, where it takes less than the NPU does
@@ -175,9 +175,9 @@ class Table:
         for row in self.rows:
             try:
                 derivatives.check_functions(row.schema, row.grad, operators)
-                for column in (row.npu, row.graph, row.otherwise):
-                    if column.startswith("formula: "):
-                        derivatives.check_functions(row.schema, {"npu": column.removeprefix("formula: ")},
+                for column in (row.npu, row.graph, row.fallback):
+                    if column.startswith("decomposition: "):
+                        derivatives.check_functions(row.schema, {"npu": column.removeprefix("decomposition: ")},
                                                     operators | set(row.result_names))
             except derivatives.DerivativeError as error:
                 raise RowError(f"{row.family}.toml: {row.key}: {error}") from None

@@ -1,10 +1,9 @@
-"""Formulas of Fourier transforms, which ACLNN lacks: products with matrices of roots of unity. See compositions.py.
+"""Fourier transforms, which ACLNN lacks: products with matrices of roots of unity.
 
 A length is split into factors of at most 64, as Cooley and Tukey did, so the matrices stay small; a large prime costs
-its square. Complex numbers are pairs of real ones here, (..., 2), and a short line of them, or a small image
-(compositions_short_fourier.pyx), is transformed by one real matrix, which also scales.
+its square. Complex numbers are pairs of real ones here, (..., 2), and a short line of them is transformed by one real
+matrix, which also scales.
 """
-from functools import reduce
 from math import pi, prod
 
 import numpy
@@ -12,7 +11,7 @@ import numpy
 from mindtorch._core.constants import constant
 from mindtorch._ops.derivatives import ops
 
-LARGEST = 64
+_LARGEST = 64
 _KEPT = 1 << 16         # roots of unity that stay on the device
 
 
@@ -26,32 +25,24 @@ def _turns(rows, columns, length, sign):
     return numpy.exp(1j * _angles(rows, columns, length, sign))
 
 
-def _together(*matrices):
-    """What transforms several dimensions that lie together."""
-    return reduce(numpy.kron, matrices)
-
-
-def matrix_of_pairs(lengths, scale, sign):
+def _matrix_of_pairs(length, scale, sign):
     """Multiplies lines of pairs."""
-    roots = _together(*(_turns(length, length, length, sign) for length in lengths)) * scale
+    roots = _turns(length, length, length, sign) * scale
     parts = [[roots.real, roots.imag], [-roots.imag, roots.real]]      # of the real number, and of the imaginary one
-    return numpy.transpose(parts, (2, 0, 3, 1)).reshape(2 * prod(lengths), 2 * prod(lengths))
+    return numpy.transpose(parts, (2, 0, 3, 1)).reshape(2 * length, 2 * length)
 
 
-def matrix_of_real(lengths, scale, known):
-    """From real numbers to pairs, the first `known` of the last dimension."""
-    *others, last = lengths
-    roots = _together(*(_turns(length, length, length, -1) for length in others), _turns(last, known, last, -1)) * scale
-    return numpy.stack([roots.real, roots.imag], -1).reshape(prod(lengths), -1)
+def _matrix_of_real(length, scale, known):
+    """From real numbers to pairs, the first `known` of them."""
+    roots = _turns(length, known, length, -1) * scale
+    return numpy.stack([roots.real, roots.imag], -1).reshape(length, -1)
 
 
-def matrix_to_real(lengths, scale):
+def _matrix_to_real(length, scale):
     """From the pairs of half a spectrum, whose other half is the conjugate."""
-    *others, last = lengths
-    half = _turns(last // 2 + 1, last, last, 1)
-    half[1:(last + 1) // 2] *= 2
-    roots = _together(*(_turns(length, length, length, 1) for length in others), half) * scale
-    return numpy.stack([roots.real, -roots.imag], 1).reshape(-1, prod(lengths))
+    roots = _turns(length // 2 + 1, length, length, 1) * scale
+    roots[1:(length + 1) // 2] *= 2
+    return numpy.stack([roots.real, -roots.imag], 1).reshape(-1, length)
 
 
 def _roots(rows, columns, length, sign, like):
@@ -64,10 +55,10 @@ def _roots(rows, columns, length, sign, like):
 def _lines(pairs, sign, scale):
     """Along the last dimension but one."""
     length = pairs.shape[-2]
-    if length <= LARGEST:
-        matrix = constant(pairs, matrix_of_pairs, (length,), scale, sign)
+    if length <= _LARGEST:
+        matrix = constant(pairs, _matrix_of_pairs, length, scale, sign)
         return ops.matmul(pairs.flatten(-2), matrix).unflatten(-1, (length, 2))
-    factor = max(d for d in range(1, LARGEST + 1) if length % d == 0)
+    factor = max(d for d in range(1, _LARGEST + 1) if length % d == 0)
     if factor == 1:
         (real, imag), (c, s) = pairs.unbind(-1), _roots(length, length, length, sign, pairs)
         parts = real @ c - imag @ s, real @ s + imag @ c
@@ -95,7 +86,7 @@ def _along(pairs, dims, sign, scale):
     return pairs
 
 
-def scale_of(normalization, lengths):
+def _scale_of(normalization, lengths):
     return 1.0 if normalization == 0 else prod(lengths) ** (-0.5 if normalization == 1 else -1)
 
 
@@ -103,32 +94,31 @@ def _complex(pairs):
     return ops.view_as_complex(pairs if pairs.stride(-1) == 1 else pairs.contiguous())
 
 
-def transform(x, dim, normalization, sign):
-    """From complex numbers to complex numbers."""
-    return _complex(_along(ops.view_as_real(x), dim, sign, scale_of(normalization, [x.shape[d] for d in dim])))
+def complex_to_complex(x, dim, normalization, forward):
+    scale = _scale_of(normalization, [x.shape[d] for d in dim])
+    return _complex(_along(ops.view_as_real(x), dim, -1 if forward else 1, scale))
 
 
-def transform_of_real(x, dim, normalization, onesided):
-    """From real numbers to complex ones."""
-    last, scale = dim[-1], scale_of(normalization, [x.shape[d] for d in dim])
+def real_to_complex(x, dim, normalization, onesided):
+    last, scale = dim[-1], _scale_of(normalization, [x.shape[d] for d in dim])
     length = x.shape[last]
     known = length // 2 + 1 if onesided else length
-    if length <= LARGEST:
-        lines = x.transpose(last, -1) @ constant(x, matrix_of_real, (length,), scale, known)
+    if length <= _LARGEST:
+        lines = x.transpose(last, -1) @ constant(x, _matrix_of_real, length, scale, known)
         pairs = lines.unflatten(-1, (known, 2)).transpose(last, x.dim() - 1)
     else:
         pairs = _along(ops.stack([x, ops.zeros_like(x)], -1), [last], -1, scale).narrow(last, 0, known)
     return _complex(_along(pairs, dim[:-1], -1, 1.0))
 
 
-def transform_to_real(x, dim, normalization, length):
+def complex_to_real(x, dim, normalization, length):
     """From half a spectrum, whose second half is the first one's conjugate, in reverse order."""
     last, known = dim[-1], length // 2 + 1
-    scale = scale_of(normalization, [x.shape[d] for d in dim[:-1]] + [length])
+    scale = _scale_of(normalization, [x.shape[d] for d in dim[:-1]] + [length])
     # The other dimensions first: the conjugate would be reversed in these too.
     pairs = _along(ops.view_as_real(x).narrow(last, 0, known), dim[:-1], 1, 1.0)
-    if length <= LARGEST:
-        matrix = constant(pairs, matrix_to_real, (length,), scale)
+    if length <= _LARGEST:
+        matrix = constant(pairs, _matrix_to_real, length, scale)
         return (pairs.transpose(last, x.dim() - 1).flatten(-2) @ matrix).transpose(last, -1)
     rest = pairs.narrow(last, 1, length - known).flip(last)
     real, imag = rest.unbind(-1)

@@ -50,13 +50,13 @@ def _matrices(image, before, after, mode, align_corners, scales):
     return [_weights(image, mode, *each, align_corners) for each in zip(before, after, scales, strict=True)]
 
 
-def resized_by_filter(image, sizes, mode, align_corners, *scales):
+def resize_by_filter(image, sizes, mode, align_corners, *scales):
     """The image (N, C, H, W) in another size; `scales` are those that were given, or None."""
     rows, columns = _matrices(image, image.shape[2:], sizes, mode, align_corners, scales)
     return ops.matmul(rows, ops.matmul(image, columns.mT))
 
 
-def resized_by_filter_backward(grad, input_size, mode, align_corners, *scales):
+def resize_by_filter_backward(grad, input_size, mode, align_corners, *scales):
     """The gradient of the image."""
     rows, columns = _matrices(grad, input_size[2:], grad.shape[2:], mode, align_corners, scales)
     return ops.matmul(rows.mT, ops.matmul(grad, columns))

@@ -1,4 +1,4 @@
-"""Operators that the NPU computes by formulas: edge values and large arguments beside torch, sizes that take pieces."""
+"""Decompositions on the NPU: edge values and large arguments beside torch, sizes that take pieces."""
 import itertools
 import subprocess
 import sys

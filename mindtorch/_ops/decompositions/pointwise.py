@@ -1,0 +1,58 @@
+"""Operators on each element, or on two."""
+from math import inf
+
+from mindtorch._core.dtype import float64
+from mindtorch._ops.derivatives import ops
+
+
+def conj_by_parts(self):
+    return ops.complex(ops.real(self), -ops.imag(self)) if self.is_complex() else self
+
+
+def amp_unscale(self, found_inf, inv_scale):
+    """The gradient times inv_scale; found_inf becomes 1 where something in it is no finite number."""
+    if self.dtype is float64:       # which the operator on lists does not take
+        found_inf.copy_(ops.where(ops.isfinite(self).all(), found_inf, ops.ones_like(found_inf)))
+        return self.mul_(inv_scale)
+    gradient = self.contiguous()
+    ops._amp_foreach_non_finite_check_and_unscale_([gradient], found_inf, inv_scale)
+    return gradient
+
+
+def lcm_by_gcd(self, other):
+    """|a| / gcd(a, b) |b|; 0 where either is."""
+    divisor = ops.gcd(self, other).clamp(min=1)
+    return (ops.div(self, divisor, rounding_mode="trunc") * other).abs()
+
+
+def hypot_by_abs(self, other):
+    """The modulus of a complex number. For float64, which has none, scaled by the larger, whose square may overflow."""
+    if self.dtype is not float64:
+        return ops.complex(self, other).abs()
+    a, b = self.abs(), other.abs()
+    high = ops.maximum(a, b)
+    ratio = ops.minimum(a, b) / ops.where(high == 0, 1.0, high)
+    return ops.where((a == inf) | (b == inf), inf, (ratio * ratio + 1).sqrt() * high)
+
+
+def fmax_by_where(self, other):
+    """The larger of two, or the one that is a number."""
+    if not self.is_floating_point():
+        return ops.maximum(self, other)
+    return ops.where((self >= other) | other.isnan(), self, other)
+
+
+def fmin_by_where(self, other):
+    """The smaller of two, or the one that is a number."""
+    if not self.is_floating_point():
+        return ops.minimum(self, other)
+    return ops.where((self <= other) | other.isnan(), self, other)
+
+
+def isclose_by_distance(self, other, rtol, atol, equal_nan):
+    """isclose of dtypes that aclnnIsClose lacks: complex numbers."""
+    close = ops.eq(self, other)
+    if equal_nan:
+        close = close | (self.isnan() & other.isnan())
+    distance = (self - other).abs()
+    return close | (ops.isfinite(distance) & (distance <= other.abs() * rtol + atol))

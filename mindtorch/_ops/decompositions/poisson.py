@@ -1,0 +1,142 @@
+"""The counting distributions, Poisson and binomial, by even random numbers.
+
+Small means count arrivals, whose distances are exponential. Others go by transformed rejection (W. Hoermann 1993), for
+all elements at once until each has been accepted. Which it is, and whether all have been, is read from the device.
+"""
+from math import log, pi
+
+import numpy
+
+from mindtorch._core.dtype import float32, float64
+from mindtorch._ops.decompositions.tables import by_element, table
+from mindtorch._ops.derivatives import ops
+
+_SMALL = 10         # means below are counted out
+_ARRIVALS = 50      # more than that such a mean brings less than once in 10**17
+_TRIALS = 32        # that are made one by one
+
+
+def _in_float(x):
+    return x if x.dtype is float64 else x.to(float32)
+
+
+def _uniform(like, *more, generator):
+    """Numbers from [0, 1), so many for each element."""
+    return like.new_empty((*like.shape, *more)).uniform_(generator=generator)
+
+
+def _distances(like, generator):
+    """Of arrivals, one of which comes in a unit of time: a row of them for each element."""
+    return -(-_uniform(like, _ARRIVALS, generator=generator)).log1p()
+
+
+def poisson(rate, generator):
+    """How often what happens `rate` times on average happens."""
+    return _poisson(_in_float(rate), generator)
+
+
+@by_element(_ARRIVALS)
+def _poisson(rate, generator):
+    times = _distances(rate, generator).cumsum(-1)
+    found = (times < rate.unsqueeze(-1)).sum(-1, dtype=rate.dtype)
+    if rate.max().item() < _SMALL:
+        return found
+    mean = ops.where(rate.isfinite(), rate, float(_SMALL)).clamp(min=_SMALL)
+    return ops.where(rate >= _SMALL, _poisson_by_rejection(mean, generator), found)
+
+
+def binomial(trials, prob, generator):
+    """How many of `trials` succeed, each with probability `prob`."""
+    trials = _in_float(trials)
+    return _binomial(trials, prob.to(trials.dtype), generator)
+
+
+def _trial_numbers(wide):
+    return numpy.arange(1.0, _TRIALS + 1)
+
+
+@by_element(_ARRIVALS)
+def _binomial(trials, prob, generator):
+    trials, prob = trials.clamp(min=0), prob.clamp(0, 1)
+    if trials.max().item() <= _TRIALS:
+        succeeds = _uniform(trials, _TRIALS, generator=generator) < prob.unsqueeze(-1)
+        taken = table(trials, _trial_numbers) <= trials.unsqueeze(-1)
+        return (succeeds & taken).sum(-1, dtype=trials.dtype) + trials * prob * 0          # NaN of either
+    rare = ops.minimum(prob, 1 - prob)
+    # A success after how many trials: between arrivals lie less than so many.
+    waits = (_distances(trials, generator) / -(-rare).log1p().unsqueeze(-1)).ceil().clamp(min=1)
+    found = (waits.cumsum(-1) <= trials.unsqueeze(-1)).sum(-1, dtype=trials.dtype)
+    mean = trials * rare
+    if not mean.max().item() < _SMALL:
+        many = mean >= _SMALL
+        drawn = _binomial_by_rejection(ops.where(many, trials, 4.0 * _SMALL), ops.where(many, rare, 0.25), generator)
+        found = ops.where(many, drawn, found)
+    return found + prob.round() * (trials - 2 * found)      # where failures are the rarer event; NaN stays
+
+
+def _accepted(like, propose):
+    """`propose` gives numbers and where they are accepted; it is asked until all places have one."""
+    found, wanting = ops.zeros_like(like), ops.ones_like(like) != 0
+    while bool(wanting.any().item()):
+        numbers, accepted = propose()
+        found = ops.where(wanting & accepted, numbers, found)
+        wanting = wanting & ~accepted
+    return found
+
+
+def _open_uniform(like, generator):
+    """In (0, 1): a logarithm is taken of it."""
+    return _uniform(like, generator=generator).clamp(min=1e-30)
+
+
+def _log_factorial_ratio(count, mean):
+    """log(mean ** count * exp(-mean) / count!): from the two's difference, which large numbers leave exact."""
+    count = count.clamp(min=0)
+    whole = count.clamp(min=1)
+    distance = (mean - whole) / whole
+    stirling = whole * (distance.log1p() - distance) - 0.5 * (2 * pi * whole).log() - 1 / (12 * whole)
+    exact = count * mean.log() - mean - (count + 1).lgamma()
+    return ops.where(count < 64, exact, stirling)
+
+
+def _poisson_by_rejection(mean, generator):
+    b = 0.931 + 2.53 * mean.sqrt()
+    a = -0.059 + 0.02483 * b
+    squeeze, scale = 0.9277 - 3.6224 / (b - 2), 1.1239 + 1.1328 / (b - 3.4)
+
+    def propose():
+        u, v = _open_uniform(mean, generator) - 0.5, _open_uniform(mean, generator)
+        edge = (0.5 - u.abs()).clamp(min=1e-7)
+        count = ((2 * a / edge + b) * u + mean + 0.43).floor()
+        height = (v * scale / (a / (edge * edge) + b)).log()
+        inner = (edge >= 0.07) & (v <= squeeze)
+        outer = (count >= 0) & ((edge >= 0.013) | (v <= edge)) & (height <= _log_factorial_ratio(count, mean))
+        return count, inner | outer
+    return _accepted(mean, propose)
+
+
+def _binomial_by_rejection(count, prob, generator):
+    deviation = (count * prob * (1 - prob)).sqrt()
+    b = 1.15 + 2.53 * deviation
+    a = -0.0873 + 0.0248 * b + 0.01 * prob
+    squeeze, alpha = 0.92 - 4.2 / b, (2.83 + 5.1 / b) * deviation
+    odds, middle = prob / (1 - prob), ((count + 1) * prob).floor()
+    top = (middle + 0.5) * ((middle + 1) / (odds * (count - middle + 1))).log() + _tail(middle) + _tail(count - middle)
+
+    def propose():
+        u, v = _open_uniform(count, generator) - 0.5, _open_uniform(count, generator)
+        edge = (0.5 - u.abs()).clamp(min=1e-7)
+        found = ((2 * a / edge + b) * u + count * prob + 0.5).floor()
+        held = ops.minimum(found.clamp(min=0), count)
+        height = (v * alpha / (a / (edge * edge) + b)).log()
+        ratio = (top + (count + 1) * ((count - middle + 1) / (count - held + 1)).log()
+                 + (held + 0.5) * (odds * (count - held + 1) / (held + 1)).log() - _tail(held) - _tail(count - held))
+        return found, ((edge >= 0.07) & (v <= squeeze)) | ((found == held) & (height <= ratio))
+    return _accepted(count, propose)
+
+
+def _tail(number):
+    """What Stirling's formula leaves out of log(number!)."""
+    after = number + 1
+    exact = after.lgamma() - (number + 0.5) * after.log() + after - 0.5 * log(2 * pi)
+    return ops.where(number < 10, exact, (1 / 12 - (1 / 360 - 1 / 1260 / (after * after)) / (after * after)) / after)
