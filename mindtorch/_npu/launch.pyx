@@ -23,7 +23,7 @@ from mindtorch._core.tensor cimport (
 from mindtorch._npu.allocator cimport NpuAllocator, allocate_block, free_block
 from mindtorch._npu.cann.acl_base_rt cimport ACL_BOOL, ACL_COMPLEX128, ACL_DOUBLE, ACL_INT64
 from mindtorch._npu.cann.acl_meta cimport (
-    aclBoolArray, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor, aclTensorList)
+    aclBoolArray, aclIntArray, aclScalar, aclScalarList, aclTensor, aclTensorList)
 from mindtorch._npu.deferred cimport (
     INT_ARRAY, OBJECT, SCALAR, TENSOR, TENSOR_LIST, Kind, defer, destroy, destroy_bool_array, destroy_executor,
     destroy_scalar_list)

@@ -54,7 +54,7 @@ def _trigamma(x):
 
 
 def polygamma_by_zeta(n, x):
-    """The n-th one."""
+    """The n-th derivative of digamma."""
     if n == 0:
         return ops.digamma(x)
     if n == 1:
