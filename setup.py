@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT / "mindtorch" / "_ops"))   # the generator must not 
 import generator.__main__ as op_generator  # noqa: E402
 import generator.sim_exports as sim_exports  # noqa: E402
 
-INCLUDE = ["include", "mindtorch/_npu/_gen", numpy.get_include()]
+INCLUDE = ["include", numpy.get_include()]
 SIM = "mindtorch/_sim"
 TOOLKIT = "mindtorch._sim.toolkit"
 SIM_CANN_VERSION = "8.5.0"
