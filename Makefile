@@ -19,7 +19,7 @@ REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb
 	print(*t["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
 
 .PHONY: help demo train-digits train-gpt
-.PHONY: test quick sanitizers valgrind lint format bench build wheel test-clients test-packages clean distclean
+.PHONY: test test-processors quick sanitizers valgrind lint format bench build wheel test-clients test-packages clean distclean
 .DELETE_ON_ERROR:
 
 help:            ## this list
@@ -40,6 +40,17 @@ test: $(VENV)/.package $(VENV)/.test $(VENV)/.examples            ## the whole t
 
 quick: $(VENV)/.package $(VENV)/.test $(VENV)/.examples            ## a small subset, in seconds
 	$(RUN) -m pytest -m quick $(PYTEST_ARGS)
+
+# The least that the libraries below torch and NumPy may use of the processor; `make test` lets them use all of it.
+LEAST_PROCESSOR := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 \
+	OPENBLAS_CORETYPE=$(if $(filter x86_64,$(shell uname -m)),Prescott,ARMV8)
+PRECISION_TESTS := tests/ops/test_ops.py tests/ops/test_corners.py tests/ops/test_number_rounding.py \
+	tests/nn/test_parametrize.py tests/amp/test_autocast_lists.py \
+	-k "(test_forms and float16) or test_corners or test_number_rounding or test_parametrize or test_layers"
+
+test-processors: $(VENV)/.package $(VENV)/.test $(VENV)/.examples            ## what depends on precision, as on the least of processors and as on this one
+	$(LEAST_PROCESSOR) $(RUN) -m pytest --numprocesses $(TEST_PROCESSES) $(PYTEST_ARGS) $(PRECISION_TESTS)
+	$(RUN) -m pytest --numprocesses $(TEST_PROCESSES) $(PYTEST_ARGS) $(PRECISION_TESTS)
 
 sanitizers: $(VENV)/.package $(VENV)/.test            ## the simulator and the allocator under ASan, UBSan and TSan
 	$(RUN) -m pytest -m sanitizers --numprocesses $(TEST_PROCESSES) tests/sim tests/npu $(PYTEST_ARGS)

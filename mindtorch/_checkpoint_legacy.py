@@ -40,7 +40,7 @@ def read(file, restore, unpickle):
         raise RuntimeError("Invalid magic number; corrupt file?")
     version = _header(file)
     if version != PROTOCOL_VERSION:
-        raise RuntimeError(f"Invalid protocol version: {version}")
+        raise RuntimeError(f"Invalid protocol version: {version if type(version) is int else type(version)}")
     _header(file)
     data = _next_pickle(file)
     storages = _UnreadStorages(restore, _bytes_left(file))
@@ -92,10 +92,10 @@ class _UnreadStorages:
         if isinstance(saved_id, tuple) and len(saved_id) == 4 and saved_id[0] == "module":
             return saved_id[1]      # a class beside its source, which torch compared
         if not isinstance(saved_id, tuple) or len(saved_id) != 6 or saved_id[0] != "storage":
-            raise pickle.UnpicklingError(f"Unknown typename for persistent_load, expected 'storage': {saved_id!r:.200}")
+            raise pickle.UnpicklingError("Unknown typename for persistent_load, expected 'storage' and its description")
         _, kind, key, location, count, view = saved_id
         if not isinstance(kind, StorageType) or not isinstance(key, str) or not isinstance(location, str):
-            raise pickle.UnpicklingError(f"a storage is described by {saved_id!r:.200}")
+            raise pickle.UnpicklingError(f"a storage is described by {', '.join(str(type(part)) for part in saved_id)}")
         if view is not None:
             raise RuntimeError("storages within storages, which torch wrote before release 0.4, are not read")
         if key not in self.made:
@@ -116,7 +116,7 @@ class _UnreadStorages:
 
     def fill(self, file, keys):
         """Reads the bytes of all storages."""
-        if type(keys) is not list or set(keys) != set(self.made):
+        if type(keys) is not list or not all(type(key) is str for key in keys) or set(keys) != set(self.made):
             raise RuntimeError("the storages of the file are not those of its pickle")
         for key in keys:
             dtype, content, moved = self.made[key]

@@ -55,7 +55,8 @@ def _to_npu(storage, location):
     kind, _, index = location.partition(":")
     if kind != "npu" or not (index.isdecimal() or not index):
         return None
-    count = mindtorch.npu.device_count()
+    from mindtorch.npu.device import _existing_devices
+    count = _existing_devices()
     if int(index or 0) >= count:
         raise RuntimeError(f"Attempting to deserialize object on NPU device {index or 0} but "
                            f"torch.npu.device_count() is {count}. Please use torch.load with map_location to map "

@@ -40,7 +40,7 @@ class Tensor(TensorBase):
     T = property(view_functions.transposed)
     mT = property(view_functions.matrix_transposed)
     H = property(view_functions.conjugate_transposed)
-    mH = property(view_functions.adjoint)
+    mH = property(view_functions.matrix_adjoint)
     real = property(view_functions.real, lambda self, value: view_functions.real(self).copy_(value))
     imag = property(view_functions.imag, lambda self, value: view_functions.imag(self).copy_(value))
     data = property(moves.data, moves.set_data, doc="The tensor without its history; assigning replaces contents.")

@@ -1,4 +1,5 @@
 """Storages with a dtype, which torch has deprecated: TypedStorage, FloatStorage and its like."""
+import copy
 import warnings
 
 import mindtorch
@@ -152,7 +153,7 @@ class TypedStorage:
         return self._like(self._elements().clone())
 
     def __deepcopy__(self, memo):
-        return memo.setdefault(id(self), self.clone())
+        return memo.setdefault(id(self), self._of(copy.deepcopy(self._bytes, memo), self.dtype))
 
     def cpu(self):
         """The elements on the CPU."""

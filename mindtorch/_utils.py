@@ -1,5 +1,6 @@
 """How tensors are put together again from a file. The names are torch's: files of both packages hold them."""
 import weakref
+from pickle import UnpicklingError
 
 import mindtorch
 from mindtorch._exception_wrapper import ExceptionWrapper, KeyErrorMessage  # noqa: F401 - torch code looks here
@@ -61,62 +62,79 @@ def _rebuild_storage(array, device):
     return mindtorch.from_numpy(array.copy()).as_strided((array.size,), (1,)).to(device)
 
 
-def deep_copied(tensor, memo):
-    """The tensor over a copy of its storage: the same copy for all tensors of one copy.deepcopy that share it."""
+def copied_storage(storage, memo):
+    """The bytes of a copy: the same one for all storages and tensors of one copy.deepcopy that share `storage`."""
     copies = memo.setdefault("mindtorch", {})
-    identity = tensor.untyped_storage()._cdata
-    if identity not in copies:
-        original = whole_storage(tensor)
-        copies[identity] = original.clone(), original       # the original is held: its identity is not given away
-    return _rebuild_tensor_v3(copies[identity][0], tensor.storage_offset(), tensor.size(), tensor.stride(),
-                              tensor.requires_grad, None, tensor.dtype)
+    if storage._cdata not in copies:
+        copies[storage._cdata] = storage._as_tensor().clone(), storage      # held: its identity is not given away
+    return copies[storage._cdata][0]
+
+
+def deep_copied(tensor, memo):
+    """The tensor over a copy of its storage."""
+    return _rebuild_tensor_v3(copied_storage(tensor.untyped_storage(), memo), tensor.storage_offset(), tensor.size(),
+                              tensor.stride(), tensor.requires_grad, None, tensor.dtype)
 
 
 def _check_geometry(count, offset, size, stride):
-    """RuntimeError unless the view lies within `count` elements. In Python's ints: none of it can overflow."""
+    """Where the view ends in its storage; RuntimeError unless that is within `count` elements.
+
+    In Python's ints: none of it can overflow.
+    """
     numbers = (offset, *size, *stride)
-    if not all(type(number) is int for number in numbers):
-        raise RuntimeError(f"A tensor's size, stride and storage offset must be ints, got {numbers}")
+    others = {type(number).__name__ for number in numbers} - {"int"}
+    if others:
+        raise RuntimeError(f"A tensor's size, stride and storage offset must be ints, got {', '.join(sorted(others))}")
     if len(size) != len(stride):
         raise RuntimeError(f"mismatch in length of strides and shape: {size} and {stride}")
     if min(numbers) < 0:
         raise RuntimeError(f"Negative sizes, strides and storage offsets are not supported: size {size}, "
                            f"stride {stride}, storage offset {offset}")
+    if max(numbers) >= 1 << 62:
+        raise RuntimeError("sizes, strides or the storage offset are out of bounds: they must be below 2**62")
     empty = 0 in size
     needed = offset + (0 if empty else 1 + sum((length - 1) * step for length, step in zip(size, stride, strict=True)))
     if needed > count:
         raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} require "
                            f"{needed} elements, which is out of bounds for a storage of {count}")
-    if max(numbers) >= 1 << 62 or (not empty and _product(size) >= 1 << 62):
-        raise RuntimeError(f"Sizes {list(size)}, strides {list(stride)}, storage offset {offset} are too large")
+    elements = 1
+    for length in () if empty else size:
+        elements *= length
+        if elements >= 1 << 62:
+            raise RuntimeError(f"Sizes {list(size)}, strides {list(stride)}, storage offset {offset} are too large")
+    return needed
 
 
-def _product(numbers):
-    result = 1
-    for number in numbers:
-        result *= number
-    return result
-
-
-def _rebuild_tensor(storage, storage_offset, size, stride):
-    """A view of `storage`, which is a tensor of one dimension."""
+def _rebuild_tensor(storage, storage_offset, size, stride, marks=()):
+    """A view of `storage`, which is a tensor of one dimension; of a conjugate or negated copy where `marks` say so."""
     if not isinstance(storage, mindtorch.Tensor) or storage.dim() != 1 or storage.stride() != (1,):
         raise RuntimeError(f"A tensor can be put together from a storage only, not from {type(storage)}")
+    if not isinstance(size, (tuple, list)) or not isinstance(stride, (tuple, list)):
+        raise TypeError(f"size and stride are tuples, not {type(size)} and {type(stride)}")
     size, stride = tuple(size), tuple(stride)
-    _check_geometry(storage.numel(), storage_offset, size, stride)
+    needed = _check_geometry(storage.numel(), storage_offset, size, stride)
+    if marks:           # what the view spans, which may be far less than it has elements
+        storage, storage_offset = storage[storage_offset:needed], 0
+        storage = storage.conj() if "conj" in marks else storage
+        storage = storage.neg() if "neg" in marks else storage
     # Detached: to autograd the tensor is no view of the storage, which nobody else sees as a tensor.
     return storage.as_strided(size, stride, storage_offset).detach()
 
 
 def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None):
     """A tensor as files hold it. The only metadata is torch's mark of a conjugate or negated view."""
-    made = _rebuild_tensor(storage, storage_offset, size, stride)
     marks = {name for name, is_set in (metadata or {}).items() if is_set}
     if marks - {"conj", "neg"}:
         raise RuntimeError(f"Tensors marked {sorted(marks)} cannot be loaded")
-    made = made.conj() if "conj" in marks else made
-    made = made.neg() if "neg" in marks else made
-    return made.detach().requires_grad_(bool(requires_grad))
+    made = _rebuild_tensor(storage, storage_offset, size, stride, marks)
+    return made.requires_grad_(bool(requires_grad))
+
+
+def set_attributes(made, state):
+    """Gives a tensor the attributes that a file holds for it; UnpicklingError where they are no dict of names."""
+    if type(state) is not dict or not all(type(name) is str for name in state):
+        raise UnpicklingError(f"the attributes of {type(made)} are no dict of names")
+    made.__dict__.update(state)
 
 
 def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):
@@ -128,22 +146,25 @@ def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, bac
 def _rebuild_parameter(data, requires_grad, backward_hooks):
     """A Parameter around `data`; hooks are not in files, their place is torch's."""
     from mindtorch.nn.parameter import Parameter
+    if not isinstance(data, mindtorch.Tensor):
+        raise RuntimeError(f"A parameter is put together from a tensor, not from {type(data)}")
     return Parameter(data, bool(requires_grad))
 
 
 def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
     """A Parameter with attributes of its own."""
     made = _rebuild_parameter(data, requires_grad, backward_hooks)
-    made.__dict__.update(state)
+    set_attributes(made, state)
     return made
 
 
 def _rebuild_from_type_v2(func, new_type, args, state):
     """A tensor with attributes of its own."""
-    if func not in (_rebuild_tensor_v2, _rebuild_tensor_v3) or new_type is not mindtorch.Tensor:
-        raise RuntimeError(f"A tensor of {new_type} is not put together by {func}")
+    known = any(func is function for function in (_rebuild_tensor_v2, _rebuild_tensor_v3))
+    if not known or new_type is not mindtorch.Tensor or type(args) is not tuple:
+        raise RuntimeError("A tensor with attributes is not put together by a function of torch, from a tuple")
     made = func(*args)
-    made.__dict__.update(state)
+    set_attributes(made, state)
     return made
 
 

@@ -8,6 +8,7 @@ import struct
 from collections import Counter, OrderedDict
 from functools import cache
 from pickle import UnpicklingError, decode_long
+from types import FunctionType
 
 import mindtorch
 from mindtorch import _utils
@@ -24,6 +25,10 @@ _OTHER_KINDS = {
     "torch._utils._rebuild_meta_tensor_no_storage": "tensors without data"}
 _OTHER_DTYPES = {"torch.complex32", "torch.float4_e2m1fn_x2"}
 
+_TAKE_TENSORS = (_utils._rebuild_tensor, _utils._rebuild_tensor_v2, _utils._rebuild_tensor_v3,
+                 _utils._rebuild_parameter, _utils._rebuild_parameter_with_state)
+MOST_NESTED = 1000      # items that the tuples of a key may have, each counted wherever it occurs
+
 user_globals = []
 
 
@@ -35,6 +40,8 @@ def _bytearray(*args):
 
 def _encode(text, encoding="latin1"):
     """bytes, as protocol 2 writes them."""
+    if type(text) is not str:
+        raise UnpicklingError(f"_codecs.encode takes a text, not {type(text)}")
     if encoding not in ("latin1", "latin-1"):
         raise UnpicklingError(f"_codecs.encode is known for latin1 only, not for {encoding!r}")
     return text.encode("latin1")
@@ -45,9 +52,7 @@ def default_globals():
     """What every file may name: full name -> object."""
     names = {f"torch.{name}": kind for name, kind in _utils.STORAGE_TYPES.items()}
     names.update({str(dtype): dtype for dtype in vars(mindtorch).values() if isinstance(dtype, mindtorch.dtype)})
-    names.update({f"torch._utils.{name}": getattr(_utils, name) for name in (
-        "_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_parameter",
-        "_rebuild_parameter_with_state")})
+    names.update({f"torch._utils.{function.__name__}": function for function in _TAKE_TENSORS})
     names.update({
         "torch._tensor._rebuild_from_type_v2": _utils._rebuild_from_type_v2, "torch.Tensor": mindtorch.Tensor,
         "torch.storage.UntypedStorage": _utils.UNTYPED_STORAGE, "torch.Size": mindtorch.Size,
@@ -85,6 +90,44 @@ def plain_name(module, name):
     """(module, name) under the names of Python 3: protocol 2 writes those of Python 2."""
     module, name = _compat_pickle.NAME_MAPPING.get((module, name), (module, name))
     return _compat_pickle.IMPORT_MAPPING.get(module, module), name
+
+
+def checked_keys(keys):
+    """The keys of a dict, or items of a set. UnpicklingError where one is nested too far.
+
+    Python's hash of a tuple is a recursion in C without a limit, and takes an item anew wherever it occurs; so does a
+    comparison.
+    """
+    for key in keys:
+        waiting, count = [key], 0
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, (tuple, frozenset)):
+                count += len(item)
+                if count > MOST_NESTED:
+                    raise UnpicklingError(f"a key has more than {MOST_NESTED} items")
+                waiting.extend(item)
+    return keys
+
+
+def _described(named):
+    """A class or function by its name; of other objects the class alone, whose text a file cannot make endless."""
+    return str(named) if isinstance(named, (type, FunctionType)) else f"an object of {type(named)}"
+
+
+def _check_call(function, args):
+    """UnpicklingError for what a listed function would not come to an end with."""
+    if any(isinstance(arg, mindtorch.Tensor) for arg in args) and function not in _TAKE_TENSORS:
+        raise UnpicklingError(f"{_described(function)} is called with a tensor")
+    if function not in (set, OrderedDict, Counter):
+        return
+    for content in args:
+        if type(content) not in (list, tuple, dict, set, frozenset):
+            raise UnpicklingError(f"{function.__name__} is made of a {type(content)}")
+        pairs = function is OrderedDict and type(content) is not dict
+        if pairs and not all(type(pair) in (list, tuple) and len(pair) == 2 for pair in content):
+            raise UnpicklingError("OrderedDict is made of items that are no pairs")
+        checked_keys([key for key, _ in content] if pairs else content)
 
 
 OPCODES = {}
@@ -183,8 +226,8 @@ _CONSTANTS = {
     b"U": lambda u: u.read(u.number("<B")).decode("latin1"), b"T": lambda u: u.read(u.number("<i")).decode("latin1"),
     b"C": lambda u: u.read(u.number("<B")), b"B": lambda u: u.read(u.number("<I")),
     b"\x8e": lambda u: u.read(u.number("<Q")), b"h": lambda u: u.memo[u.number("<B")],
-    b"j": lambda u: u.memo[u.number("<I")], b"t": lambda u: tuple(u.items()), b"\x91": lambda u: frozenset(u.items()),
-    b"l": lambda u: u.items(), b"c": lambda u: u.find_global(u.line(), u.line()),
+    b"j": lambda u: u.memo[u.number("<I")], b"t": lambda u: tuple(u.items()), b"l": lambda u: u.items(),
+    b"\x91": lambda u: frozenset(checked_keys(u.items())), b"c": lambda u: u.find_global(u.line(), u.line()),
 }
 
 
@@ -270,19 +313,20 @@ def _appends(u):
 @_opcode(b"s")
 def _set_item(u):
     value, key = u.stack.pop(), u.stack.pop()
+    checked_keys([key])
     u.top(dict, OrderedDict, Counter)[key] = value
 
 
 @_opcode(b"u")
 def _set_items(u):
     items = u.items()
-    u.top(dict, OrderedDict, Counter).update(zip(items[::2], items[1::2], strict=True))
+    u.top(dict, OrderedDict, Counter).update(zip(checked_keys(items[::2]), items[1::2], strict=True))
 
 
 @_opcode(b"\x90")
 def _add_items(u):
     items = u.items()
-    u.top(set).update(items)
+    u.top(set).update(checked_keys(items))
 
 
 @_opcode(b"Q")
@@ -293,10 +337,12 @@ def _persistent_id(u):
 @_opcode(b"R")
 def _reduce(u):
     args, function = u.stack.pop(), u.stack[-1]
-    if not u.is_listed(function, u.allowed):
-        raise UnpicklingError(f"Trying to call reduce for unrecognized function {function!r}")
+    if not u.is_listed(function, u.allowed) or function is mindtorch.Tensor:
+        raise UnpicklingError(f"Trying to call reduce for unrecognized function, {_described(function)}")
     if type(args) is not tuple:
         raise UnpicklingError("the arguments of a call are no tuple")
+    if not u.is_listed(function, u.own):
+        _check_call(function, args)
     u.stack[-1] = function(*args)
 
 
@@ -306,16 +352,14 @@ def _new_object(u):
     if cls is OrderedDict or cls is set or (isinstance(cls, type) and u.is_listed(cls, u.own)):
         u.stack.append(cls.__new__(cls, *args))
         return
-    raise UnpicklingError(f"Trying to create new object for unrecognized class {cls!r}")
+    raise UnpicklingError(f"Trying to create new object for unrecognized class, {_described(cls)}")
 
 
 @_opcode(b"b")
 def _build(u):
     state, made = u.stack.pop(), u.stack[-1]
     if type(made) is OrderedDict or isinstance(made, mindtorch.Tensor):
-        if type(state) is not dict or not all(type(name) is str for name in state):
-            raise UnpicklingError(f"the attributes of {type(made)} are no dict of names")
-        made.__dict__.update(state)
+        _utils.set_attributes(made, state)
         return
     if not u.is_listed(type(made), u.own):
         raise UnpicklingError("Can only build Tensor, Parameter, OrderedDict or types allowlisted via "

@@ -346,10 +346,10 @@ class _Storages:
     def load(self, saved_id):
         """The tensor of one dimension that holds the elements of a storage."""
         if not isinstance(saved_id, tuple) or len(saved_id) != 5 or saved_id[0] != "storage":
-            raise pickle.UnpicklingError(f"Unknown typename for persistent_load, expected 'storage': {saved_id!r:.200}")
+            raise pickle.UnpicklingError("Unknown typename for persistent_load, expected 'storage' and its description")
         _, kind, key, location, count = saved_id
         if not isinstance(kind, StorageType) or not isinstance(key, str) or not isinstance(location, str):
-            raise pickle.UnpicklingError(f"a storage is described by {saved_id!r:.200}")
+            raise pickle.UnpicklingError(f"a storage is described by {', '.join(str(type(part)) for part in saved_id)}")
         nbytes = count * kind.dtype.itemsize if type(count) is int and count >= 0 else -1
         if key not in self.loaded:
             self.loaded[key] = self._read(key, kind, location)

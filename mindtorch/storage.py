@@ -128,7 +128,8 @@ class UntypedStorage(StorageBase):
         return self.of(self._as_tensor().clone())
 
     def __deepcopy__(self, memo):
-        return memo.setdefault(id(self), self.clone())
+        from mindtorch._utils import copied_storage
+        return memo.setdefault(id(self), self.of(copied_storage(self, memo)))
 
     def to(self, *, device, non_blocking=False):
         """The storage itself where it is on `device`, else a copy there."""

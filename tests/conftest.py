@@ -61,7 +61,8 @@ def _warm():
     if "mindtorch" not in sys.modules:
         return
     import mindtorch
-    if mindtorch.npu.is_available():
+    if os.environ.get("MINDTORCH_NPU") != "off":
+        mindtorch.npu.init()
         for index in range(mindtorch.npu.device_count()):
             ones = mindtorch.ones((2, 2), device=f"npu:{index}")
             (ones @ ones).sum().item()

@@ -1,4 +1,4 @@
-/* aclnnAcos, under the vendor's header name.
+/* aclnnAcos, aclnnInplaceAcos, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_ACOS_H_
 #define MINDTORCH_ACLNNOP_ACLNN_ACOS_H_
@@ -14,6 +14,12 @@ aclnnStatus aclnnAcosGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnAcos(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceAcosGetWorkspaceSize(
+    aclTensor *inputRef,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceAcos(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* aclnnAddRmsNorm, under the vendor's header name.
+/* aclnnAddRmsNorm, aclnnInplaceAddRmsNorm, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_ADD_RMS_NORM_H_
 #define MINDTORCH_ACLNNOP_ACLNN_ADD_RMS_NORM_H_
@@ -19,6 +19,16 @@ aclnnStatus aclnnAddRmsNormGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnAddRmsNorm(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceAddRmsNormGetWorkspaceSize(
+    aclTensor *x1Ref,
+    aclTensor *x2Ref,
+    const aclTensor *gamma,
+    double epsilon,
+    const aclTensor *rstdOut,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceAddRmsNorm(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

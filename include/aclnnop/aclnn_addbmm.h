@@ -1,4 +1,4 @@
-/* aclnnAddbmm, under the vendor's header name.
+/* aclnnAddbmm, aclnnInplaceAddbmm, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_ADDBMM_H_
 #define MINDTORCH_ACLNNOP_ACLNN_ADDBMM_H_
@@ -19,6 +19,17 @@ aclnnStatus aclnnAddbmmGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnAddbmm(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceAddbmmGetWorkspaceSize(
+    aclTensor *selfRef,
+    const aclTensor *batch1,
+    const aclTensor *batch2,
+    const aclScalar *beta,
+    const aclScalar *alpha,
+    int8_t cubeMathType,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceAddbmm(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* aclnnAsinh, under the vendor's header name.
+/* aclnnAsinh, aclnnInplaceAsinh, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_ASINH_H_
 #define MINDTORCH_ACLNNOP_ACLNN_ASINH_H_
@@ -14,6 +14,12 @@ aclnnStatus aclnnAsinhGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnAsinh(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceAsinhGetWorkspaceSize(
+    aclTensor *inputRef,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceAsinh(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* aclnnAtan, under the vendor's header name.
+/* aclnnAtan, aclnnInplaceAtan, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_ATAN_H_
 #define MINDTORCH_ACLNNOP_ACLNN_ATAN_H_
@@ -14,6 +14,12 @@ aclnnStatus aclnnAtanGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnAtan(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceAtanGetWorkspaceSize(
+    aclTensor *inputRef,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceAtan(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

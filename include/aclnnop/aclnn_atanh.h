@@ -1,4 +1,4 @@
-/* aclnnAtanh, under the vendor's header name.
+/* aclnnAtanh, aclnnInplaceAtanh, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_ATANH_H_
 #define MINDTORCH_ACLNNOP_ACLNN_ATANH_H_
@@ -14,6 +14,12 @@ aclnnStatus aclnnAtanhGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnAtanh(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceAtanhGetWorkspaceSize(
+    aclTensor *inputRef,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceAtanh(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* aclnnBaddbmm, under the vendor's header name.
+/* aclnnBaddbmm, aclnnInplaceBaddbmm, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_BADDBMM_H_
 #define MINDTORCH_ACLNNOP_ACLNN_BADDBMM_H_
@@ -19,6 +19,17 @@ aclnnStatus aclnnBaddbmmGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnBaddbmm(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceBaddbmmGetWorkspaceSize(
+    const aclTensor *selfRef,
+    const aclTensor *batch1,
+    const aclTensor *batch2,
+    const aclScalar *beta,
+    const aclScalar *alpha,
+    int8_t cubeMathType,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceBaddbmm(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

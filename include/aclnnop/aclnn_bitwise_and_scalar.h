@@ -1,4 +1,4 @@
-/* aclnnBitwiseAndScalar, under the vendor's header name.
+/* aclnnBitwiseAndScalar, aclnnInplaceBitwiseAndScalar, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_BITWISE_AND_SCALAR_H_
 #define MINDTORCH_ACLNNOP_ACLNN_BITWISE_AND_SCALAR_H_
@@ -15,6 +15,13 @@ aclnnStatus aclnnBitwiseAndScalarGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnBitwiseAndScalar(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceBitwiseAndScalarGetWorkspaceSize(
+    const aclTensor *selfRef,
+    const aclScalar *other,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceBitwiseAndScalar(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* aclnnBitwiseAndTensor, under the vendor's header name.
+/* aclnnBitwiseAndTensor, aclnnInplaceBitwiseAndTensor, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_BITWISE_AND_TENSOR_H_
 #define MINDTORCH_ACLNNOP_ACLNN_BITWISE_AND_TENSOR_H_
@@ -15,6 +15,13 @@ aclnnStatus aclnnBitwiseAndTensorGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnBitwiseAndTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceBitwiseAndTensorGetWorkspaceSize(
+    const aclTensor *selfRef,
+    const aclTensor *other,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceBitwiseAndTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* aclnnBitwiseOrScalar, under the vendor's header name.
+/* aclnnBitwiseOrScalar, aclnnInplaceBitwiseOrScalar, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_BITWISE_OR_SCALAR_H_
 #define MINDTORCH_ACLNNOP_ACLNN_BITWISE_OR_SCALAR_H_
@@ -15,6 +15,13 @@ aclnnStatus aclnnBitwiseOrScalarGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnBitwiseOrScalar(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceBitwiseOrScalarGetWorkspaceSize(
+    aclTensor *selfRef,
+    const aclScalar *other,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceBitwiseOrScalar(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

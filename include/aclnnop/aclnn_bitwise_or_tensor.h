@@ -1,4 +1,4 @@
-/* aclnnBitwiseOrTensor, under the vendor's header name.
+/* aclnnBitwiseOrTensor, aclnnInplaceBitwiseOrTensor, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_BITWISE_OR_TENSOR_H_
 #define MINDTORCH_ACLNNOP_ACLNN_BITWISE_OR_TENSOR_H_
@@ -15,6 +15,13 @@ aclnnStatus aclnnBitwiseOrTensorGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnBitwiseOrTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceBitwiseOrTensorGetWorkspaceSize(
+    aclTensor *selfRef,
+    const aclTensor *other,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceBitwiseOrTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* aclnnBitwiseXorScalar, under the vendor's header name.
+/* aclnnBitwiseXorScalar, aclnnInplaceBitwiseXorScalar, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_BITWISE_XOR_SCALAR_H_
 #define MINDTORCH_ACLNNOP_ACLNN_BITWISE_XOR_SCALAR_H_
@@ -15,6 +15,13 @@ aclnnStatus aclnnBitwiseXorScalarGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnBitwiseXorScalar(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceBitwiseXorScalarGetWorkspaceSize(
+    aclTensor *selfRef,
+    const aclScalar *other,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceBitwiseXorScalar(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

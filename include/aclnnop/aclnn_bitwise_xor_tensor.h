@@ -1,4 +1,4 @@
-/* aclnnBitwiseXorTensor, under the vendor's header name.
+/* aclnnBitwiseXorTensor, aclnnInplaceBitwiseXorTensor, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_BITWISE_XOR_TENSOR_H_
 #define MINDTORCH_ACLNNOP_ACLNN_BITWISE_XOR_TENSOR_H_
@@ -15,6 +15,13 @@ aclnnStatus aclnnBitwiseXorTensorGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnBitwiseXorTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceBitwiseXorTensorGetWorkspaceSize(
+    aclTensor *selfRef,
+    const aclTensor *other,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceBitwiseXorTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

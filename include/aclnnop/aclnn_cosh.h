@@ -1,4 +1,4 @@
-/* aclnnCosh, under the vendor's header name.
+/* aclnnCosh, aclnnInplaceCosh, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_COSH_H_
 #define MINDTORCH_ACLNNOP_ACLNN_COSH_H_
@@ -14,6 +14,12 @@ aclnnStatus aclnnCoshGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnCosh(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceCoshGetWorkspaceSize(
+    aclTensor *selfRef,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceCosh(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

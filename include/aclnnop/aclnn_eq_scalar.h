@@ -1,4 +1,4 @@
-/* aclnnEqScalar, under the vendor's header name.
+/* aclnnEqScalar, aclnnInplaceEqScalar, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_EQ_SCALAR_H_
 #define MINDTORCH_ACLNNOP_ACLNN_EQ_SCALAR_H_
@@ -15,6 +15,13 @@ aclnnStatus aclnnEqScalarGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnEqScalar(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceEqScalarGetWorkspaceSize(
+    const aclTensor *selfRef,
+    const aclScalar *other,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceEqScalar(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

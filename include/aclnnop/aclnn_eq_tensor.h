@@ -1,4 +1,4 @@
-/* aclnnEqTensor, under the vendor's header name.
+/* aclnnEqTensor, aclnnInplaceEqTensor, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_EQ_TENSOR_H_
 #define MINDTORCH_ACLNNOP_ACLNN_EQ_TENSOR_H_
@@ -15,6 +15,13 @@ aclnnStatus aclnnEqTensorGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnEqTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceEqTensorGetWorkspaceSize(
+    const aclTensor *selfRef,
+    const aclTensor *other,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceEqTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

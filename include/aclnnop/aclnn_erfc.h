@@ -1,4 +1,4 @@
-/* aclnnErfc, under the vendor's header name.
+/* aclnnErfc, aclnnInplaceErfc, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_ERFC_H_
 #define MINDTORCH_ACLNNOP_ACLNN_ERFC_H_
@@ -14,6 +14,12 @@ aclnnStatus aclnnErfcGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnErfc(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceErfcGetWorkspaceSize(
+    const aclTensor *selfRef,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceErfc(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* aclnnErfinv, under the vendor's header name.
+/* aclnnErfinv, aclnnInplaceErfinv, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_ERFINV_H_
 #define MINDTORCH_ACLNNOP_ACLNN_ERFINV_H_
@@ -14,6 +14,12 @@ aclnnStatus aclnnErfinvGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnErfinv(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceErfinvGetWorkspaceSize(
+    const aclTensor *selfRef,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceErfinv(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

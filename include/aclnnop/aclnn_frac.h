@@ -1,4 +1,4 @@
-/* aclnnFrac, under the vendor's header name.
+/* aclnnFrac, aclnnInplaceFrac, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_FRAC_H_
 #define MINDTORCH_ACLNNOP_ACLNN_FRAC_H_
@@ -14,6 +14,12 @@ aclnnStatus aclnnFracGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnFrac(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceFracGetWorkspaceSize(
+    aclTensor *inputRef,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceFrac(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* aclnnGeTensor, under the vendor's header name.
+/* aclnnGeTensor, aclnnInplaceGeTensor, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_GE_TENSOR_H_
 #define MINDTORCH_ACLNNOP_ACLNN_GE_TENSOR_H_
@@ -15,6 +15,13 @@ aclnnStatus aclnnGeTensorGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnGeTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceGeTensorGetWorkspaceSize(
+    aclTensor *selfRef,
+    const aclTensor *other,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceGeTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

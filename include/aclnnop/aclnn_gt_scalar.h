@@ -1,4 +1,4 @@
-/* aclnnGtScalar, under the vendor's header name.
+/* aclnnGtScalar, aclnnInplaceGtScalar, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_GT_SCALAR_H_
 #define MINDTORCH_ACLNNOP_ACLNN_GT_SCALAR_H_
@@ -15,6 +15,13 @@ aclnnStatus aclnnGtScalarGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnGtScalar(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceGtScalarGetWorkspaceSize(
+    aclTensor *selfRef,
+    const aclScalar *other,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceGtScalar(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

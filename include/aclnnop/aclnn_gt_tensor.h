@@ -1,4 +1,4 @@
-/* aclnnGtTensor, under the vendor's header name.
+/* aclnnGtTensor, aclnnInplaceGtTensor, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_GT_TENSOR_H_
 #define MINDTORCH_ACLNNOP_ACLNN_GT_TENSOR_H_
@@ -15,6 +15,13 @@ aclnnStatus aclnnGtTensorGetWorkspaceSize(
     uint64_t *workspaceSize,
     aclOpExecutor **executor);
 aclnnStatus aclnnGtTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
+
+aclnnStatus aclnnInplaceGtTensorGetWorkspaceSize(
+    const aclTensor *selfRef,
+    const aclTensor *other,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceGtTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* aclnnLeTensor, under the vendor's header name.
+/* aclnnInplaceLeTensor, aclnnLeTensor, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_LE_TENSOR_H_
 #define MINDTORCH_ACLNNOP_ACLNN_LE_TENSOR_H_
@@ -7,6 +7,13 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+aclnnStatus aclnnInplaceLeTensorGetWorkspaceSize(
+    aclTensor *selfRef,
+    const aclTensor *other,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceLeTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 aclnnStatus aclnnLeTensorGetWorkspaceSize(
     const aclTensor *self,

@@ -1,4 +1,4 @@
-/* aclnnLog1p, under the vendor's header name.
+/* aclnnInplaceLog1p, aclnnLog1p, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_LOG1P_H_
 #define MINDTORCH_ACLNNOP_ACLNN_LOG1P_H_
@@ -7,6 +7,12 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+aclnnStatus aclnnInplaceLog1pGetWorkspaceSize(
+    aclTensor *selfRef,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceLog1p(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 aclnnStatus aclnnLog1pGetWorkspaceSize(
     const aclTensor *self,

@@ -1,4 +1,4 @@
-/* aclnnLog2, under the vendor's header name.
+/* aclnnInplaceLog2, aclnnLog2, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_LOG2_H_
 #define MINDTORCH_ACLNNOP_ACLNN_LOG2_H_
@@ -7,6 +7,12 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+aclnnStatus aclnnInplaceLog2GetWorkspaceSize(
+    const aclTensor *selfRef,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceLog2(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 aclnnStatus aclnnLog2GetWorkspaceSize(
     const aclTensor *self,

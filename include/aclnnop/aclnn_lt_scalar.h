@@ -1,4 +1,4 @@
-/* aclnnLtScalar, under the vendor's header name.
+/* aclnnInplaceLtScalar, aclnnLtScalar, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_LT_SCALAR_H_
 #define MINDTORCH_ACLNNOP_ACLNN_LT_SCALAR_H_
@@ -7,6 +7,13 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+aclnnStatus aclnnInplaceLtScalarGetWorkspaceSize(
+    const aclTensor *selfRef,
+    const aclScalar *other,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceLtScalar(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 aclnnStatus aclnnLtScalarGetWorkspaceSize(
     const aclTensor *self,

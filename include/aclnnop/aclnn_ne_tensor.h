@@ -1,4 +1,4 @@
-/* aclnnNeTensor, under the vendor's header name.
+/* aclnnInplaceNeTensor, aclnnNeTensor, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_NE_TENSOR_H_
 #define MINDTORCH_ACLNNOP_ACLNN_NE_TENSOR_H_
@@ -7,6 +7,13 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+aclnnStatus aclnnInplaceNeTensorGetWorkspaceSize(
+    aclTensor *selfRef,
+    const aclTensor *other,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceNeTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 aclnnStatus aclnnNeTensorGetWorkspaceSize(
     const aclTensor *self,

@@ -1,4 +1,4 @@
-/* aclnnRemainderTensorScalar, under the vendor's header name.
+/* aclnnInplaceRemainderTensorScalar, aclnnRemainderTensorScalar, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_REMAINDER_TENSOR_SCALAR_H_
 #define MINDTORCH_ACLNNOP_ACLNN_REMAINDER_TENSOR_SCALAR_H_
@@ -7,6 +7,13 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+aclnnStatus aclnnInplaceRemainderTensorScalarGetWorkspaceSize(
+    aclTensor *selfRef,
+    const aclScalar *other,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceRemainderTensorScalar(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 aclnnStatus aclnnRemainderTensorScalarGetWorkspaceSize(
     const aclTensor *self,

@@ -1,4 +1,4 @@
-/* aclnnRemainderTensorTensor, under the vendor's header name.
+/* aclnnInplaceRemainderTensorTensor, aclnnRemainderTensorTensor, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_REMAINDER_TENSOR_TENSOR_H_
 #define MINDTORCH_ACLNNOP_ACLNN_REMAINDER_TENSOR_TENSOR_H_
@@ -7,6 +7,13 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+aclnnStatus aclnnInplaceRemainderTensorTensorGetWorkspaceSize(
+    aclTensor *selfRef,
+    const aclTensor *other,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceRemainderTensorTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 aclnnStatus aclnnRemainderTensorTensorGetWorkspaceSize(
     const aclTensor *self,

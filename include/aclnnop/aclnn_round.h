@@ -1,4 +1,4 @@
-/* aclnnRound, under the vendor's header name.
+/* aclnnInplaceRound, aclnnRound, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_ROUND_H_
 #define MINDTORCH_ACLNNOP_ACLNN_ROUND_H_
@@ -7,6 +7,12 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+aclnnStatus aclnnInplaceRoundGetWorkspaceSize(
+    const aclTensor *selfRef,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceRound(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 aclnnStatus aclnnRoundGetWorkspaceSize(
     const aclTensor *self,

@@ -1,4 +1,4 @@
-/* aclnnSin, under the vendor's header name.
+/* aclnnInplaceSin, aclnnSin, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_SIN_H_
 #define MINDTORCH_ACLNNOP_ACLNN_SIN_H_
@@ -7,6 +7,12 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+aclnnStatus aclnnInplaceSinGetWorkspaceSize(
+    aclTensor *selfRef,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceSin(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 aclnnStatus aclnnSinGetWorkspaceSize(
     const aclTensor *self,

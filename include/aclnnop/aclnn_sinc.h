@@ -1,4 +1,4 @@
-/* aclnnSinc, under the vendor's header name.
+/* aclnnInplaceSinc, aclnnSinc, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_SINC_H_
 #define MINDTORCH_ACLNNOP_ACLNN_SINC_H_
@@ -7,6 +7,12 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+aclnnStatus aclnnInplaceSincGetWorkspaceSize(
+    aclTensor *selfRef,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceSinc(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 aclnnStatus aclnnSincGetWorkspaceSize(
     const aclTensor *self,

@@ -1,4 +1,4 @@
-/* aclnnSinh, under the vendor's header name.
+/* aclnnInplaceSinh, aclnnSinh, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_SINH_H_
 #define MINDTORCH_ACLNNOP_ACLNN_SINH_H_
@@ -7,6 +7,12 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+aclnnStatus aclnnInplaceSinhGetWorkspaceSize(
+    aclTensor *selfRef,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceSinh(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 aclnnStatus aclnnSinhGetWorkspaceSize(
     const aclTensor *self,

@@ -1,4 +1,4 @@
-/* aclnnTrunc, under the vendor's header name.
+/* aclnnInplaceTrunc, aclnnTrunc, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_TRUNC_H_
 #define MINDTORCH_ACLNNOP_ACLNN_TRUNC_H_
@@ -7,6 +7,12 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+aclnnStatus aclnnInplaceTruncGetWorkspaceSize(
+    aclTensor *selfRef,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceTrunc(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 aclnnStatus aclnnTruncGetWorkspaceSize(
     const aclTensor *self,

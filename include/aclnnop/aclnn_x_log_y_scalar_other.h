@@ -1,4 +1,4 @@
-/* aclnnXLogYScalarOther, under the vendor's header name.
+/* aclnnInplaceXLogYScalarOther, aclnnXLogYScalarOther, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_X_LOG_Y_SCALAR_OTHER_H_
 #define MINDTORCH_ACLNNOP_ACLNN_X_LOG_Y_SCALAR_OTHER_H_
@@ -7,6 +7,13 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+aclnnStatus aclnnInplaceXLogYScalarOtherGetWorkspaceSize(
+    aclTensor *selfRef,
+    const aclScalar *other,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceXLogYScalarOther(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 aclnnStatus aclnnXLogYScalarOtherGetWorkspaceSize(
     const aclTensor *self,

@@ -1,4 +1,4 @@
-/* aclnnXLogYTensor, under the vendor's header name.
+/* aclnnInplaceXLogYTensor, aclnnXLogYTensor, under the vendor's header name.
  * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_ACLNN_X_LOG_Y_TENSOR_H_
 #define MINDTORCH_ACLNNOP_ACLNN_X_LOG_Y_TENSOR_H_
@@ -7,6 +7,13 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+aclnnStatus aclnnInplaceXLogYTensorGetWorkspaceSize(
+    aclTensor *selfRef,
+    const aclTensor *other,
+    uint64_t *workspaceSize,
+    aclOpExecutor **executor);
+aclnnStatus aclnnInplaceXLogYTensor(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream);
 
 aclnnStatus aclnnXLogYTensorGetWorkspaceSize(
     const aclTensor *self,

@@ -17,6 +17,7 @@ from mindtorch._core._gen.calls cimport (
     op_index_put, op_index_put_, op_index_Tensor, op_masked_fill__Scalar, op_masked_select, op_nonzero)
 from mindtorch._core.arguments cimport optional_tensor, require_bool, require_tensor, type_label
 from mindtorch._core.device cimport CPU, copy_data, device_of
+from mindtorch._core.dispatch cimport finish
 from mindtorch._core.infer cimport output, same
 from mindtorch._core.moves cimport type_string
 from mindtorch._core.scalar cimport Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from
@@ -265,9 +266,8 @@ cdef TensorBase moved_to(TensorBase out, TensorBase found):
     """What an operator that decides the shape of its result has found, in `out`."""
     cdef Shape shape
     same(&shape, found)
-    copy_data(output(out, &shape, found.dtype, found.device_type, found.device_index), found, False)
-    count_version(out)
-    return out
+    output(out, &shape, found.dtype, found.device_type, found.device_index)         # checks what can be written to it
+    return finish(found, out)
 
 
 def masked_select(input, mask, *, out=None):

@@ -34,6 +34,10 @@ cdef class StorageBase:
     def __len__(self):
         return self.storage.nbytes
 
+    def resizable(self):
+        """Whether a tensor on it may grow: not where the memory is that of a NumPy array."""
+        return self.storage.resizable()
+
     def data_ptr(self):
         """Address of the first byte, on its device."""
         return <size_t>self.storage.data

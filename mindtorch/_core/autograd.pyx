@@ -65,8 +65,8 @@ cdef bint differentiable(ScalarType dtype) noexcept:
     return KIND[<int>dtype] >= FLOAT_KIND
 
 
-cdef object mark_inference_tensor(TensorBase tensor):
-    if inference_enabled():
+cdef object mark_inference_tensor(TensorBase tensor, TensorBase base):
+    if inference_enabled() if base is None else (<AutogradMeta>base.autograd).is_inference:
         meta_of(tensor).is_inference = True
 
 
@@ -341,9 +341,16 @@ cdef TensorBase unpack_saved(Node node, object value):
             "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
             "you need to access saved tensors after calling backward.")
     kept = <SavedTensor>value
-    tensor = kept.tensor if kept.unpack is None else kept.unpack(kept.packed)
-    if kept.unpack is None and version_of(tensor) != kept.version:
-        overwritten(node, kept, tensor)
+    if kept.unpack is not None:
+        packed, origin, origin_nr = kept.packed
+        tensor = kept.unpack(packed)
+        if origin is not None:              # whatever the hooks gave back, its gradient goes where the operand's did
+            tensor = make_alias(tensor)
+            set_saved_history(tensor, <Node>origin, origin_nr)
+    else:
+        tensor = kept.tensor
+        if version_of(tensor) != kept.version:
+            overwritten(node, kept, tensor)
     if kept.output_nr >= 0:
         tensor = make_alias(tensor)
         set_saved_history(tensor, node, kept.output_nr)
@@ -351,7 +358,7 @@ cdef TensorBase unpack_saved(Node node, object value):
 
 
 cdef int set_saved_history(TensorBase tensor, Node node, int output_nr) except -1:
-    """An output that was saved: it has the node itself as its history, which keeps double backward right."""
+    """What was saved has the history of what it stands for, an output the node itself, for double backward."""
     cdef AutogradMeta meta = meta_of(tensor)
     meta.grad_fn = node
     meta.output_nr = output_nr

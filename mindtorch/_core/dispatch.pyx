@@ -4,7 +4,7 @@ from mindtorch._core.device cimport CPU, copy_data, device_of, make_device, requ
 from mindtorch._core.dtype cimport KIND, can_cast, code_name, default_complex, default_dtype, is_float8, promote_types
 from mindtorch._core.arguments cimport require_scalar, require_tensors, wrong_type
 from mindtorch._core.infer cimport (
-    broadcast3, check_overlap, common_device_list, mm, promote, promote_scalar, same, wrap_dim, write_back)
+    broadcast3, check_overlap, common_device_list, mm, promote, promote_list, promote_scalar, same, wrap_dim, write_back)
 from mindtorch._core.scalar cimport (
     BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, INT_KIND, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double,
     Float, Half, Int, Long, Short, UInt16, UInt32, UInt64, Undefined, is_scalar, scalar_from)
@@ -199,8 +199,9 @@ cdef int scalar_shape(Shape *shape) except -1:
 # --- dtypes --------------------------------------------------------------------------------------------------------
 
 cdef ScalarType promote_optional(TensorBase a, TensorBase b, TensorBase c) except *:
-    cdef ScalarType result = a.dtype if b is None else promote(a, b)
-    return result if c is None else promote_types(result, promote(a, c))
+    if b is not None and c is not None:
+        return promote_list([a, b, c])
+    return promote(a, a if b is None and c is None else c if b is None else b)
 
 
 cdef ScalarType promote_bounds(TensorBase a, const Scalar *low, const Scalar *high) except *:

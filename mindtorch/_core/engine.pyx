@@ -5,7 +5,10 @@ number among those reached has all its gradients. A leaf's node is as old as its
 """
 import threading
 
+from mindtorch._core.autocast import get_state as get_autocast_state
+from mindtorch._core.autocast import set_state as set_autocast_state
 from mindtorch._core.factories import ones_like
+from mindtorch._core.modes import restore_thread_modes, thread_modes
 
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
@@ -27,6 +30,7 @@ cdef extern from "Python.h":
 # Adding to .grad is a read and a write, between which another thread's backward must not come.
 cdef object ACCUMULATION = threading.Lock()
 RUNNING = threading.local()             # .task: the innermost backward of the thread
+cdef int64_t tasks_begun = 0
 
 
 cdef class GraphTask:
@@ -40,6 +44,7 @@ cdef class GraphTask:
     cdef bint keep_graph
     cdef list callbacks            # run when the graph is done
     cdef object streams            # StreamOrder; None where all work is on default streams
+    cdef int64_t number
 
 
 # --- the heap --------------------------------------------------------------------------------------------------------
@@ -500,9 +505,12 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, l
 
     inputs None: everything the graph leads to. accumulates: into .grad, also of the inputs.
     """
+    global tasks_begun
     cdef GraphTask task = GraphTask.__new__(GraphTask)
     cdef list roots = []
     cdef Py_ssize_t i
+    task.number = tasks_begun
+    tasks_begun += 1
     task.ready = []
     task.buffers = {}
     task.keep_graph = keep_graph
@@ -515,7 +523,9 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, l
         ask_for(task, inputs, accumulates)
     for root in roots:
         push(task.ready, <Node>root)
-    before = set_grad_enabled(create_graph)
+    modes = thread_modes()
+    autocast = get_autocast_state()
+    set_grad_enabled(create_graph)
     unasked = torch_function.hush()
     outer = getattr(RUNNING, "task", None)
     RUNNING.task = task
@@ -524,7 +534,8 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, l
     finally:
         RUNNING.task = outer
         torch_function.restore(unasked)
-        set_grad_enabled(before)
+        restore_thread_modes(modes)         # hooks and backward functions may have entered contexts and never left
+        set_autocast_state(autocast)
         if task.streams is not None:
             task.streams.leave()
     return task.captured
@@ -551,6 +562,12 @@ def runs_whole_graph():
     """Whether this thread is in a backward that was not asked for the gradients of certain inputs alone."""
     cdef GraphTask task = getattr(RUNNING, "task", None)
     return task is None or task.needed is None
+
+
+def current_graph_task_id():
+    """The number of the backward that this thread is in, -1 outside any."""
+    cdef GraphTask task = getattr(RUNNING, "task", None)
+    return -1 if task is None else task.number
 
 
 def in_backward():

@@ -13,7 +13,7 @@ from mindtorch._core.infer cimport output
 from mindtorch._core.operator cimport Argument, Operator, find_operator, require_kernel, run_kernel
 from mindtorch._core.scalar cimport (
     COMPLEX_KIND, FLOAT_KIND, INT_KIND, Bool, Long, Scalar, ScalarType, as_element, scalar_from)
-from mindtorch._core.tensor cimport Shape, TensorBase, empty_like_tensor
+from mindtorch._core.tensor cimport Shape, TensorBase, empty_like_tensor, make_view
 from mindtorch._core.values cimport check_fits
 
 from mindtorch._core.formats import require_strided
@@ -87,7 +87,8 @@ cdef TensorBase fill(TensorBase made, const Scalar *value):
         run_factory(ONES, NULL, 0, made)
     else:
         check_fits(value, made.dtype)
-        run_factory(FULL, value, 1, made)
+        element = as_element(value, made.dtype)
+        run_factory(FULL, &element, 1, made)
     return made
 
 
@@ -111,7 +112,8 @@ def empty(*args, size=None, out=None, dtype=None, layout=None, device=None, requ
     cdef Request request
     read_size(args, size, &shape, b"empty")
     read_place(&request, layout, device, pin_memory, b"empty")
-    return leaf(make(&request, &shape, dtype_for(dtype, out, default_dtype(), b"empty"), out, device), requires_grad)
+    made = make(&request, &shape, dtype_for(dtype, out, default_dtype(), b"empty"), out, device)
+    return leaf(finish(made, out), requires_grad)
 
 
 def zeros(*args, size=None, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
@@ -225,6 +227,13 @@ cdef int64_t range_length(const Scalar *start, const Scalar *end, const Scalar *
     return <int64_t>span
 
 
+cdef TensorBase finish_range(TensorBase made, TensorBase out):
+    """As `finish`, but an out= of as many elements keeps its shape."""
+    if out is not None and made is not out and made.numel == out.numel:
+        made = make_view(made, out.ndim, out.sizes, NULL, made.offset)
+    return finish(made, out)
+
+
 def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=None, device=None, requires_grad=False,
            pin_memory=False):
     """arange(end), arange(start, end) or arange(start, end, step): start + i * step below end."""
@@ -259,7 +268,7 @@ def arange(*args, start=None, end=None, step=None, out=None, dtype=None, layout=
     made = make(&request, &shape, code, out, device)
     if made.numel:
         run_factory(ARANGE, numbers, 3, made)
-    return leaf(finish(made, out), requires_grad)
+    return leaf(finish_range(made, out), requires_grad)
 
 
 cdef int read_end(object value, Scalar *number, const char *argument, int position) except -1:
@@ -296,7 +305,7 @@ def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=Non
     made = make(&request, &shape, code, out, device)
     if made.numel:
         run_factory(LINSPACE, ends, 2, made)
-    return leaf(finish(made, out), requires_grad)
+    return leaf(finish_range(made, out), requires_grad)
 
 
 FUNCTIONS = {f.__name__: f for f in (

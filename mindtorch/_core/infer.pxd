@@ -49,6 +49,9 @@ cdef TensorBase output(TensorBase out, const Shape *shape, ScalarType dtype, int
 # the sum of two transposed tensors is a transposed tensor, as in torch. b and c may be None.
 cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
                                    int device_index, TensorBase a, TensorBase b, TensorBase c)
+# Of other operators: a new one is channels_last where `a` or `b` is, as torch's suggest_memory_format says.
+cdef TensorBase output_in_format(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
+                                 int device_index, TensorBase a, TensorBase b)
 # A result whose kernel has made it smaller than it was allocated, in memory of its own size; `given` is the caller's.
 cdef TensorBase fitted(TensorBase result, TensorBase given)
 cdef TensorBase write_back(TensorBase result, TensorBase out)          # returns `out` when it was given, else result

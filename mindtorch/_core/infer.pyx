@@ -422,10 +422,19 @@ cdef TensorBase apart(TensorBase result, TensorBase operand):
     return empty_tensor(&shape, result.dtype, result.device_type, result.device_index)
 
 
+cdef bint outgrows(TensorBase self, int64_t count) except -1:
+    """Whether `count` elements need more memory than the storage has."""
+    if (self.offset + count) * ITEMSIZE[<int>self.dtype] <= <int64_t>self.storage.nbytes or count == 0:
+        return False
+    if not self.storage.resizable():
+        raise RuntimeError("Trying to resize storage that is not resizable")
+    return True
+
+
 cdef int resize(TensorBase self, const Shape *shape) except -1:
     cdef int64_t count = count_elements(shape)
     cdef Storage storage = self.storage
-    if (self.offset + count) * ITEMSIZE[<int>self.dtype] > <int64_t>storage.nbytes:
+    if outgrows(self, count):
         storage = allocate(self.offset + count, self.dtype, self.device_type, self.device_index)
         storage.version = self.storage.version
         copy_prefix(storage, self)
@@ -442,7 +451,7 @@ cdef int copy_prefix(Storage grown, TensorBase self) except -1:
     return 0
 
 
-cdef int resize_output(TensorBase out, const Shape *shape) except -1:
+cdef int warn_of_resize(TensorBase out, const Shape *shape) except -1:
     if out.numel != 0:
         warnings.warn(
             f"An output with one or more elements was resized since it had shape {shape_text(out.ndim, out.sizes)}, "
@@ -450,7 +459,7 @@ cdef int resize_output(TensorBase out, const Shape *shape) except -1:
             "deprecated, and in a future PyTorch release outputs will not be resized unless they have zero elements. "
             "You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
             UserWarning, stacklevel=2)
-    return resize(out, shape)
+    return 0
 
 
 cdef TensorBase output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type, int device_index):
@@ -460,15 +469,51 @@ cdef TensorBase output(TensorBase out, const Shape *shape, ScalarType dtype, int
         raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
                            f"{make_device(device_type, device_index)} and {device_of(out)}!")
     check_cast(dtype, out.dtype)
-    if not has_shape(out, shape):
-        resize_output(out, shape)
+    if not has_shape(out, shape):           # write_back will resize it: until then, it may be an operand
+        return empty_tensor(shape, dtype, device_type, device_index)
     check_overlap(out)
     return out if out.dtype == dtype else empty_tensor(shape, dtype, device_type, device_index)
+
+
+cdef bint is_channels_last(TensorBase tensor) noexcept:
+    """Whether the channels run fastest. Where they and others are 1 no strides tell, and it is not."""
+    cdef int order[5]
+    cdef int i, dim
+    cdef int64_t least = 0
+    if tensor is None or not 4 <= tensor.ndim <= 5 or tensor.strides[1] == 0:
+        return False
+    order[0], order[tensor.ndim - 1] = 1, 0
+    for i in range(1, tensor.ndim - 1):
+        order[i] = tensor.ndim - i
+    for i in range(tensor.ndim):
+        dim = order[i]
+        if tensor.sizes[dim] == 0 or tensor.strides[dim] < least or (dim == 0 and least == tensor.strides[1]):
+            return False
+        least = tensor.strides[dim] * tensor.sizes[dim]
+    return True
+
+
+cdef TensorBase output_in_format(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
+                                 int device_index, TensorBase a, TensorBase b):
+    cdef int64_t strides[MAX_DIMS]
+    cdef int64_t stride
+    cdef int i
+    if out is not None or not (is_channels_last(a) or is_channels_last(b)):
+        return output(out, shape, dtype, device_type, device_index)
+    strides[1], stride = 1, shape.sizes[1]
+    for i in range(shape.ndim - 1, 1, -1):
+        strides[i] = stride
+        stride *= shape.sizes[i]
+    strides[0] = stride
+    return make_tensor(allocate(count_elements(shape), dtype, device_type, device_index), dtype, shape.ndim,
+                       shape.sizes, strides, 0)
 
 
 cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
                                    int device_index, TensorBase a, TensorBase b, TensorBase c):
     if out is not None:
+        if (out is a or out is b or out is c) and not has_shape(out, shape):
+            shape_differs(out, shape)
         out_or_temporary = output(out, shape, dtype, device_type, device_index)
         check_partial_overlap(out, a)
         check_partial_overlap(out, b)
@@ -547,16 +592,35 @@ cdef TensorBase fitted(TensorBase result, TensorBase given):
 
 
 cdef TensorBase write_back(TensorBase result, TensorBase out):
+    cdef Shape shape
     if out is None or out is result:
         return result
+    same(&shape, result)
+    if not has_shape(out, &shape):
+        warn_of_resize(out, &shape)
+        if out.numel == 0 and out.dtype == result.dtype and result.contiguous and outgrows(out, result.numel):
+            return take_memory(out, result)
+        resize(out, &shape)
     copy_data(out, result, False)
     return out
+
+
+cdef TensorBase take_memory(TensorBase out, TensorBase result):
+    """An empty out= becomes a tensor on the memory of the result, which nobody else has."""
+    result.storage.version = out.storage.version
+    set_geometry(out, result.ndim, result.sizes, NULL, result.offset)
+    set_storage(out, result.storage, result.dtype)
+    return out
+
+
+cdef int shape_differs(TensorBase written, const Shape *shape) except -1:
+    raise RuntimeError(f"output with shape {shape_text(written.ndim, written.sizes)} doesn't match the broadcast shape "
+                       f"{shape_text(shape.ndim, shape.sizes)}")
 
 
 cdef TensorBase inplace_output(TensorBase self, const Shape *shape, ScalarType dtype):
     check_overlap(self)
     if not has_shape(self, shape):
-        raise RuntimeError(f"output with shape {shape_text(self.ndim, self.sizes)} doesn't match the broadcast shape "
-                           f"{shape_text(shape.ndim, shape.sizes)}")
+        shape_differs(self, shape)
     check_cast(dtype, self.dtype)
     return self if self.dtype == dtype else empty_tensor(shape, dtype, self.device_type, self.device_index)

@@ -4,7 +4,7 @@
 """
 from libc.stdint cimport int64_t
 
-from mindtorch._core.scalar cimport ScalarType
+from mindtorch._core.scalar cimport Scalar, ScalarType
 from mindtorch._core.tensor cimport Shape, TensorBase
 
 
@@ -46,7 +46,7 @@ cdef ScalarType norm_operand(TensorBase self, ScalarType dtype) except *    # wh
 cdef int check_matrices(TensorBase a, str op) except -1                     # floating or complex, 2 dimensions
 cdef int check_square(TensorBase a, str op) except -1                       # the same, and square
 cdef int check_one_dtype(TensorBase a, TensorBase b, str op) except -1
-cdef int check_norm(TensorBase self, ScalarType dtype) except -1
+cdef int check_norm(TensorBase self, const Scalar *ord, const Shape *dim, ScalarType dtype) except -1
 cdef int check_mode(object mode) except -1                                  # of qr
 cdef int check_triangle(object UPLO) except -1
 cdef int check_transformable(TensorBase self) except -1                     # real numbers for a Fourier transform

@@ -1,3 +1,4 @@
+from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 from libc.string cimport memcmp
 
@@ -253,7 +254,7 @@ cdef int check_one_dtype(TensorBase a, TensorBase b, str op) except -1:
     return 0
 
 
-cdef int check_norm(TensorBase self, ScalarType dtype) except -1:
+cdef int check_norm(TensorBase self, const Scalar *ord, const Shape *dim, ScalarType dtype) except -1:
     if KIND[<int>self.dtype] < FLOAT_KIND:
         raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
                            f"{code_name(self.dtype)}")
@@ -263,6 +264,21 @@ cdef int check_norm(TensorBase self, ScalarType dtype) except -1:
     if dtype != Undefined and (KIND[<int>dtype] == COMPLEX_KIND) != (KIND[<int>self.dtype] == COMPLEX_KIND):
         kind = "real" if KIND[<int>dtype] == COMPLEX_KIND else "complex"
         raise RuntimeError(f"linalg.vector_norm: dtype should be {kind} for {kind} inputs, but got {code_name(dtype)}")
+    return check_norm_of_nothing(self, ord.real, dim) if self.numel == 0 else 0
+
+
+cdef int check_norm_of_nothing(TensorBase self, double order, const Shape *dim) except -1:
+    """Extremes, and sums of reciprocals, have no value for no elements."""
+    cdef int i
+    if 0 <= order < INFINITY:
+        return 0
+    if dim == NULL or dim.ndim == 0:
+        raise RuntimeError(f"linalg.vector_norm cannot compute the {order:g} norm on an empty tensor because the "
+                           "operation does not have an identity")
+    for i in range(dim.ndim):
+        if self.sizes[wrap_dim(dim.sizes[i], self.ndim)] == 0:
+            raise RuntimeError(f"linalg.vector_norm cannot compute the {order:g} norm on the dimension {dim.sizes[i]}"
+                               "because this dimension is empty and the operation does not have an identity")
     return 0
 
 

@@ -90,6 +90,22 @@ cdef tuple saved_hooks():
     return stack[len(stack) - 1] if stack else None
 
 
+def thread_modes():
+    """The modes of this thread, and its saved_tensors_hooks, for restore_thread_modes."""
+    return is_grad_enabled(), is_inference_mode_enabled(), tuple(getattr(THREAD, "saved_hooks", ()))
+
+
+def restore_thread_modes(tuple modes):
+    """Leave all contexts that were entered since `thread_modes()`, and enter again what was left."""
+    global saved_hooks_active
+    grad, inference, hooks = modes
+    set_grad_enabled(grad)
+    _set_inference_mode(inference)
+    stack = THREAD.__dict__.setdefault("saved_hooks", [])
+    saved_hooks_active += len(hooks) - len(stack)
+    stack[:] = hooks
+
+
 def pop_saved_tensors_hooks():
     """Undo the last push of this thread."""
     global saved_hooks_active

@@ -92,7 +92,12 @@ cdef int number_of(object element, ScalarType dtype, Scalar *out) except -1:
     if dtype == UInt64:
         return uint64_of(element, out)
     if PyLong_Check(element) and not PyBool_Check(element):
-        as_int(element)                # refuses what 64 bits with a sign do not hold; scalar_from would wrap it
+        if dtype == Bool:
+            element = element != 0
+        elif KIND[<int>dtype] >= FLOAT_KIND:
+            element = float(element)
+        else:
+            as_int(element)            # refuses what 64 bits with a sign do not hold; scalar_from would wrap it
     scalar_from(element, out)
     if out.kind == COMPLEX_KIND and KIND[<int>dtype] != COMPLEX_KIND and dtype != Bool:
         raise TypeError("must be real number, not complex" if KIND[<int>dtype] == FLOAT_KIND else
@@ -131,11 +136,18 @@ cdef int fill(object data, TensorBase target, char **address, int dim) except -1
     return 0
 
 
+cdef bint is_storage(object data):
+    from mindtorch.storage import UntypedStorage
+    return isinstance(data, UntypedStorage)
+
+
 cdef TensorBase from_data(object data, ScalarType dtype):
     """A new CPU tensor, never sharing memory; dtype Undefined: inferred as torch does."""
     cdef Shape shape
     cdef TensorBase result
     cdef char *address
+    if not isinstance(data, (list, tuple)) and not is_number(data) and is_storage(data):
+        return data.elements(DTYPES[<int>(Long if dtype == Undefined else dtype)]).clone()
     if isinstance(data, NUMPY_SCALAR):
         data = numpy.asarray(data)
     if isinstance(data, NUMPY_ARRAY):

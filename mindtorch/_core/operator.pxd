@@ -62,8 +62,9 @@ cdef struct Rules:
 cdef struct Output:
     Rule *shape
     Rule *dtype
-    int operands[3]             # the arguments that an elementwise result is like; -1: none
+    int operands[3]             # the arguments that an elementwise result is like, or whose format it keeps; -1: none
     bint elementwise
+    bint keeps_format           # channels_last where one of the operands is
     int mask                    # the argument that says whether the result is wanted, or -1
     int mask_place              # its element; -1: the argument is one truth value
     bint reported               # the kernel finds out the shape
@@ -99,6 +100,7 @@ cdef class Operator:
     cdef int differentiable[MAX_ARGUMENTS]
     cdef int differentiable_count
     cdef bint keeps_self
+    cdef bint recorded_in_place_only            # results that are bool by their rule have no gradient
     # Makes the autograd node once the results are in `arguments`; NULL: the operator has no derivative.
     cdef int (*record)(Argument *arguments, TensorBase kept_self, bint inplace) except -1
     # Of operators on lists (foreach.pyx):

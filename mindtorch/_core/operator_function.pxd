@@ -40,8 +40,12 @@ cdef class OperatorFunction:
     cdef readonly str name
     cdef str module, table
     cdef dict specification                     # None once it has been read
-    cdef tuple names                            # of the parameters, out= last where there is one
+    cdef tuple names                            # of the parameters
     cdef tuple defaults                         # Ellipsis: required
+    cdef PyObject *name_at[MAX_PARAMETERS]      # the same once more, without reference counts
+    cdef PyObject *default_at[MAX_PARAMETERS]   # NULL: required
+    cdef const char *encoded_at[MAX_PARAMETERS]     # names for messages
+    cdef const char *encoded_name
     cdef dict synonyms                          # other names -> parameter
     cdef list encoded_names                     # for messages
     cdef bytes encoded
@@ -51,6 +55,8 @@ cdef class OperatorFunction:
     cdef type named                             # of return_types
     cdef str expected                           # the overloads as torch lists them
     cdef list overloads
+    cdef int overload_count
+    cdef Overload only                          # where there is one
     cdef str profiled_name                      # "aten::add", in profiles; None: not recorded
     cdef object __weakref__
 

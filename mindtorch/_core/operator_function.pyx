@@ -4,7 +4,7 @@ A call goes: entered by vectorcall; `bind` finds the parameters; the first overl
 arguments; run_operator.pyx does the rest. __torch_function__ and profiles are tests at the entry.
 """
 from cpython.object cimport PyTypeObject
-from cpython.ref cimport PyObject
+from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdlib cimport calloc
 
 import inspect
@@ -44,6 +44,8 @@ cdef extern from *:
 cdef extern from "Python.h":
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf) noexcept
     Py_ssize_t PyTuple_GET_SIZE(PyObject *value) noexcept
+    PyObject *PyList_GET_ITEM(PyObject *value, Py_ssize_t index) noexcept
+    void Py_DECREF(PyObject *value) noexcept
     PyObject *PyTuple_GET_ITEM(PyObject *value, Py_ssize_t index) noexcept
     object PyMethod_New(object function, object self)
 
@@ -51,13 +53,18 @@ cdef enum:
     MAX_SHAPES = 8
     NO_TEST = 255           # an overload that lacks the parameter: it must be None
 
+# A function that returns an object, seen from C: NULL after an error.
 ctypedef PyObject *(*WithArray)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *) noexcept
+ctypedef PyObject *(*WithStorage)(PyObject *, PyObject *, PyObject **, Storage *) noexcept
+ctypedef object (*Finished)(OperatorFunction, Overload, PyObject **)       # and the other way round
 
 cdef struct Storage:        # what arguments point to, for one call
     Scalar numbers[MAX_PARAMETERS]
     Shape shapes[MAX_SHAPES]
     double reals[MAX_PARAMETERS]
     int shape_count
+    PyObject *owned[MAX_PARAMETERS + 1]     # references that the call gives back at its end
+    int owned_count
 
 cdef Shape NO_DIMS
 NO_DIMS.ndim = 0
@@ -127,6 +134,7 @@ cdef Overload read_overload(tuple spec, OperatorFunction function):
 
 cdef int read(OperatorFunction function) except -1:
     """Read the specification, at the first call."""
+    cdef int i
     cdef dict spec = function.specification
     parameters = spec["parameters"]
     function.count = len(parameters)
@@ -141,7 +149,14 @@ cdef int read(OperatorFunction function) except -1:
     function.takes_numbers, function.of_many = spec.get("takes_numbers", False), spec.get("of_many", False)
     function.named = getattr(return_types, function.name) if spec.get("named") else None
     function.expected = spec.get("expected")
+    function.encoded_name = function.encoded
+    for i in range(function.count):
+        function.name_at[i] = <PyObject *>function.names[i]
+        function.default_at[i] = NULL if function.defaults[i] is REQUIRED else <PyObject *>function.defaults[i]
+        function.encoded_at[i] = <bytes>function.encoded_names[i]
     function.overloads = [read_overload(overload, function) for overload in spec["overloads"]]
+    function.overload_count = len(function.overloads)
+    function.only = function.overloads[0] if function.overload_count == 1 else None
     function.specification = None
     return 0
 
@@ -152,7 +167,7 @@ cdef int find_parameter(OperatorFunction function, PyObject *name) except -2:
     """The parameter of that name; `count` for out=; -1 where there is none."""
     cdef int i
     for i in range(function.count):
-        if <PyObject *>function.names[i] == name:
+        if function.name_at[i] == name:
             return i
     text = <object>name
     for i in range(function.count):
@@ -167,15 +182,15 @@ cdef int bind(OperatorFunction function, PyObject **bound, PyObject *const *valu
               PyObject *names) except -1:
     """`bound`: for each parameter its value; the last is out=. TypeError where they do not fit."""
     cdef Py_ssize_t i, named = 0 if names == NULL else PyTuple_GET_SIZE(names)
-    cdef PyObject *value
     cdef int place
-    for i in range(given):
-        if i < function.positional:
-            bound[i] = values[i]
-    for i in range(min(given, function.positional), function.count + 1):
-        bound[i] = NULL
     if given > function.positional:
+        for i in range(function.count):
+            bound[i] = NULL
         too_many(function, bound, values, given, names)
+    for i in range(given):
+        bound[i] = values[i]
+    for i in range(given, function.count + 1):
+        bound[i] = NULL
     for i in range(named):
         place = find_parameter(function, PyTuple_GET_ITEM(names, i))
         if place < 0 or bound[place] != NULL:
@@ -183,10 +198,9 @@ cdef int bind(OperatorFunction function, PyObject **bound, PyObject *const *valu
         bound[place] = values[given + i]
     for i in range(function.count):
         if bound[i] == NULL:
-            value = <PyObject *>function.defaults[i]
-            if value == <PyObject *>REQUIRED:
+            if function.default_at[i] == NULL:
                 missing(function, bound, values, given, names)
-            bound[i] = value
+            bound[i] = function.default_at[i]
     if bound[function.count] == NULL:
         bound[function.count] = <PyObject *>None
     return 0
@@ -257,7 +271,8 @@ cdef bint fits(object value, unsigned char type) except -1:
     return value is not None
 
 
-cdef bint matches(Overload overload, PyObject **bound) except -1:
+cdef bint matches(PyObject *candidate, PyObject **bound) except -1:
+    cdef Overload overload = <Overload>candidate
     cdef int i
     for i in range(overload.test_count):
         if not fits(<object>bound[overload.tests[i]], overload.test_types[i]):
@@ -274,19 +289,30 @@ cdef Shape *shape_in(Storage *storage) except NULL:
     return &storage.shapes[storage.shape_count - 1]
 
 
-cdef object convert(OperatorFunction function, Conversion *conversion, object value, Argument *argument,
-                    Storage *storage):
-    """Fill the argument; what it borrows, where that is new, is given back."""
-    cdef const char *name = <bytes>function.encoded_names[conversion.parameter]
-    cdef const char *where = function.encoded
+cdef int own(Storage *storage, object value, Argument *argument) except -1:
+    """Have the argument borrow a new object, which lives as long as the call."""
+    Py_INCREF(value)
+    storage.owned[storage.owned_count] = <PyObject *>value
+    storage.owned_count += 1
+    argument.object = <PyObject *>value
+    return 0
+
+
+cdef int convert(OperatorFunction function, Conversion *conversion, PyObject *given, Argument *argument,
+                 Storage *storage) except -1:
+    cdef const char *name = function.encoded_at[conversion.parameter]
+    cdef const char *where = function.encoded_name
+    cdef object value
     cdef int position = conversion.position
     cdef ArgumentType type = conversion.type
     cdef Shape *shape
     if type == TENSOR:
-        if not conversion.tested:
-            require_tensor(value, where, name, position)
-        argument.object = <PyObject *>value
-    elif type == SCALAR:
+        if not conversion.tested and not isinstance(<object>given, TensorBase):
+            require_tensor(<object>given, where, name, position)
+        argument.object = given
+        return 0
+    value = <object>given
+    if type == SCALAR:
         argument.scalar = &storage.numbers[conversion.parameter]
         if conversion.tested:
             scalar_from(value, &storage.numbers[conversion.parameter])
@@ -324,52 +350,54 @@ cdef object convert(OperatorFunction function, Conversion *conversion, object va
             value = tuple(value) if conversion.tested else require_scalars(value, where, name, position)
         elif type == GENERATOR:
             value = require_generator(value, where, name)
-        argument.object = <PyObject *>value
-        return value
-    return None
+        own(storage, value, argument)
+    return 0
 
 
-cdef object become(OperatorFunction function, Overload overload, Conversion *conversion, PyObject **bound,
-                   Argument *argument):
-    """A number where the operator takes a tensor, or the other way round. What the argument borrows is given back."""
+cdef int become(OperatorFunction function, Overload overload, Conversion *conversion, PyObject **bound,
+                Argument *argument, Storage *storage) except -1:
+    """A number where the operator takes a tensor, or the other way round."""
     cdef TensorBase tensor
     if conversion.become == ONLY_NUMBER:
         argument.real = lists.only_number(<TensorBase>argument.object)
-        return None
+        return 0
     if conversion.become == PACKED:
-        numbers = lists.packed(<TensorBase>argument.object, require_tensors(
-            <object>bound[0], function.encoded, <bytes>function.encoded_names[0], 1))
-        argument.object = <PyObject *>numbers
-        return numbers
+        return own(storage, lists.packed(<TensorBase>argument.object, require_tensors(
+            <object>bound[0], function.encoded, <bytes>function.encoded_names[0], 1)), argument)
     if conversion.become == NUMBER_BESIDE:
         tensor = number_beside(argument.scalar, require_tensor(<object>bound[0], function.encoded, b"condition", 1))
     elif conversion.become == NUMBER_TO_READ:
         tensor = number_to_read(argument.scalar, <TensorBase>bound[overload.beside])
     else:
         tensor = number_like(argument.scalar, <TensorBase>bound[overload.beside])
-    argument.object = <PyObject *>tensor
-    return tensor
+    return own(storage, tensor, argument)
 
 
-cdef object call_overload(OperatorFunction function, Overload overload, PyObject **bound):
-    cdef Argument arguments[MAX_ARGUMENTS]
+cdef PyObject *call_overload(OperatorFunction function, Overload overload, PyObject **bound) noexcept:
+    """A new reference to the result; NULL after an error."""
     cdef Storage storage
+    cdef PyObject *result
+    storage.shape_count = storage.owned_count = 0
+    result = (<WithStorage>convert_and_run)(<PyObject *>function, <PyObject *>overload, bound, &storage)
+    while storage.owned_count:
+        storage.owned_count -= 1
+        Py_DECREF(storage.owned[storage.owned_count])
+    return result
+
+
+cdef object convert_and_run(PyObject *callable, PyObject *chosen, PyObject **bound, Storage *storage):
+    cdef OperatorFunction function = <OperatorFunction>callable
+    cdef Overload overload = <Overload>chosen
+    cdef Argument arguments[MAX_ARGUMENTS]
     cdef Operator op = overload.op
     cdef Conversion *conversion
-    cdef list kept = None
-    cdef object borrowed, out
+    cdef PyObject *out
     cdef int i
-    storage.shape_count = 0
     for i in range(overload.conversion_count):
         conversion = &overload.conversions[i]
-        borrowed = convert(function, conversion, <object>bound[conversion.parameter], &arguments[conversion.place],
-                           &storage)
+        convert(function, conversion, bound[conversion.parameter], &arguments[conversion.place], storage)
         if conversion.become != ITSELF:
-            borrowed = become(function, overload, conversion, bound, &arguments[conversion.place])
-        if borrowed is not None:
-            if kept is None:
-                kept = []
-            kept.append(borrowed)
+            become(function, overload, conversion, bound, &arguments[conversion.place], storage)
     for i in range(overload.default_count):
         arguments[overload.default_places[i]] = overload.defaults[i]
     if function.inplace:
@@ -377,16 +405,17 @@ cdef object call_overload(OperatorFunction function, Overload overload, PyObject
             return run_inplace(op, arguments)
         run_inplace(op, arguments)
         return <object>bound[0] if op.each is not None else None        # the very list that was given
-    out = <object>bound[function.count]
+    out = bound[function.count]
     if op.results == 1 and not op.of_lists:
-        if out is not None:
-            optional_tensor(out, function.encoded, b"out")
-        arguments[op.count].object = <PyObject *>out
+        if out != <PyObject *>None:
+            optional_tensor(<object>out, function.encoded_name, b"out")
+        arguments[op.count].object = out
         return run(op, arguments)
-    if out is not None:
-        kept = [several_outs(out, op.results, function.encoded, function.count), kept]
+    if out != <PyObject *>None:
+        outs = several_outs(<object>out, op.results, function.encoded, function.count)
+        own(storage, outs, &arguments[op.count])
         for i in range(op.results):
-            arguments[op.count + i].object = <PyObject *>(<tuple>kept[0])[i]
+            arguments[op.count + i].object = <PyObject *>(<tuple>outs)[i]
     else:
         for i in range(op.results):
             arguments[op.count + i].object = <PyObject *>None
@@ -400,21 +429,35 @@ cdef object invoke(PyObject *callable, PyObject *const *values, Py_ssize_t given
     """The call itself."""
     cdef OperatorFunction function = <OperatorFunction>callable
     cdef PyObject *bound[MAX_PARAMETERS + 1]
-    cdef Overload overload
-    cdef object operand = None
     if function.specification is not None:
         read(function)
     if function.of_many:
         return invoke_of_many(function, values, given, names)
     bind(function, bound, values, given, names)
     if function.takes_numbers and not isinstance(<object>bound[0], TensorBase):
-        operand = as_operand(<object>bound[0], <object>bound[1])
-        bound[0] = <PyObject *>operand
-    if len(function.overloads) == 1:
-        return call_overload(function, <Overload>function.overloads[0], bound)
-    for overload in function.overloads:
+        return invoke_on_number(function, bound, values, given, names)
+    return choose(function, bound, values, given, names)
+
+
+cdef object invoke_on_number(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
+                             PyObject *names):
+    """The same with a number as the first operand, which becomes a tensor beside the other."""
+    operand = as_operand(<object>bound[0], <object>bound[1])
+    bound[0] = <PyObject *>operand
+    return choose(function, bound, values, given, names)
+
+
+cdef object choose(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
+                   PyObject *names):
+    """Call the first overload that the arguments fit."""
+    cdef PyObject *overload
+    cdef int i
+    if function.overload_count == 1:
+        return (<Finished>call_overload)(function, function.only, bound)
+    for i in range(function.overload_count):
+        overload = PyList_GET_ITEM(<PyObject *>function.overloads, i)
         if matches(overload, bound):
-            return call_overload(function, overload, bound)
+            return (<Finished>call_overload)(function, <Overload>overload, bound)
     if function.expected is not None:
         refuse(function, values, given, names)
     require_tensors_of(function, bound)

@@ -172,6 +172,7 @@ cdef object save_result(TensorBase result, int output_nr):
 
 cdef SavedTensor saved_tensor(TensorBase tensor, int output_nr):
     cdef SavedTensor kept = SavedTensor.__new__(SavedTensor)
+    cdef int origin_nr = 0
     kept.version = version_of(tensor)
     kept.output_nr = output_nr
     hooks = saved_hooks() if saved_hooks_active else None
@@ -179,7 +180,8 @@ cdef SavedTensor saved_tensor(TensorBase tensor, int output_nr):
         pack, kept.unpack = hooks
         before = set_grad_enabled(False)
         try:
-            kept.packed = pack(tensor)
+            origin = gradient_edge(tensor, &origin_nr) if output_nr < 0 else None
+            kept.packed = pack(tensor), origin, origin_nr
         finally:
             set_grad_enabled(before)
     else:
@@ -260,6 +262,8 @@ cdef int saved_before_write(SavedTensor kept, TensorBase overwritten) except -1:
 
 cdef int attach_outputs(list results, Node node) except -1:
     cdef int i
+    if not results:                         # no tensor will ever lead to the node
+        return 0
     describe_outputs(node, results)
     for i in range(len(results)):
         if results[i] is not None and differentiable((<TensorBase>results[i]).dtype):

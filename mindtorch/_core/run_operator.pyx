@@ -9,7 +9,7 @@ from mindtorch._core.device cimport CPU
 from mindtorch._core.dispatch cimport Place, begin, distinct, finish, join, place_of, place_of_list
 from mindtorch._core.generator cimport Generator, generator_for
 from mindtorch._core.infer cimport (
-    apart, check_partial_overlap, elementwise_output, fitted, inplace_output, output, wrap_dim)
+    apart, check_partial_overlap, elementwise_output, fitted, inplace_output, output, output_in_format, wrap_dim)
 from mindtorch._core.operator cimport (
     ARGUMENT, BOOL, BOOL_LIST, CONSTANT, DTYPE, DTYPE_OF, FLOAT, GENERATOR, INT, INT_LIST, IS_GIVEN, MAX_ARGUMENTS,
     MAX_OPERANDS, MAX_RESULTS, OPTIONAL_FLOAT, OPTIONAL_INT, OPTIONAL_SCALAR, OPTIONAL_TENSOR, OPTIONAL_TENSOR_LIST,
@@ -85,8 +85,8 @@ cdef int read_rules(Rules *rules, object encoded) except -1:
 cdef int read_output(Output *out, dict column) except -1:
     cdef int i
     out.shape, out.dtype = read_rule(column["shape"]), read_rule(column["dtype"])
-    operands = column.get("elementwise", ())
-    out.elementwise = bool(operands)
+    operands = column.get("memory_format") or column.get("elementwise", ())
+    out.elementwise, out.keeps_format = "elementwise" in column, "memory_format" in column
     for i in range(3):
         out.operands[i] = operands[i] if i < len(operands) else -1
     out.mask, out.mask_place = column.get("mask", (-1, -1))
@@ -136,6 +136,7 @@ cdef int load(Operator op) except -1:
         op.differentiable[op.differentiable_count] = i
         op.differentiable_count += 1
     op.keeps_self = row.get("keeps_self", False)
+    op.recorded_in_place_only = row.get("recorded_in_place_only", False)
     if op.of_lists:
         foreach.load(op, row)
         read_rules(&op.together, row.get("together", ()))
@@ -232,10 +233,9 @@ cdef int find_place(Operator op, Place *place, Argument *arguments, ScalarType *
     return 0
 
 
-cdef object open_call(Operator op, Place *place, Argument *arguments, ScalarType *dtypes, bint inplace):
-    """Device, kernel, result dtypes, generator, checks. Gives what `arguments` borrow from now on."""
+cdef int open_call(Operator op, Place *place, Argument *arguments, ScalarType *dtypes, bint inplace) except -1:
+    """Device, kernel, result dtypes, generator, checks."""
     cdef ScalarType dtype = Undefined
-    cdef Generator generator = None
     cdef int i
     find_place(op, place, arguments, &dtype)
     require_kernel(op, place.type, dtype)
@@ -245,15 +245,21 @@ cdef object open_call(Operator op, Place *place, Argument *arguments, ScalarType
         for i in range(1, op.results):
             dtypes[i] = <ScalarType>evaluate(op.outputs[i].dtype, arguments, dtypes, NULL)
     if op.generator >= 0:
-        generator = generator_for(<Generator>arguments[op.generator].object, place.type, place.index)
-        arguments[op.generator].object = <PyObject *>generator
+        find_generator(op, place, arguments)
     if op.cpu_check.count and place.type == CPU:
         check_all(&op.cpu_check, arguments, dtypes)
     if op.check.count:
         check_all(&op.check, arguments, dtypes)
     if op.dim >= 0:
         arguments[op.dim].integer = wrap_dim(arguments[op.dim].integer, tensor_at(arguments, op.tensors[0]).ndim)
-    return generator
+    return 0
+
+
+cdef int find_generator(Operator op, Place *place, Argument *arguments) except -1:
+    """The generator given, or the device's own, which lives as long as the process."""
+    generator = generator_for(<Generator>arguments[op.generator].object, place.type, place.index)
+    arguments[op.generator].object = <PyObject *>generator
+    return 0
 
 
 cdef object cast_arguments(Operator op, Argument *arguments):
@@ -326,27 +332,28 @@ cdef bint is_wanted(const Output *out, Argument *arguments) noexcept:
     return arguments[out.mask].ints.sizes[out.mask_place] != 0
 
 
+cdef inline TensorBase operand_at(const Output *out, Argument *arguments, int index):
+    return None if out.operands[index] < 0 else tensor_at(arguments, out.operands[index])
+
+
 cdef TensorBase make_result(Operator op, int index, Argument *arguments, const Shape *shape, ScalarType dtype,
                             Place *place):
     cdef Output *out = &op.outputs[index]
     cdef TensorBase given = tensor_at(arguments, op.count + index)
     cdef TensorBase result
-    if not out.elementwise:
+    if out.elementwise and not out.keeps_format:
+        return elementwise_output(given, shape, dtype, place.type, place.index, operand_at(out, arguments, 0),
+                                  operand_at(out, arguments, 1), operand_at(out, arguments, 2))
+    if out.keeps_format:
+        result = output_in_format(given, shape, dtype, place.type, place.index, operand_at(out, arguments, 0),
+                                  operand_at(out, arguments, 1))
+    else:
         result = output(given, shape, dtype, place.type, place.index)
-        return result if given is None else keep_apart(op, arguments, result, -1)
-    return elementwise_output(
-        given, shape, dtype, place.type, place.index, tensor_at(arguments, out.operands[0]),
-        None if out.operands[1] < 0 else tensor_at(arguments, out.operands[1]),
-        None if out.operands[2] < 0 else tensor_at(arguments, out.operands[2]))
+    return result if given is None or out.elementwise else keep_apart(op, arguments, result, -1)
 
 
 cdef object run(Operator op, Argument *arguments):
-    cdef ScalarType dtypes[MAX_RESULTS]
-    cdef TensorBase result, given
-    cdef bint record = False
-    cdef object casts = None, borrowed
-    cdef Place place
-    cdef Shape shape
+    cdef TensorBase given
     if not op.loaded:
         load(op)
     if op.of_lists:
@@ -355,11 +362,24 @@ cdef object run(Operator op, Argument *arguments):
         return write_self(op, arguments)
     given = tensor_at(arguments, op.count)
     if op.casts and autocast.threads and given is None:
-        casts = cast_arguments(op, arguments)
-    if op.results > 1:
-        return run_several(op, arguments)
-    borrowed = open_call(op, &place, arguments, dtypes, False)
-    if op.record != NULL and (is_tracked(op, arguments) or tracked_optional(given)):
+        return run_cast(op, arguments)
+    return run_one(op, arguments, given) if op.results == 1 else run_several(op, arguments)
+
+
+cdef object run_cast(Operator op, Argument *arguments):
+    """`run` after autocast has cast the tensors."""
+    casts = cast_arguments(op, arguments)
+    return run_one(op, arguments, None) if op.results == 1 else run_several(op, arguments)
+
+
+cdef object run_one(Operator op, Argument *arguments, TensorBase given):
+    cdef ScalarType dtypes[MAX_RESULTS]
+    cdef TensorBase result
+    cdef bint record = False
+    cdef Place place
+    cdef Shape shape
+    open_call(op, &place, arguments, dtypes, False)
+    if op.record != NULL and (is_tracked(op, arguments) or tracked_optional(given)) and not op.recorded_in_place_only:
         record = (wants_gradient(op, arguments) or requires_grad(given)) and recording(given, op.name)
     if given is not None and op.out_check.count:
         check_all(&op.out_check, arguments, dtypes)
@@ -376,7 +396,7 @@ cdef object run(Operator op, Argument *arguments):
         result = fitted(result, given)
         arguments[op.count].object = <PyObject *>result
     if record:
-        op.record(arguments, None, False)
+        op.record(arguments, tensor_at(arguments, 0) if op.types[0] == TENSOR else None, False)
     return finish(result, given)
 
 
@@ -387,11 +407,10 @@ cdef object run_several(Operator op, Argument *arguments):
     cdef list given = [<object>arguments[op.count + i].object for i in range(op.results)]
     cdef list results = []
     cdef bint record = False, anything = False
-    cdef object borrowed
     cdef Place place
     cdef Shape shape
     cdef int i
-    borrowed = open_call(op, &place, arguments, dtypes, False)
+    open_call(op, &place, arguments, dtypes, False)
     if op.record != NULL and (is_tracked(op, arguments) or tracked_optional(first)):
         record = (wants_gradient(op, arguments) or requires_grad(first)) and recording(first, op.name)
     if first is not None and op.out_check.count:
@@ -415,7 +434,7 @@ cdef object run_several(Operator op, Argument *arguments):
             results[i] = fitted(results[i], given[i])
     point_to(op, arguments, results)
     if record:
-        op.record(arguments, None, False)
+        op.record(arguments, tensor_at(arguments, 0) if op.types[0] == TENSOR else None, False)
     return tuple([finish(result, out) for result, out in zip(results, given)])
 
 
@@ -433,7 +452,6 @@ cdef object run_inplace(Operator op, Argument *arguments):
     cdef TensorBase kept_self = self, result
     cdef ScalarType dtypes[MAX_RESULTS]
     cdef bint record = False
-    cdef object borrowed
     cdef Place place
     cdef Shape shape
     cdef int i, other
@@ -444,7 +462,7 @@ cdef object run_inplace(Operator op, Argument *arguments):
     if op.writes_self:
         return write_self(op, arguments)
     arguments[op.count].object = <PyObject *>None
-    borrowed = open_call(op, &place, arguments, dtypes, True)
+    open_call(op, &place, arguments, dtypes, True)
     check_all(&op.inplace_check, arguments, dtypes)
     if op.record != NULL and is_tracked(op, arguments):
         record = recording_inplace(self, wants_gradient(op, arguments))
@@ -479,10 +497,9 @@ cdef object write_self(Operator op, Argument *arguments):
     cdef TensorBase kept_self = self, written
     cdef ScalarType dtypes[MAX_RESULTS]
     cdef bint record = False
-    cdef object borrowed
     cdef Place place
     dtypes[0] = self.dtype
-    borrowed = open_call(op, &place, arguments, dtypes, True)
+    open_call(op, &place, arguments, dtypes, True)
     if op.record != NULL and is_tracked(op, arguments):
         record = recording_inplace(self, wants_gradient(op, arguments))
     if self.numel:

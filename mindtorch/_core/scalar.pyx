@@ -104,6 +104,10 @@ cdef Scalar as_element(const Scalar *number, ScalarType dtype) noexcept:
     if result.kind == FLOAT_KIND and integral and -9.2e18 < result.real < 9.2e18:
         result.kind = INT_KIND
         result.integer = <int64_t>result.real
+    if dtype == Bool:
+        result.integer = result.integer != 0 if result.kind <= INT_KIND else result.real != 0 or result.imag != 0
+        result.real, result.kind = <double>result.integer, BOOL_KIND
+        return result
     if dtype == Half and result.kind != COMPLEX_KIND:
         set_rounded(&result, 11, -24, 65504.0)
     elif dtype == BFloat16 and result.kind != COMPLEX_KIND:

@@ -104,6 +104,10 @@ cdef class Storage:
     def __dealloc__(self):
         Py_XDECREF(self.lender)
 
+    def resizable(self):
+        """Whether the bytes may be exchanged for more of them: they are not lent by somebody else."""
+        return True
+
 
 @cython.no_gc_clear
 cdef class TensorBase:
@@ -136,7 +140,8 @@ cdef class TensorBase:
         if op == Py_LE:
             return OPERATORS.le(self, other)
         if op == Py_EQ:
-            return OPERATORS.eq(self, other)
+            found = OPERATORS.eq(self, other)
+            return equal_to_array(self, other) if found is NotImplemented else found
         if op == Py_GT:
             return OPERATORS.gt(self, other)
         if op == Py_GE:
@@ -237,6 +242,20 @@ cdef class TensorBase:
 
     def __irshift__(self, other):
         return OPERATORS.irshift(self, other)
+
+
+cdef object equal_to_array(TensorBase self, object other):
+    """`tensor == array`, which NumPy leaves to the tensor either way round."""
+    from numpy import ndarray
+
+    from mindtorch._core.values import from_numpy
+    if not isinstance(other, ndarray):
+        return NotImplemented
+    try:
+        other = from_numpy(other)
+    except TypeError:                       # of strings, or of objects
+        return NotImplemented
+    return OPERATORS.eq(self, other)
 
 
 TENSOR_CLASS = TensorBase
@@ -427,14 +446,20 @@ cdef inline int fill_dims(TensorBase tensor, int ndim, const int64_t *sizes, con
     return 0
 
 
-cdef TensorBase make_tensor(Storage storage, ScalarType dtype, int ndim, const int64_t *sizes, const int64_t *strides,
-                            int64_t offset):
+cdef inline TensorBase new_tensor(Storage storage, ScalarType dtype, int ndim, const int64_t *sizes,
+                                  const int64_t *strides, int64_t offset):
     # The base's constructor, called for the registered class: Tensor.__new__ is Python's legacy constructor.
     cdef TensorBase tensor = <TensorBase>(<PyTypeObject *>TensorBase).tp_new(
         TENSOR_CLASS, <PyObject *>NO_ARGUMENTS, NULL)
     lie_on(tensor, storage, dtype, ndim, sizes, strides, offset)
+    return tensor
+
+
+cdef TensorBase make_tensor(Storage storage, ScalarType dtype, int ndim, const int64_t *sizes, const int64_t *strides,
+                            int64_t offset):
+    cdef TensorBase tensor = new_tensor(storage, dtype, ndim, sizes, strides, offset)
     if inference_threads:
-        mark_inference(tensor)
+        mark_inference(tensor, None)
     return tensor
 
 
@@ -456,15 +481,19 @@ cdef inline int lie_on(TensorBase tensor, Storage storage, ScalarType dtype, int
 
 
 cdef TensorBase make_view(TensorBase base, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset):
-    cdef TensorBase view = make_tensor(base.storage, base.dtype, ndim, sizes, strides, offset)
+    cdef TensorBase view = new_tensor(base.storage, base.dtype, ndim, sizes, strides, offset)
     view.base = base if base.base is None else base.base
     view.counter = base.counter
+    if base.autograd is not None:
+        mark_inference(view, base)
     return view
 
 
 cdef TensorBase make_alias(TensorBase base):
-    cdef TensorBase alias = make_tensor(base.storage, base.dtype, base.ndim, base.sizes, base.strides, base.offset)
+    cdef TensorBase alias = new_tensor(base.storage, base.dtype, base.ndim, base.sizes, base.strides, base.offset)
     alias.counter = base.counter
+    if base.autograd is not None:
+        mark_inference(alias, base)
     return alias
 
 

@@ -313,6 +313,9 @@ cdef class ArrayStorage(Storage):
     """The memory of a NumPy array, which it keeps alive."""
     cdef object array
 
+    def resizable(self):
+        return False
+
 
 cdef object as_array(TensorBase tensor):
     cdef cnp.npy_intp sizes[MAX_DIMS]

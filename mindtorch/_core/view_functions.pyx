@@ -126,11 +126,22 @@ def t(input):
 
 
 def adjoint(input):
-    """The last two dimensions exchanged."""
-    cdef TensorBase self = require_tensor(input, b"adjoint", b"input", 1)
-    if KIND[<int>self.dtype] == COMPLEX_KIND:
-        raise NotImplementedError("adjoint of a complex tensor needs conj, which has no kernel yet")
-    return transpose_dims(self, -2, -1)
+    """The last two dimensions exchanged, complex numbers conjugated."""
+    return adjoint_as(require_tensor(input, b"adjoint", b"input", 1), "adjoint()", "adjoint()")
+
+
+cdef TensorBase adjoint_as(TensorBase self, str name, str name_without_dims):
+    if self.ndim == 0:
+        warnings.warn(f"{name_without_dims} is deprecated on 0-D tensors. Consider using x.conj().", UserWarning,
+                      stacklevel=2)
+    elif self.ndim == 1:
+        raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    else:
+        self = transpose_dims(self, -2, -1)
+    if KIND[<int>self.dtype] != COMPLEX_KIND:
+        return self
+    from mindtorch._core.composites import conj
+    return conj(self)
 
 
 def permute(input, dims):
@@ -483,11 +494,16 @@ def matrix_transposed(TensorBase self):
 
 
 def conjugate_transposed(TensorBase self):
-    """The transpose of a matrix of real numbers (torch's `H`)."""
+    """The transpose of a matrix, complex numbers conjugated (torch's `H`)."""
     if self.ndim not in (0, 2):
         raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor."
                            + (" For batches of matrices, consider using tensor.mH" if self.ndim > 2 else ""))
-    return self if self.ndim == 0 else adjoint(self)
+    return adjoint_as(self, "H", "Tensor.H")
+
+
+def matrix_adjoint(TensorBase self):
+    """The last two dimensions exchanged, complex numbers conjugated (torch's `mH`)."""
+    return adjoint_as(self, "mH", "Tensor.mH")
 
 
 FUNCTIONS = {f.__name__: f for f in (

@@ -105,7 +105,8 @@ cdef int convolution(Shape *shape, TensorBase input, TensorBase weight, TensorBa
     check_channels(input, weight, bias, transposed, groups)
     shape.ndim = input.ndim
     shape.sizes[0] = input.sizes[0]
-    shape.sizes[1] = weight.sizes[1] * groups if transposed else weight.sizes[0]
+    # torch makes nothing of no channels, however many the weight has results for.
+    shape.sizes[1] = weight.sizes[1] * groups if transposed else weight.sizes[0] if input.sizes[1] else 0
     for i in range(padding.ndim):
         reach = dilation.sizes[i] * (weight.sizes[i + 2] - 1)
         if transposed:
@@ -317,7 +318,7 @@ cdef int check_upsample(TensorBase self, const Shape *output_size, str op) excep
             raise RuntimeError(
                 "Input and output sizes should be greater than 0, but got input "
                 f"({sides(image)}) and output ({sides(list_of(output_size))})")
-    if "nearest" not in op or self.dtype != Byte:
+    if self.dtype != Byte or op in ("upsample_linear1d", "upsample_trilinear3d"):
         check_real_floating(self, op)
     return 0
 

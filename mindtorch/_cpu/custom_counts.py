@@ -1,15 +1,16 @@
-"""CPU kernels of the counting distributions, Poisson and binomial: element by element, as torch's generator is asked.
+"""CPU kernels of the Poisson, binomial and gamma distributions: element by element, as torch's generator is asked.
 
 Small means count arrivals until they exceed the mean; others use transformed rejection: W. Hoermann, The transformed
 rejection method for generating Poisson random variables (1993), The generation of binomial random variates (1993).
 """
-from math import ceil, exp, floor, isnan, lgamma, log, log1p, sqrt
+from math import ceil, cos, exp, floor, isnan, lgamma, log, log1p, pi, sin, sqrt
 
 import numpy as np
 
 from mindtorch._cpu.custom_random import _deal
 
 _SMALL = 10         # means below are counted out
+_THIRD, _SQUEEZE = float(np.float32(1 / 3)), float(np.float32(0.0331))     # torch has these in float32
 
 
 def _in_memory_order(array, like):
@@ -55,6 +56,43 @@ def _poisson_by_rejection(rate, uniform):
             continue
         if log(v * scale / (a / (edge * edge) + b)) <= count * log(rate) - rate - lgamma(count + 1):
             return count
+
+
+def standard_gamma(shapes, stream):
+    """Numbers of the gamma distribution of rate 1: Marsaglia and Tsang, A simple method for generating gamma variables
+    (2000)."""
+    result = np.empty(shapes.shape, shapes.dtype)
+    with stream.singly() as uniform:
+        numbers = [_standard_gamma(shape, uniform, stream) for shape in _in_memory_order(shapes, result)]
+    return _deal(result, np.maximum(np.array(numbers).astype(result.dtype), np.finfo(result.dtype).tiny))
+
+
+def _standard_gamma(shape, uniform, stream):
+    scale = 1.0
+    if shape < 1:
+        if shape == 0:
+            return 0.0
+        scale, shape = (1 - uniform()) ** (1 / shape), shape + 1
+    d = shape - _THIRD
+    c = 1 / sqrt(9 * d)
+    while True:
+        x = _normal(uniform, stream)
+        v = (1 + c * x) ** 3
+        if v <= 0:
+            continue
+        u = 1 - uniform()
+        if u < 1 - _SQUEEZE * x ** 4 or log(u) < 0.5 * x * x + d * (1 - v + log(v)):
+            return scale * d * v
+
+
+def _normal(uniform, stream):
+    """A normal number; they come in pairs, of which the stream keeps the second."""
+    kept, stream.normal = stream.normal, None
+    if kept is not None:
+        return kept
+    angle, radius = 2 * pi * uniform(), sqrt(-2 * log1p(-uniform()))
+    stream.normal = radius * sin(angle)
+    return radius * cos(angle)
 
 
 def binomial(counts, probs, stream):

@@ -6,6 +6,8 @@ from math import prod
 
 import numpy as np
 
+_LINES_OF_BLAS = range(64, 2 ** 16 + 1)     # lengths; of shorter ones a call costs more than it saves
+
 
 def _mean(x, axes):
     """The mean over `axes`, which stay as 1; 0 of nothing."""
@@ -13,11 +15,16 @@ def _mean(x, axes):
 
 
 def _mean_product(a, b, axes):
-    """The mean of a * b over `axes`, which stay as 1, without the product in memory; NaN of nothing."""
-    places = list(range(a.ndim))
-    kept = [place for place in places if place not in axes]
-    total = np.einsum(a, places, b, places, kept) / a.dtype.type(prod(a.shape[axis] for axis in axes))
-    return np.expand_dims(total, axes)
+    """The mean of a * b over `axes`, of which one is the last; they stay as 1. NaN of nothing.
+
+    A running sum of float32 loses digits. NumPy's sum adds pairwise; the BLAS, which needs no memory for the product,
+    does not, and gets lines that are short enough.
+    """
+    if a.shape[-1] in _LINES_OF_BLAS:
+        total = np.vecdot(a.conj(), b)[..., None].sum(axes, keepdims=True)
+    else:
+        total = (a * b).sum(axes, keepdims=True)
+    return total / a.dtype.type(prod(a.shape[axis] for axis in axes))
 
 
 def _sum_to(total, shape):

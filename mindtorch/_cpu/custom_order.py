@@ -1,4 +1,6 @@
 """CPU references of the rows of order.toml. NaN is above all numbers, as in NumPy's sorts."""
+from functools import cmp_to_key
+
 import numpy as np
 
 
@@ -119,7 +121,40 @@ def unique(x, inverse, counts):
     return values, _or_none(places, inverse), _or_none(rest[0] if rest else None, counts)
 
 
+def _less(row, other):
+    """Whether the first elements of which one is less put `row` first: NaN is neither less nor greater."""
+    return next((a < b for a, b in zip(row, other, strict=True) if a < b or b < a), False)
+
+
+def _order_with_nan(rows):
+    """The places of rows in order. With NaN the order is not transitive: the algorithm decides, and up to 16 rows it is
+    the one of the C++ library's sort, insertion from the end."""
+    if len(rows) > 16:
+        return sorted(range(len(rows)), key=cmp_to_key(lambda i, j: _less(rows[j], rows[i]) - _less(rows[i], rows[j])))
+    order = []
+    for place, row in enumerate(rows):
+        at = len(order)
+        if order and _less(row, rows[order[0]]):
+            at = 0
+        while at and _less(row, rows[order[at - 1]]):
+            at -= 1
+        order.insert(at, place)
+    return order
+
+
+def _unique_with_nan(x, dim):
+    slices = np.moveaxis(x, dim, 0).reshape(x.shape[dim], -1)
+    order = np.array(_order_with_nan(slices.tolist()))
+    ordered = slices[order]
+    begins = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
+    starts, places = np.flatnonzero(begins), np.empty(len(order), np.int64)
+    places[order] = np.cumsum(begins) - 1
+    return np.take(x, order[starts], axis=dim), places, np.diff(starts, append=len(order))
+
+
 def unique_dim(x, dim):
+    if x.dtype.kind == "f" and np.isnan(x).any():
+        return _unique_with_nan(x, dim)
     values, places, counts = np.unique(x, axis=dim, return_inverse=True, return_counts=True, equal_nan=False)
     return values, places.reshape(-1), counts
 

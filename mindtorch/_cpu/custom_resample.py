@@ -113,6 +113,8 @@ def _gather(x, axis, taps):
     shape[axis] = -1
     if len(indices) == 1 and np.all(weights == 1):
         return np.take(x, indices[0], axis)
+    if x.dtype == np.uint8:
+        return _gather_bytes(x, axis, taps)
     total = 0
     for index, weight in zip(indices, weights, strict=True):
         part = np.take(x, index, axis) * weight.astype(x.dtype).reshape(shape)
@@ -122,16 +124,36 @@ def _gather(x, axis, taps):
 
 def _scatter(grad, axis, taps, image):
     """The adjoint: a product with the matrix that the taps spell out."""
-    indices, weights = taps
-    matrix = np.zeros((image, indices.shape[1]), grad.dtype)
-    np.add.at(matrix, (indices, np.broadcast_to(np.arange(indices.shape[1]), indices.shape)), weights)
+    matrix = _matrix(image, taps, grad.dtype)
     return np.moveaxis(np.matmul(np.moveaxis(grad, axis, -1), matrix.T), -1, axis)
 
 
+def _matrix(image, taps, dtype):
+    """The weights of the taps as a matrix (image, places)."""
+    indices, weights = taps
+    matrix = np.zeros((image, indices.shape[1]), dtype)
+    np.add.at(matrix, (indices, np.broadcast_to(np.arange(indices.shape[1]), indices.shape)), weights)
+    return matrix
+
+
+def _gather_bytes(x, axis, taps):
+    """The weighted sum of uint8 elements, rounded to uint8: weights are of 16 bits, as in torch and Pillow."""
+    weights = _matrix(x.shape[axis], taps, np.float64)
+    largest = weights.max(initial=0)
+    precision = next(bits for bits in range(22) if int(0.5 + largest * (2 << bits)) >= 1 << 15)
+    weights = np.trunc(weights * (1 << precision) + np.copysign(0.5, weights))
+    total = np.moveaxis(x, axis, -1).astype(np.float64) @ weights      # of whole numbers: exact
+    rounded = np.floor((total + (1 << precision - 1)) / (1 << precision))
+    return np.moveaxis(np.clip(rounded, 0, 255).astype(np.uint8), -1, axis)
+
+
 def _forward(x, sizes, rules, aligned=False, scales=(None, None, None)):
-    """The last dimensions, each by its rule, in other sizes."""
-    for axis, size, rule, scale in zip(range(-len(sizes), 0), sizes, rules, scales, strict=False):
-        x = _gather(x, axis, rule(x.shape[axis], size, aligned, scale, x.dtype.type))
+    """The last dimensions, each by its rule, in other sizes. torch takes those of bytes from the last one on."""
+    steps = list(zip(range(-len(sizes), 0), sizes, rules, scales, strict=False))
+    of_bytes = x.dtype == np.uint8
+    for axis, size, rule, scale in reversed(steps) if of_bytes else steps:
+        real = x.dtype.type if not of_bytes else np.float32 if rule in (nearest, nearest_exact) else np.float64
+        x = _gather(x, axis, rule(x.shape[axis], size, aligned, scale, real))
     return x
 
 

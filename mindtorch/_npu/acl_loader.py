@@ -40,6 +40,11 @@ def ensure_acl():
     return _ACL_MODULE
 
 
+def asked_for():
+    """Whether an NPU is there or wanted: CANN is in use already, or the toolkit that would be used was asked for."""
+    return _ACL_READY or toolkits.asked_for()
+
+
 def toolkit():
     """The Toolkit in use; None before CANN has been loaded."""
     return _TOOLKIT

@@ -179,9 +179,13 @@ cdef int upload_bytes(TensorBase dst, TensorBase src, bint non_blocking) except 
 
 
 cdef int enqueue(char *dst, char *src, size_t nbytes, aclrtMemcpyKind kind, StreamSlot *stream) except -1:
+    cdef int status
     use_device(stream.device)
+    stream.launches += 1
     with nogil:
-        check(api.aclrtMemcpyAsync(dst, nbytes, src, nbytes, kind, stream.handle), b"aclrtMemcpyAsync")
+        status = api.aclrtMemcpyAsync(dst, nbytes, src, nbytes, kind, stream.handle)
+    stream.launches -= 1
+    check(status, b"aclrtMemcpyAsync")
     return 0
 
 

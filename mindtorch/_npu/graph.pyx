@@ -8,7 +8,6 @@
    next.
 4. During a capture nobody may wait for the device: caches stay as they are, and a graph that dies is reset at the end.
 """
-import atexit
 import itertools
 import weakref
 
@@ -38,7 +37,7 @@ MODES = {"global": ACL_MODEL_RI_CAPTURE_MODE_GLOBAL, "thread_local": ACL_MODEL_R
          "relaxed": ACL_MODEL_RI_CAPTURE_MODE_RELAXED}
 _pool_numbers = itertools.count(1)
 _live = weakref.WeakSet()                # graphs that own something of the driver's
-_dead = []                               # those whose reset waits for the end of a capture
+_dead = []                               # nobody's, not reset yet: a capture is under way, or the driver has refused
 
 
 cdef class Graph:
@@ -53,6 +52,7 @@ cdef class Graph:
 
     cdef int begin(self, StreamSlot *stream, tuple pool, aclmdlRICaptureMode mode, list generators) except -1:
         cdef NpuAllocator allocator = allocator_of(stream.device)
+        cdef aclmdlRICaptureStatus status
         self.capture = <Capture *>calloc(1, sizeof(Capture))
         if self.capture == NULL:
             raise MemoryError()
@@ -67,7 +67,6 @@ cdef class Graph:
             try:
                 with nogil:
                     check(api.aclmdlRICaptureBegin(stream.handle, mode), b"aclmdlRICaptureBegin")
-                self.learn_name(stream)
             except BaseException:
                 allocator.unroute(pool)
                 raise
@@ -78,23 +77,12 @@ cdef class Graph:
         self.capturing = True
         self.draws = []
         try:
+            # By what the driver calls the capture, streams that join it are known.
+            check(api.aclmdlRICaptureGetInfo(stream.handle, &status, &self.capture.graph), b"aclmdlRICaptureGetInfo")
             for source in generators:
                 self.draws.append((source, stand_in(source, self.capture)))
         except BaseException:
-            self.end()
-            self.release()
-            raise
-        return 0
-
-    cdef int learn_name(self, StreamSlot *stream) except -1:
-        """Asks what the driver calls the capture, by which streams that join it are known."""
-        cdef aclmdlRICaptureStatus status
-        try:
-            check(api.aclmdlRICaptureGetInfo(stream.handle, &status, &self.capture.graph), b"aclmdlRICaptureGetInfo")
-        except BaseException:
-            if api.aclmdlRICaptureEnd(stream.handle, &self.handle) == 0:
-                api.aclmdlRIDestroy(self.handle)
-            self.handle = NULL
+            abandon(self)
             raise
         return 0
 
@@ -148,13 +136,18 @@ cdef class Graph:
         return 0
 
     cdef int replay(self) except -1:
-        cdef StreamSlot *stream = current_stream(self.capture.device)
+        cdef int device = self.capture.device
+        cdef StreamSlot *stream = current_stream(device)
+        cdef int status
         for source, numbers in self.draws:
             write_number((<Generator>numbers).seed_tensor, <int64_t>(<Generator>source).seed_value)
             write_number((<Generator>numbers).offset_tensor, (<Generator>source).offset)
-        use_device(self.capture.device)
+        use_device(device)
+        stream.launches += 1
         with nogil:
-            check(api.aclmdlRIExecuteAsync(self.handle, stream.handle), b"aclmdlRIExecuteAsync")
+            status = api.aclmdlRIExecuteAsync(self.handle, stream.handle)
+        stream.launches -= 1
+        check(status, b"aclmdlRIExecuteAsync")
         for source, numbers in self.draws:
             (<Generator>source).advance((<Generator>numbers).offset)
         return 0
@@ -188,23 +181,31 @@ cdef int write_number(TensorBase tensor, int64_t value) except -1:
     return 0
 
 
-cdef int release_dead() except -1:
+cdef int abandon(Graph graph) except -1:
+    """Ends the capture and gives back all that the graph has; tried again and again where the driver refuses."""
+    _dead.append(graph)
+    release_dead()
+    return 0
+
+
+def release_dead():
+    """Gives back what graphs have that nobody holds. Nobody is told of a failure: the next call tries again."""
     cdef list dead = _dead[:]
     _dead.clear()
-    try:
-        while dead:
-            (<Graph>dead[len(dead) - 1]).release()       # which puts it back where another capture is under way
-            dead.pop()
-    finally:
-        _dead.extend(dead)
-    return 0
+    for graph in dead:
+        try:
+            if (<Graph>graph).capturing:
+                (<Graph>graph).end()
+            (<Graph>graph).release()                     # which puts it back where another capture is under way
+        except RuntimeError:
+            _dead.append(graph)
 
 
 cdef bint captures_still(StreamSlot *stream) noexcept:
     cdef aclmdlRICaptureStatus status = ACL_MODEL_RI_CAPTURE_STATUS_NONE
     cdef aclmdlRI graph
-    return (api.aclmdlRICaptureGetInfo(stream.handle, &status, &graph) == 0
-            and status != ACL_MODEL_RI_CAPTURE_STATUS_NONE)
+    return (api.aclmdlRICaptureGetInfo(stream.handle, &status, &graph) != 0
+            or status != ACL_MODEL_RI_CAPTURE_STATUS_NONE)
 
 
 cdef void release_held(Capture *capture) noexcept:
@@ -223,12 +224,12 @@ cdef void release_held(Capture *capture) noexcept:
 
 def _close():
     """At exit, before the devices are closed."""
-    for graph in list(_live):
-        if runtime.is_started() and not capturing[(<Graph>graph).capture.device]:
-            (<Graph>graph).release()
+    _dead.extend(_live)
+    release_dead()
 
 
-atexit.register(_close)
+runtime.before_waits.append(release_dead)
+runtime.before_close.append(_close)
 
 
 cdef class GraphBase:
@@ -259,6 +260,7 @@ cdef class GraphBase:
             raise RuntimeError("Unknown capture error mode. Expected `global`, `thread_local`, or `relaxed`, got "
                                f"{capture_error_mode}")
         require(<void *>api.aclmdlRICaptureBegin, "aclmdlRICaptureBegin")
+        release_dead()
         stream = current_stream(device)
         if stream == default_stream(device):
             raise RuntimeError("NPU graphs must be captured on a non-default stream. (However, after capture, it's ok "
@@ -318,14 +320,9 @@ cdef class GraphBase:
 
     def _abandon(self):
         """Ends a capture, if there is one, and gives up the graph."""
-        if self.graph is None or not runtime.is_started():
-            return
-        if self.graph.capturing:
-            try:
-                self.graph.end()
-            except RuntimeError:
-                return                   # it was spoilt, and is gone; or another thread's, which alone may end it
-        self.reset()
+        if self.graph is not None and runtime.is_started():
+            abandon(self.graph)
+            self.graph = None
 
 
 cdef tuple checked_pool(object pool):

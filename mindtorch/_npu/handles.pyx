@@ -8,6 +8,7 @@
 import os
 import warnings
 
+from cpython.pythread cimport PyThread_get_thread_ident
 from libc.stdint cimport intptr_t
 from libc.stdlib cimport calloc
 
@@ -18,9 +19,14 @@ from mindtorch._npu.cann.acl_rt cimport (
     ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_MODEL_RI_CAPTURE_STATUS_NONE, aclmdlRI, aclmdlRICaptureStatus,
     aclrtEventRecordedStatus, aclrtStreamStatus)
 from mindtorch._npu.cann.thread_state cimport ThreadState
+from mindtorch._npu.cann.thread_list cimport mindtorch_list_thread, mindtorch_unbind_threads
 from mindtorch._npu.cann.thread_state_address cimport mindtorch_thread_state
 from mindtorch._npu.errors cimport check
 from mindtorch._npu.symbols cimport api, require
+
+
+cdef bint closing = False            # the process ends: one thread alone may use devices
+cdef unsigned long closing_thread = 0
 
 
 cdef struct Device:
@@ -48,10 +54,19 @@ cdef ThreadState *thread_state() noexcept nogil:
 # Devices
 
 cdef int bind_device(int device) except -1:
+    if closing and PyThread_get_thread_ident() != closing_thread:
+        from mindtorch._npu.runtime import require_device
+        require_device(device)       # raises
     if not 0 <= device < MAX_DEVICES or DEVICES[device].context == NULL:
         from mindtorch._npu.runtime import get_runtime
         get_runtime(device)          # raises for what is no device
     check(api.aclrtSetCurrentContext(DEVICES[device].context), b"aclrtSetCurrentContext")
+    return enter(device)
+
+
+cdef int enter(int device) except -1:
+    if mindtorch_list_thread(thread_state()) != 0:
+        raise MemoryError()
     thread_state().bound = device
     return 0
 
@@ -65,7 +80,7 @@ def adopt_device(int index, intptr_t context, intptr_t stream):
         slot.holders = 1             # the runtime
     slot.handle = <aclrtStream>stream
     DEVICES[index].context = <aclrtContext>context
-    thread_state().bound = index
+    enter(index)
 
 
 def bind(int index):
@@ -233,6 +248,24 @@ def set_sync_debug_mode(int mode):
 
 def get_sync_debug_mode():
     return sync_debug_mode
+
+
+def shut_out_others():
+    """From now on the calling thread alone may use devices. Returns while launches of others are still under way."""
+    global closing, closing_thread
+    closing_thread = PyThread_get_thread_ident()
+    closing = True
+    mindtorch_unbind_threads()
+
+
+def are_launching():
+    """Whether a launch, or a copy, is under way that does not hold the GIL."""
+    cdef StreamSlot *slot = STREAMS
+    while slot != NULL:
+        if slot.launches != 0:
+            return True
+        slot = slot.next
+    return False
 
 
 def streams_of(int device):

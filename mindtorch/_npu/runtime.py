@@ -6,6 +6,7 @@ the host.
 import atexit
 import os
 import threading
+import time
 import traceback
 
 from mindtorch._npu import acl, acl_loader, allocator, deferred, handles, host_memory, oom_snapshot
@@ -18,6 +19,8 @@ BAD_FORK = ("Cannot re-initialize NPU in forked subprocess. To use NPU with mult
 _RUNTIME_CLEANUP_REGISTERED = False
 _runtimes = {}                   # device index -> _Runtime that has been started
 _lock = threading.RLock()        # guards the start of devices
+before_waits = []                # functions to be called before the host waits for a device
+before_close = []                # functions to be called at exit, before the devices are closed
 _calls = []                      # to be made when the first device has been started, and where they were asked for
 _device_count = None
 _initialised = None              # the driver that has been through aclInit here
@@ -92,6 +95,8 @@ class _Runtime:
 
     def synchronize_device(self):
         """Waits for all streams of the device."""
+        for call in before_waits:
+            call()
         handles.bind(self.device_id)
         check_status(acl.rt.synchronize_device(), "aclrtSynchronizeDevice")
         deferred.drain_now()
@@ -103,6 +108,11 @@ class _Runtime:
             return
         _state = "closed"
         started = list(_runtimes.values())
+        handles.shut_out_others()        # threads may go on until the very end of the process
+        while handles.are_launching():
+            time.sleep(0.001)
+        for call in before_close:
+            call()
         for runtime in started:
             acl.rt.set_context(runtime.context)
             for stream in handles.streams_of(runtime.device_id):
@@ -184,12 +194,11 @@ def _check_usable():
 
 
 def device_count():
-    """How many devices there are; loads CANN but starts no device."""
+    """How many devices there are; loads CANN but starts neither it nor a device, so that a child may still do so."""
     global _device_count
     _check_usable()
     if _device_count is None:
         acl_loader.ensure_acl()
-        _start_acl()
         count, ret = acl.rt.get_device_count()
         check_status(ret, "aclrtGetDeviceCount")
         _device_count = count

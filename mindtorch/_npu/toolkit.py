@@ -41,11 +41,19 @@ def mode():
 
 def find():
     """The toolkit to use, or RuntimeError with what to do about it."""
+    return (None if mode() == "sim" else installed()) or simulator()
+
+
+def asked_for():
+    """Whether the user has an NPU or wants the simulated one: Ascend is on this machine, or MINDTORCH_NPU=sim."""
+    return mode() == "sim" or installed() is not None
+
+
+def installed():
+    """This machine's toolkit; None where there is no trace of Ascend, RuntimeError for a trace that leads nowhere."""
     chosen = mode()
     if chosen == "off":
         raise RuntimeError("the NPU is switched off by MINDTORCH_NPU=off")
-    if chosen == "sim":
-        return simulator()
     for variable in VARIABLES:
         if os.environ.get(variable):
             return checked(Path(os.environ[variable]), f"{variable} names it")
@@ -57,7 +65,7 @@ def find():
         raise RuntimeError(f"no CANN toolkit was found, but {because}. Looked for {', '.join(VARIABLES)} in the "
                            f"environment and for {', '.join(INSTALLED)} below {', '.join(PREFIXES)}. Install the CANN "
                            "toolkit or name its folder in MINDTORCH_CANN_HOME; MINDTORCH_NPU=sim uses the simulator")
-    return simulator()
+    return None
 
 
 def simulator():

@@ -381,8 +381,14 @@ def cond(A, p=None):
         values = svdvals(A)
         return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
     require_matrices(A, "linalg.cond", square=True)
+    if 0 in A.shape:
+        return A.new_zeros(A.shape[:-2]).abs()
+    if p == "nuc":
+        values = svdvals(A)
+        return values.sum(-1) * values.reciprocal().sum(-1)
     from mindtorch._ops.composite_norms import matrix_norm
-    return matrix_norm(A, p) * matrix_norm(_ATEN["linalg_inv"](A), p)
+    inverse, info = _ATEN["linalg_solve_ex"](A, identity(A.shape[-1], A).expand(A.shape))
+    return (matrix_norm(A, p) * matrix_norm(inverse, p)).masked_fill(info != 0, inf)
 
 
 # --- powers and functions --------------------------------------------------------------------------------------------
@@ -458,11 +464,13 @@ def vander(x, N=None):
     count = x.shape[-1] if N is None else N
     if count <= 1:
         raise RuntimeError("N must be greater than 1.")
-    x = x if x.is_floating_point() or x.is_complex() else x.long()
-    columns = [x.new_ones(x.shape)]
-    for _ in range(1, count):
-        columns.append(columns[-1] * x)
-    return _OPS["stack"](columns, -1)
+    return _powers(x, count)
+
+
+def _powers(x, count):
+    x = (x if x.is_floating_point() or x.is_complex() else x.long()).unsqueeze(-1)
+    powers = x.expand(*x.shape[:-1], count - 1).cumprod(-1)
+    return _OPS["cat"]([x.new_ones(x.shape), powers], -1)
 
 
 def old_vander(x, N=None, increasing=False):
@@ -470,14 +478,10 @@ def old_vander(x, N=None, increasing=False):
     if x.dim() != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     count = x.shape[0] if N is None else N
-    x = x if x.is_floating_point() or x.is_complex() else x.long()
-    columns = [x.new_ones(x.shape)]
-    for _ in range(1, count):
-        columns.append(columns[-1] * x)
-    columns = columns[:count]
-    if not columns:
-        return x.new_zeros((x.shape[0], 0))
-    return _OPS["stack"](columns if increasing else columns[::-1], -1)
+    if count < 0:
+        raise RuntimeError("N must be non-negative.")
+    powers = _powers(x, max(count, 1))[:, :count]
+    return powers if increasing else powers.flip(-1)
 
 
 @with_out

@@ -11,6 +11,11 @@ from mindtorch._core.tensor import TensorBase
 from mindtorch._ops.composite import _require_tensors, scalar_type, to_out
 
 
+def _range_to_out(result, out):
+    """As `to_out`, but an out= of as many elements keeps its shape."""
+    return to_out(result if out is None or out.numel() != result.numel() else result.view(out.shape), out)
+
+
 def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False,
              pin_memory=False):
     """`base` to the power of `steps` numbers at equal distances from `start` to `end`."""
@@ -20,7 +25,7 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None,
     real = dtype.is_floating_point or dtype.is_complex
     device = out.device if out is not None and device is None else device
     exponents = _linspace(start, end, steps, dtype=dtype if real else float64, layout=layout, device=device)
-    result = to_out(_OPS["pow"](float(base), exponents).to(dtype), out)
+    result = _range_to_out(_OPS["pow"](float(base), exponents).to(dtype), out)
     result = result.pin_memory() if pin_memory and out is None else result
     return result.requires_grad_() if requires_grad else result
 
@@ -43,8 +48,8 @@ def range_(start, end, step=1, *, out=None, dtype=None, layout=None, device=None
         start, end, step = int(start), int(end), int(step)
     steps = floor((end - start) / step)
     beyond = start + steps * step + (step / 2 if dtype.is_floating_point else (step > 0) - (step < 0))
-    result = to_out(_arange(start, beyond, step, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory),
-                    out)
+    made = _arange(start, beyond, step, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    result = _range_to_out(made, out)
     return result.requires_grad_() if requires_grad else result
 
 

@@ -1,6 +1,9 @@
 """Repeating, turning, splitting and joining tensors, written with views, index and cat. Device-neutral."""
 import builtins
 import functools
+import sys
+
+import numpy
 
 from mindtorch._core import moves as _moves
 from mindtorch._core import view_functions as _view_functions
@@ -77,23 +80,34 @@ def rot90(input, k=1, dims=(0, 1)):
 
 # --- triangles and diagonals -----------------------------------------------------------------------------------------
 
-def _triangle(name, row, col, dtype, layout, device, pin_memory, keep):
-    from mindtorch import int64, tensor
+def _triangle(name, row, col, offset, upper, dtype, layout, device, pin_memory):
+    """Rows and columns of the places of a row x col matrix with c - r >= offset if `upper`, c - r <= offset if not."""
+    from mindtorch import empty, from_numpy, int64
     if layout is not None:
         require_strided(layout, name)
-    pairs = [(r, c) for r in range(row) for c in range(col) if keep(r, c)]
-    return tensor([[pair[side] for pair in pairs] for side in (0, 1)], dtype=dtype or int64, device=device,
-                  pin_memory=pin_memory)
+    for words, size in (("row", row), ("col", col)):
+        if size < 0:
+            raise RuntimeError(f"{words} must be non-negative, got{size}")
+    offset = max(min(offset, col), -row)
+    first, last = (0, min(row, col - offset)) if upper else (-min(offset, 0), row if col else 0)
+    empty((2, max(last - first, 0)), dtype=int64)           # each of these rows has places: too many are an error here
+    rows = numpy.arange(first, last)
+    begin = numpy.maximum(rows + offset, 0) if upper else numpy.zeros_like(rows)
+    lengths = (col if upper else numpy.minimum(rows + offset + 1, col)) - begin
+    count = int(min(lengths.sum(dtype=float), 2 ** 62))
+    result = empty((2, count), dtype=dtype or int64, device=device, pin_memory=pin_memory)
+    column = numpy.arange(count) - numpy.repeat(lengths.cumsum() - lengths - begin, lengths)
+    return result.copy_(from_numpy(numpy.stack([numpy.repeat(rows, lengths), column])))
 
 
 def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
     """Rows and columns of the places on the diagonal and below it."""
-    return _triangle("tril_indices", row, col, dtype, layout, device, pin_memory, lambda r, c: c - r <= offset)
+    return _triangle("tril_indices", row, col, offset, False, dtype, layout, device, pin_memory)
 
 
 def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
     """Rows and columns of the places on the diagonal and above it."""
-    return _triangle("triu_indices", row, col, dtype, layout, device, pin_memory, lambda r, c: c - r >= offset)
+    return _triangle("triu_indices", row, col, offset, True, dtype, layout, device, pin_memory)
 
 
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):
@@ -147,6 +161,10 @@ def meshgrid(*tensors, indexing="ij"):
     tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    if not tensors:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if any(tensor.dtype is not tensors[0].dtype for tensor in tensors):
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     if any(tensor.dim() > 1 for tensor in tensors):
         raise RuntimeError("torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got more dimensions")
     swap = indexing == "xy" and len(tensors) > 1
@@ -220,6 +238,14 @@ def column_stack(tensors, *, out=None):
     return _to_out(_OPS["cat"](columns, 1), out)
 
 
+def _require_memory(nbytes):
+    """RuntimeError, before a long loop, if so many bytes can never be had."""
+    try:
+        numpy.empty(nbytes, numpy.uint8)
+    except (MemoryError, ValueError):
+        raise RuntimeError(f"not enough memory: {nbytes} bytes are needed") from None
+
+
 def tensor_split(input, indices_or_sections, dim=0):
     """So many parts of about equal size, or the parts between the indices."""
     if input.dim() == 0:
@@ -232,6 +258,7 @@ def tensor_split(input, indices_or_sections, dim=0):
         count = indices_or_sections
         if count <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {count}")
+        _require_memory(count * sys.getsizeof(input))
         least, more = divmod(size, count)
         ends = [least * part + min(part, more) for part in range(1, count)]
     else:

@@ -206,7 +206,10 @@ def corrcoef(input):
         return c / c
     deviation = c.diagonal().sqrt()
     deviation = deviation.real if deviation.is_complex() else deviation
-    return (c / deviation.unsqueeze(1) / deviation.unsqueeze(0)).clamp(-1, 1)
+    c = c / deviation.unsqueeze(1) / deviation.unsqueeze(0)
+    if c.is_complex():
+        return _OPS["complex"](c.real.clamp(-1, 1), c.imag.clamp(-1, 1))
+    return c.clamp(-1, 1)
 
 
 # --- distances -------------------------------------------------------------------------------------------------------
@@ -259,9 +262,13 @@ def _spacing(y, x, dim):
     return steps
 
 
-def _areas(y, x, dx, dim, name):
+def _check_samples(y, x, name):
     if str(y.dtype) == "torch.bool" or (x is not None and str(x.dtype) == "torch.bool"):
         raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
+
+
+def _areas(y, x, dx, dim, name):
+    _check_samples(y, x, name)
     length = y.shape[dim] - 1
     if x is not None and x.dim() > 1 and x.shape != y.shape:
         x = x.expand(y.shape) if x.dim() <= y.dim() else x
@@ -277,7 +284,11 @@ def trapezoid(y, x=None, *, dx=1, dim=-1):
     _require_tensors("trapezoid", y=y)
     if y.shape[dim] == 0:
         return y.sum(dim).to(_OPS["sum"](y).dtype) if y.is_floating_point() else y.sum(dim).float()
-    return _areas(y, x, dx, dim, "trapezoid").sum(dim)
+    if x is not None:
+        return _areas(y, x, dx, dim, "trapezoid").sum(dim)
+    _check_samples(y, x, "trapezoid")
+    # The ends count half. Integers are summed in int64 before anything is halved.
+    return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) * 0.5) * dx
 
 
 def trapz(y, x=None, *, dx=1, dim=-1):

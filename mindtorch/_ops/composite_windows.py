@@ -1,5 +1,7 @@
 """torch.hann_window and the like: the windows of torch.signal, periodic unless asked otherwise."""
 
+from mindtorch._core.dtype import bfloat16, float16, float32, get_default_dtype
+
 
 def _periodic(name, **fixed):
     def window(window_length, periodic=True, *args, dtype=None, layout=None, device=None, pin_memory=False,
@@ -10,8 +12,11 @@ def _periodic(name, **fixed):
                                f"window_length={window_length}")
         values = dict(zip(fixed, args, strict=False))
         options = {name: options.get(name, values.get(name, default)) for name, default in fixed.items()}
-        made = _MAKERS[name](windows, options, window_length, sym=not periodic, dtype=dtype, layout=layout,
-                              device=device)
+        dtype = dtype or get_default_dtype()
+        half = dtype in (float16, bfloat16)
+        made = _MAKERS[name](windows, options, window_length, sym=not periodic, dtype=float32 if half else dtype,
+                             layout=layout, device=device)
+        made = made.to(dtype) if half else made
         made = made.pin_memory() if pin_memory else made
         return made.requires_grad_() if requires_grad else made
     window.__name__ = f"{name}_window"

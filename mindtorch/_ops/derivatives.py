@@ -137,8 +137,7 @@ def copy_slices_backward(grad, base_geometry, geometry, of_view, needed):
 def abs_backward(grad, self):
     """The gradient with the sign of self."""
     if self.is_complex():
-        size = self.abs()
-        return grad * ops.where(size == 0, ops.zeros_like(self), self / size)
+        return grad * self.sgn()
     return ops.where(self < 0, -grad, ops.where(self > 0, grad, ops.zeros_like(grad)))
 
 

@@ -75,6 +75,11 @@ def no_derivative(name, grads=None):
     raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
 
+def no_derivative_registered(name):
+    """Of an operator that torch's autograd does not know."""
+    raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+
 def real_part(grad):
     """Of complex and polar, where `real` is an operand."""
     return ops.real(grad)

@@ -10,4 +10,6 @@ from mindtorch._ops import decompositions as _decompositions
 for _module in [*iter_modules(_package.__path__, "mindtorch._ops."),
                 *iter_modules(_decompositions.__path__, "mindtorch._ops.decompositions.")]:
     if _module.name.startswith(("mindtorch._ops.derivatives", "mindtorch._ops.decompositions.")):
-        globals().update(vars(import_module(_module.name)))
+        # Without __spec__ and its like: by it a second thread knows that this module is still being imported.
+        globals().update({name: value for name, value in vars(import_module(_module.name)).items()
+                          if not name.startswith("__")})

@@ -4,7 +4,7 @@ import mindtorch
 from mindtorch.distributions import constraints
 from mindtorch.distributions._parts import OfOneEvent
 from mindtorch.distributions.exp_family import ExponentialFamily
-from mindtorch.distributions.utils import broadcast_all, clamp_probs
+from mindtorch.distributions.utils import broadcast_all, clamp_probs, lazy_property
 from mindtorch.nn.functional import binary_cross_entropy_with_logits
 
 __all__ = ["ContinuousBernoulli"]
@@ -36,6 +36,10 @@ class ContinuousBernoulli(OfOneEvent, ExponentialFamily):
         new = self._get_checked_instance(ContinuousBernoulli, _instance)
         new._lims = self._lims
         return super().expand(batch_shape, new)
+
+    @lazy_property
+    def probs(self):
+        return clamp_probs(super().probs)
 
     def _stable(self):
         return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])

@@ -1,7 +1,7 @@
 import mindtorch
+from mindtorch._ops.compositions_gamma import log_standard_gamma
 from mindtorch.distributions import constraints
 from mindtorch.distributions.exp_family import ExponentialFamily
-from mindtorch.distributions.gamma import log_standard_gamma
 
 __all__ = ["Dirichlet"]
 

@@ -5,30 +5,6 @@ from mindtorch.distributions.exp_family import ExponentialFamily
 __all__ = ["Gamma"]
 
 
-def log_standard_gamma(concentration):
-    """Logarithms of numbers drawn from the gamma distribution with rate 1: they are finite where the numbers are not.
-
-    Marsaglia's and Tsang's way: d * v, with v the cube of a normal number, is accepted with a known probability where
-    the concentration is at least 1; a smaller one is drawn as one larger by 1 and scaled. Waits for the device.
-    """
-    with mindtorch.no_grad():
-        larger = mindtorch.where(concentration < 1, concentration + 1, concentration)
-        d = larger - 1 / 3
-        drawn, left = mindtorch.zeros_like(larger), mindtorch.ones_like(larger, dtype=mindtorch.bool)
-        while left.any():
-            normal = mindtorch.randn_like(larger)
-            cube = (1 + normal / (9 * d).sqrt()) ** 3
-            bound = 0.5 * normal ** 2 + d - d * cube + d * cube.clamp(min=1e-30).log()
-            taken = left & (cube > 0) & (_log_uniform(larger) < bound)
-            drawn = mindtorch.where(taken, (d * cube.clamp(min=1e-30)).log(), drawn)
-            left = left & ~taken
-        return mindtorch.where(concentration < 1, drawn + _log_uniform(larger) / concentration, drawn)
-
-
-def _log_uniform(like):
-    return mindtorch.log1p(-mindtorch.rand_like(like))
-
-
 class Gamma(ExponentialFamily):
     """The gamma distribution of shape `concentration` and of `rate`. Samples carry no gradients."""
 
@@ -54,7 +30,7 @@ class Gamma(ExponentialFamily):
     def sample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)
         with mindtorch.no_grad():
-            drawn = log_standard_gamma(self.concentration.expand(shape)).exp() / self.rate.expand(shape)
+            drawn = mindtorch._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
             return drawn.clamp(min=mindtorch.finfo(drawn.dtype).tiny)
 
     def log_prob(self, value):

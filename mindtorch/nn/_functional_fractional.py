@@ -1,4 +1,6 @@
 """Max pooling over windows at random places (Graham, "Fractional Max-Pooling")."""
+import math
+
 from mindtorch._core.autocast import casting
 from mindtorch._core.random_factories import FUNCTIONS as _RANDOM
 from mindtorch._ops.derivatives import ops as _ops
@@ -52,8 +54,7 @@ def _pooled(dims, input, kernel_size, output_size, output_ratio, samples):
     order = range(dims) if dims == 3 else (1, 0)
     places = [_window_places(samples.select(2, order[d]), image.shape[d + 2], sizes[d], kernel[d]) for d in range(dims)]
     flat = _flat_indices(places, image.shape[2:])
-    planes = flat.shape[:2 + dims]
-    flat = flat.reshape(*planes, -1)
+    flat = flat.reshape(*flat.shape[:2 + dims], math.prod(kernel))
     windows = image.flatten(2).gather(2, flat.flatten(2)).reshape(flat.shape)
     best, chosen = windows.max(-1)
     indices = flat.gather(-1, chosen.unsqueeze(-1)).squeeze(-1)

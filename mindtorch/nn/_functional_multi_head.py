@@ -42,7 +42,7 @@ def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_head
     else:
         found, seen = _fused(q, k, v, attn_mask, dropout_p, is_causal, (batch, num_heads)), None
     result = linear(found.transpose(0, 1).reshape(length * batch, width), out_proj_weight, out_proj_bias)
-    result = result.reshape(length, batch, -1)
+    result = result.reshape(length, batch, result.size(1))
     if batched:
         return result, seen
     return result.squeeze(1), None if seen is None else seen.squeeze(0)

@@ -8,7 +8,11 @@ from mindtorch.npu._properties import _NPUDeviceProperties, _NPUuuid
 
 
 def is_available():
-    """Whether there is an NPU to use, real or simulated. Never raises."""
+    """Whether there is an NPU to use. Starts nothing, never raises.
+
+    Without Ascend the answer is no, as torch_npu gives it, until the simulator is wanted: MINDTORCH_NPU=sim says so, or
+    a tensor was made on device "npu".
+    """
     try:
         return device_count() > 0
     except Exception:       # noqa: BLE001 - a toolkit may fail in any way; what is wrong is said at the first use
@@ -57,7 +61,13 @@ def toolkit():
 
 
 def device_count():
-    """How many devices there are. Starts none."""
+    """How many devices there are; 0 where is_available() is False. Starts none."""
+    from mindtorch._npu import acl_loader
+    return _existing_devices() if acl_loader.asked_for() else 0
+
+
+def _existing_devices():
+    """How many devices there are for those who name one."""
     from mindtorch._npu import runtime
     return runtime.device_count()
 
@@ -71,7 +81,7 @@ def _get_device_index(device, optional=False, allow_cpu=False):
 def _valid_index(device):
     """The index of a device that exists; AssertionError otherwise, as torch has it."""
     index = _get_device_index(device, optional=True)
-    if not 0 <= index < device_count():
+    if not 0 <= index < _existing_devices():
         raise AssertionError("Invalid device id")
     return index
 
@@ -200,7 +210,7 @@ def is_bf16_supported(including_emulation=False):
 
 def can_device_access_peer(device_id, peer_device_id):
     """Whether one device can be let reach another one's memory; False for a peer that does not exist."""
-    count = device_count()
+    count = _existing_devices()
     if not 0 <= device_id < count:
         raise AssertionError("Invalid device id")
     if peer_device_id < 0:
@@ -229,5 +239,5 @@ def _reachable(peer, device):
     index = _valid_index(device)
     if not can_device_access_peer(index, peer):
         raise RuntimeError(f"peer access from npu:{index} to npu:{peer} is not possible: "
-                           f"{device_count()} device(s) available")
+                           f"{_existing_devices()} device(s) available")
     return index

@@ -1,6 +1,6 @@
 """Random numbers of NPUs: their default generators. A state is 16 bytes: the seed, then the offset."""
 from mindtorch._core.generator import npu_generator, seed_npus
-from mindtorch.npu.device import _get_device_index, current_device, device_count, is_initialized
+from mindtorch.npu.device import _existing_devices, _get_device_index, current_device, device_count, is_initialized
 
 __all__ = ["get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all",
            "set_rng_state", "set_rng_state_all"]
@@ -9,7 +9,7 @@ __all__ = ["get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", 
 def _generator(device):
     """The default generator of a device, which is started: only then it is known to exist."""
     index = _get_device_index(device, optional=True)
-    if not 0 <= index < device_count():
+    if not 0 <= index < _existing_devices():
         raise AssertionError("Invalid device id")
     return npu_generator(index)
 

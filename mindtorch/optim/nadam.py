@@ -47,8 +47,8 @@ class NAdam(Algorithm):
         momenta = [momentum_at(count) for count in counts]
         multiply_(products, momenta)
         now, ahead = [], []
-        for count, momentum, product in zip(counts, momenta, values(products, whole(products), group["capturable"]),
-                                            strict=True):
+        stays = group["capturable"] or group["differentiable"]      # on the device, or in the graph
+        for count, momentum, product in zip(counts, momenta, values(products, whole(products), stays), strict=True):
             following = momentum_at(count + 1)
             now.append(-lr * (1.0 - momentum) / (1.0 - product))
             ahead.append(-lr * following / (1.0 - product * following))

@@ -3,7 +3,7 @@ import contextlib
 import warnings
 
 from mindtorch._core import autocast as _autocast
-from mindtorch._core.engine import runs_whole_graph
+from mindtorch._core.engine import current_graph_task_id, runs_whole_graph
 from mindtorch._core.tensor import TensorBase
 from mindtorch.autograd import Function, backward
 from mindtorch.autograd.grad_mode import enable_grad
@@ -174,16 +174,23 @@ class _Frame:
         self.run = run
         self.checks = determinism_check != "none"
         self.first = []              # per saved tensor, what it looked like
-        self.again = {}              # its number -> the tensor computed again, until backward takes it
+        self.again = {}              # which backward -> number of a tensor -> the tensor, until it is taken
 
     def pack(self, tensor):
         self.first.append(_look(tensor))
         return len(self.first) - 1
 
     def unpack(self, number):
-        if number not in self.again:
-            self.recompute()
-        return self.again.pop(number)
+        task = current_graph_task_id()
+        if task < 0:                 # the user looks at it, outside any backward
+            return self.recompute()[number]
+        if task not in self.again:
+            self.again[task] = self.recompute()
+        if number not in self.again[task]:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you "
+                "are calling ctx.saved_tensors in backward, make sure to do so only once.")
+        return self.again[task].pop(number)
 
     def recompute(self):
         found = []
@@ -205,7 +212,7 @@ class _Frame:
                     "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
                     f"during the forward pass.\ntensor at position {number}:\nsaved metadata: {self.first[number]}\n"
                     f"recomputed metadata: {_look(tensor)}")
-        self.again = dict(enumerate(found))
+        return dict(enumerate(found))
 
 
 def _look(tensor):

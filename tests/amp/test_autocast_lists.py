@@ -147,6 +147,10 @@ def of_layer(lib, device, name):
 @pytest.mark.filterwarnings("ignore:Mismatch dtype")        # torch on its RMSNorm
 @pytest.mark.parametrize("name", LAYERS)
 def test_layers(device, name):
-    with npu_lists(torch.bfloat16) if device == "npu" else contextlib.nullcontext():
-        theirs = of_layer(torch, "cpu", name)
+    if (name, device) == ("lstm", "cpu"):
+        # oneDNN's LSTM, which torch casts for, has no bfloat16 on processors without AVX-512: its dtypes are told here.
+        theirs = ["torch.bfloat16"] * 3, ["torch.float32"] * 16
+    else:
+        with npu_lists(torch.bfloat16) if device == "npu" else contextlib.nullcontext():
+            theirs = of_layer(torch, "cpu", name)
     assert of_layer(mindtorch, device, name) == theirs

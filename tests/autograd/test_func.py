@@ -115,3 +115,42 @@ def test_refusals(name):
         REFUSED[name](torch, torch.ones(2))
     with pytest.raises(theirs.type):
         REFUSED[name](mindtorch, mindtorch.ones(2))
+
+
+def module_with_gaps(lib):
+    """A module that has, and may be given, None in the place of a parameter and of a buffer."""
+    class Gaps(lib.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = lib.nn.Parameter(lib.ones(2))
+            self.register_parameter("b", None)
+            self.register_buffer("c", lib.ones(2))
+            self.register_buffer("d", None)
+
+        def forward(self):
+            return [None if each is None else (each * 2).tolist() for each in (self.w, self.b, self.c, self.d)]
+    return Gaps()
+
+
+@pytest.mark.parametrize("given", [
+    {"w": None}, {"b": 3.0}, {"b": None}, {"c": None, "d": 3.0}, {"w": 3.0}, {}, {"w": None, "b": 1.0, "c": 2.0}],
+    ids=str)
+def test_functional_call_with_none(given):
+    found = []
+    for lib in (mindtorch, torch):
+        module = module_with_gaps(lib)
+        tensors = {name: None if value is None else lib.full((2,), value) for name, value in given.items()}
+        before = [list(module._parameters.items()), list(module._buffers.items())]
+        found.append([lib.func.functional_call(module, tensors, None), module(), list(module.state_dict())])
+        assert [*module._parameters] == [name for name, _ in before[0]]
+        assert all(module._parameters[name] is value for name, value in before[0])
+        assert all(module._buffers[name] is value for name, value in before[1])
+    assert found[0] == found[1]
+
+
+def test_functional_call_without_a_bias():
+    for lib in (mindtorch, torch):
+        linear = lib.nn.Linear(2, 2)
+        result = lib.func.functional_call(linear, {"weight": lib.eye(2), "bias": None}, lib.ones(1, 2))
+        assert result.tolist() == [[1, 1]]
+        assert linear.bias is not None

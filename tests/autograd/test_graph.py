@@ -1,6 +1,12 @@
 """backward, grad and the graph they follow, case by case beside torch: values, errors, names, versions."""
+import subprocess
+import sys
+
 import pytest
+import torch
 from compared import Cases, compare
+
+import mindtorch
 
 CASES = Cases()
 case = CASES
@@ -23,6 +29,63 @@ def names_of_nodes(t, make):
                t.addmm(a[0], b @ b.t(), b), a.mv(b[0]), a[0].dot(b[0]), a.sqrt(), a.rsqrt(), a.reciprocal(), a.detach()]
     # Overloads share a row here, which torch numbers.
     return [r.grad_fn and r.grad_fn.name().rstrip("0123456789") for r in results]
+
+
+@case
+def operators_that_return_no_tensors(t, make):
+    a, aten = make(0, 3), t.ops.aten
+    return [len(found) for found in (
+        list(a), a.unbind(), a.split_with_sizes([]), a.split([]), t.unbind_copy(a), t.split_with_sizes_copy(a, []),
+        aten.unbind(a), aten.unbind_copy(a), aten.split_with_sizes(a, []), aten.split_with_sizes_copy(a, []))]
+
+
+def comparison_in_place(name):
+    def compared(t, make):
+        a, b = make(3), make(3, seed=1)
+        results = []
+        for write in (lambda y: getattr(y, name)(0.5), lambda y: getattr(y, name)(b),
+                      lambda y: getattr(y[:1], name)(2)):
+            y = a * 2
+            write(y)
+            results += [y, *t.autograd.grad(y.sum(), a)]
+        plain = getattr(make(3, grad=False), name)(b)
+        return results, plain, t.autograd.grad(plain.sum(), b), getattr(a, name.strip("_"))(b)
+    return compared
+
+
+for _name in ("eq_", "ne_", "lt_", "le_", "gt_", "ge_"):
+    CASES[f"in_place_{_name}"] = comparison_in_place(_name)
+    CASES[f"in_place_{_name}_of_a_leaf"] = lambda t, make, name=_name: getattr(make(3), name)(1)
+
+
+@case
+def unique_has_no_derivative(t, make):
+    a, found = make(4), []
+    for distinct in (t.unique(a), t.unique(a, dim=0), t.unique_consecutive(a), *t.unique(a, return_inverse=True)):
+        found.append([distinct.requires_grad, distinct.grad_fn and distinct.grad_fn.name()])
+        if distinct.requires_grad:
+            with pytest.raises(NotImplementedError) as raised:
+                distinct.sum().backward()
+            found.append(str(raised.value))
+    return found
+
+
+UNKNOWN_TO_AUTOGRAD = {
+    "heaviside of self": lambda a, b: a.heaviside(b.detach()),
+    "heaviside of values": lambda a, b: a.detach().heaviside(b),
+    "heaviside_": lambda a, b: (a * 2).heaviside_(b.detach())}
+
+
+@pytest.mark.parametrize("name", UNKNOWN_TO_AUTOGRAD)
+def test_operators_without_a_derivative_in_torch(name, device):
+    """torch names the forms in place with a line at the end."""
+    for lib, place in ((torch, "cpu"), (mindtorch, device)):
+        a, b = (lib.tensor([-1.0, 3.0, 1.0], device=place, requires_grad=True) for _ in range(2))
+        result = UNKNOWN_TO_AUTOGRAD[name](a, b)
+        assert result.requires_grad
+        assert type(result.grad_fn).__name__ == "NotImplemented"
+        with pytest.raises(RuntimeError, match=r"derivative for aten::\w+ is not implemented"):
+            result.sum().backward()
 
 
 @case
@@ -498,3 +561,32 @@ def printed(t, make):
 @pytest.mark.parametrize("name", CASES)
 def test_as_torch(name, device):
     compare(CASES[name], device)
+
+
+IN_THREADS = """
+import sys, threading
+import mindtorch
+
+sys.setswitchinterval(1e-6)
+sums = [(x * x).sum() for x in (mindtorch.ones(3, requires_grad=True) for _ in range(16))]
+start, errors = threading.Barrier(len(sums)), []
+
+def backward(y):
+    start.wait()
+    try:
+        y.backward()
+    except Exception as error:
+        errors.append(error)
+
+threads = [threading.Thread(target=backward, args=(y,)) for y in sums]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert not errors, errors
+"""
+
+
+def test_the_first_backward_may_be_in_several_threads():
+    """The first one imports the derivatives."""
+    subprocess.run([sys.executable, "-c", IN_THREADS], check=True, timeout=120)

@@ -1,4 +1,6 @@
 """Hooks, modes, anomaly detection and Function beside torch."""
+import importlib
+
 import pytest
 from compared import Cases, compare
 
@@ -200,6 +202,105 @@ def inference_tensor_made_to_require_a_gradient(t, make):
 def inference_mode_off(t, make):
     with t.inference_mode(False):
         return (make(2) * 2).requires_grad
+
+
+VIEWS = {"slice": lambda x: x[1:], "view": lambda x: x.view(2, 2), "detach": lambda x: x.detach(),
+         "data": lambda x: x.data, "unbind": lambda x: x.unbind()[0], "expand": lambda x: x.expand(2, 4),
+         "as_strided": lambda x: x.as_strided((2,), (1,)), "reshape": lambda x: x.reshape(2, 2)}
+
+
+@case
+def views_of_inference_tensors(t, make):
+    """A view is an inference tensor where its base is one, whatever the mode; a new tensor where the mode is on."""
+    with t.inference_mode():
+        base = make.ones(4)
+        inside = [view(base).is_inference() for view in VIEWS.values()]
+    ordinary = make.ones(4)
+    outside = [view(base).is_inference() for view in VIEWS.values()]
+    with t.inference_mode():
+        of_ordinary = [view(ordinary).is_inference() for view in VIEWS.values()]
+        new = [(ordinary + 1).is_inference(), ordinary.clone().is_inference()]
+    return inside, outside, of_ordinary, new, base.clone().is_inference()
+
+
+@case
+def view_of_an_inference_tensor_written_outside(t, make):
+    with t.inference_mode():
+        base = make.ones(4)
+    base[1:].add_(1)
+
+
+HELD = []               # contexts that are never left: torch's inference mode would be changed when one dies
+
+
+def entered_in_backward(t, make, context):
+    """The modes after a backward whose hook has entered a context and never left it."""
+    a, packed = make(2), []
+    y = a * 2
+    held = context(t, packed)
+    HELD.append(held)
+    y.register_hook(lambda grad: held.__enter__() and None)
+    y.sum().backward()
+    a.exp()
+    return t.is_grad_enabled(), t.is_inference_mode_enabled(), t.is_autocast_enabled("cpu"), packed
+
+
+for _name, _context in {
+        "hooks": lambda t, packed: t.autograd.graph.saved_tensors_hooks(packed.append, lambda x: x),
+        "no_grad": lambda t, packed: t.no_grad(), "inference_mode": lambda t, packed: t.inference_mode(),
+        "autocast": lambda t, packed: t.autocast("cpu")}.items():
+    CASES[f"{_name}_entered_in_backward"] = (
+        lambda t, make, context=_context: entered_in_backward(t, make, context))
+
+
+@case
+def hooks_around_backward(t, make):
+    """Backward itself, where it is recorded, saves through the hooks that are in force around it."""
+    a, seen = make(2), []
+    y = a.exp().sin()
+    with t.autograd.graph.saved_tensors_hooks(lambda x: (seen.append(1), x)[1], lambda x: x):
+        grad, = t.autograd.grad(y.sum(), a, create_graph=True)
+    return len(seen) > 0, grad, t.autograd.grad(grad.sum(), a)
+
+
+@case
+def hooks_that_detach(t, make):
+    """What was saved has its history again after unpacking, so second derivatives are those without hooks."""
+    a, b = make(3), make(3, seed=1)
+    with t.autograd.graph.saved_tensors_hooks(lambda x: x.detach().clone(), lambda x: x):
+        y = (a * 2).sin() * b.exp() * a
+    grads = t.autograd.grad(y.sum(), (a, b), create_graph=True)
+    return grads, t.autograd.grad(sum(grad.sum() for grad in grads), (a, b))
+
+
+def checkpoint_of(t):
+    return importlib.import_module(f"{t.__name__}.utils.checkpoint").checkpoint
+
+
+@case
+def checkpoint_looked_at_and_run_back_twice(t, make):
+    a, runs = make(2), []
+
+    def f(x):
+        runs.append(1)
+        return x.sin().exp()
+    y = checkpoint_of(t)(f, a, use_reentrant=False)
+    saved = [y.grad_fn._saved_result, y.grad_fn._saved_result, len(runs)]
+    grads = [t.autograd.grad(y.sum(), a, retain_graph=True)[0] for _ in range(3)]
+    grad, = t.autograd.grad(y.sum(), a, create_graph=True)
+    return saved, grads, grad, t.autograd.grad(grad.sum(), a), len(runs)
+
+
+@case
+def checkpoint_unpacked_twice_in_one_backward(t, make):
+    def backward(ctx, grad):
+        return grad * ctx.saved_tensors[0] * ctx.saved_tensors[0]
+
+    def forward(ctx, x):
+        ctx.save_for_backward(x.sin())
+        return x * 1
+    checkpoint_of(t)(lambda x: function(t, forward, backward).apply(x.exp()), make(2), use_reentrant=False).sum(
+        ).backward()
 
 
 def function(t, forward, backward, **more):

@@ -444,11 +444,11 @@ def test_other_threads_are_not_recorded():
 
 
 def entries():
-    """Where functions of each kind are entered."""
+    """Where functions of other kinds than those of operators are entered."""
     address = ctypes.pythonapi.PyVectorcall_Function
     address.restype, address.argtypes = ctypes.c_void_p, [ctypes.py_object]
-    return [address(mindtorch.add), address(mindtorch.conv2d), address(mindtorch.Tensor.relu),
-            mindtorch.vstack.__code__, mindtorch.std.__code__]
+    return [address(mindtorch.layer_norm), address(mindtorch.reshape), mindtorch.vstack.__code__,
+            mindtorch.std.__code__]
 
 
 def test_an_exception_leaves_everything_as_it_was(device):
@@ -458,7 +458,7 @@ def test_an_exception_leaves_everything_as_it_was(device):
 
     def fail():
         with prof:
-            assert [old == new for old, new in zip(before, entries(), strict=True)] == [False] * 5
+            assert [old == new for old, new in zip(before, entries(), strict=True)] == [False] * 4
             with mindtorch.profiler.record_function("failing"):
                 mindtorch.vstack([x, mindtorch.ones(3, device=device) + mindtorch.ones(2, device=device)])
 

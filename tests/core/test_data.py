@@ -84,6 +84,53 @@ def test_move(expression):
     check(expression)
 
 
+ARRAYS = """
+torch.arange(3) == np.arange(3) | np.arange(3) == torch.arange(3) | torch.arange(3) == np.array([1.5, 1, 2])
+np.array([[1], [2]]) == torch.arange(3) | torch.arange(4) == np.arange(3) | torch.arange(3) == np.array(['a'])
+torch.arange(3) == np.array(1) | np.array(1) == torch.arange(3) | torch.arange(3) == np.array([object()])
+torch.zeros(3, requires_grad=True) == np.arange(3) | torch.zeros(3) == np.arange(3)[::-1] | torch.arange(3) == [0, 1, 2]
+torch.arange(3) == None | torch.arange(3) != np.arange(3) | torch.arange(3).__eq__([1])
+"""
+LARGE = """
+torch.tensor([2**63], dtype=torch.float32) | torch.tensor(2**63, dtype=torch.float64) | torch.Tensor([2**70])
+torch.tensor([-2**63 - 1], dtype=torch.bfloat16) | torch.tensor([2**64], dtype=torch.float16)
+torch.tensor([2**63, 1.5]) | torch.tensor([1.5, 2**63]) | torch.tensor([2**63, 1j]) | torch.tensor([2**63])
+torch.tensor([2**63], dtype=torch.int32) | torch.tensor([10**400], dtype=torch.float64)
+torch.tensor([10**400, 0], dtype=torch.bool) | torch.tensor([2**64 - 1], dtype=torch.uint64)
+torch.as_tensor([2**63], dtype=torch.float32) | torch.tensor([2**63], dtype=torch.complex64)
+"""
+
+
+@pytest.mark.parametrize("expression", expressions(ARRAYS + LARGE))
+def test_arrays_and_large_numbers(expression):
+    check(expression)
+
+
+BORROWED = """
+b.resize_(8) | b.resize_(4) | b.resize_(2) | b.resize_(2, 2) | b.resize_as_(torch.ones(8)) | b[1:].resize_(4)
+b.resize_(0)
+torch.sum(torch.ones(2, 4), 0, out=b) | torch.frombuffer(bytearray(16), dtype=torch.float32).resize_(8)
+torch.from_dlpack(np.arange(4)).resize_(8) | b.untyped_storage().resizable()
+torch.ones(4).untyped_storage().resizable() | torch.as_tensor(np.arange(4)).resize_(8)
+"""
+
+
+@pytest.mark.parametrize("expression", expressions(BORROWED))
+def test_memory_of_an_array_does_not_grow(expression):
+    check(f"(lambda b: {expression})(torch.from_numpy(np.arange(4, dtype=np.float32)))")
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements")
+@pytest.mark.parametrize("call", [
+    lambda b: torch.add(torch.ones(8), 1, out=b), lambda b: torch.arange(8, out=b),
+    lambda b: torch.cat([torch.ones(8)], out=b)])
+def test_memory_of_an_array_does_not_grow_for_a_result(call):
+    array = np.arange(4, dtype=np.float32)
+    with pytest.raises(RuntimeError, match="Trying to resize storage that is not resizable"):
+        call(torch.from_numpy(array))
+    assert array.tolist() == [0, 1, 2, 3]
+
+
 @pytest.mark.quick
 @pytest.mark.parametrize("expression", expressions(ATTRIBUTES))
 def test_attribute(expression):

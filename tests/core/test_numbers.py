@@ -39,6 +39,20 @@ torch.arange(0.5, 3.6, 1, dtype=torch.int32, device=dev)
 """
 
 
+BOUNDS = """
+z.clamp(z, i[0].int()) | z.int().clamp(z, i[0].int()) | z.clamp(a[0, 0], i[0]) | z.clamp(a[0, 0], a[0].half())
+z.clamp(a[0, 0], i[0].int()) | i[0].int().clamp(z, a[0, 0]) | i[0].int().clamp(z, z) | z.int().clamp(min=i[0].byte())
+i[0].byte().clamp(z.int(), a[0].half()) | a[0].half().clamp(a[0, 0].double(), z) | z.clamp(z.int(), z.short())
+torch.clamp(z.byte(), max=i[0].short()) | torch.clamp(i[0].short(), z, 9 * z) | torch.clip(z, z, i[0].int())
+"""
+
+
+@pytest.mark.parametrize("expression", expressions(BOUNDS))
+def test_dtype_among_bounds(expression):
+    """Tensors without dimensions count less than those that have some, wherever among the three they stand."""
+    check(expression)
+
+
 @pytest.mark.parametrize("expression", expressions(WRAP + REFUSED + FIRST + RANGES))
 def test_as_torch(expression, device):
     check(expression, device)

@@ -2,6 +2,8 @@
 import pytest
 from oracle import check, expressions
 
+import mindtorch
+
 FLOATS = """
 torch.mm(a, a.t(), out=o) | torch.matmul(a, a.t(), out=o) | torch.mv(a, a[0], out=o) | torch.dot(a[0], a[0], out=o)
 torch.bmm(a[None], a.t()[None], out=o) | torch.addmm(a[0, :2], a, a.t(), out=o) | torch.square(a, out=o)
@@ -41,6 +43,47 @@ def test_out_of_any_dtype(expression, dtype, device):
 @pytest.mark.parametrize("expression", expressions(IN_PLACE + LINEAR))
 def test_as_torch(expression, device):
     check(expression, device)
+
+
+EMPTY_OPERANDS = {"sum": 0.0, "prod": 1.0, "nansum": 0.0, "logsumexp": float("-inf")}
+
+
+@pytest.mark.parametrize("name", EMPTY_OPERANDS)
+def test_an_operand_that_is_resized_as_out_is_read_first(name, device):
+    v = mindtorch.zeros(0, device=device)
+    assert getattr(mindtorch, name)(v, -1, out=v) is v
+    assert v.shape == ()
+    assert v.item() == EMPTY_OPERANDS[name]
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements")
+def test_operands_as_out_of_other_shapes(device):
+    def ones(*shape):
+        return mindtorch.ones(shape, device=device)
+    for call, operand, expected in [
+            (lambda v: mindtorch.sum(v, -1, out=v), ones(2, 3), [3, 3]),
+            (lambda v: mindtorch.mean(v, 0, out=v), ones(2, 3), [1, 1, 1]),
+            (lambda v: mindtorch.mm(ones(3, 2), v, out=v), ones(2, 1), [[2], [2], [2]]),
+            (lambda v: mindtorch.cat([v, v], out=v), ones(2), [1, 1, 1, 1]),
+            (lambda v: mindtorch.masked_select(v, v > 0, out=v), ones(2, 2), [1, 1, 1, 1])]:
+        assert call(operand) is operand
+        assert operand.tolist() == expected
+
+
+RANGES_OUT = """
+torch.arange(0, 4, out=v) | torch.arange(0, 3, out=v) | torch.linspace(0, 3, 4, out=v) | torch.linspace(0, 4, 5, out=v)
+torch.logspace(0, 3, 4, out=v) | torch.range(0, 3, out=v) | torch.arange(0, 4, out=x[0]) | torch.zeros(4, out=v)
+torch.zeros(2, 2, out=v) | torch.empty(2, 2, out=v).fill_(7) | torch.empty(3, out=v).fill_(7)
+torch.add(v, torch.ones(2, 1, 2, device=dev), out=v)
+"""
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("expression", expressions(RANGES_OUT))
+def test_ranges_into_a_view(expression, device):
+    """A range keeps the shape of an out= that has as many elements as it; what else is resized, as in torch."""
+    view = f"(lambda x: (lambda v: [{expression}, v.stride(), x])(x.narrow(1, 1, 2)))"
+    check(f"{view}(torch.full((2, 4), -1., device=dev))", device)
 
 
 @pytest.mark.parametrize("name", ["ifloordiv", "iand"])

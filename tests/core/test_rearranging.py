@@ -10,6 +10,9 @@ torch.repeat_interleave(a, 2, 0) | c.repeat_interleave(torch.tensor([1, 0, 2], d
 torch.flip(c, (0, -1)) | a.flip(1) | a.flip(dims=(0,)) | a.fliplr() | a.flipud() | torch.roll(a, 1)
 torch.roll(c, (1, -2), (0, 2)) | a.roll(4, 1) | torch.rot90(a) | torch.rot90(c, -1, (0, 2)) | a.rot90(2) | a.rot90(4)
 a.tril() | a.triu(1) | c.tril(-1) | e.triu() | torch.tril_indices(3, 4, 1) | torch.triu_indices(4, 3, -1)
+torch.triu_indices(2**62, 1) | torch.tril_indices(1, 2**62) | torch.tril_indices(2**62, 0)
+torch.triu_indices(0, 2**62) | torch.vander(i[0], 5) | torch.vander(a[0], 4, increasing=True)
+torch.vander(i[0], 0) | torch.linalg.vander(i, N=4)
 torch.diag(a) | torch.diag(a[0], -1) | torch.diag_embed(a) | torch.diag_embed(a, 1, 0, 2) | torch.diagflat(a, 1)
 torch.block_diag(a, a[0]) | torch.meshgrid(a[0], a[1], indexing='ij')[1].clone()
 torch.meshgrid(a[0], a[:, 0], indexing='xy')[0].clone() | torch.atleast_1d(z) | torch.atleast_2d(a[0])
@@ -37,7 +40,9 @@ c[None].contiguous(memory_format=torch.channels_last) | c[None, None].contiguous
 
 ERRORS = """
 a.repeat(2) | a.flip((0, 0)) | a[0].fliplr() | z.flipud() | torch.roll(a, (1, 2), (0,)) | a.rot90(1, (0, 0))
-a[0].tril() | torch.diag(c) | torch.meshgrid(a[0], indexing='ji')
+a[0].tril() | torch.diag(c) | torch.meshgrid(a[0], indexing='ji') | torch.meshgrid(a[0], i[0], indexing='ij')
+torch.meshgrid([], indexing='ij') | torch.meshgrid(z, z.float(), indexing='xy') | torch.tril_indices(3, -1)
+torch.triu_indices(-3, 1) | torch.vander(i[0], -1) | torch.tensor_split(i, 0)
 a.unfold(0, 3, 1) | a.unfold(0, 1, 0) | torch.eye(-1) | a.take(a) | a.put(i, a[0]) | a.masked_select(a)
 a.masked_scatter(a > 2, a[0, :2]) | a.index_copy(0, torch.tensor([0], device=dev), a) | a.index_fill(0, a, 1)
 torch.isin(a, True) | torch.isin(a > 2, 1) | torch.isin(1j, a) | torch.isin(a, a > 2) | a.flip()
@@ -61,3 +66,21 @@ def test_gradients_reach_what_was_rearranged(device):
     result.sum().backward()
     assert a.grad.sum().item() == 18
     assert a.grad.shape == (2, 3)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (4, 3), (1, 5), (5, 1), (3, 3), (0, 3), (3, 0)])
+@pytest.mark.parametrize("offset", [*range(-6, 7), 2 ** 40, -2 ** 40])
+def test_places_of_triangles(shape, offset):
+    check(f"[f(*{shape}, {offset}) for f in (torch.tril_indices, torch.triu_indices)]")
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: torch.triu_indices(2 ** 62, 2 ** 62), lambda x: torch.tril_indices(2 ** 62, 1),
+    lambda x: torch.triu_indices(1, 2 ** 62), lambda x: torch.tril_indices(2, 2 ** 62, 2 ** 62),
+    lambda x: torch.tensor_split(x, 2 ** 62), lambda x: torch.tensor_split(x, 2 ** 45),
+    lambda x: torch.tensor_split(x, torch.tensor(2 ** 62)), lambda x: torch.vander(x, 2 ** 45),
+    lambda x: torch.vander(x, 2 ** 62), lambda x: torch.linalg.vander(x, N=2 ** 45),
+    lambda x: torch.linalg.vander(x, N=2 ** 62)])
+def test_what_no_memory_can_hold_is_refused_at_once(call):
+    with pytest.raises(RuntimeError, match=r"memory|overflow"):
+        call(torch.arange(3))

@@ -18,6 +18,15 @@ torch.UntypedStorage(1.5) | torch.UntypedStorage().nbytes() | torch.UntypedStora
 torch.is_storage(a.untyped_storage()) | torch.is_storage(a) | torch.asarray(a.untyped_storage(), dtype=torch.uint8)
 torch.asarray(a.untyped_storage()) | torch.asarray(a.untyped_storage(), dtype=torch.int32)
 torch.asarray(a.untyped_storage(), dtype=torch.uint8).data_ptr() == a.data_ptr()
+torch.tensor(w.untyped_storage(), dtype=torch.int32) | torch.tensor(w.untyped_storage(), dtype=torch.uint8)
+torch.tensor(w.untyped_storage()) | torch.tensor(w.untyped_storage(), dtype=torch.float32)
+torch.tensor(a.untyped_storage())
+torch.tensor(w[1:].untyped_storage(), dtype=torch.int16) | w.new_tensor(w.untyped_storage())
+torch.tensor(w.untyped_storage(), dtype=torch.bool) | torch.as_tensor(w.untyped_storage(), dtype=torch.int16)
+(lambda c: [c[0].data_ptr() == c[1].data_ptr(), c[0].nbytes()])(copy.deepcopy([a.untyped_storage(), a]))
+(lambda c: c[0].data_ptr() == c[1].data_ptr())(copy.deepcopy([a[1], a[1].untyped_storage()]))
+(lambda s: copy.deepcopy([s, s])[0] == copy.deepcopy(s))(a.untyped_storage())
+(lambda c: [c[0] == c[1], c[2] is c[0]])(copy.deepcopy([a.untyped_storage(), a[1].untyped_storage()] * 2))
 copy.deepcopy(a.untyped_storage()).data_ptr() == a.data_ptr() | a.untyped_storage().to(device='cpu').tolist()
 """
 

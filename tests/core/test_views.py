@@ -98,3 +98,21 @@ def test_as_strided_stays_in_the_storage(geometry, device):
         except RuntimeError as error:
             found.append(str(error))
     assert found[0] == found[1]
+
+
+ADJOINTS = """
+x.H | x.mH | x.adjoint() | torch.adjoint(x) | x.mT | x[None].mH | x[None].adjoint().shape | x[0].H | x[0].mH
+x[0].adjoint() | x[None].H | x[0, 1].adjoint() | x[0, 1].H | x[0, 1].mH | x.real.H | x.real.mH | x.real[0].mH
+x.real[0].adjoint() | x.real[None].mH | x @ x.mH | x.H @ x
+torch.autograd.grad((x.requires_grad_().mH * 2j).real.sum(), x)[0]
+"""
+
+
+@pytest.mark.parametrize("expression", expressions(ADJOINTS))
+def test_adjoint(expression):
+    check(f"(lambda x: {expression})(torch.arange(6.).view(2, 3) * (1 + 2j))")
+
+
+def test_adjoint_on_the_device(device):
+    x = torch.arange(6.0).view(2, 3) * (1 + 2j)
+    assert x.to(device).mH.cpu().tolist() == x.mH.tolist() == x.conj().T.tolist()

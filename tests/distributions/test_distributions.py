@@ -182,6 +182,26 @@ def test_numbers_of_a_seed(name):
         agree(getattr(ours, method)((3,)).numpy(), getattr(theirs, method)((3,)).numpy(), 1e-5)
 
 
+def test_gamma_numbers_of_a_seed():
+    """Sample by sample: each number takes as many from the generator as in torch."""
+    found = []
+    for lib in (mindtorch, torch):
+        lib.manual_seed(0)
+        single = lib.distributions.Gamma(lib.tensor(1.0), lib.tensor(1.0))
+        several = lib.distributions.Gamma(lib.tensor([0.3, 2.0, 30.0]), lib.tensor([1.0, 2.0, 0.5]))
+        found.append([single.sample().item() for _ in range(6)] + several.sample((4,)).flatten().tolist())
+    np.testing.assert_allclose(*found, rtol=1e-5)
+
+
+@pytest.mark.parametrize("logits", [100.0, -100.0, 17.0, 0.0])
+def test_continuous_bernoulli_of_extreme_odds(logits, device):
+    """Probabilities that round to 0 or 1 keep a finite density."""
+    def density(lib, device):
+        place = lib.tensor([0.0, 0.5, 1.0], device=device)
+        return lib.distributions.ContinuousBernoulli(logits=lib.tensor(logits, device=device)).log_prob(place).tolist()
+    np.testing.assert_allclose(density(mindtorch, device), density(torch, "cpu"), rtol=1e-5)
+
+
 @pytest.mark.parametrize("name", ["normal", "uniform", "exponential", "laplace", "cauchy"])
 def test_samples_carry_gradients(name):
     make, _ = DISTRIBUTIONS[name]

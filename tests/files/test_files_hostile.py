@@ -58,10 +58,15 @@ class Evil:
         return record_called, ()
 
 
+ORDERED = name("collections", "OrderedDict")
+DEEP = b"\x85" * 200000
+# A tuple, and a frozenset, that hold an object twice, which does so again, and so on: small files, endless work.
+SHARED = b")" + b"q\x00h\x00\x86" * 60
+SHARED_SETS = b")" + b"q\x00(h\x00\x91q\x01h\x01\x86" * 60
+ENDLESS = tensor(size=(1 << 40,), stride=(0,))
 HERE = __name__
 SYSTEM = f"echo hostile > {os.devnull}"
 GOOD = checkpoint(tensor())
-ORDERED = name("collections", "OrderedDict")
 # what it is -> (opcodes of data.pkl, exception, part of its message)
 PICKLES = {
     "os.system": (call(name("os", "system"), atom(SYSTEM)), pickle.UnpicklingError, r"os\.system.* blocked"),
@@ -98,6 +103,35 @@ PICKLES = {
     "empty stack": (b"s", pickle.UnpicklingError, "malformed"),
     "no mark": (b"t", pickle.UnpicklingError, "malformed"),
     "mark above the stack": (b"K\x01K\x02(\x86t", pickle.UnpicklingError, "malformed"),
+    "deep key": (b"})" + DEEP + b"Ns", pickle.UnpicklingError, "more than 1000 items"),
+    "deep item of a set": (b"\x8f()" + DEEP + b"\x90", pickle.UnpicklingError, "more than 1000 items"),
+    "deep item of a frozenset": (b"()" + DEEP + b"\x91", pickle.UnpicklingError, "more than 1000 items"),
+    "deep item in a call of set": (call(name("builtins", "set"), b"])" + DEEP + b"a"),
+                                   pickle.UnpicklingError, "more than 1000 items"),
+    "deep key in a call": (call(ORDERED, b"])" + DEEP + b"N\x86a"), pickle.UnpicklingError, "1000 items"),
+    "key of shared tuples": (b"}" + SHARED + b"Ns", pickle.UnpicklingError, "more than 1000 items"),
+    "key of shared frozensets": (b"}" + SHARED_SETS + b"Ns", pickle.UnpicklingError, "more than 1000 items"),
+    "call of shared tuples": (SHARED + b")R", pickle.UnpicklingError, "unrecognized function"),
+    "new object of shared tuples": (SHARED + b")\x81", pickle.UnpicklingError, "unrecognized class"),
+    "shared persistent id": (SHARED + b"Q", pickle.UnpicklingError, "persistent_load"),
+    "storage of shared tuples": (b"(" + atom("storage") + SHARED * 4 + b"tQ", pickle.UnpicklingError, "described"),
+    "size of shared tuples": (call(name("torch._utils", "_rebuild_tensor"), storage(), atom(0), SHARED, atom((1,))),
+                              RuntimeError, "must be ints, got tuple"),
+    "typed tensor of shared tuples": (call(name("torch._tensor", "_rebuild_from_type_v2"), SHARED, SHARED, SHARED,
+                                           SHARED), RuntimeError, "not put together"),
+    "tensor of nested lists": (call(name("torch", "Tensor"), SHARED), pickle.UnpicklingError, "unrecognized function"),
+    "parameter of nested lists": (call(name("torch._utils", "_rebuild_parameter"), SHARED, atom(False), b"N"),
+                                  RuntimeError, "put together from a tensor"),
+    "set of an endless tensor": (call(name("builtins", "set"), ENDLESS), pickle.UnpicklingError, "with a tensor"),
+    "dict of an endless tensor": (call(ORDERED, b"]" + ENDLESS + b"a"), pickle.UnpicklingError, "no pairs"),
+    "size of an endless tensor": (call(name("torch", "Size"), ENDLESS), pickle.UnpicklingError, "with a tensor"),
+    "endless tensor for a size": (call(name("torch._utils", "_rebuild_tensor"), storage(), atom(0), ENDLESS,
+                                       atom((1,))), pickle.UnpicklingError, "malformed"),
+    "endless tensor for arguments": (call(name("torch._tensor", "_rebuild_from_type_v2"),
+                                          name("torch._utils", "_rebuild_tensor_v2"), name("torch", "Tensor"), ENDLESS,
+                                          atom({})), pickle.UnpicklingError, "with a tensor"),
+    "endless tensor for attributes": (call(name("torch._utils", "_rebuild_parameter_with_state"), tensor(),
+                                           atom(False), b"N", ENDLESS), pickle.UnpicklingError, "no dict of names"),
     "memo that was never set": (b"h\x07", pickle.UnpicklingError, "malformed"),
     "huge memo index": (b"]r\xff\xff\xff\xffj\xfe\xff\xff\xff", pickle.UnpicklingError, "malformed"),
     "huge string": (b"X\xff\xff\xff\xffabc", pickle.UnpicklingError, "malformed"),
@@ -229,6 +263,11 @@ def test_nesting_of_any_depth_is_read_without_recursion():
     while read:
         read, depth = read[0], depth + 1
     assert depth == 99999
+
+
+def test_a_negated_tensor_costs_what_its_storage_has():
+    read = mindtorch.load(io.BytesIO(checkpoint(tensor(1, (1 << 40, 2), (0, 1), metadata=({"neg": True},)))))
+    assert (read.shape, read.stride(), read[7].tolist()) == ((1 << 40, 2), (0, 1), [-2, -3])
 
 
 def test_the_file_that_the_broken_ones_are_made_of_is_sound():

@@ -363,3 +363,21 @@ def test_paddings_can_be_derived_from_pickled_and_helped_with(name):
     assert derived(*arguments)(x).equal(pickle.loads(pickle.dumps(kind(*arguments)))(x))
     assert name in pydoc.render_doc(kind)
     assert str(inspect.signature(kind)).replace(" -> None", "").count(",") == len(arguments) - 1
+
+
+@pytest.mark.parametrize(("made_of", "shapes"), [
+    ("TransformerDecoderLayer(8, 2, 16, batch_first=True)", [(0, 3, 8), (0, 5, 8)]),
+    ("TransformerDecoderLayer(8, 2, 16)", [(3, 0, 8), (5, 0, 8)]),
+    ("TransformerDecoderLayer(8, 2, 16)", [(0, 2, 8), (5, 2, 8)]),
+    ("TransformerEncoderLayer(8, 2, 16, batch_first=True)", [(0, 3, 8)]),
+    ("MultiheadAttention(8, 2, batch_first=True)", [(0, 3, 8)] * 3)])
+@pytest.mark.parametrize("training", [True, False])
+def test_attention_of_an_empty_batch(made_of, shapes, training, device):
+    def found(library, device):
+        module = made(library, made_of).to(device).train(training)
+        inputs = [library.ones(shape, device=device, requires_grad=True) for shape in shapes]
+        result = module(*inputs)
+        result = result[0] if isinstance(result, tuple) else result
+        result.sum().backward()
+        return tuple(result.shape), [tuple(each.grad.shape) for each in inputs]
+    assert found(mindtorch, device) == found(oracle, "cpu")

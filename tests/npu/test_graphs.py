@@ -1,4 +1,5 @@
 """Graphs: what is captured, what a replay does, whose memory it is, and what a capture does not bear."""
+import contextlib
 import copy
 import gc
 import json
@@ -450,7 +451,7 @@ def pinned_and_waited_for(x):
     x.copy_(torch.ones(10).pin_memory())
 
 
-SPOILERS = {
+WAITS = {
     "item": lambda x: x.sum().item(),
     "nonzero": lambda x: x.nonzero(),
     "masked": lambda x: x[x > 0],
@@ -461,19 +462,32 @@ SPOILERS = {
     "synchronize stream": lambda x: npu.current_stream().synchronize(),
     "query stream": lambda x: npu.current_stream().query(),
     "query event": lambda x: npu.current_stream().record_event().query(),
-    "event from before": lambda x: npu.current_stream().wait_stream(npu.default_stream()),
 }
 
 
-@pytest.mark.parametrize("name", SPOILERS)
-def test_what_spoils_a_capture(name):
+@pytest.mark.parametrize("name", WAITS)
+def test_waiting_is_refused_and_the_capture_goes_on(name):
+    x, y, graph, stream = ones(10), ones(10), npu.NPUGraph(), npu.Stream()
+    stream.wait_stream(npu.current_stream())
+    with npu.stream(stream):
+        graph.capture_begin()
+        y.add_(1)
+        with pytest.raises(RuntimeError):
+            WAITS[name](x)
+        y.mul_(3)
+        graph.capture_end()
+        graph.replay()
+        assert y.tolist() == [6] * 10
+
+
+def test_what_spoils_a_capture():
     x, graph, stream = ones(10), npu.NPUGraph(), npu.Stream()
     stream.wait_stream(npu.current_stream())
     with npu.stream(stream):
         graph.capture_begin()
         x.add_(1)
-        with pytest.raises(RuntimeError):
-            SPOILERS[name](x)
+        with pytest.raises(RuntimeError):             # an event from before
+            npu.current_stream().wait_stream(npu.default_stream())
         with pytest.raises(RuntimeError, match="507903"):
             graph.capture_end()
         assert not npu.is_current_stream_capturing()
@@ -522,6 +536,35 @@ def test_calls_that_fail(function):
     graph.replay()
     assert x.tolist() == [2] * 3
     graph.reset()
+
+
+def abandon(refused):
+    """A captured graph that goes out of scope while the driver refuses functions that would give it back."""
+    with contextlib.ExitStack() as stack:
+        for function in refused:
+            stack.enter_context(sim.fault(function, times=10**6))
+        graph = npu.NPUGraph()
+        with contextlib.suppress(RuntimeError), npu.graph(graph):
+            ones(3).add_(1)
+        del graph
+
+
+@pytest.mark.parametrize("refused", [
+    ["aclmdlRICaptureEnd"], ["aclmdlRIDestroy"], ["aclmdlRICaptureGetInfo", "aclmdlRICaptureEnd"]], ids=" ".join)
+def test_what_the_driver_has_refused_is_tried_again(refused):
+    npu.synchronize()
+    npu.empty_cache()
+    live = sim.live_objects()
+    abandon(refused)
+    assert sim.live_objects()["graph"] == live.get("graph", 0) + 1
+    npu.synchronize()
+    npu.empty_cache()
+    assert sim.live_objects() == live
+    x, graph = ones(3), npu.NPUGraph()
+    with npu.graph(graph):
+        x.add_(1)
+    graph.replay()
+    assert x.tolist() == [2] * 3
 
 
 # Updates

@@ -281,6 +281,29 @@ def test_is_available_never_raises(tmp_path):
     assert run(code, MINDTORCH_NPU="sim").stdout.strip() == "True"
 
 
+ASK = """
+import mindtorch as torch
+def ask():
+    print(torch.npu.is_available(), torch.npu.device_count(), torch.accelerator.is_available(), flush=True)
+"""
+WITHOUT_ASCEND = """
+from mindtorch._npu import toolkit
+toolkit.PREFIXES, toolkit.DEVICE_NODES = (), ""
+"""
+
+
+def test_without_ascend_there_is_an_npu_when_one_is_asked_for():
+    done = run(WITHOUT_ASCEND + ASK + "ask(); torch.ones(2, device='npu'); ask()")
+    assert done.stdout.splitlines() == ["False 0 False", "True 1 True"]
+    assert run(ASK + "ask()", MINDTORCH_NPU="sim").stdout.splitlines() == ["True 1 True"]
+
+
+def test_asking_for_devices_opens_no_library():
+    opened = "print('libascendcl' in open('/proc/self/maps').read())"
+    done = run(WITHOUT_ASCEND + ASK + f"ask(); {opened}")
+    assert (done.stdout.splitlines(), done.stderr) == (["False 0 False", "False"], "")
+
+
 def test_an_op_on_a_broken_toolkit_says_what_is_wrong(tmp_path):
     code = "import mindtorch\ntry:\n    mindtorch.ones(2, device='npu')\nexcept RuntimeError as e:\n    print(e)"
     assert "is used as the CANN toolkit because ASCEND_HOME_PATH names it" in run(

@@ -37,6 +37,30 @@ time.sleep(0.3)
     assert "Traceback" not in done.stdout
 
 
+def test_daemon_threads_that_launch_until_the_end_are_told_so():
+    """Each sits in a launch when the process begins to end, and comes back while the device is being closed."""
+    out = run(COUNT_AT_EXIT + """
+import threading
+threading.excepthook = lambda told: print(told.exc_value, flush=True)
+torch.ones(1, device="npu")
+launched = threading.Barrier(4)
+def work():
+    a = torch.ones(1000, device="npu")
+    launched.wait()
+    while True:
+        a = a + 1
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+sim.set_latency("aclnnAdds", 10_000_000)
+for function in ("aclrtDestroyStream", "aclrtDestroyContext", "aclrtResetDevice", "aclFinalize"):
+    sim.set_latency(function, 30_000_000)
+launched.wait()
+""").stdout
+    *told, left = out.splitlines()
+    assert told == ["the NPU has been shut down: the process is ending"] * 3
+    assert left == "left: {}"
+
+
 def test_several_devices():
     out = run(COUNT_AT_EXIT + """
 assert torch.npu.device_count() == 2
@@ -145,21 +169,42 @@ print(torch.ones(3, device="npu").sum().item(), flush=True)
     assert out.split() == ["3.0", "3.0"]
 
 
-def test_fork_after_only_counting_devices():
+def test_fork_after_only_asking_for_devices():
     out = run("""
 import os
 import mindtorch as torch
-torch.npu.is_available()
+torch.npu.is_available(), torch.npu.device_count()
 pid = os.fork()
 if pid:
     os.waitpid(pid, 0)
-try:
-    print(torch.npu.is_available(), torch.ones(3, device="npu").sum().item(), flush=True)
-except RuntimeError as error:
-    print(error, flush=True)
-""").stdout.splitlines()
-    assert out[0].startswith("Cannot re-initialize NPU in forked subprocess")
-    assert out[1] == "True 3.0"
+print(torch.npu.is_available(), torch.ones(3, device="npu").sum().item(), flush=True)
+""").stdout
+    assert out.splitlines() == ["True 3.0"] * 2
+
+
+def test_fork_while_the_device_multiplies():
+    out = run("""
+import os, signal, sys, threading
+import mindtorch as torch
+signal.alarm(60)
+a = torch.ones((256, 256), device="npu")
+over = False
+def work():
+    while not over:
+        (a @ a).sum().item()
+thread = threading.Thread(target=work)
+thread.start()
+for _ in range(30):
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(30)
+        sys.exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+over = True
+thread.join()
+print((a @ a)[0, 0].item())
+""", OPENBLAS_NUM_THREADS="2").stdout
+    assert out.split() == ["256.0"]
 
 
 def test_device_fault_surfaces_later_and_exit_is_safe():

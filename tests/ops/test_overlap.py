@@ -4,11 +4,26 @@ import torch
 
 import mindtorch
 
+
+def places(lib, x):
+    return lib.arange(2, device=x.device)
+
+
 CASES = {
     "shifted, in place": lambda lib, x: x[1:].add_(x[:-1]),
     "shifted, out=": lambda lib, x: lib.add(x[:-1], 1, out=x[1:]),
     "transposed, in place": lambda lib, x: x[:9].view(3, 3).mul_(x[:9].view(3, 3).t()),
     "one dimension broadcast": lambda lib, x: x.view(3, 4).add_(x.view(3, 4)[1]),
+    "index_copy_": lambda lib, x: x.index_copy_(0, places(lib, x), x[1:3]),
+    "index_copy_ of its own beginning": lambda lib, x: x.index_copy_(0, places(lib, x), x[:2]),
+    "index_add_": lambda lib, x: x.index_add_(0, places(lib, x), x[1:3]),
+    "index_fill_": lambda lib, x: (lambda i: i.index_fill_(0, i[:2], 1))(x.long()),
+    "scatter_": lambda lib, x: x.scatter_(0, places(lib, x), x[1:3]),
+    "scatter_ of a number": lambda lib, x: (lambda i: i.scatter_(0, i[:2], 1))(x.long()),
+    "scatter_add_": lambda lib, x: x.scatter_add_(0, places(lib, x), x[1:3]),
+    "scatter_reduce_": lambda lib, x: x.scatter_reduce_(0, places(lib, x), x[1:3], "sum"),
+    "index_put_": lambda lib, x: x.index_put_((places(lib, x),), x[1:3]),
+    "put_": lambda lib, x: x.put_(places(lib, x), x[1:3]),
 }
 
 

@@ -1,4 +1,5 @@
 """Reductions, scans, sorts and what is composed of them: values and gradients against torch, on both devices."""
+import numpy as np
 import pytest
 import torch
 
@@ -145,3 +146,8 @@ def test_histograms_refuse_what_the_operator_does_not_document():
     for dtype in (mindtorch.bool, mindtorch.complex64, mindtorch.bfloat16):
         with pytest.raises(NotImplementedError):
             mindtorch.histc(mindtorch.ones(3, device="npu").to(dtype), 4)
+
+
+def test_correlation_of_complex_numbers():
+    results = [lib.corrcoef(lib.tensor([[1 + 2j, 3, -1j], [2, 1j, 4 + 1j], [1, 2, 3]])) for lib in (mindtorch, torch)]
+    np.testing.assert_allclose(results[0].numpy(), results[1].numpy(), rtol=1e-5, atol=1e-6)

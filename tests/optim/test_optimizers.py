@@ -385,6 +385,22 @@ def test_differentiable(both, name):
         same(results[1], results[0], 1e-4)
 
 
+@pytest.mark.parametrize("options", OPTIONS["NAdam"])
+def test_differentiable_states(both, options):
+    """The product of the momenta of NAdam is part of the graph."""
+    results = []
+    for lib, device in both:
+        param, slope, product = (lib.tensor(value, device=device, requires_grad=True) for value in ([0.3], [0.5], 0.7))
+        updated = param.clone()
+        updated.grad = slope
+        optimizer = lib.optim.NAdam([updated], **options, differentiable=True)
+        optimizer.state[updated].update(step=lib.tensor(10.0), mu_product=product.clone(),
+                                        exp_avg=lib.full_like(updated, 0.2), exp_avg_sq=lib.full_like(updated, 0.3))
+        optimizer.step()
+        results.append(plain([updated, *lib.autograd.grad(updated.sum(), [param, slope, product])]))
+    same(results[1], results[0], 1e-4)
+
+
 def test_rate_as_tensor(both):
     for name in OPTIONS:
         for form in ("single", "default"):

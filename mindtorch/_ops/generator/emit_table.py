@@ -57,6 +57,8 @@ def _entry(row, table, used) -> dict:
         entry["autocast"] = tuple(POLICIES.index(policy) for policy in policies)
     if emit_grad.recorded(row):
         entry["differentiable"] = [places[a.name] for a in emit_grad.differentiable(row)]
+        if row.outputs and all(out.dtype == "bool" for out in row.outputs):     # self in its place may have a gradient
+            entry["recorded_in_place_only"] = True
         if emit_grad.keeps_self(row):
             entry["keeps_self"] = True
     return entry
@@ -72,6 +74,8 @@ def _output(out, encoder, scope) -> dict:
     entry = {"shape": encoder.shape(out.shape), "dtype": encoder.dtype(out.dtype)}
     if operands := scope.operands(out.shape):
         entry["elementwise"] = [encoder.places[name] for name in operands]
+    if out.memory_format:
+        entry["memory_format"] = [encoder.places[name] for name in out.memory_format]
     if out.mask:
         name, _, place = out.mask.partition("[")
         entry["mask"] = (encoder.places[name], int(place.rstrip("]") or -1))

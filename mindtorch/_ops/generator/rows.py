@@ -34,9 +34,11 @@ class RowError(ValueError):
 
 @dataclass(frozen=True)
 class Output:
-    shape: str
-    dtype: str
+    shape: str = ""
+    dtype: str = ""
     mask: str = ""    # "output_mask[1]": there is such a result only where that truth value holds, else None
+    # The tensors whose memory format it keeps: it is channels_last where one of them is.
+    memory_format: tuple = ()
     # The values decide the shape: `shape` is the largest, and the kernel gives the result the one that it has found.
     reported: bool = False
 
@@ -253,8 +255,7 @@ def read_row(family, entry) -> Row:
     entry["grad"], entry["joint"] = _read_grad(entry.get("grad", {}))
     schema = parse(entry.pop("schema"))
     out = entry.pop("out", [])
-    outputs = tuple(Output(o.get("shape", ""), o.get("dtype", ""), o.get("mask", ""), o.get("reported", False))
-                    for o in (out if isinstance(out, list) else [out]))
+    outputs = tuple(_read_output(o) for o in (out if isinstance(out, list) else [out]))
     for column in ("raw", "reads", "writes", "check", "inplace_check", "out_check", "variants", "together", "bits",
                    "opmath", "cpu_check"):
         if column in entry:
@@ -270,6 +271,11 @@ def read_row(family, entry) -> Row:
     row = Row(family=family, schema=schema, outputs=outputs, **entry)
     _check_row(row)
     return row
+
+
+def _read_output(rules) -> Output:
+    kept = rules.get("memory_format")
+    return Output(**rules | {"memory_format": tuple(kept.split(", ")) if kept else ()})
 
 
 def _of_lists(schema, other) -> bool:

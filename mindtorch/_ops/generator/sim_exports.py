@@ -1,8 +1,8 @@
 """Write the simulator's operator exports: `python -m mindtorch._ops.generator.sim_exports OUT_DIR`
 
 OUT_DIR/opapi_exports.inc defines both phases of every operator of aclnn_ops.jsonl. Those that a kernel source
-registers with SIM_OP get the rules that CANN documents about their parameters; the others answer 561003, whatever
-their arguments are.
+registers with SIM_OP get the rules that CANN documents about their parameters. An in-place operator without a kernel
+runs the one of its plain form. The others answer 561003, whatever their arguments are.
 """
 import functools
 import json
@@ -101,10 +101,10 @@ def _documented(op, parameter):
     return parameter
 
 
-def _rule(op, parameter) -> str:
+def _rule(op, parameter, role=None) -> str:
     parameter = _documented(op, parameter)
     types = sum(1 << _DTYPES[name] for name in parameter.dtypes)
-    role = {"in": "kIn", "out": "kOut", "inout": "kInOut"}[parameter.role]
+    role = {"in": "kIn", "out": "kOut", "inout": "kInOut"}[role or parameter.role]
     optional = parameter.name.endswith("Optional") or (op.name, parameter.name) in _OPTIONAL
     strided = (op.name, parameter.name) not in _contiguous_only()
     least, most = parameter.ranks
@@ -125,18 +125,51 @@ def _declare(parameter) -> str:
     return f"{parameter.type}{'' if parameter.type.endswith('*') else ' '}{parameter.name}"
 
 
-def _export(op) -> str:
-    """The rule and both phases of an operator with a kernel."""
-    rules = "\n".join(_rule(op, parameter) for parameter in op.parameters)
+def plain_form(op):
+    """The operator that does what the in-place `op` does, with outputs of their own; None where there is none."""
+    return operators().get(op.name.replace("aclnnInplace", "aclnn")) if op.name.startswith("aclnnInplace") else None
+
+
+def plain_arguments(op, plain) -> list:
+    """The parameters of the in-place operator `op` that stand for those of its plain form, in that one's order.
+
+    What `op` writes in place is an input and, by its position among what is written, an output that `op` has not by
+    name. None stands for the data type of the result, which is then that of the first parameter.
+    """
+    outputs = [parameter.name for parameter in plain.parameters if parameter.role == "out"]
+    by_name = {parameter.name: parameter for parameter in op.parameters if parameter.name in outputs}
+    inputs = iter([parameter for parameter in op.parameters if parameter.name not in by_name])
+    written = iter([parameter for parameter in op.parameters if parameter.role == "inout"])
+    types_given = any(parameter.kind == "aclDataType" for parameter in op.parameters)
+    arguments = []
+    for parameter in plain.parameters:
+        if parameter.role == "out":
+            argument = by_name.get(parameter.name) or next(written)
+        elif parameter.kind == "aclDataType" and not types_given:
+            argument = None
+        else:
+            argument = next(inputs)
+        if argument and argument.kind != parameter.kind:
+            raise ValueError(f"{op.name}: {argument.name} cannot stand for {parameter.name} of {plain.name}")
+        arguments.append(argument)
+    return arguments
+
+
+def _export(op, plain=None) -> str:
+    """The rule and both phases of an operator, with its own kernel or with that of its plain form."""
+    body = plain or op
+    arguments = plain_arguments(op, plain) if plain else op.parameters
+    rules = "\n".join(_rule(op, argument or parameter, parameter.role)
+                      for argument, parameter in zip(arguments, body.parameters, strict=True))
     parameters = ", ".join(map(_declare, op.parameters))
-    names = ", ".join(parameter.name for parameter in op.parameters)
+    names = ", ".join(argument.name if argument else f"sim::typeOf({op.parameters[0].name})" for argument in arguments)
     return f"""
 namespace sim {{
-extern const OpBody body_{op.name};
+extern const OpBody body_{body.name};
 static constexpr ParameterRule parameters_{op.name}[] = {{
 {rules}
 }};
-static const OpRule rule_{op.name} = {{"{op.name}", parameters_{op.name}, {len(op.parameters)}, &body_{op.name}}};
+static const OpRule rule_{op.name} = {{"{op.name}", parameters_{op.name}, {len(arguments)}, &body_{body.name}}};
 }}
 extern "C" SIM_API aclnnStatus {op.name}GetWorkspaceSize(
     {parameters}, uint64_t *workspaceSize, aclOpExecutor **executor) {{
@@ -152,10 +185,15 @@ extern "C" SIM_API aclnnStatus {op.name}(
 
 def render() -> str:
     kernels = set(kernel_names())
-    headers = sorted({operators()[name].header for name in kernels})
-    parts = [f'#include "aclnnop/{header}"' for header in headers]
-    parts += [_export(op) if op.name in kernels else f"SIM_NO_KERNEL({op.name})" for op in operators().values()]
-    return "\n".join(parts) + "\n"
+    headers, parts = set(), []
+    for op in operators().values():
+        plain = plain_form(op) if op.name not in kernels else None
+        if op.name in kernels or (plain and plain.name in kernels):
+            headers.add(op.header)
+            parts.append(_export(op, plain))
+        else:
+            parts.append(f"SIM_NO_KERNEL({op.name})")
+    return "\n".join([*(f'#include "aclnnop/{header}"' for header in sorted(headers)), *parts]) + "\n"
 
 
 def main(argv):

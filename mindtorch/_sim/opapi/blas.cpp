@@ -1,6 +1,7 @@
 #include "opapi/blas.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 
 #include <string>
 
@@ -10,32 +11,61 @@ namespace {
 /* OpenBLAS as scipy-openblas32 builds it, beside this library. */
 constexpr char kLibrary[] = "libscipy_openblas.so";
 
+/* Held for reading by whoever is inside the library. OpenBLAS ends its threads before a fork, and neither the process
+ * nor its child survives that in the midst of a call: so a fork waits for the calls that run, and later ones for it. */
+pthread_rwlock_t calls = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+
+void beforeFork() { pthread_rwlock_wrlock(&calls); }
+void inParent() { pthread_rwlock_unlock(&calls); }
+void inChild() { calls = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP; }
+
+/* What the library has. */
+struct Library : Lapack {
+  Sgemm sgemm;
+} library;
+
+struct Call {
+  Call() { pthread_rwlock_rdlock(&calls); }
+  ~Call() { pthread_rwlock_unlock(&calls); }
+};
+
+/* A function of the library, between which and a fork the lock stands. */
+template <auto kFunction>
+struct Guarded;
+template <class Owner, class Result, class... Arguments, Result (*Owner::*kFunction)(Arguments...)>
+struct Guarded<kFunction> {
+  static Result call(Arguments... arguments) {
+    const Call underway;
+    return (library.*kFunction)(arguments...);
+  }
+};
+
 /* The library stays loaded until the process ends. */
 struct Loaded {
-  Sgemm sgemm = nullptr;
-  Lapack lapack{};
   std::string reason;
 
   Loaded() {
     Dl_info own;
     std::string path(kLibrary);
     if (dladdr(reinterpret_cast<void *>(&loadSgemm), &own) != 0 && own.dli_fname != nullptr) {
-      const std::string library(own.dli_fname);
-      path = library.substr(0, library.find_last_of('/') + 1) + kLibrary;
+      const std::string file(own.dli_fname);
+      path = file.substr(0, file.find_last_of('/') + 1) + kLibrary;
     }
     void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
       reason = dlerror();
       return;
     }
-    find(handle, "scipy_cblas_sgemm", &sgemm);
-    find(handle, "scipy_LAPACKE_zgetrf_work", &lapack.getrf);
-    find(handle, "scipy_LAPACKE_zgetri_work", &lapack.getri);
-    find(handle, "scipy_LAPACKE_zpotrf_work", &lapack.potrf);
-    find(handle, "scipy_LAPACKE_zgeqrf_work", &lapack.geqrf);
-    find(handle, "scipy_LAPACKE_zungqr_work", &lapack.ungqr);
-    find(handle, "scipy_LAPACKE_zgesdd_work", &lapack.gesdd);
-    find(handle, "scipy_cblas_ztrsm", &lapack.trsm);
+    /* Behind OpenBLAS's own, so that it comes before that. */
+    pthread_atfork(beforeFork, inParent, inChild);
+    find(handle, "scipy_cblas_sgemm", &library.sgemm);
+    find(handle, "scipy_LAPACKE_zgetrf_work", &library.getrf);
+    find(handle, "scipy_LAPACKE_zgetri_work", &library.getri);
+    find(handle, "scipy_LAPACKE_zpotrf_work", &library.potrf);
+    find(handle, "scipy_LAPACKE_zgeqrf_work", &library.geqrf);
+    find(handle, "scipy_LAPACKE_zungqr_work", &library.ungqr);
+    find(handle, "scipy_LAPACKE_zgesdd_work", &library.gesdd);
+    find(handle, "scipy_cblas_ztrsm", &library.trsm);
   }
 
   template <class Function>
@@ -53,11 +83,17 @@ const Loaded &load(const char **reason) {
 
 }  // namespace
 
-Sgemm loadSgemm(const char **reason) { return load(reason).sgemm; }
+Sgemm loadSgemm(const char **reason) {
+  load(reason);
+  return library.sgemm == nullptr ? nullptr : Guarded<&Library::sgemm>::call;
+}
 
 const Lapack *loadLapack(const char **reason) {
-  const Loaded &loaded = load(reason);
-  return loaded.reason.empty() ? &loaded.lapack : nullptr;
+  static const Lapack guarded = {Guarded<&Lapack::getrf>::call, Guarded<&Lapack::getri>::call,
+                                 Guarded<&Lapack::potrf>::call, Guarded<&Lapack::geqrf>::call,
+                                 Guarded<&Lapack::ungqr>::call, Guarded<&Lapack::gesdd>::call,
+                                 Guarded<&Lapack::trsm>::call};
+  return load(reason).reason.empty() ? &guarded : nullptr;
 }
 
 }  // namespace sim

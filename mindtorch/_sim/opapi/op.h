@@ -110,6 +110,11 @@ inline const Operand &firstOut(const aclOpExecutor &executor) {
   return firstOut(const_cast<aclOpExecutor &>(executor));
 }
 
+/* Of an argument that phase 1 has not checked yet. */
+inline aclDataType typeOf(const aclTensor *tensor) {
+  return isLive(tensor, kTensorMagic) ? tensor->type : ACL_DT_UNDEFINED;
+}
+
 inline uint64_t roundUp(uint64_t bytes) { return (bytes + 511) / 512 * 512; }
 
 }  // namespace sim

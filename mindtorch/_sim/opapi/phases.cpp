@@ -53,7 +53,7 @@ aclnnStatus unsound(const OpRule &op, const ParameterRule &rule, const char *wha
 
 /* Copies the view and measures it: number of elements, bytes it spans. */
 aclnnStatus measure(const OpRule &op, const ParameterRule &rule, const aclTensor *tensor, Operand *operand) {
-  uint64_t count = 1, last = 0, contiguous = 1;
+  uint64_t count = 1, last = 0, contiguous = 1, end;
   bool is_contiguous = true, sound = true, overlaps = false;
   for (uint32_t i = tensor->rank; i-- > 0;) {
     int64_t dim = tensor->dims[i], stride = tensor->strides[i];
@@ -71,9 +71,9 @@ aclnnStatus measure(const OpRule &op, const ParameterRule &rule, const aclTensor
     sound &= !__builtin_mul_overflow(count, static_cast<uint64_t>(dim), &count);
     contiguous = count;
   }
-  int64_t bytes;
   sound &= last < std::numeric_limits<int64_t>::max() && count <= std::numeric_limits<int64_t>::max();
-  sound = sound && !__builtin_mul_overflow(static_cast<int64_t>(last + 1), operand->item, &bytes);
+  sound &= !__builtin_add_overflow(static_cast<uint64_t>(tensor->offset), last + 1, &end);
+  sound &= end <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max() / operand->item);
   if (!sound) return unsound(op, rule, "a shape too large, rank", tensor->rank, "a view of less than 2^63 bytes");
   if (!is_contiguous && !rule.strided && count > 1) {
     return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s is not contiguous, expected a contiguous tensor", op.name,
@@ -84,7 +84,7 @@ aclnnStatus measure(const OpRule &op, const ParameterRule &rule, const aclTensor
                    op.name, rule.name);
   }
   operand->count = static_cast<int64_t>(count);
-  operand->bytes = bytes;
+  operand->bytes = static_cast<int64_t>(last + 1) * operand->item;
   return ACLNN_SUCCESS;
 }
 
@@ -100,14 +100,18 @@ aclnnStatus checkMemory(const OpRule &op, const char *name, const Operand &opera
 }
 
 /* Views must stay in the storage that the descriptor states; a descriptor without storage dimensions states none. */
-aclnnStatus checkStorage(const OpRule &op, const char *name, const aclTensor *tensor, const Operand &operand) {
+aclnnStatus checkStorage(const OpRule &op, const ParameterRule &rule, const aclTensor *tensor, const Operand &operand) {
   if (tensor->storage_rank == 0 || operand.count == 0) return ACLNN_SUCCESS;
-  uint64_t storage = 1;
-  for (uint32_t i = 0; i < tensor->storage_rank; ++i) storage *= static_cast<uint64_t>(tensor->storage_dims[i]);
-  const uint64_t needed = static_cast<uint64_t>(tensor->offset) + static_cast<uint64_t>(operand.bytes / operand.item);
+  int64_t storage = 1;
+  for (uint32_t i = 0; i < tensor->storage_rank; ++i) {
+    if (tensor->storage_dims[i] < 0 || __builtin_mul_overflow(storage, tensor->storage_dims[i], &storage)) {
+      return unsound(op, rule, "storage dimension", tensor->storage_dims[i], "0 or more, and less than 2^63 elements");
+    }
+  }
+  const int64_t needed = tensor->offset + operand.bytes / operand.item;
   if (needed <= storage) return ACLNN_SUCCESS;
-  return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: the view of %s needs %llu elements, its storage has %llu",
-                 op.name, name, static_cast<unsigned long long>(needed), static_cast<unsigned long long>(storage));
+  return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: the view of %s needs %lld elements, its storage has %lld",
+                 op.name, rule.name, static_cast<long long>(needed), static_cast<long long>(storage));
 }
 
 aclnnStatus captureTensor(aclOpExecutor &executor, const ParameterRule &rule, const aclTensor *tensor,
@@ -143,10 +147,11 @@ aclnnStatus captureTensor(aclOpExecutor &executor, const ParameterRule &rule, co
   operand.type = type;
   operand.compute = kRaw;
   operand.rank = static_cast<int32_t>(tensor->rank);
-  operand.address = elementAddress(tensor, operand.item);
   aclnnStatus status = measure(op, rule, tensor, &operand);
-  if (status == ACLNN_SUCCESS) status = checkMemory(op, rule.name, operand);
-  return status != ACLNN_SUCCESS ? status : checkStorage(op, rule.name, tensor, operand);
+  if (status == ACLNN_SUCCESS) status = checkStorage(op, rule, tensor, operand);
+  if (status != ACLNN_SUCCESS) return status;
+  operand.address = elementAddress(tensor, operand.item);
+  return checkMemory(op, rule.name, operand);
 }
 
 template <class T>

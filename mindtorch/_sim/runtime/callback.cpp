@@ -41,11 +41,14 @@ void unsubscribe(uint64_t thread) {
   });
 }
 
+// Run more than once where a graph stores it.
 struct CallbackWork {
   uint64_t thread;
-  Callback callback;
+  aclrtCallback function;
+  void *argument;
   bool blocks;
   aclError operator()() const {
+    const Callback callback{function, argument, std::make_shared<Marker>()};
     bool posted = false;
     signal().raise([&] {
       const auto found = subscribers().find(thread);
@@ -118,19 +121,17 @@ aclError aclrtLaunchCallback(aclrtCallback fn, void *userData, aclrtCallbackBloc
   sim::Stream *found = nullptr;
   if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
   if (aclError error = found->device().check(__func__); error != ACL_SUCCESS) return error;
-  if (aclError error = sim::refuseCapturing(__func__, *found); error != ACL_SUCCESS) return error;
   const uint64_t thread = found->subscriber.load();
   if (thread == 0) {
     return simFail(ACL_ERROR_RT_STREAM_NO_CB_REG, "EE1001", "%s: call aclrtSubscribeReport for the stream first",
                    __func__);
   }
-  const sim::Callback callback{fn, userData, std::make_shared<sim::Marker>()};
-  return sim::submitWork(*found, __func__, sim::CallbackWork{thread, callback, blockType == ACL_CALLBACK_BLOCK});
+  return sim::submitWork(*found, __func__, sim::CallbackWork{thread, fn, userData, blockType == ACL_CALLBACK_BLOCK});
 }
 
 aclError aclrtProcessReport(int32_t timeout) {
   SIM_ENTER(aclrtProcessReport);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   if (timeout < -1 || timeout == 0) return sim::badValue(__func__, "timeout", timeout, "-1 or milliseconds");
   const uint64_t thread = sim::callingThread();
   std::deque<sim::Callback> callbacks;

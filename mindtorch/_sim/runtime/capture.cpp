@@ -225,29 +225,22 @@ aclError refuseCapturing(const char *function, Stream &stream) {
   if (captures().updates.count(&stream) != 0) {
     return simFail(ACL_ERROR_STREAM_TASK_GROUP_STATUS, "EE1001", "%s: the stream updates a group of tasks", function);
   }
-  const CapturePtr capture = captureOf(stream);
-  if (capture == nullptr) return ACL_SUCCESS;
-  capture->valid = false;
+  if (captureOf(stream) == nullptr) return ACL_SUCCESS;
   return simFail(ACL_ERROR_RT_STREAM_CAPTURED, "EE1001", "%s: the stream captures", function);
 }
 
 aclError refuseCapturing(const char *function, const Context &context) {
   if (underway.load(std::memory_order_relaxed) == 0) return ACL_SUCCESS;
   std::lock_guard<std::mutex> lock(captures().mutex);
-  bool found = false;
-  for (const auto &[stream, capture] : captures().by_stream) {
-    if (capture->context != &context) continue;
-    capture->valid = false;
-    found = true;
+  const auto &all = captures().by_stream;
+  if (std::none_of(all.begin(), all.end(), [&](const auto &entry) { return entry.second->context == &context; })) {
+    return ACL_SUCCESS;
   }
-  if (!found) return ACL_SUCCESS;
   return simFail(ACL_ERROR_RT_STREAM_CAPTURED, "EE1001", "%s: a stream of the context captures", function);
 }
 
 aclError refuseCaptured(const char *function, const CapturePointPtr &point) {
   if (point == nullptr) return ACL_SUCCESS;
-  std::lock_guard<std::mutex> lock(captures().mutex);
-  if (const CapturePtr capture = point->capture.lock()) capture->valid = false;
   return simFail(ACL_ERROR_RT_EVENT_CAPTURED, "EE1001", "%s: the event was last recorded in a capture", function);
 }
 

@@ -21,13 +21,14 @@ CapturePointPtr pointOf(Stream &stream);  // nullptr where the stream does not c
 // recorded otherwise. True: it was dealt with here, with the result *error.
 bool waitCaptured(const char *function, Stream &stream, const CapturePointPtr &point, bool recorded, aclError *error);
 
-// Refusals. Whoever makes such a call spoils the capture that forbids it.
-aclError refuseCapturing(const char *function, Stream &stream);  // queries and waits of the host
+// Refusals. Queries and waits of the host, which leave the capture as it was:
+aclError refuseCapturing(const char *function, Stream &stream);
 aclError refuseCapturing(const char *function, const Context &context);
-aclError refuseCaptured(const char *function, const CapturePointPtr &point);  // the same of events
-aclError refusePageable(const char *function, Stream &stream);                // copies that the host takes part in
-aclError refuseUnsafe(const char *function);                                  // copies and fills outside of streams
-aclError spoil(Stream &stream, aclError code);                                // returns `code`
+aclError refuseCaptured(const char *function, const CapturePointPtr &point);  // of events
+// Whoever makes such a call spoils the capture that forbids it:
+aclError refusePageable(const char *function, Stream &stream);  // copies that the host takes part in
+aclError refuseUnsafe(const char *function);                    // copies and fills outside of streams
+aclError spoil(Stream &stream, aclError code);                  // returns `code`
 
 // A stream, or all streams of a context, are about to go.
 void abandonCaptures(const Stream &stream);

@@ -46,13 +46,13 @@ void makeCurrent(Context *context) {
 
 Context *contextOrDefault() {
   if (Context *context = currentContext()) return context;
-  Device *device = initialised() ? deviceOrNull(defaultDevice()) : nullptr;
+  Device *device = deviceOrNull(defaultDevice());
   if (device == nullptr || retainDevice(*device) != ACL_SUCCESS) return nullptr;
   return currentContext();
 }
 
 aclError noContext(const char *function) {
-  if (!initialised()) return notInitialised(function);
+  if (lostInFork()) return noDevices(function);
   return simFail(ACL_ERROR_RT_CONTEXT_NULL, "EE1001",
                  "%s: the calling thread has no context; call aclrtSetDevice or aclrtSetCurrentContext in it",
                  function);
@@ -106,7 +106,7 @@ void closeContext(Context *context) {
 
 aclError aclrtCreateContext(aclrtContext *context, int32_t deviceId) {
   SIM_ENTER(aclrtCreateContext);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(context);
   sim::Device *device = sim::deviceOrNull(deviceId);
   if (device == nullptr) return sim::badDevice(__func__, deviceId);
@@ -124,7 +124,7 @@ aclError aclrtCreateContext(aclrtContext *context, int32_t deviceId) {
 
 aclError aclrtDestroyContext(aclrtContext context) {
   SIM_ENTER(aclrtDestroyContext);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(context);
   sim::Context *found = sim::contexts().find(context);
   if (found == nullptr) return sim::badHandle(__func__, "context", context);
@@ -138,7 +138,7 @@ aclError aclrtDestroyContext(aclrtContext context) {
 
 aclError aclrtSetCurrentContext(aclrtContext context) {
   SIM_ENTER(aclrtSetCurrentContext);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(context);
   sim::Context *found = sim::contexts().find(context);
   if (found == nullptr) return sim::badHandle(__func__, "context", context);
@@ -164,7 +164,7 @@ aclError aclrtCtxGetCurrentDefaultStream(aclrtStream *stream) {
 
 aclError aclrtGetPrimaryCtxState(int32_t deviceId, uint32_t *flags, int32_t *active) {
   SIM_ENTER(aclrtGetPrimaryCtxState);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   sim::Device *device = sim::deviceOrNull(deviceId);
   if (device == nullptr) return sim::badDevice(__func__, deviceId);
   SIM_REQUIRE_POINTER(active);

@@ -22,7 +22,7 @@ uint32_t limitOf(const sim::Device &device, aclrtDevResLimitType type) {
 
 aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t value) {
   SIM_ENTER(aclrtSetDeviceResLimit);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   sim::Device *device = sim::deviceOrNull(deviceId);
   if (device == nullptr) return sim::badDevice(__func__, deviceId);
   if (aclError error = checkLimit(__func__, type, value); error != ACL_SUCCESS) return error;
@@ -32,7 +32,7 @@ aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uin
 
 aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t *value) {
   SIM_ENTER(aclrtGetDeviceResLimit);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(value);
   sim::Device *device = sim::deviceOrNull(deviceId);
   if (device == nullptr) return sim::badDevice(__func__, deviceId);
@@ -43,7 +43,7 @@ aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uin
 
 aclError aclrtResetDeviceResLimit(int32_t deviceId) {
   SIM_ENTER(aclrtResetDeviceResLimit);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   sim::Device *device = sim::deviceOrNull(deviceId);
   if (device == nullptr) return sim::badDevice(__func__, deviceId);
   for (auto &limit : device->core_limits) limit = 0;

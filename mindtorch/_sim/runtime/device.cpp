@@ -153,14 +153,14 @@ void releaseAllDevices() {
 
 aclError aclrtSetDevice(int32_t deviceId) {
   SIM_ENTER(aclrtSetDevice);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   sim::Device *device = sim::deviceOrNull(deviceId);
   return device == nullptr ? sim::badDevice(__func__, deviceId) : sim::retainDevice(*device);
 }
 
 aclError aclrtResetDevice(int32_t deviceId) {
   SIM_ENTER(aclrtResetDevice);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   sim::Device *device = sim::deviceOrNull(deviceId);
   if (device == nullptr) return sim::badDevice(__func__, deviceId);
   {
@@ -177,7 +177,7 @@ aclError aclrtResetDevice(int32_t deviceId) {
 
 aclError aclrtResetDeviceForce(int32_t deviceId) {
   SIM_ENTER(aclrtResetDeviceForce);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   sim::Device *device = sim::deviceOrNull(deviceId);
   if (device == nullptr) return sim::badDevice(__func__, deviceId);
   sim::releaseDevice(*device);
@@ -212,7 +212,7 @@ aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
 
 aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout) {
   SIM_ENTER(aclrtDeviceTaskAbort);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   (void)timeout;  // tasks end as soon as they are told
   sim::Device *device = sim::deviceOrNull(deviceId);
   if (device == nullptr) return sim::badDevice(__func__, deviceId);
@@ -226,7 +226,7 @@ aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout) {
 
 aclError aclrtDeviceCanAccessPeer(int32_t *canAccessPeer, int32_t deviceId, int32_t peerDeviceId) {
   SIM_ENTER(aclrtDeviceCanAccessPeer);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(canAccessPeer);
   if (sim::deviceOrNull(deviceId) == nullptr) return sim::badDevice(__func__, deviceId);
   if (sim::deviceOrNull(peerDeviceId) == nullptr) return sim::badDevice(__func__, peerDeviceId);
@@ -268,7 +268,7 @@ aclError aclrtDeviceDisablePeerAccess(int32_t peerDeviceId) {
 
 aclError aclrtDevicePeerAccessStatus(int32_t deviceId, int32_t peerDeviceId, int32_t *status) {
   SIM_ENTER(aclrtDevicePeerAccessStatus);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(status);
   sim::Device *own = sim::deviceOrNull(deviceId);
   if (own == nullptr) return sim::badDevice(__func__, deviceId);

@@ -100,7 +100,7 @@ aclError aclGetDeviceCapability(uint32_t deviceId, aclDeviceInfo deviceInfo, int
 
 aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr, int64_t *value) {
   SIM_ENTER(aclrtGetDeviceInfo);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(value);
   sim::Device *device = sim::deviceOrNull(static_cast<int32_t>(deviceId));
   if (device == nullptr) return sim::badDevice(__func__, deviceId);
@@ -123,7 +123,7 @@ aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr, int64_t *value
 
 aclError aclrtGetDeviceUtilizationRate(int32_t deviceId, aclrtUtilizationInfo *utilizationInfo) {
   SIM_ENTER(aclrtGetDeviceUtilizationRate);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(utilizationInfo);
   sim::Device *device = sim::deviceOrNull(deviceId);
   if (device == nullptr) return sim::badDevice(__func__, deviceId);
@@ -138,7 +138,7 @@ aclError aclrtGetDeviceUtilizationRate(int32_t deviceId, aclrtUtilizationInfo *u
 
 aclError aclrtQueryDeviceStatus(int32_t deviceId, aclrtDeviceStatus *deviceStatus) {
   SIM_ENTER(aclrtQueryDeviceStatus);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(deviceStatus);
   sim::Device *device = sim::deviceOrNull(deviceId);
   if (device == nullptr) return sim::badDevice(__func__, deviceId);
@@ -149,7 +149,7 @@ aclError aclrtQueryDeviceStatus(int32_t deviceId, aclrtDeviceStatus *deviceStatu
 
 aclError aclrtGetDeviceCapability(int32_t deviceId, aclrtDevFeatureType devFeatureType, int32_t *value) {
   SIM_ENTER(aclrtGetDeviceCapability);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(value);
   if (sim::deviceOrNull(deviceId) == nullptr) return sim::badDevice(__func__, deviceId);
   if (devFeatureType != ACL_FEATURE_TSCPU_TASK_UPDATE_SUPPORT_AIC_AIV &&
@@ -162,7 +162,7 @@ aclError aclrtGetDeviceCapability(int32_t deviceId, aclrtDevFeatureType devFeatu
 
 aclError aclrtDeviceGetUuid(int32_t deviceId, aclrtUuid *uuid) {
   SIM_ENTER(aclrtDeviceGetUuid);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(uuid);
   if (sim::deviceOrNull(deviceId) == nullptr) return sim::badDevice(__func__, deviceId);
   constexpr char kPrefix[] = "mindtorch-sim--";
@@ -174,7 +174,7 @@ aclError aclrtDeviceGetUuid(int32_t deviceId, aclrtUuid *uuid) {
 
 aclError aclrtDeviceGetBareTgid(int32_t *pid) {
   SIM_ENTER(aclrtDeviceGetBareTgid);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(pid);
   *pid = static_cast<int32_t>(getpid());
   return ACL_SUCCESS;

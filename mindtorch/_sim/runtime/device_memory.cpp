@@ -15,8 +15,8 @@ std::atomic<uint64_t> memory_generation{1};
 
 namespace {
 
-constexpr uint64_t kBlockAlignment = 64;
-constexpr uint64_t kTail = 32;  // hardware moves 32-byte blocks: kernels may touch as much past the end
+constexpr uint64_t kBlockAlignment = 512;  // clients count on more than the 64 that are documented
+constexpr uint64_t kTail = 32;             // hardware moves 32-byte blocks: kernels may touch as much past the end
 constexpr uint64_t kVirtualAlignment = uint64_t{2} << 20;
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kGiveBackFrom = uint64_t{256} << 10;  // smaller blocks keep their pages: a system call each is dear

@@ -356,7 +356,7 @@ aclError aclrtCreateEventExWithFlag(aclrtEvent *event, uint32_t flag) {
 
 aclError aclrtDestroyEvent(aclrtEvent event) {
   SIM_ENTER(aclrtDestroyEvent);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(event);
   sim::Event *found = sim::events().find(event);
   if (found == nullptr || !sim::events().retire(found)) return sim::badHandle(__func__, "event", event);

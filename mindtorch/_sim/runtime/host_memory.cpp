@@ -62,7 +62,7 @@ aclError mallocHost(const char *function, void **address, uint64_t size) {
 }
 
 aclError freeHost(const char *function, void *address) {
-  if (!initialised()) return notInitialised(function);
+  if (lostInFork()) return noDevices(function);
   if (address == nullptr) return nullArgument(function, "hostPtr");
   {
     std::unique_lock<std::shared_mutex> lock(ranges().mutex);
@@ -167,7 +167,7 @@ aclError aclrtFreeHost(void *hostPtr) {
 
 aclError aclrtFreeHostWithDevSync(void *hostPtr) {
   SIM_ENTER(aclrtFreeHostWithDevSync);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(hostPtr);
   const aclError waited = sim::synchronizeContext(__func__, sim::forever());
   const aclError freed = sim::freeHost(__func__, hostPtr);
@@ -198,7 +198,7 @@ aclError aclrtHostRegisterV2(void *ptr, uint64_t size, uint32_t flag) {
 
 aclError aclrtHostUnregister(void *ptr) {
   SIM_ENTER(aclrtHostUnregister);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(ptr);
   std::unique_lock<std::shared_mutex> lock(sim::ranges().mutex);
   const auto found = sim::ranges().by_start.find(sim::toInteger(ptr));
@@ -213,7 +213,7 @@ aclError aclrtHostUnregister(void *ptr) {
 
 aclError aclrtHostGetDevicePointer(void *pHost, void **pDevice, uint32_t flag) {
   SIM_ENTER(aclrtHostGetDevicePointer);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(pHost);
   SIM_REQUIRE_POINTER(pDevice);
   if (flag != 0) return sim::badValue(__func__, "flag", flag, "0");

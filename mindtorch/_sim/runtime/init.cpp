@@ -75,8 +75,13 @@ aclError readConfiguration(const char *path, Configuration *configuration) {
   return ACL_SUCCESS;
 }
 
+bool initialised() { return lifetime().references.load(std::memory_order_relaxed) != 0; }
+
 aclError notRunning(const char *function) {
-  if (!lifetime().finalised_once || lifetime().lost_in_fork) return notInitialised(function);
+  if (lostInFork()) return noDevices(function);
+  if (!lifetime().finalised_once) {
+    return simFail(ACL_ERROR_UNINITIALIZE, "EE1001", "%s: aclInit was not called", function);
+  }
   return simFail(ACL_ERROR_REPEAT_FINALIZE, "EE1001", "%s: ACL was finalised before", function);
 }
 
@@ -92,8 +97,6 @@ void finalise() {
 
 }  // namespace
 
-bool initialised() { return lifetime().references.load(std::memory_order_relaxed) != 0; }
-
 // The threads of the streams and the memory of the devices stay with the parent; a child that goes on using its copy of
 // the handles gets errors rather than waits for threads that are not there.
 bool loseDevicesInChild() {
@@ -101,7 +104,9 @@ bool loseDevicesInChild() {
   if (life.lost_in_fork.load()) return true;
   const bool between = !life.mutex.try_lock();  // another thread was in the midst of aclInit or aclFinalize
   if (!between) life.mutex.unlock();
-  if (life.references.load() == 0 && !between) return false;
+  bool used = between || life.references.load() != 0;
+  contexts().forEachLive([&](Context *) { used = true; });  // aclrtSetDevice does not ask for aclInit
+  if (!used) return false;
   life.references.store(0);
   life.lost_in_fork.store(true);
   thread_state = ThreadState{};
@@ -111,10 +116,11 @@ bool loseDevicesInChild() {
 
 int32_t defaultDevice() { return lifetime().default_device.load(std::memory_order_relaxed); }
 
-aclError notInitialised(const char *function) {
-  return simFail(
-      ACL_ERROR_UNINITIALIZE, "EE1001", "%s: %s", function,
-      lifetime().lost_in_fork ? "this process was forked after aclInit and has no devices" : "aclInit was not called");
+bool lostInFork() { return lifetime().lost_in_fork.load(std::memory_order_relaxed); }
+
+aclError noDevices(const char *function) {
+  return simFail(ACL_ERROR_UNINITIALIZE, "EE1001",
+                 "%s: this process was forked after the first use of a device and has no devices", function);
 }
 
 }  // namespace sim
@@ -122,7 +128,7 @@ aclError notInitialised(const char *function) {
 aclError aclInit(const char *configPath) {
   SIM_ENTER(aclInit);
   sim::Lifetime &life = sim::lifetime();
-  if (life.lost_in_fork) return sim::notInitialised(__func__);
+  if (sim::lostInFork()) return sim::noDevices(__func__);
   std::lock_guard<std::mutex> lock(life.mutex);
   if (life.references.load() > 0) {
     life.references.fetch_add(1);

@@ -31,7 +31,7 @@ aclError mallocDevice(const char *function, void **address, size_t size, uint32_
 }
 
 aclError freeDevice(const char *function, void *address) {
-  if (!initialised()) return notInitialised(function);
+  if (lostInFork()) return noDevices(function);
   if (address == nullptr) return nullArgument(function, "devPtr");
   for (int32_t id = 0; id < deviceCount(); ++id) {
     if (device(id).memory.owns(address)) return device(id).memory.release(function, address);
@@ -112,7 +112,7 @@ aclError aclrtFree(void *devPtr) {
 
 aclError aclrtFreeWithDevSync(void *devPtr) {
   SIM_ENTER(aclrtFreeWithDevSync);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(devPtr);
   const aclError waited = sim::synchronizeContext(__func__, sim::forever());
   const aclError freed = sim::freeDevice(__func__, devPtr);
@@ -143,7 +143,7 @@ aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t *free, size_t *total) {
 
 aclError aclrtGetMemUsageInfo(int32_t deviceId, aclrtMemUsageInfo *memUsageInfo, size_t inputNum, size_t *outputNum) {
   SIM_ENTER(aclrtGetMemUsageInfo);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(memUsageInfo);
   SIM_REQUIRE_POINTER(outputNum);
   sim::Device *device = sim::deviceOrNull(deviceId);
@@ -159,7 +159,7 @@ aclError aclrtGetMemUsageInfo(int32_t deviceId, aclrtMemUsageInfo *memUsageInfo,
 
 aclError aclrtPointerGetAttributes(const void *ptr, aclrtPtrAttributes *attributes) {
   SIM_ENTER(aclrtPointerGetAttributes);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(ptr);
   SIM_REQUIRE_POINTER(attributes);
   const sim::Place place = sim::placeOf(ptr, 1);
@@ -193,7 +193,7 @@ aclError aclrtCheckMemType(void **addrList, uint32_t size, uint32_t memType, uin
 
 aclError aclrtMemGetAddressRange(void *ptr, void **pbase, size_t *psize) {
   SIM_ENTER(aclrtMemGetAddressRange);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(ptr);
   uint64_t start = 0;
   uint64_t size = 0;

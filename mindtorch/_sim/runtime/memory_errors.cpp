@@ -40,7 +40,7 @@ void simInjectMemoryError(int32_t device, void *address, uint64_t size) {
 
 aclError aclrtGetMemUceInfo(int32_t deviceId, aclrtMemUceInfo *memUceInfoArray, size_t arraySize, size_t *retSize) {
   SIM_ENTER(aclrtGetMemUceInfo);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(memUceInfoArray);
   SIM_REQUIRE_POINTER(retSize);
   if (sim::deviceOrNull(deviceId) == nullptr) return sim::badDevice(__func__, deviceId);

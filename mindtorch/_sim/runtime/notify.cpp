@@ -86,7 +86,7 @@ aclError aclrtCreateNotify(aclrtNotify *notify, uint64_t flag) {
 
 aclError aclrtDestroyNotify(aclrtNotify notify) {
   SIM_ENTER(aclrtDestroyNotify);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   sim::Notify *found = nullptr;
   if (aclError error = sim::resolveNotify(__func__, notify, &found); error != ACL_SUCCESS) return error;
   if (!sim::notifies().retire(found)) return sim::badHandle(__func__, "notify", notify);
@@ -119,7 +119,7 @@ aclError aclrtWaitAndResetNotify(aclrtNotify notify, aclrtStream stream, uint32_
 
 aclError aclrtGetNotifyId(aclrtNotify notify, uint32_t *notifyId) {
   SIM_ENTER(aclrtGetNotifyId);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(notifyId);
   sim::Notify *found = nullptr;
   if (aclError error = sim::resolveNotify(__func__, notify, &found); error != ACL_SUCCESS) return error;

@@ -113,8 +113,8 @@ Context *contextOrDefault();
 aclError noContext(const char *function);
 
 // init.cpp
-bool initialised();
-aclError notInitialised(const char *function);
+bool lostInFork();  // a child of a process that used devices has none
+aclError noDevices(const char *function);
 int32_t defaultDevice();  // -1: none
 void setSharedMessages(bool shared);
 
@@ -174,9 +174,9 @@ aclError noAddresses(const char *function);
 
 }  // namespace sim
 
-#define SIM_REQUIRE_INIT()                                         \
-  do {                                                             \
-    if (!sim::initialised()) return sim::notInitialised(__func__); \
+#define SIM_REQUIRE_DEVICES()                               \
+  do {                                                      \
+    if (sim::lostInFork()) return sim::noDevices(__func__); \
   } while (0)
 #define SIM_REQUIRE_POINTER(pointer)                                        \
   do {                                                                      \

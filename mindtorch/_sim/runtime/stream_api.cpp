@@ -245,7 +245,7 @@ aclError aclrtGetStreamAvailableNum(uint32_t *streamCount) {
 
 aclError aclrtDeviceGetStreamPriorityRange(int32_t *leastPriority, int32_t *greatestPriority) {
   SIM_ENTER(aclrtDeviceGetStreamPriorityRange);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   if (leastPriority != nullptr) *leastPriority = sim::kLeastPriority;
   if (greatestPriority != nullptr) *greatestPriority = 0;
   return ACL_SUCCESS;
@@ -285,7 +285,7 @@ aclError aclrtSetOpExecuteTimeOutV2(uint64_t timeout, uint64_t *actualTimeout) {
 aclError aclrtGetOpTimeOutInterval(uint64_t *interval) {
   SIM_ENTER(aclrtGetOpTimeOutInterval);
   SIM_REQUIRE_POINTER(interval);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   *interval = sim::kExecuteInterval;
   return ACL_SUCCESS;
 }

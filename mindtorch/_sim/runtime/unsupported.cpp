@@ -31,14 +31,14 @@ aclError aclrtGetFunctionAddr(aclrtFuncHandle, void **, void **) {
 
 aclError aclmdlInitDump(void) {
   SIM_ENTER(aclmdlInitDump);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   if (!dumping.exchange(true)) return ACL_SUCCESS;
   return simFail(ACL_ERROR_DUMP_ALREADY_RUN, "EE1001", "%s: called before", __func__);
 }
 
 aclError aclmdlSetDump(const char *dumpCfgPath) {
   SIM_ENTER(aclmdlSetDump);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(dumpCfgPath);
   if (!dumping) return simFail(ACL_ERROR_DUMP_NOT_RUN, "EE1001", "%s: aclmdlInitDump was not called", __func__);
   if (std::ifstream(dumpCfgPath)) return ACL_SUCCESS;
@@ -48,7 +48,7 @@ aclError aclmdlSetDump(const char *dumpCfgPath) {
 
 aclError aclmdlFinalizeDump(void) {
   SIM_ENTER(aclmdlFinalizeDump);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   if (dumping.exchange(false)) return ACL_SUCCESS;
   return simFail(ACL_ERROR_DUMP_NOT_RUN, "EE1001", "%s: aclmdlInitDump was not called", __func__);
 }

@@ -168,7 +168,7 @@ aclError aclrtReserveMemAddress(void **virPtr, size_t size, size_t alignment, vo
 
 aclError aclrtReleaseMemAddress(void *virPtr) {
   SIM_ENTER(aclrtReleaseMemAddress);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(virPtr);
   sim::Device *owner = sim::ownerOf(virPtr);
   return owner == nullptr ? sim::foreignAddress(__func__, virPtr) : owner->memory.releaseAddresses(__func__, virPtr);
@@ -198,7 +198,7 @@ aclError aclrtMallocPhysical(aclrtDrvMemHandle *handle, size_t size, const aclrt
 
 aclError aclrtFreePhysical(aclrtDrvMemHandle handle) {
   SIM_ENTER(aclrtFreePhysical);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(handle);
   sim::Physical *physical = sim::handles().find(handle);
   if (physical == nullptr) return sim::badHandle(__func__, "handle", handle);
@@ -214,7 +214,7 @@ aclError aclrtFreePhysical(aclrtDrvMemHandle handle) {
 
 aclError aclrtMapMem(void *virPtr, size_t size, size_t offset, aclrtDrvMemHandle handle, uint64_t flags) {
   SIM_ENTER(aclrtMapMem);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(virPtr);
   SIM_REQUIRE_POINTER(handle);
   if (offset != 0) return sim::badValue(__func__, "offset", static_cast<int64_t>(offset), "0");
@@ -226,7 +226,7 @@ aclError aclrtMapMem(void *virPtr, size_t size, size_t offset, aclrtDrvMemHandle
 
 aclError aclrtUnmapMem(void *virPtr) {
   SIM_ENTER(aclrtUnmapMem);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(virPtr);
   sim::Device *owner = sim::ownerOf(virPtr);
   if (owner == nullptr) return sim::foreignAddress(__func__, virPtr);
@@ -246,7 +246,7 @@ aclError aclrtUnmapMem(void *virPtr) {
 aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp *prop, aclrtMemGranularityOptions option,
                                           size_t *granularity) {
   SIM_ENTER(aclrtMemGetAllocationGranularity);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(granularity);
   if (option > ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED) {
     return sim::badValue(__func__, "option", option, "MINIMUM or RECOMMENDED");
@@ -260,7 +260,7 @@ aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp *prop, aclrtMemGr
 aclError aclrtMemExportToShareableHandle(aclrtDrvMemHandle handle, aclrtMemHandleType handleType, uint64_t flags,
                                          uint64_t *shareableHandle) {
   SIM_ENTER(aclrtMemExportToShareableHandle);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(handle);
   SIM_REQUIRE_POINTER(shareableHandle);
   if (handleType != ACL_MEM_HANDLE_TYPE_NONE) return sim::badValue(__func__, "handleType", handleType, "0");
@@ -293,7 +293,7 @@ aclError findShareable(const char *function, uint64_t id, std::shared_ptr<sim::S
 
 aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle, int32_t deviceId, aclrtDrvMemHandle *handle) {
   SIM_ENTER(aclrtMemImportFromShareableHandle);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(handle);
   if (sim::deviceOrNull(deviceId) == nullptr) return sim::badDevice(__func__, deviceId);
   std::shared_ptr<sim::Store> store;
@@ -303,7 +303,7 @@ aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle, int32_t dev
 
 aclError aclrtMemSetPidToShareableHandle(uint64_t shareableHandle, int32_t *pid, size_t pidNum) {
   SIM_ENTER(aclrtMemSetPidToShareableHandle);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(pid);
   if (pidNum == 0) return sim::badValue(__func__, "pidNum", 0, "at least 1");
   std::shared_ptr<sim::Store> store;
@@ -312,7 +312,7 @@ aclError aclrtMemSetPidToShareableHandle(uint64_t shareableHandle, int32_t *pid,
 
 aclError aclrtMemSetAccess(void *virPtr, size_t size, aclrtMemAccessDesc *desc, size_t count) {
   SIM_ENTER(aclrtMemSetAccess);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(virPtr);
   SIM_REQUIRE_POINTER(desc);
   sim::Device *owner = sim::ownerOf(virPtr);
@@ -334,7 +334,7 @@ aclError aclrtMemSetAccess(void *virPtr, size_t size, aclrtMemAccessDesc *desc, 
 
 aclError aclrtMemGetAccess(void *virPtr, aclrtMemLocation *location, uint64_t *flag) {
   SIM_ENTER(aclrtMemGetAccess);
-  SIM_REQUIRE_INIT();
+  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(virPtr);
   SIM_REQUIRE_POINTER(location);
   SIM_REQUIRE_POINTER(flag);

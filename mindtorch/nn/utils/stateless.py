@@ -41,6 +41,9 @@ def _check_names(module, tensors):
         raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(problems))
 
 
+_ABSENT = object()
+
+
 class _Place:
     """Where a module keeps a tensor."""
 
@@ -57,9 +60,9 @@ class _Place:
                          module.__dict__)
 
     def swap(self, value):
-        """Put a tensor there, or nothing for None; gives what was there."""
-        old = self.dict.pop(self.name, None)
-        if value is not None:
+        """Put a tensor, None or _ABSENT there; gives what was there."""
+        old = self.dict.pop(self.name, _ABSENT)
+        if value is not _ABSENT:
             self.dict[self.name] = value
         return old
 
@@ -71,7 +74,7 @@ def _reparametrized(module, tensors, tie_weights, strict):
     if strict:
         _check_names(module, given)
     for value in given.values():
-        if not isinstance(value, TensorBase):
+        if value is not None and not isinstance(value, TensorBase):
             raise TypeError(f"{value} is not an instance of torch.Tensor")
     places = {name: _Place(module, name) for name in given}
     orders = [(place.dict, list(place.dict)) for place in places.values()]
@@ -82,7 +85,7 @@ def _reparametrized(module, tensors, tie_weights, strict):
         for name, place in places.items():
             found = place.swap(own[name])
             if name in tensors:
-                tensors[name] = found
+                tensors[name] = None if found is _ABSENT else found
         for tensors_of, names in orders:
             tensors_of.update({name: tensors_of.pop(name) for name in names if name in tensors_of})
 

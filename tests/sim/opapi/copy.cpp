@@ -113,6 +113,12 @@ void testArange() {
   EXPECT_VALUES(floats.read(), {0, 0.5, 1, 1.5, 2}, 0);
   EXPECT(RUN(aclnnArange, ten, zero, minus, down) == ACLNN_SUCCESS);
   EXPECT_VALUES(down.read(), {10, 7, 4, 1}, 0);
+  Tensor square(ACL_INT64, {2, 2}, {}, kTransposed), single(ACL_INT64, {}, {7}); /* any rank */
+  EXPECT(RUN(aclnnArange, zero, ten, three, square) == ACLNN_SUCCESS);
+  EXPECT_VALUES(square.read(), {0, 3, 6, 9}, 0);
+  EXPECT(RUN(aclnnArange, zero, three, three, single) == ACLNN_SUCCESS);
+  EXPECT_VALUES(single.read(), {0}, 0);
+  EXPECT(RUN(aclnnArange, zero, three, three, square) == ACLNN_ERR_PARAM_INVALID);
   EXPECT(RUN(aclnnArange, zero, ten, minus, down) == ACLNN_ERR_PARAM_INVALID);
   EXPECT(RUN(aclnnArange, zero, ten, zero, down) == ACLNN_ERR_PARAM_INVALID);
   EXPECT(RUN(aclnnArange, zero, ten, half, down) == ACLNN_ERR_PARAM_INVALID);

@@ -1,6 +1,8 @@
-/* Samples at the places of a grid, grids of affine maps, unpooling and antialiasing: by plain formulas, gradients by
- * finite differences, in every layout. */
+/* Samples at the places of a grid, grids of affine maps, averages, unpooling and antialiasing: by plain formulas,
+ * gradients by finite differences, in every layout. */
 #include "aclnnop/aclnn_affine_grid.h"
+#include "aclnnop/aclnn_avg_pool2d.h"
+#include "aclnnop/aclnn_avg_pool2d_backward.h"
 #include "aclnnop/aclnn_grid_sampler2_d.h"
 #include "aclnnop/aclnn_grid_sampler2_d_backward.h"
 #include "aclnnop/aclnn_grid_sampler3_d.h"
@@ -156,6 +158,18 @@ void testAntialias(Layout layout) {
   EXPECT(RUN(aclnnUpsampleBilinear2dAA, image, from, false, 0, 0, out) == ACLNN_ERR_PARAM_INVALID);
 }
 
+/* Without strides the windows lie side by side. */
+void testAverageWithoutStrides() {
+  currentCase() = "average pooling without strides";
+  const IntArray window{1, 2}, none{}, flat{0, 0};
+  Tensor image(ACL_FLOAT, {1, 2, 4}, {1, 3, 5, 7, 2, 4, 6, 8}), out(ACL_FLOAT, {1, 2, 2}, {});
+  Tensor slope(ACL_FLOAT, {1, 2, 2}, {2, 4, 6, 8}), back(ACL_FLOAT, {1, 2, 4}, {});
+  EXPECT(RUN(aclnnAvgPool2d, image, window, none, flat, false, true, 0, 0, out) == ACLNN_SUCCESS);
+  EXPECT_VALUES(out.read(), {2, 6, 3, 7}, 0);
+  EXPECT(RUN(aclnnAvgPool2dBackward, slope, image, window, none, flat, false, true, 0, 0, back) == ACLNN_SUCCESS);
+  EXPECT_VALUES(back.read(), {1, 1, 2, 2, 3, 3, 4, 4}, 0);
+}
+
 }  // namespace
 
 int main() {
@@ -167,4 +181,5 @@ int main() {
     testAntialias(static_cast<Layout>(layout));
   }
   testBorders();
+  testAverageWithoutStrides();
 }

@@ -81,9 +81,41 @@ void testForksAmongDescriptors() {
   for (std::thread &thread : threads) thread.join();
 }
 
+/* Forks while the device multiplies: no child waits for threads of the BLAS that are not there, the parent goes on. */
+void testForksAmongProducts() {
+  currentCase() = "forks among products";
+  const int64_t size = 192;
+  const Values ones(static_cast<size_t>(size * size), 1.0);
+  Tensor x(ACL_FLOAT, {size, size}, ones), out(ACL_FLOAT, {size, size}, {});
+  std::atomic<bool> over{false};
+  std::thread multiplying([&] {
+    EXPECT(aclrtSetDevice(0) == ACL_SUCCESS);
+    while (!over) EXPECT(RUN(aclnnMatmul, x, x, out, 0) == ACLNN_SUCCESS);
+    EXPECT(aclrtResetDevice(0) == ACL_SUCCESS);
+  });
+  for (int i = 0; i < 15; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      /* Not _exit: the BLAS ends its threads when the process ends. A sanitizer's allocator may have stayed locked. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+      _exit(0);
+#endif
+      std::exit(0);
+    }
+    int status = -1;
+    EXPECT(waitpid(child, &status, 0) == child);
+    EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  over = true;
+  multiplying.join();
+  EXPECT_VALUES(out.read(), Values(ones.size(), static_cast<double>(size)), 0);
+}
+
 }  // namespace
 
 int main() {
+  setenv("OPENBLAS_NUM_THREADS", "2", 1);
   Session session;
   currentCase() = "BLAS";
   Tensor x(ACL_FLOAT, {2, 2}, {1, 2, 3, 4}), out(ACL_FLOAT, {2, 2}, {});
@@ -97,4 +129,5 @@ int main() {
   EXPECT(RUN(aclnnMatmul, x, x, out, 0) == ACLNN_SUCCESS);
   EXPECT_VALUES(out.read(), {7, 10, 15, 22}, 0);
   testForksAmongDescriptors();
+  testForksAmongProducts();
 }

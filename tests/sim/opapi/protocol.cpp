@@ -200,7 +200,8 @@ void testRules() {
       {describe(nullptr, -1, ACL_FORMAT_ND, memory), "view offset -1"},
       {describe(nullptr, 0, ACL_FORMAT_FRACTAL_NZ, memory), "format 29"},
       {describe(nullptr, 0, ACL_FORMAT_ND, memory + 4), "multiple of 32"},
-      {describe(nullptr, 1 << 30, ACL_FORMAT_ND, memory), "live device memory"},
+      {describe(nullptr, 1 << 30, ACL_FORMAT_ND, memory), "the view of self needs 1073741828 elements"},
+      {describe(nullptr, int64_t{1} << 62, ACL_FORMAT_ND, memory), "a view of less than 2^63 bytes"},
       {describe(nullptr, 0, ACL_FORMAT_ND, nullptr), "live device memory"},
       {describe(nullptr, 8, ACL_FORMAT_ND, memory), "the view of self needs 12 elements, its storage has 4"},
   };
@@ -208,6 +209,13 @@ void testRules() {
     currentCase() = test.message;
     EXPECT(relu(test.tensor, sum.out) == ACLNN_ERR_PARAM_INVALID && messageHas(test.message));
     EXPECT(aclDestroyTensor(test.tensor) == ACLNN_SUCCESS);
+  }
+  for (const Dims &sizes : {Dims{-4}, Dims{int64_t{1} << 32, int64_t{1} << 32}}) {
+    currentCase() = "storage dimensions";
+    aclTensor *tensor =
+        aclCreateTensor(dims, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, sizes.data(), sizes.size(), memory);
+    EXPECT(relu(tensor, sum.out) == ACLNN_ERR_PARAM_INVALID && messageHas("storage dimension"));
+    EXPECT(aclDestroyTensor(tensor) == ACLNN_SUCCESS);
   }
   currentCase() = "no kernel";
   EXPECT(aclnnFresnelSinGetWorkspaceSize(sum.x, sum.out, &size, &executor) == ACLNN_ERR_INNER_FIND_KERNEL_ERROR);

@@ -1,4 +1,5 @@
 // Capture and graphs: what is stored, in which order it is run, what joins a capture, what is refused meanwhile.
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -203,31 +204,64 @@ void testThreads() {
   }
 }
 
-void testWaitingSpoils() {
+// Queries and waits of the host are refused; the capture goes on.
+void testWaitingIsRefused() {
+  Streams streams;
+  order.clear();
+  aclrtStreamStatus stream_status = ACL_STREAM_STATUS_RESERVED;
+  aclrtEventRecordedStatus recorded = ACL_EVENT_RECORDED_STATUS_NOT_READY;
+  CHECK_OK(begin(streams.second));
+  const aclmdlRI other = end(streams.second);
+  CHECK_OK(begin(streams.first));
+  CHECK_OK(note(streams.first, 1));
+  CHECK_OK(aclrtRecordEvent(streams.event, streams.first));
+  CHECK_CODE(aclrtSynchronizeStream(streams.first), ACL_ERROR_RT_STREAM_CAPTURED);
+  CHECK_CODE(aclrtStreamQuery(streams.first, &stream_status), ACL_ERROR_RT_STREAM_CAPTURED);
+  CHECK_CODE(aclrtSynchronizeDevice(), ACL_ERROR_RT_STREAM_CAPTURED);
+  CHECK_CODE(aclrtDestroyStream(streams.first), ACL_ERROR_RT_STREAM_CAPTURED);
+  CHECK_CODE(aclrtSynchronizeEvent(streams.event), ACL_ERROR_RT_EVENT_CAPTURED);
+  CHECK_CODE(aclrtQueryEventStatus(streams.event, &recorded), ACL_ERROR_RT_EVENT_CAPTURED);
+  CHECK_CODE(aclmdlRIExecuteAsync(other, streams.first), ACL_ERROR_RT_STREAM_CAPTURED);
+  CHECK(status(streams.first) == ACL_MODEL_RI_CAPTURE_STATUS_ACTIVE);
+  CHECK_OK(note(streams.first, 2));
+  const aclmdlRI graph = end(streams.first);
+  CHECK_OK(aclmdlRIExecute(graph, -1));
+  CHECK((order == std::vector<int>{1, 2}));
+  CHECK_OK(aclmdlRIDestroy(graph));
+  CHECK_OK(aclmdlRIDestroy(other));
+}
+
+// The callbacks of a graph are run by the thread that processes reports, anew in each execution.
+void testCapturedCallback() {
+  Streams streams;
+  order.clear();
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> thread_id{0};
+  std::thread worker([&] {
+    thread_id = static_cast<uint64_t>(pthread_self());
+    while (!stop) aclrtProcessReport(10);
+  });
+  while (thread_id == 0) std::this_thread::yield();
+  CHECK_OK(aclrtSubscribeReport(thread_id, streams.first));
+  CHECK_OK(begin(streams.first));
+  CHECK_OK(aclrtLaunchCallback([](void *) { order.push_back(1); }, nullptr, ACL_CALLBACK_BLOCK, streams.first));
+  CHECK_OK(note(streams.first, 2));
+  const aclmdlRI graph = end(streams.first);
+  CHECK(order.empty());
+  CHECK_OK(aclmdlRIExecute(graph, -1));
+  CHECK_OK(aclmdlRIExecute(graph, -1));
+  CHECK((order == std::vector<int>{1, 2, 1, 2}));
+  stop = true;
+  worker.join();
+  CHECK_OK(aclmdlRIDestroy(graph));
+  CHECK_OK(aclrtUnSubscribeReport(thread_id, streams.first));
+}
+
+void testWrongEventsSpoil() {
   aclrtEvent plain = nullptr;
   Streams outside;
   CHECK_OK(aclrtCreateEventExWithFlag(&plain, ACL_EVENT_SYNC | ACL_EVENT_TIME_LINE));
   CHECK_OK(aclrtRecordEvent(plain, outside.first));
-  spoils("synchronize stream", ACL_ERROR_RT_STREAM_CAPTURED,
-         [](Streams &streams) { return aclrtSynchronizeStream(streams.first); });
-  spoils("query stream", ACL_ERROR_RT_STREAM_CAPTURED, [](Streams &streams) {
-    aclrtStreamStatus ignored = ACL_STREAM_STATUS_RESERVED;
-    return aclrtStreamQuery(streams.first, &ignored);
-  });
-  spoils(
-      "synchronize device", ACL_ERROR_RT_STREAM_CAPTURED, [](Streams &) { return aclrtSynchronizeDevice(); },
-      ACL_MODEL_RI_CAPTURE_MODE_RELAXED);
-  spoils("destroy stream", ACL_ERROR_RT_STREAM_CAPTURED,
-         [](Streams &streams) { return aclrtDestroyStream(streams.first); });
-  spoils("synchronize event", ACL_ERROR_RT_EVENT_CAPTURED, [](Streams &streams) {
-    CHECK_OK(aclrtRecordEvent(streams.event, streams.first));
-    return aclrtSynchronizeEvent(streams.event);
-  });
-  spoils("query event", ACL_ERROR_RT_EVENT_CAPTURED, [](Streams &streams) {
-    CHECK_OK(aclrtRecordEvent(streams.event, streams.first));
-    aclrtEventRecordedStatus ignored = ACL_EVENT_RECORDED_STATUS_NOT_READY;
-    return aclrtQueryEventStatus(streams.event, &ignored);
-  });
   spoils("an event from outside", ACL_ERROR_RT_CAPTURE_DEPENDENCY,
          [&](Streams &streams) { return aclrtStreamWaitEvent(streams.first, plain); });
   spoils("the default stream", ACL_ERROR_RT_STREAM_CAPTURE_IMPLICIT, [](Streams &streams) {
@@ -240,13 +274,6 @@ void testWaitingSpoils() {
     CHECK_OK(aclrtRecordEvent(streams.event, streams.first));
     const int code = aclrtStreamWaitEvent(streams.second, streams.event);
     CHECK_CODE(aclmdlRICaptureEnd(streams.second, &graph), ACL_ERROR_RT_STREAM_CAPTURE_INVALIDATED);
-    return code;
-  });
-  spoils("a graph in a graph", ACL_ERROR_RT_STREAM_CAPTURED, [](Streams &streams) {
-    CHECK_OK(begin(streams.second));
-    const aclmdlRI graph = end(streams.second);
-    const int code = aclmdlRIExecuteAsync(graph, streams.first);
-    CHECK_OK(aclmdlRIDestroy(graph));
     return code;
   });
   CHECK_OK(aclrtDestroyEvent(plain));
@@ -481,7 +508,9 @@ int main() {
   testUnjoined();
   testRefusedAtBegin();
   testThreads();
-  testWaitingSpoils();
+  testWaitingIsRefused();
+  testCapturedCallback();
+  testWrongEventsSpoil();
   testModes();
   testPinnedCopies();
   CHECK_OK(aclrtResetDeviceForce(0));  // its fault

@@ -13,14 +13,26 @@ void testBeforeInit() {
   void *memory = nullptr;
   aclrtStream stream = nullptr;
   uint32_t count = 0;
-  CHECK_CODE(aclrtSetDevice(0), ACL_ERROR_UNINITIALIZE);
-  CHECK(contains(lastMessage(), "aclInit was not called"));
-  CHECK_CODE(aclrtMalloc(&memory, 64, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_UNINITIALIZE);
-  CHECK_CODE(aclrtCreateStream(&stream), ACL_ERROR_UNINITIALIZE);
-  CHECK_CODE(aclrtSynchronizeDevice(), ACL_ERROR_UNINITIALIZE);
+  int32_t device = -1;
   CHECK_CODE(aclFinalize(), ACL_ERROR_UNINITIALIZE);
+  CHECK(contains(lastMessage(), "aclInit was not called"));
   CHECK_OK(aclrtGetDeviceCount(&count));
   CHECK(count == 2);
+  CHECK_CODE(aclrtGetDevice(&device), ACL_ERROR_RT_CONTEXT_NULL);
+  CHECK_CODE(aclrtMalloc(&memory, 64, ACL_MEM_MALLOC_HUGE_FIRST), ACL_ERROR_RT_CONTEXT_NULL);
+  CHECK_CODE(aclrtCreateStream(&stream), ACL_ERROR_RT_CONTEXT_NULL);
+  CHECK_CODE(aclrtSynchronizeDevice(), ACL_ERROR_RT_CONTEXT_NULL);
+  // aclInit prepares operators; a device needs none.
+  CHECK_OK(aclrtSetDevice(1));
+  CHECK_OK(aclrtGetDevice(&device));
+  CHECK(device == 1);
+  CHECK_OK(aclrtMalloc(&memory, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+  const pid_t child = fork();
+  if (child == 0) _exit(aclrtFree(memory) == ACL_ERROR_UNINITIALIZE && contains(lastMessage(), "forked") ? 0 : 1);
+  int status = -1;
+  CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  CHECK_OK(aclrtFree(memory));
+  CHECK_OK(aclrtResetDevice(1));
 }
 
 void testReferences() {
@@ -32,7 +44,7 @@ void testReferences() {
   CHECK_OK(aclrtSetDevice(0));
   CHECK_OK(aclFinalizeReference(&left));
   CHECK(left == 0);
-  CHECK_CODE(aclrtSetDevice(0), ACL_ERROR_UNINITIALIZE);
+  CHECK_CODE(aclrtSynchronizeDevice(), ACL_ERROR_RT_CONTEXT_NULL);
   CHECK_CODE(aclFinalizeReference(&left), ACL_ERROR_REPEAT_FINALIZE);
   CHECK_OK(aclInit(nullptr));
   CHECK_CODE(aclInit(nullptr), ACL_ERROR_REPEAT_INITIALIZE);

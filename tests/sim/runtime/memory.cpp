@@ -15,7 +15,7 @@ constexpr size_t kCapacity = size_t{64} << 20;
 void *allocate(size_t size) {
   void *memory = nullptr;
   CHECK_OK(aclrtMalloc(&memory, size, ACL_MEM_MALLOC_HUGE_FIRST));
-  CHECK(memory != nullptr && reinterpret_cast<uintptr_t>(memory) % 64 == 0);
+  CHECK(memory != nullptr && reinterpret_cast<uintptr_t>(memory) % 512 == 0);
   return memory;
 }
 

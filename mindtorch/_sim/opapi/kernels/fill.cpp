@@ -102,11 +102,10 @@ aclnnStatus prepareArange(aclOpExecutor &executor, const Argument *, const OpBod
   double length = lengthOf(numbers, integral);
   if (!(length < 0x1p62))
     return refuse(executor, "the sequence from %g to %g in steps of %g is too long", start, end, step);
-  Shape shape;
-  shape.rank = 1;
-  shape.dims[0] = static_cast<int64_t>(length);
-  aclnnStatus status = requireShape(executor, out, shape);
-  if (status != ACLNN_SUCCESS) return status;
+  if (out.count != static_cast<int64_t>(length)) {
+    return refuse(executor, "out has %lld elements, the sequence from %g to %g in steps of %g has %lld",
+                  static_cast<long long>(out.count), start, end, step, static_cast<long long>(length));
+  }
   executor.attributes[0] = compute;
   executor.kernel = &kArange[compute];
   executor.run = runElementwise;

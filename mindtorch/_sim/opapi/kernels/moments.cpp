@@ -75,6 +75,11 @@ struct Product {
   void results(const aclOpExecutor &, C *out) const { out[0] = value; }
 };
 
+template <>
+void Product<Truth>::add(int, Truth x) {
+  value = value != 0 && x != 0;
+}
+
 template <class F>
 aclError runFold(const aclOpExecutor &executor) {
   using C = typename F::Element;
@@ -144,12 +149,13 @@ aclnnStatus prepareLogSumExp(aclOpExecutor &executor, const Argument *arguments,
 /* The product in the type of `dtype`. */
 aclnnStatus prepareProduct(aclOpExecutor &executor, aclDataType type, uint32_t mask, bool keep) {
   static constexpr Run runs[kComputeCount] = {runFold<Product<double>>, runFold<Product<double>>,
-                                              runFold<Product<int64_t>>, runFold<Product<Complex>>, nullptr};
+                                              runFold<Product<int64_t>>, runFold<Product<Complex>>,
+                                              runFold<Product<Truth>>};
   const Operand &out = executor.operands[1];
   if (type != out.type) {
     return refuse(executor, "out has data type %s, expected dtype, which is %s", typeName(out.type), typeName(type));
   }
-  const uint8_t compute = computeOf(type);
+  const uint8_t compute = type == ACL_BOOL ? uint8_t{kTruth} : uint8_t{computeOf(type)}; /* of truth values */
   if (compute >= kRaw || runs[compute] == nullptr) return refuseType(executor, type);
   return prepareFold(executor, runs[compute], mask, keep);
 }

@@ -452,7 +452,9 @@ aclnnStatus prepareWindow(aclOpExecutor &executor, const Argument *arguments, co
   const Operand &image = resampler.backward ? executor.operands[1] : executor.operands[0];
   const Operand &places = resampler.backward ? executor.operands[0] : firstOut(executor);
   aclnnStatus status = readArray(executor, arguments[at].pointer, dims, attributes + kKernel);
-  if (status == ACLNN_SUCCESS) status = readArray(executor, arguments[at + 1].pointer, dims, attributes + kStride);
+  const void *strides = arguments[at + 1].pointer; /* an empty array: the sizes of the window */
+  if (static_cast<const aclIntArray *>(strides)->size == 0) strides = arguments[at].pointer;
+  if (status == ACLNN_SUCCESS) status = readArray(executor, strides, dims, attributes + kStride);
   if (status == ACLNN_SUCCESS) status = readArray(executor, arguments[at + 2].pointer, dims, attributes + kPadding);
   if (status != ACLNN_SUCCESS) return status;
   const bool ceil = arguments[at + 3].integer != 0;

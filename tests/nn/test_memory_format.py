@@ -1,0 +1,84 @@
+"""Results and gradients have torch's strides where operands are channels_last."""
+import pytest
+import torch
+
+import mindtorch
+
+IMAGES, VOLUMES = (2, 4, 6, 6), (2, 4, 5, 5, 5)
+
+
+def batch_norm(lib, x, training):
+    mean, variance = (make(x.shape[1], device=x.device) for make in (lib.zeros, lib.ones))
+    return lib.nn.functional.batch_norm(x, mean, variance, training=training)
+
+
+def weight(lib, x, *shape):
+    return lib.ones(shape, device=x.device)
+
+
+def called(name, *args, **options):
+    return lambda lib, x: getattr(lib.nn.functional, name)(x, *args, **options)
+
+
+CALLS = {
+    "conv2d": (IMAGES, lambda lib, x: lib.nn.functional.conv2d(x, weight(lib, x, 8, 4, 3, 3), weight(lib, x, 8))),
+    "conv2d of a sample": ((1, 4, 6, 6), lambda lib, x: lib.nn.functional.conv2d(x, weight(lib, x, 8, 4, 1, 1))),
+    "conv2d of a channel": ((2, 1, 6, 6), lambda lib, x: lib.nn.functional.conv2d(x, weight(lib, x, 8, 1, 3, 3))),
+    "conv2d in groups": (IMAGES, lambda lib, x: lib.nn.functional.conv2d(x, weight(lib, x, 8, 2, 3, 3), groups=2)),
+    "conv_transpose2d": (IMAGES, lambda lib, x: lib.nn.functional.conv_transpose2d(x, weight(lib, x, 4, 8, 3, 3))),
+    "conv3d": (VOLUMES, lambda lib, x: lib.nn.functional.conv3d(x, weight(lib, x, 8, 4, 3, 3, 3))),
+    "max_pool2d": (IMAGES, called("max_pool2d", 2)), "avg_pool2d": (IMAGES, called("avg_pool2d", 2)),
+    "max_pool2d, indices": (IMAGES, lambda lib, x: lib.nn.functional.max_pool2d(x, 2, return_indices=True)[1]),
+    "max_pool3d": (VOLUMES, called("max_pool3d", 2)), "avg_pool3d": (VOLUMES, called("avg_pool3d", 2)),
+    "adaptive_avg_pool2d": (IMAGES, called("adaptive_avg_pool2d", 2)),
+    "adaptive_max_pool2d": (IMAGES, called("adaptive_max_pool2d", 2)),
+    "batch_norm": (IMAGES, lambda lib, x: batch_norm(lib, x, True)),
+    "batch_norm, evaluated": (VOLUMES, lambda lib, x: batch_norm(lib, x, False)),
+    "group_norm": (IMAGES, called("group_norm", 2)), "layer_norm": (IMAGES, called("layer_norm", (6,))),
+    "instance_norm": (IMAGES, called("instance_norm")),
+    "nearest": (IMAGES, called("interpolate", scale_factor=2)), "area": (IMAGES, called("interpolate", 3, mode="area")),
+    "nearest of volumes": (VOLUMES, called("interpolate", 7)),
+    "bilinear": (IMAGES, called("interpolate", scale_factor=2, mode="bilinear")),
+    "bilinear, antialiased": (IMAGES, called("interpolate", 3, mode="bilinear", antialias=True)),
+    "bicubic": (IMAGES, called("interpolate", 3, mode="bicubic")),
+    "trilinear": (VOLUMES, called("interpolate", 3, mode="trilinear")),
+    "pad": (IMAGES, called("pad", (1, 1, 1, 1))), "reflect": (IMAGES, called("pad", (1, 1, 1, 1), mode="reflect")),
+    "replicate": (VOLUMES, called("pad", (1, 1) * 3, mode="replicate")),
+}
+
+
+def strides(lib, device, name, channels_last):
+    """Of the result, and of the gradient for a gradient that is contiguous, and for one that is channels_last."""
+    shape, call = CALLS[name]
+    last = lib.channels_last if len(shape) == 4 else lib.channels_last_3d
+    x = lib.rand(shape, device=device)
+    x = (x.contiguous(memory_format=last) if channels_last else x).requires_grad_()
+    result = call(lib, x)
+    grads = [lib.ones_like(result, memory_format=lib.contiguous_format).contiguous(memory_format=memory_format)
+             for memory_format in (lib.contiguous_format, last) if result.requires_grad]
+    return [tuple(result.stride()), *(tuple(lib.autograd.grad(result, x, grad, retain_graph=True)[0].stride())
+                                      for grad in grads)]
+
+
+@pytest.mark.parametrize("channels_last", [True, False])
+@pytest.mark.parametrize("name", CALLS)
+def test_strides_of_torch(name, channels_last, device):
+    assert strides(mindtorch, device, name, channels_last) == strides(torch, "cpu", name, channels_last)
+
+
+def test_a_weight_in_channels_last_decides_too(device):
+    def found(lib, device):
+        x, w = lib.ones(2, 4, 6, 6, device=device), lib.ones(8, 4, 3, 3, device=device)
+        w = w.contiguous(memory_format=lib.channels_last).requires_grad_()
+        result = lib.nn.functional.conv2d(x, w)
+        result.sum().backward()
+        return tuple(result.stride()), tuple(w.grad.stride())
+    assert found(mindtorch, device) == found(torch, "cpu")
+
+
+def test_values_in_channels_last(device):
+    x, w = torch.rand(2, 4, 6, 6), torch.rand(8, 4, 3, 3)
+    ours, of_ours = (mindtorch.tensor(t.tolist(), device=device) for t in (x, w))
+    ours = ours.contiguous(memory_format=mindtorch.channels_last)
+    found = mindtorch.nn.functional.conv2d(ours, of_ours).cpu().numpy()
+    torch.testing.assert_close(torch.from_numpy(found.copy()), torch.nn.functional.conv2d(x, w))

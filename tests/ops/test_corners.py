@@ -1,0 +1,175 @@
+"""Operators at the edge of what they are for: fractions in bool, bytes, no elements, singular matrices, complex zeros.
+
+torch's results, or its refusals, are the expectation.
+"""
+import warnings
+
+import pytest
+import torch
+
+import mindtorch
+
+
+def flags(lib, device):
+    return lib.zeros(3, dtype=lib.bool, device=device)
+
+
+def picture(lib, device, channels=1):
+    values = lib.arange(12 * channels, dtype=lib.int32) * 41 % 251
+    return values.to(lib.uint8).to(device).reshape(1, channels, 3, 4)
+
+
+def whole(lib, device, dtype, *values):
+    return lib.tensor(values, dtype=getattr(lib, dtype), device=device)
+
+
+FRACTIONS = {
+    "full": lambda lib, d: lib.full((2,), 0.5, dtype=lib.bool, device=d),
+    "full of NaN": lambda lib, d: lib.full((2,), float("nan"), dtype=lib.bool, device=d),
+    "full of 256": lambda lib, d: lib.full((2,), 256, dtype=lib.bool, device=d),
+    "full of 0": lambda lib, d: lib.full((2,), 0.0, dtype=lib.bool, device=d),
+    "fill_": lambda lib, d: flags(lib, d).fill_(0.5),
+    "full_like": lambda lib, d: lib.full_like(flags(lib, d), 0.5),
+    "masked_fill_": lambda lib, d: flags(lib, d).masked_fill_(lib.tensor([True, False, True], device=d), 0.5),
+    "index_fill_": lambda lib, d: flags(lib, d).index_fill_(0, lib.tensor([1], device=d), 0.5),
+    "scatter_": lambda lib, d: flags(lib, d).scatter_(0, lib.tensor([1], device=d), 0.5),
+    "pad": lambda lib, d: lib.nn.functional.pad(flags(lib, d), (1, 1), value=0.5),
+    "prod": lambda lib, d: lib.tensor([0.5, 0.25], device=d).prod(dtype=lib.bool),
+    "prod with a zero": lambda lib, d: lib.tensor([0.5, 0.0], device=d).prod(0, dtype=lib.bool),
+}
+NEAREST = {
+    f"{mode} {size}": lambda lib, d, mode=mode, size=size: lib.nn.functional.interpolate(
+        picture(lib, d), size=size, mode=mode)
+    for mode in ("nearest", "nearest-exact") for size in ((5, 7), (2, 3))}
+NEAREST["nearest-exact line"] = lambda lib, d: lib.nn.functional.interpolate(
+    picture(lib, d)[0], size=7, mode="nearest-exact")
+# On the NPU ACLNN documents uint8 for the nearest element only.
+SMOOTH = {
+    f"{mode} {size} {options}": lambda lib, d, mode=mode, size=size, options=options: lib.nn.functional.interpolate(
+        picture(lib, d, 3), size=size, mode=mode, **options)
+    for mode in ("bilinear", "bicubic") for size in ((5, 7), (2, 3), (3, 9))
+    for options in ({}, {"antialias": True}, {"align_corners": True})}
+INTEGRALS = {
+    "int8": lambda lib, d: lib.trapezoid(whole(lib, d, "int8", 100, 100, 20)),
+    "uint8": lambda lib, d: lib.trapezoid(whole(lib, d, "uint8", 200, 200, 7, 200), dx=2),
+    "fractions": lambda lib, d: lib.trapezoid(whole(lib, d, "int8", 100, 100, 20), dx=0.5),
+    "points": lambda lib, d: lib.trapezoid(whole(lib, d, "int8", 50, 10, 20), whole(lib, d, "int8", 0, 1, 4)),
+    "one sample": lambda lib, d: lib.trapezoid(whole(lib, d, "int8", 9)),
+    "columns": lambda lib, d: lib.trapezoid(whole(lib, d, "float32", 1, 2, 3, 4).reshape(2, 2), dim=0),
+    "bool": lambda lib, d: lib.trapezoid(flags(lib, d)),
+}
+MATRICES = {"dependent": [[1.0, 2.0], [2.0, 4.0]], "zero": [[0.0, 0.0], [0.0, 0.0]], "a zero row": [[1.0, 0], [0, 0]],
+            "regular": [[3.0, 4.0], [1.0, 2.0]], "batch": [[[1.0, 0], [0, 0]], [[3.0, 4.0], [1.0, 2.0]]]}
+CONDITIONS = {f"{name} {p}": lambda lib, d, matrix=matrix, p=p: lib.linalg.cond(lib.tensor(matrix, device=d), p)
+              for name, matrix in MATRICES.items() for p in (1, -1, float("inf"), "fro", "nuc")
+              if (name, p) != ("dependent", "nuc")}       # the smallest singular value is what rounding leaves
+CONDITIONS["empty"] = lambda lib, d: lib.linalg.cond(lib.zeros(2, 0, 0, device=d), 1)
+NORMS = {f"{order} {shape} {dim}": lambda lib, d, order=order, shape=shape, dim=dim: lib.linalg.vector_norm(
+             lib.zeros(shape, device=d), order, dim=dim)
+         for order in (-1, -0.5, float("inf"), -float("inf"), 0, 2)
+         for shape, dim in (((0,), None), ((2, 0), 1), ((2, 0), -1), ((0, 2), 1), ((2, 0), []))}
+CONVOLUTIONS = {
+    f"{name} of no channels": lambda lib, d, name=name, dims=dims: getattr(lib.nn.functional, name)(
+        lib.ones(2, 0, *(4,) * dims, device=d), lib.ones(3, 0, *(2,) * dims, device=d), lib.ones(3, device=d))
+    for dims, name in enumerate(("conv1d", "conv2d", "conv3d"), 1)}
+POOLS = {
+    f"{dims} dimensions of {batch}": lambda lib, d, dims=dims, batch=batch: getattr(
+        lib.nn.functional, f"fractional_max_pool{dims}d")(
+            lib.ones(batch, 2, *(5,) * dims, device=d), 2, output_size=2, _random_samples=lib.full(
+                (batch, 2, dims), 0.4, device=d))
+    for dims in (2, 3) for batch in (0, 2)}
+WINDOWS = {f"{name} {dtype}": lambda lib, d, name=name, dtype=dtype: getattr(lib, f"{name}_window")(
+               9, dtype=getattr(lib, dtype), device=d)
+           for name in ("kaiser", "hann", "hamming", "blackman", "bartlett") for dtype in ("float16", "bfloat16")}
+
+
+def outcome(call, lib, device):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            result = call(lib, device)
+        except Exception as error:      # noqa: BLE001 - what torch refuses must be refused
+            return type(error), str(error)
+    return result if lib is torch else torch.from_numpy(_portable(result).cpu().numpy().copy()).to(
+        getattr(torch, str(result.dtype).removeprefix("torch.")))
+
+
+def _portable(result):
+    return result.float() if result.dtype is mindtorch.bfloat16 else result
+
+
+def check(call, device, **tolerance):
+    ours, theirs = outcome(call, mindtorch, device), outcome(call, torch, "cpu")
+    if isinstance(theirs, tuple):
+        assert ours == theirs
+    else:
+        assert not isinstance(ours, tuple), ours
+        torch.testing.assert_close(ours, theirs, equal_nan=True, **tolerance)
+
+
+EVERYWHERE = {f"{kind}: {name}": call for kind, calls in {
+    "fraction in bool": FRACTIONS, "bytes": NEAREST, "integral": INTEGRALS, "norm of nothing": NORMS,
+    "convolution": CONVOLUTIONS, "fractional pool": POOLS, "condition": CONDITIONS}.items()
+    for name, call in calls.items()}
+
+
+@pytest.mark.parametrize("name", EVERYWHERE)
+def test_results_of_torch(name, device):
+    check(EVERYWHERE[name], device)
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_bytes_between_elements(name):
+    check(SMOOTH[name], "cpu", rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows_of_16_bits(name, device):
+    """torch rounds after each step of most windows, so an ulp of 1 may lie between."""
+    check(WINDOWS[name], device, rtol=0, atol=2 ** -9 if "b" not in name.split()[1] else 2 ** -6)
+
+
+def test_bytes_between_lines_are_refused(device):
+    with pytest.raises(NotImplementedError):
+        mindtorch.nn.functional.interpolate(picture(mindtorch, "cpu")[0].to(device), size=7, mode="linear")
+
+
+def test_correlation_of_complex_rows():
+    rows = [[1 + 2j, 2 - 1j, 0.5j], [1j, 3, 2 + 2j]]
+    check(lambda lib, d: lib.corrcoef(lib.tensor(rows, device=d)), "cpu")
+
+
+def test_second_derivative_of_a_complex_magnitude(device):
+    def second(lib, device):
+        x = lib.tensor([0, 3 + 4j], device=device, requires_grad=True)
+        first, = lib.autograd.grad(x.abs().sum(), x, create_graph=True)
+        return lib.autograd.grad(first.real.sum(), x)[0].detach()
+    check(second, device)
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(1, 0), (1, 100), (1000, 0)])
+def test_norms_of_many_elements(scale, shift, device):
+    """Half a million elements in a group: a running sum in float32 would lose three digits."""
+    x = torch.randn(2, 4, 512, 512, generator=torch.Generator().manual_seed(0)) * scale + shift
+    ours = mindtorch.from_numpy(x.numpy()).to(device)
+    found = torch.from_numpy(mindtorch.nn.functional.group_norm(ours, 2).cpu().numpy())
+    expected = torch.nn.functional.group_norm(x.double(), 2).float()
+    # The mean is exact to an ulp of the elements' size, which is shift / scale deviations.
+    torch.testing.assert_close(found, expected, rtol=2e-6, atol=2 ** -22 * (1 + shift / scale))
+
+
+NAN = float("nan")
+ROWS_WITH_NAN = {
+    "alike": [[NAN, 1], [NAN, 1], [0, 1], [0, 1]], "mixed": [[NAN, 1], [2, 1], [NAN, 0], [0, 1]],
+    "not transitive": [[2, 1], [NAN, 1], [0, NAN], [NAN, 0], [0, 1]], "one column": [[3], [NAN], [1], [2], [NAN]],
+    "sixteen": [[(7 * i) % 5 if i % 3 else NAN, i % 2] for i in range(16)],
+}
+
+
+@pytest.mark.parametrize("rows", ROWS_WITH_NAN)
+@pytest.mark.parametrize("dim", [0, 1])
+def test_distinct_rows_with_nan(rows, dim):
+    """NaN differs from everything; where it stands, the next elements decide the order."""
+    for part in range(3):
+        check(lambda lib, d, part=part: lib.unique(lib.tensor(ROWS_WITH_NAN[rows], dtype=lib.float32), dim=dim,
+                                                   return_inverse=True, return_counts=True)[part], "cpu")
