@@ -38,8 +38,6 @@ void _ZdaPv(void *array);
   X(aclDestroyAclOpExecutor) X(aclGetViewShape) X(_ZdaPv)
 
 #define MINDTORCH_OPTIONAL_FUNCTIONS(X) \
-  X(aclSetAclOpExecutorRepeatable) X(aclSetTensorAddr) \
-  X(InitPTACacheThreadLocal) X(UnInitPTACacheThreadLocal) X(SetPTACacheHashKey) \
   X(aclGetDeviceCapability) X(aclrtGetDeviceUtilizationRate) X(aclrtDeviceGetUuid) \
   X(aclrtCreateEventWithFlag) X(aclrtResetEvent) X(aclrtEventGetTimestamp) X(aclrtIpcGetEventHandle) X(aclrtIpcOpenEventHandle) X(aclrtLaunchHostFunc) \
   X(aclrtCtxSetSysParamOpt) X(aclrtSetOpExecuteTimeOutWithMs) \

@@ -7,11 +7,10 @@ typedef struct ThreadState {
   int device;                           /* torch.npu.current_device() */
   int bound;                            /* device whose context the driver has current for this thread; -1: none */
   void *streams[MINDTORCH_MAX_DEVICES]; /* current StreamSlot of each device; NULL: not asked for yet */
-  void *plan;                           /* the Plan that records what the thread launches; NULL: none */
 } ThreadState;
 
 static inline ThreadState *mindtorch_thread_state(void) {
-  static __thread ThreadState state = {0, -1, {0}, 0};
+  static __thread ThreadState state = {0, -1, {0}};
   return &state;
 }
 

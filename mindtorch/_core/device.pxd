@@ -26,8 +26,6 @@ ctypedef struct Backend:
     int (*copy)(TensorBase dst, TensorBase src, bint non_blocking) except -1
     # The elements of `src`, in order, into memory of the host, once they are there. CPU: NULL.
     int (*read)(TensorBase src, char *elements) except -1
-    # compute(*arguments, *operands); see space.pxd. CPU: NULL.
-    int (*planned)(object compute, tuple arguments, tuple operands) except -1
     bint streams                                             # some thread has left a device's default stream
     intptr_t (*capturing)(int index) noexcept                # which capture stores its stream's work there; CPU: NULL
 

@@ -80,9 +80,6 @@ cdef type TENSOR_CLASS
 # A new tensor on `storage`. sizes and strides are copied; strides NULL means contiguous.
 cdef TensorBase make_tensor(Storage storage, ScalarType dtype, int ndim, const int64_t *sizes, const int64_t *strides,
                             int64_t offset)
-# The same without the registered class's methods, which costs less than half: what a formula never hands out.
-cdef TensorBase make_plain(Storage storage, ScalarType dtype, int ndim, const int64_t *sizes, const int64_t *strides,
-                           int64_t offset)
 cdef TensorBase make_view(TensorBase base, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset)
 # A second tensor over the same elements, of the same shape; and one whose writes are counted apart.
 cdef TensorBase make_alias(TensorBase base)

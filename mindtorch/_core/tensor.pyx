@@ -451,7 +451,12 @@ cdef inline TensorBase new_tensor(Storage storage, ScalarType dtype, int ndim, c
     # The base's constructor, called for the registered class: Tensor.__new__ is Python's legacy constructor.
     cdef TensorBase tensor = <TensorBase>(<PyTypeObject *>TensorBase).tp_new(
         TENSOR_CLASS, <PyObject *>NO_ARGUMENTS, NULL)
-    lie_on(tensor, storage, dtype, ndim, sizes, strides, offset)
+    tensor.storage = storage
+    tensor.dtype = dtype
+    tensor.device_type = storage.device_type
+    tensor.device_index = storage.device_index
+    tensor.offset = offset
+    fill_dims(tensor, ndim, sizes, strides)
     return tensor
 
 
@@ -461,23 +466,6 @@ cdef TensorBase make_tensor(Storage storage, ScalarType dtype, int ndim, const i
     if inference_threads:
         mark_inference(tensor, None)
     return tensor
-
-
-cdef TensorBase make_plain(Storage storage, ScalarType dtype, int ndim, const int64_t *sizes, const int64_t *strides,
-                           int64_t offset):
-    cdef TensorBase tensor = TensorBase.__new__(TensorBase)
-    lie_on(tensor, storage, dtype, ndim, sizes, strides, offset)
-    return tensor
-
-
-cdef inline int lie_on(TensorBase tensor, Storage storage, ScalarType dtype, int ndim, const int64_t *sizes,
-                       const int64_t *strides, int64_t offset) except -1:
-    tensor.storage = storage
-    tensor.dtype = dtype
-    tensor.device_type = storage.device_type
-    tensor.device_index = storage.device_index
-    tensor.offset = offset
-    return fill_dims(tensor, ndim, sizes, strides)
 
 
 cdef TensorBase make_view(TensorBase base, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset):

@@ -1,5 +1,5 @@
-"""Formulas of the gamma distribution (Marsaglia and Tsang 2000), for all elements at once until each is accepted."""
-from mindtorch._ops.compositions_counts import _accepted
+"""The gamma distribution (Marsaglia and Tsang 2000), for all elements at once until each is accepted."""
+from mindtorch._ops.decompositions.poisson import _accepted
 from mindtorch._ops.derivatives import ops
 
 
