@@ -100,6 +100,7 @@ class Cache:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(kept, target)
             return
+        target.unlink(missing_ok=True)      # else what was made with other headers counts as up to date
         compile()
         self.folder.mkdir(parents=True, exist_ok=True)
         whole = shutil.copy(target, f"{kept}.{os.getpid()}")
