@@ -1,14 +1,13 @@
-/* The structs of function pointers through which every CANN call of mindtorch goes.
+/* The struct of function pointers through which every call of CANN's runtime goes.
  *
  * The types come from the declarations in include/, so a call whose arguments drift from them does not compile.
- * The loader fills both once: CannApi (runtime and descriptors) is required but for the functions that came later or
- * that little depends on; those, and the operators of AclnnApi, stay NULL where the toolkit has none. */
+ * The loader fills it once. Its functions are required but for those that came later or that little depends on, which
+ * stay NULL where the toolkit has none. Functions of ACLNN are found by name: mindtorch/_npu/symbols.pyx. */
 #ifndef MINDTORCH_CANN_API_H_
 #define MINDTORCH_CANN_API_H_
 #include "acl/acl.h"
 #include "aclnn/acl_meta.h"
 #include "aclnn/op_cache.h"
-#include "cann_ops.h" /* generated: the headers of the operators that rows call, and MINDTORCH_ACLNN_OPS(X) */
 
 /* delete[] of C++ (the name is the ABI's), which frees what aclGetViewShape hands out: found through libnnopbase, whose
  * new[] it goes with. */
@@ -60,13 +59,5 @@ typedef struct CannApi {
   MINDTORCH_OPTIONAL_FUNCTIONS(X)
 #undef X
 } CannApi;
-
-typedef struct AclnnApi {
-#define X(function) \
-  __typeof__(&function##GetWorkspaceSize) function##GetWorkspaceSize; \
-  __typeof__(&function) function;
-  MINDTORCH_ACLNN_OPS(X)
-#undef X
-} AclnnApi;
 
 #endif

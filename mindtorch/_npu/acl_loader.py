@@ -26,7 +26,6 @@ _ACL_READY = False
 _ACL_MODULE = None
 _LOCK = threading.Lock()             # guards the three names above and below
 _TOOLKIT = None
-_missing_operators = []
 _announced = False
 
 
@@ -52,18 +51,20 @@ def toolkit():
 
 
 def missing_operators():
-    """Names of operator functions that mindtorch knows and the toolkit in use has not."""
-    return list(_missing_operators)
+    """Names of operator functions that mindtorch calls and the toolkit in use has not."""
+    from mindtorch._npu import symbols
+    from mindtorch._npu._gen.calls import FUNCTIONS
+    return [name for name in FUNCTIONS if not symbols.has_function(name)]
 
 
 def _import_acl():
-    global _TOOLKIT, _missing_operators
+    global _TOOLKIT
     found = toolkits.find()
     runtime, operators = _open_libraries(found)
     if hasattr(runtime[0], SIMULATOR_SYMBOL):        # wherever it lies, and whoever named it
         found = replace(found, simulated=True)
     from mindtorch._npu import acl, symbols
-    missing, _missing_operators = symbols.fill([lib._handle for lib in runtime], [lib._handle for lib in operators])
+    missing = symbols.fill([lib._handle for lib in runtime], [lib._handle for lib in operators])
     if missing:
         raise RuntimeError(f"{found} lacks {', '.join(missing)}, which mindtorch needs (looked in "
                            f"{', '.join(Path(lib._name).name for lib in runtime)}). Install CANN {OLDEST} or newer")

@@ -2,7 +2,7 @@
 from libc.stdint cimport intptr_t
 
 from mindtorch._core.device cimport BACKENDS, NPU
-from mindtorch._npu import _gen
+from mindtorch._npu import aclnn_call, decomposition
 from mindtorch._npu.acl_loader import ensure_acl
 
 from mindtorch._npu.copy cimport copy, read
@@ -30,5 +30,6 @@ def register():
     BACKENDS[<int>NPU].copy = copy
     BACKENDS[<int>NPU].read = read
     BACKENDS[<int>NPU].capturing = capturing
-    _gen.register()
+    aclnn_call.register()
+    decomposition.register()
     BACKENDS[<int>NPU].ready = True

@@ -8,7 +8,7 @@
 4. To the host: waits for the stream, unless 2 applies.
 5. Between devices: a task of the source's stream, which waits for the target's stream, and that one for it.
 """
-from libc.stdint cimport int64_t, intptr_t
+from libc.stdint cimport int64_t, intptr_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 from mindtorch._core.device cimport BACKENDS, CPU, NPU, require_backend
@@ -20,7 +20,8 @@ from mindtorch._core.tensor cimport Shape, TensorBase, empty_tensor, make_view
 from mindtorch._core.views cimport expand_to
 from mindtorch._npu import peers, runtime
 
-from mindtorch._npu.cann.acl_meta cimport aclTensor
+from mindtorch._npu.cann.acl_base_rt cimport aclDataType
+from mindtorch._npu.cann.acl_meta cimport aclnnStatus, aclOpExecutor, aclTensor
 from mindtorch._npu.cann.acl_rt cimport (
     ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE, aclrtMemcpyKind)
 from mindtorch._npu.descriptor cimport ACL_DTYPES, MAX_RANK
@@ -30,7 +31,7 @@ from mindtorch._npu.host_memory cimport PinnedBlock, PinnedStorage, hold_pinned,
 from mindtorch._npu.launch cimport (
     Call, Phase2, as_bits, conform, launch, missing_symbol, open_call, tensor_argument)
 from mindtorch._npu.records cimport StreamSlot
-from mindtorch._npu.symbols cimport aclnn, api
+from mindtorch._npu.symbols cimport AclnnFunction, api, find_function
 
 
 cdef enum:
@@ -39,6 +40,20 @@ cdef enum:
     COMMON = (1 << Undefined) - 1
     # What aclnnCast documents.
     CAST = COMMON | 1 << Float8_e5m2 | 1 << Float8_e4m3fn | 1 << UInt16 | 1 << UInt32 | 1 << UInt64
+
+ctypedef aclnnStatus (*CopyPhase1)(aclTensor *, const aclTensor *, uint64_t *, aclOpExecutor **) noexcept nogil
+ctypedef aclnnStatus (*CastPhase1)(const aclTensor *, aclDataType, aclTensor *, uint64_t *,
+                                   aclOpExecutor **) noexcept nogil
+
+cdef AclnnFunction IN_PLACE_COPY, CAST_TO       # looked up at their first use
+
+
+cdef inline int require_function(AclnnFunction *function, const char *name) except -1:
+    if function.phase1 == NULL:
+        find_function(function, name.decode())
+        if function.phase1 == NULL:
+            missing_symbol(name, b"8.0")
+    return 0
 
 
 cdef int copy(TensorBase dst, TensorBase src, bint non_blocking) except -1:
@@ -64,16 +79,15 @@ cdef int on_device(TensorBase dst, TensorBase src) except -1:
             return cast_on_device(dst, src)
         dst = as_bits(dst, COPIED, b"aclnnInplaceCopy", b"selfRef")
         src = as_bits(src, COPIED, b"aclnnInplaceCopy", b"src")
-    if aclnn.aclnnInplaceCopyGetWorkspaceSize == NULL or aclnn.aclnnInplaceCopy == NULL:
-        missing_symbol(b"aclnnInplaceCopy", b"8.0")
+    require_function(&IN_PLACE_COPY, b"aclnnInplaceCopy")
     if dst.ndim > MAX_RANK and dst.contiguous and src.contiguous and same_sizes(dst, src):
         dst = flat(dst)
         src = flat(src)
     open_call(&call, dst)
     target = tensor_argument(&call, dst)
     source = tensor_argument(&call, src)
-    return launch(&call, aclnn.aclnnInplaceCopyGetWorkspaceSize(target, source, &call.workspace_size, &call.executor),
-                  b"aclnnInplaceCopy", <Phase2>aclnn.aclnnInplaceCopy)
+    return launch(&call, (<CopyPhase1>IN_PLACE_COPY.phase1)(target, source, &call.workspace_size, &call.executor),
+                  b"aclnnInplaceCopy", <Phase2>IN_PLACE_COPY.phase2)
 
 
 cdef int cast_on_device(TensorBase dst, TensorBase src) except -1:
@@ -81,17 +95,16 @@ cdef int cast_on_device(TensorBase dst, TensorBase src) except -1:
     cdef Shape shape
     cdef aclTensor *target
     cdef aclTensor *source
-    if aclnn.aclnnCastGetWorkspaceSize == NULL or aclnn.aclnnCast == NULL:
-        missing_symbol(b"aclnnCast", b"8.0")
+    require_function(&CAST_TO, b"aclnnCast")
     same(&shape, dst)
     src = conform(expand_to(src, &shape), src.dtype, CAST, b"aclnnCast", b"self")
     conform(dst, dst.dtype, CAST, b"aclnnCast", b"out")
     open_call(&call, dst)
     target = tensor_argument(&call, dst)
     source = tensor_argument(&call, src)
-    return launch(&call, aclnn.aclnnCastGetWorkspaceSize(source, ACL_DTYPES[<int>dst.dtype], target,
-                                                         &call.workspace_size, &call.executor),
-                  b"aclnnCast", <Phase2>aclnn.aclnnCast)
+    return launch(&call, (<CastPhase1>CAST_TO.phase1)(source, ACL_DTYPES[<int>dst.dtype], target,
+                                                      &call.workspace_size, &call.executor),
+                  b"aclnnCast", <Phase2>CAST_TO.phase2)
 
 
 cdef TensorBase flat(TensorBase tensor):

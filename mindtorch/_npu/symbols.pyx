@@ -1,9 +1,11 @@
-"""Fills the structs of function pointers from loaded libraries."""
+"""Finds functions in loaded libraries: those of CannApi at once, those of ACLNN when an operator is first used."""
 from libc.string cimport memset
 from posix.dlfcn cimport dlsym
 
 from mindtorch._npu.cann.symbol_table cimport (
-    mindtorch_acl_names, mindtorch_aclnn_names, mindtorch_nnopbase_names, mindtorch_optional_names)
+    mindtorch_acl_names, mindtorch_nnopbase_names, mindtorch_optional_names)
+
+cdef list OPERATORS = []        # handles of the libraries that have ACLNN's functions
 
 
 cdef void *look_up(list handles, const char *name) except? NULL:
@@ -27,19 +29,35 @@ cdef void **fill_members(void **member, const char **names, list handles, list m
 
 
 def fill(list runtime, list operators):
-    """Looks up every function in libraries given as dlopen handles, in order; returns (missing required, missing ops).
+    """Looks up every function in libraries given as dlopen handles, in order; returns the required ones that are missing.
 
-    Nothing is kept of a toolkit that lacks a required function.
+    Nothing is kept of a toolkit that lacks a required function. Those of ACLNN are found in `operators` later.
     """
-    cdef list missing = [], missing_operators = []
+    global OPERATORS
+    cdef list missing = []
     cdef void **member = fill_members(<void **>&api, <const char **>mindtorch_acl_names, runtime, missing)
     member = fill_members(member, <const char **>mindtorch_nnopbase_names, runtime, missing)
     fill_members(member, <const char **>mindtorch_optional_names, runtime, [])
-    fill_members(<void **>&aclnn, <const char **>mindtorch_aclnn_names, operators, missing_operators)
+    OPERATORS = operators
     if missing:
         memset(&api, 0, sizeof(api))
-        memset(&aclnn, 0, sizeof(aclnn))
-    return missing, missing_operators
+        OPERATORS = []
+    return missing
+
+
+cdef int find_function(AclnnFunction *found, str name) except -1:
+    found.phase1 = look_up(OPERATORS, f"{name}GetWorkspaceSize".encode())
+    found.phase2 = look_up(OPERATORS, name.encode())
+    if found.phase1 == NULL or found.phase2 == NULL:
+        found.phase1 = found.phase2 = NULL
+    return 0
+
+
+def has_function(str name):
+    """Whether the toolkit in use has a function of ACLNN, both of its phases."""
+    cdef AclnnFunction found
+    find_function(&found, name)
+    return found.phase1 != NULL
 
 
 cdef int require(void *function, str name) except -1:

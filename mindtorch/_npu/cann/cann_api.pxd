@@ -1,7 +1,4 @@
-"""include/mindtorch/cann_api.h: the runtime and descriptor functions, through pointers that the loader fills.
-
-The operators' pointers are declared by the generated mindtorch/_npu/_gen/aclnn_api.pxd.
-"""
+"""include/mindtorch/cann_api.h: the runtime and descriptor functions, through pointers that the loader fills."""
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
 

@@ -4,4 +4,3 @@ cdef extern from "mindtorch/symbol_table.h" nogil:
     const char *mindtorch_acl_names[]
     const char *mindtorch_nnopbase_names[]
     const char *mindtorch_optional_names[]
-    const char *mindtorch_aclnn_names[]

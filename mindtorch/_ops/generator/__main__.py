@@ -9,6 +9,7 @@ from . import (
     emit_autocast,
     emit_calls,
     emit_cpu,
+    emit_decomposition,
     emit_docs,
     emit_functions,
     emit_grad,
@@ -17,6 +18,7 @@ from . import (
     emit_rules,
     emit_schemas,
     emit_table,
+    emit_thunks,
 )
 from .rows import RowError, Table
 
@@ -28,6 +30,7 @@ def outputs(table) -> dict:
     """Every generated file: path -> text."""
     families = table.families
     rows, rules = emit_table.entries(table)
+    calls = emit_npu.Calls(table)
     files = {
         CORE / "__init__.py": emit_grad.NOTE.format(source="*.toml"), CORE / "__init__.pxd": "",
         CORE / "rows.py": emit_table.module(rows), CORE / "rules.pyx": emit_rules.module(rules),
@@ -37,13 +40,12 @@ def outputs(table) -> dict:
         CORE / "schemas.py": emit_schemas.module(table), CORE / "nodes.py": emit_grad.nodes_py(table),
         CORE / "records.pxd": emit_grad.records_pxd(table), CORE / "records.pyx": emit_grad.records_pyx(table),
         CORE / "backward" / "__init__.py": emit_grad.NOTE.format(source="*.toml"),
-        NPU / "__init__.py": emit_npu.package_init(families), NPU / "__init__.pxd": "",
-        NPU / "aclnn_api.pxd": emit_npu.api_pxd(), NPU / "cann_ops.h": emit_npu.ops_header(),
+        NPU / "__init__.py": emit_grad.NOTE.format(source="*.toml"), NPU / "calls.py": calls.module(),
+        NPU / "thunks.pyx": emit_thunks.module(calls), NPU / "decompositions.py": emit_decomposition.module(table),
         CPU / "__init__.py": emit_cpu.package_init(families),
         PACKAGE / "_ops.pyi": emit_docs.ops_pyi(table), PACKAGE.parent / "docs" / "ops.md": emit_docs.ops_md(table),
     }
     for family in families:
-        files[NPU / f"{family}.pyx"] = emit_npu.family_pyx(table, family)
         files[CPU / f"{family}.py"] = emit_cpu.family_py(table, family)
     for family in {row.family for row in table.rows if emit_grad.recorded(row)}:
         files[CORE / "backward" / f"{family}.py"] = emit_grad.backward_py(table, family)

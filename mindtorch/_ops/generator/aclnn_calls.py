@@ -1,4 +1,4 @@
-"""The `npu` column: "aclnnAdd(self, other, alpha, out)" checked against the operator's prototype, as Cython.
+"""The `npu` column: "aclnnAdd(self, other, alpha, out)" checked against the operator's prototype.
 
 An argument is a name of the schema, an output, a constant, None for an object that is left out, or a call of an adapter
 of mindtorch/_npu/adapt.pxd.
@@ -44,9 +44,11 @@ _NUMBERS = ("int64_t", "int", "double")
 class Value:
     """One argument of a call: the prototype's parameter and what the row gives for it."""
     parameter: object
-    text: str               # Cython
-    type: str
-    name: str | None        # of the schema's argument or output, where it is one
+    type: str               # in C; "constant", "absent"
+    name: str | None = None         # of the schema's argument or output, where it is one
+    constant: object = None
+    adapter: str | None = None      # the function of adapt.pxd that gives it, and what it is called with:
+    operands: tuple = ()            # names and numbers
 
     @property
     def mask(self) -> int:
@@ -70,6 +72,11 @@ def adapters() -> dict:
         types = tuple(re.sub(r"\w+$", "", p.strip()).strip() for p in parameters.split(",") if p.strip())
         found[name] = (returns.strip(), types)
     return found
+
+
+def has_storage(adapter) -> bool:
+    """Whether an adapter fills a Shape or a Scalar, which is its first parameter, and gives that."""
+    return adapters()[adapter][1][:1] in (("Shape *",), ("Scalar *",))
 
 
 @functools.cache
@@ -137,27 +144,22 @@ def read_call(row, text) -> Call:
 
 
 def _value(parameter, node, types, fail) -> Value:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return Value(parameter, f"<char *>{node.value.encode()!r}", "constant", None)
-    if isinstance(node, ast.Constant) and node.value is None:
-        return Value(parameter, "NULL", "absent", None)
     if isinstance(node, ast.Constant):
-        return Value(parameter, str(int(node.value)) if isinstance(node.value, bool) else repr(node.value), "constant",
-                     None)
+        return Value(parameter, "absent" if node.value is None else "constant", constant=node.value)
     if isinstance(node, ast.Name):
         if node.id not in types:
             fail(f"{parameter.name}: neither argument nor output: {node.id!r}")
-        return Value(parameter, node.id, types[node.id], node.id)
+        return Value(parameter, types[node.id], node.id)
     if isinstance(node, ast.Call) and node.func.id in adapters():
         returns, wanted = adapters()[node.func.id]
         given = [types.get(getattr(a, "id", None), "constant") for a in node.args]
-        hidden = 1 if wanted[:1] in (("Shape *",), ("Scalar *",)) else 0   # storage for the result, from the emitter
+        wanted = wanted[has_storage(node.func.id):]
         fits = [a.replace(" ", "") == b.replace(" ", "") or (a == "constant" and b in _NUMBERS)
-                for a, b in zip(given, wanted[hidden:], strict=False)]
-        if len(given) != len(wanted) - hidden or not all(fits):
-            fail(f"{node.func.id} takes ({', '.join(wanted[hidden:])}), the row gives ({', '.join(given)})")
-        names = ", ".join([f"&{parameter.name}_values"] * hidden + [ast.unparse(a) for a in node.args])
-        return Value(parameter, f"{node.func.id}({names})", returns, None)
+                for a, b in zip(given, wanted, strict=False)]
+        if len(given) != len(wanted) or not all(fits):
+            fail(f"{node.func.id} takes ({', '.join(wanted)}), the row gives ({', '.join(given)})")
+        operands = tuple(a.id if isinstance(a, ast.Name) else ast.literal_eval(a) for a in node.args)
+        return Value(parameter, returns, adapter=node.func.id, operands=operands)
     return fail(f"{parameter.name}: cannot read {ast.unparse(node)!r}")
 
 

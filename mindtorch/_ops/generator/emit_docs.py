@@ -79,7 +79,7 @@ def _forms(row) -> str:
 def _npu(row) -> str:
     if row.same:
         return f"as {row.same}"
-    if row.npu.startswith(emit_decomposition.PREFIX):
+    if emit_decomposition.is_decomposition(row.npu):
         return "decomposition"
     return f"`{row.npu.split('(')[0]}`" if row.npu.startswith("aclnn") else row.npu
 

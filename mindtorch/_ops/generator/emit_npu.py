@@ -1,226 +1,162 @@
-"""mindtorch/_npu/_gen: one function a row and operator call, and the declarations of the operators."""
-import functools
-import keyword
-import re
-from dataclasses import replace
+"""mindtorch/_npu/_gen/calls.py: the calls of ACLNN that each row makes, as data. mindtorch/_npu/aclnn_call.pyx runs them.
 
-from . import emit_decomposition
-from .aclnn import operators
-from .aclnn_calls import ACL_DTYPES, COMMON_DTYPES, alternatives, available, draws, graph_form, read_call
-from .arguments import unpacked
-from .emit_core import NOTE, SCALAR_IMPORT, compute_dtype, kernel_parameters
-from .emit_npu_lists import dtypes_of_lists, in_parts, one_by_one, runs_one_by_one
-from .headers import declared
-from .rows import RowError
-from .rules import RULE_CIMPORTS, RuleError, Scope
+An entry of CALLS:
+
+    "call"              what runs where nothing below does
+    "inplace"           where the result is `self`
+    "in_graph"          of random operators, while a graph is captured; None: mindtorch/_npu/decomposition.pyx or nothing
+    "conditions"        (name of a condition in thunks.pyx, call) pairs; the first that holds decides
+    "fallback"          dtypes, as bits, beyond which a decomposition runs; so it does where CANN lacks the function
+    "list_dtypes"       of an operator on lists: dtypes that its kernel takes, as bits
+    "parts"             of an operator on lists: places of the lists that are split where they are long
+
+A call: (function, release of CANN that brought it, number of its signature, place of a tensor or list on the device,
+whether it is made for each tensor of the lists, parameters). A parameter: (conversion, where its value is found, then for tensors the name
+in the prototype, the dtypes taken as bits, and what is done to it before). A value is found in an argument's place, a
+constant's value, or a call of an adapter: (name, operand, ...), each a place or ("=", number).
+"""
+import functools
+import pprint
+
+from .aclnn_calls import ACL_DTYPES, COMMON_DTYPES, adapters, alternatives, draws, graph_form, read_call
+from .emit_grad import NOTE
 
 GRAPH_FORMS_SINCE = "8.3"      # operators that read seed and offset from tensors
-_MARSHALLERS = {
-    "aclTensor": "tensor_argument", "aclTensorList": "tensor_list_argument", "aclScalar": "scalar_argument",
-    "aclIntArray": "int_array_argument", "aclBoolArray": "bool_array_argument",
-    "aclScalarList": "scalar_list_argument",
+_CONVERSIONS = {
+    "aclTensorList": "tensor_list", "aclIntArray": "int_array", "aclBoolArray": "bool_array", "double": "real",
+    "float": "real", "char": "text",
 }
 
 
-def api_pxd() -> str:
-    lines = [NOTE.format(source="*.toml"), '"""The operators\' pointers in include/mindtorch/cann_api.h."""\n'
-             "from libc.stdint cimport int8_t, int64_t, uint64_t\n"
-             "from libcpp cimport bool as cbool\n\n"
-             "from mindtorch._npu.cann.cann_api cimport *\n\n\n"
-             'cdef extern from "mindtorch/cann_api.h" nogil:\n    ctypedef struct AclnnApi:\n']
-    for name in sorted(available()):
-        parameters = ", ".join(_parameter(p) for p in operators()[name].parameters)
-        lines.append(f"        aclnnStatus (*{name}GetWorkspaceSize)({parameters}, uint64_t *workspaceSize, "
-                     "aclOpExecutor **executor) noexcept nogil\n"
-                     f"        aclnnStatus (*{name})(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, "
-                     "aclrtStream stream) noexcept nogil\n")
-    return "".join(lines)
+class Calls:
+    """Every row's entry; on the way it collects what thunks.pyx has to hold."""
+
+    def __init__(self, table):
+        self.signatures, self.adapters, self.conditions = {}, set(), {}
+        self.operators = set()
+        self.entries = {row.key: self._entry(row) for row in table.rows
+                        if row.has_slot and row.npu.startswith("aclnn")}
+
+    def module(self) -> str:
+        lines = []
+        for key, entry in self.entries.items():
+            columns = "".join(f"        {name!r}: {value!r},\n" for name, value in entry.items())
+            lines.append(f'    "{key}": {{\n{columns}    }},\n')
+        return (NOTE.format(source="*.toml") + '"""What each operator calls on the NPU."""\n\n'
+                f"CALLS = {{\n{''.join(lines)}}}\n\n"
+                f"FUNCTIONS = {pprint.pformat(sorted(self.operators), width=110, compact=True)}\n")
+
+    def _entry(self, row) -> dict:
+        *special, (_, text) = alternatives(row, row.npu)
+        entry = {"call": self._call(row, text)}
+        if row.of_lists:
+            if not entry["call"][4]:
+                entry["parts"] = _parts(row)
+            if row.each:
+                entry["list_dtypes"] = dtypes_of_lists(row)
+            return entry
+        if row.inplace.startswith("aclnn"):
+            entry["inplace"] = self._call(row, row.inplace)
+        if special:
+            entry["conditions"] = tuple((self._condition(row, condition), self._call(row, call))
+                                        for condition, call in special)
+        if draws(text):
+            form = graph_form(text)
+            entry["in_graph"] = self._call(row, form, GRAPH_FORMS_SINCE) if form else None
+        if row.fallback:
+            entry["fallback"] = _documented(row, read_call(row, text))
+        return entry
+
+    def _condition(self, row, text) -> str:
+        types = {a.name: a.c_type.strip() for a in row.kernel_arguments}
+        name = f"{row.slot}_{sum(known.startswith(f'{row.slot}_') for known in self.conditions)}"
+        self.conditions[name] = (text, types)
+        return name
+
+    def _call(self, row, text, since=None) -> tuple:
+        call = read_call(row, text)
+        self.operators.add(call.operator.name)
+        signature = tuple(_passed_type(p.type) for p in call.operator.parameters)
+        number = self.signatures.setdefault(signature, len(self.signatures))
+        places = {name: place for place, name in enumerate(names_of(row))}
+        parameters = tuple(self._parameter(row, value, places, call) for value in call.values)
+        each = row.of_lists and runs_one_by_one(call)
+        return (call.operator.name, since or row.since, number, places[_target(row)], each, parameters)
+
+    def _parameter(self, row, value, places, call) -> tuple:
+        kind = value.parameter.kind
+        if value.type in ("absent", "constant"):
+            constant = value.constant
+            if kind in ("double", "float"):
+                constant = float(constant)
+            return ("constant", constant.encode() if isinstance(constant, str) else constant)
+        found = places.get(value.name)
+        if value.adapter:
+            self.adapters.add(value.adapter)
+            found = (value.adapter, *_operands(value, places))
+        if kind == "aclTensor":
+            name = "optional_tensor" if value.name in _optional(row) or value.type == "list" else "tensor"
+            if value.name is None or (value.type == "list" and value.name != row.schema.lists[0].name):
+                return (name, found)
+            return (name, found, *_preparation(row, value, call))
+        if kind == "aclScalar":
+            return (_number(row, value.name, "scalar") if value.name and not row.factory else "plain_scalar", found)
+        if kind == "aclScalarList":
+            return (_number(row, value.name, "scalar_list"), found)
+        return (_CONVERSIONS.get(kind, "integer"), found)
 
 
-def _parameter(parameter) -> str:
-    type_ = re.sub(r"\bbool\b", "cbool", parameter.type)
-    name = f"{parameter.name}_" if keyword.iskeyword(parameter.name) else parameter.name    # `from`, of a random op
-    return f"{type_}{name}" if type_.endswith("*") else f"{type_} {name}"
+def names_of(row) -> list:
+    """The arguments of the kernel, by place."""
+    return [a.name for a in row.kernel_arguments] + row.result_names
 
 
-def ops_header() -> str:
-    """cann_ops.h: the includes and the list of operators behind AclnnApi."""
-    includes = "".join(f'#include "aclnnop/{header}"\n' for header in sorted(declared()))
-    names = " \\\n  ".join(f"X({name})" for name in sorted(available()))
-    return ("/* Generated by mindtorch._ops.generator from include/aclnnop. */\n"
-            "#ifndef MINDTORCH_CANN_OPS_H_\n#define MINDTORCH_CANN_OPS_H_\n"
-            f"{includes}\n#define MINDTORCH_ACLNN_OPS(X) \\\n  {names}\n\n#endif\n")
+def _passed_type(c_type) -> str:
+    """The type of a parameter: what is passed by value is no less const without the word."""
+    return c_type if c_type.endswith("*") else c_type.removeprefix("const ")
 
 
-def family_pyx(table, family) -> str:
-    rows = [row for row in table.family(family)
-            if row.has_slot and (row.npu.startswith("aclnn") or emit_decomposition.is_decomposition(row))]
-    functions = []
-    for row in rows:
-        functions += [emit_decomposition.kernel(row)] if emit_decomposition.is_decomposition(row) else _kernels(row)
-    functions += [_entry(row) for row in rows]
-    slots = "".join(f'    find_operator("{row.key}").kernels[<int>NPU].call = call_{row.slot}\n' for row in rows)
-    slots += "".join(f'    find_operator("{row.key}").list_dtypes[<int>NPU] = {dtypes_of_lists(row):#x}\n'
-                     for row in rows if row.each)
-    return (NOTE.format(source=f"{family}.toml") + "from libc.stdint cimport int64_t, uint32_t\n\n"
-            f"{RULE_CIMPORTS}"
-            "from mindtorch._core.operator cimport Argument, Kernel, find_operator\n"
-            "from mindtorch._core.autocast cimport resume, suspend\n"
-            "from mindtorch._core.autograd cimport formulas\n"
-            "from mindtorch._core.device cimport BACKENDS, NPU\n"
-            "from mindtorch._core.dispatch cimport opmath\n"
-            "from mindtorch._core.generator cimport Generator\n"
-            "from mindtorch._core.modes cimport set_grad_enabled\n"
-            "from mindtorch._core.recording cimport ints_of\n"
-            + SCALAR_IMPORT +
-            "from mindtorch._core.scalar cimport as_element, scalar_to\n"
-            "from mindtorch._core.tensor cimport Shape, TensorBase, set_version, version_of\n"
-            "from mindtorch._npu.adapt cimport *\n"
-            "from mindtorch._npu.cann.cann_api cimport (\n"
-            "    aclBoolArray, aclIntArray, aclScalar, aclScalarList, aclTensor, aclTensorList)\n"
-            "from mindtorch._npu.launch cimport (\n"
-            "    LIST_TENSORS, Call, Phase2, acl_dtype, as_bits, await_reports, bool_array_argument, close_call,\n"
-            "    conform, int_array_argument, launch, make_contiguous, missing_symbol, open_call,\n"
-            "    optional_tensor_argument, refuse_capture, scalar_argument, scalar_list_argument, take_report,\n"
-            "    tensor_argument, tensor_list_argument)\n"
-            "from mindtorch._npu.symbols cimport aclnn\n\n\n" + "\n\n".join(functions) +
-            f"\n\ndef register():\n{slots or '    pass' + chr(10)}")
+def _operands(value, places) -> list:
+    _, types = adapters()[value.adapter]
+    types = types[len(types) - len(value.operands):]
+    return [places[operand] if isinstance(operand, str) else ("=", float(operand) if type_ == "double" else int(operand))
+            for operand, type_ in zip(value.operands, types, strict=True)]
 
 
-def _entry(row) -> str:
-    """The function with the arguments of all kernels, which calls the row's own."""
-    types = [a.c_type for a in row.kernel_arguments]
-    types += ["TensorBase"] * len(row.result_names) if not row.of_lists else ["list"] * bool(row.schema.returns)
-    values = ", ".join(unpacked(c_type, f"arguments[{index}]") for index, c_type in enumerate(types))
-    return (f"cdef int call_{row.slot}(const Kernel *kernel, Argument *arguments, ScalarType dtype, bint inplace) "
-            f"except -1:\n    return {row.slot}({values})\n")
+def _number(row, name, conversion) -> str:
+    """A number reaches the operator as the elements beside it would hold it: uint8 == 300 compares with 44."""
+    return f"opmath_{conversion}" if name in row.opmath else conversion
 
 
-def package_init(families) -> str:
-    imports = "".join(f"from mindtorch._npu._gen import {family}\n" for family in families)
-    calls = "".join(f"    {family}.register()\n" for family in families)
-    return NOTE.format(source="*.toml") + f"{imports}\n\ndef register():\n{calls}"
-
-
-def _kernels(row) -> list:
-    """The function in the slot, after those that it hands special cases to: in-place calls, absent arguments."""
-    functions, first = [], []
-    arguments = ", ".join([a.name for a in row.kernel_arguments] + row.result_names)
-    *special, (_, call) = alternatives(row, row.npu)
-    if row.of_lists:
-        call = read_call(row, call)
-        return one_by_one(row, call) if runs_one_by_one(call) else [_function(row, call, row.slot, in_parts(row))]
-    if row.inplace.startswith("aclnn"):
-        functions.append(_function(row, read_call(row, row.inplace), f"{row.slot}_inplace", []))
-        first.append(f"if out is self:    # the same tensor, not merely the same memory\n"
-                     f"        return {row.slot}_inplace({arguments})")
-    for number, (condition, text) in enumerate(special):
-        functions.append(_function(row, read_call(row, text), f"{row.slot}_{number}", []))
-        first.append(f"if {condition}:\n        return {row.slot}_{number}({arguments})")
-    if draws(call):
-        functions += _in_graph(row, call)
-        first.insert(0, f"if generator.seed_tensor is not None:\n        return {row.slot}_in_graph({arguments})")
-    if row.fallback:
-        functions.append(emit_decomposition.kernel(replace(row, npu=row.fallback), f"{row.slot}_fallback"))
-        first.append(f"if {_unfit(row, read_call(row, call))}:\n        return {row.slot}_fallback({arguments})")
-    return [*functions, _function(row, read_call(row, call), row.slot, first)]
-
-
-def _unfit(row, call) -> str:
-    """Whether CANN lacks the operator, or does not document it for the dtype that the row computes in."""
-    operands = {a.name for a in row.kernel_arguments if a.is_tensor} - set(row.raw)
-    masks = [value.mask for value in call.values if value.mask and value.name in operands]
-    dtype = compute_dtype(row, Scope(row), _target(row))
-    return f"aclnn.{call.operator.name} == NULL or not ({functools.reduce(int.__and__, masks):#x} >> <int>{dtype}) & 1"
-
-
-def _in_graph(row, call) -> list:
-    """What a random operator does while a graph is captured: the form of it, the row's decomposition, or a refusal."""
-    name, form = f"{row.slot}_in_graph", graph_form(call)
-    if form is not None:
-        return [_function(replace(row, since=GRAPH_FORMS_SINCE), read_call(row, form), name, [])]
-    if row.graph:
-        return [emit_decomposition.kernel(replace(row, npu=row.graph), name)]
-    operator = call.partition("(")[0]
-    return [f'cdef int {name}({kernel_parameters(row)}) except -1:\n    return refuse_capture(b"{operator}")\n']
-
-
-def _function(row, call, name, first) -> str:
-    operator = call.operator.name
-    symbol, target = f'b"{operator}"', _target(row)
-    lines = ["cdef Call call", *_storage(call), *first]
-    if not row.fallback:
-        lines += [f"if aclnn.{operator} == NULL:", f'    missing_symbol({symbol}, b"{row.since}")']
-    reported = [name for name, out in zip(row.result_names, row.outputs, strict=False) if out.reported]
-    lines += [f"cdef TensorBase {name}_result = {name}" for name in reported]
-    prepare, copies = _prepare(row, call, target)
-    lines += prepare
-    lines.append(f"open_call(&call, {target})")
-    arguments = []
-    for index, value in enumerate(call.values):
-        marshaller = _MARSHALLERS.get(value.parameter.kind)
-        if marshaller is None or value.type == "absent":
-            arguments.append(value.text)
-            continue
-        const = "const " if value.parameter.type.startswith("const") else ""
-        text = copies.get(value.name, value.text)
-        if value.name is None and value.type in ("TensorBase", "list"):
-            # What an adapter made must live until the call: its memory would go to the workspace otherwise.
-            lines.append(f"cdef {value.type} t{index} = {text}")
-            text = f"t{index}"
-        argument = row.schema.argument(value.name) if value.name else None
-        if value.parameter.kind == "aclScalar" and argument and not row.factory:
-            lines += _element(row, argument, target)
-            made = f"{marshaller}(&call, &{text}_element)"
-            made += f" if {text} != NULL else NULL" if argument.optional else ""
-        elif value.name in _optional(row):
-            made = f"optional_tensor_argument(&call, {text})"
-        elif value.parameter.kind == "aclScalarList":
-            dtype = f"{target}.dtype"
-            made = f"{marshaller}(&call, {text}, {f'opmath({dtype})' if value.name in row.opmath else dtype})"
-        else:
-            made = f"{marshaller}(&call, {text})"
-        lines.append(f"cdef {const}{value.parameter.kind} *a{index} = {made}")
-        arguments.append(f"a{index}")
-    arguments += ["&call.workspace_size", "&call.executor"]
-    if reported:
-        lines.append("call.reports = True")
-    lines += [("return " if not copies and not reported else "") + f"launch(&call, aclnn.{operator}GetWorkspaceSize(",
-              f"    {', '.join(arguments)}), {symbol}, <Phase2>aclnn.{operator})"]
-    for original, copy in copies.items():
-        lines += [f"if {copy} is not {original}:", f"    BACKENDS[<int>NPU].copy({original}, {copy}, True)"]
-    if reported:
-        places = [next(i for i, value in enumerate(call.values) if value.name == name) for name in reported]
-        lines += ["await_reports(&call)", *(f"take_report(&call, a{i}, {name}_result)"
-                                            for i, name in zip(places, reported, strict=True)), "close_call(&call)"]
-    if copies or reported:
-        lines.append("return 0")
-    return f"cdef int {name}({kernel_parameters(row)}) except -1:\n" + "".join(f"    {line}\n" for line in lines)
-
-
-def _storage(call) -> list:
-    """Declarations of what adapters fill: int arrays and numbers of this call."""
-    return [f"cdef {'Scalar' if value.parameter.kind == 'aclScalar' else 'Shape'} {value.parameter.name}_values"
-            for value in call.values if "_values" in value.text]
+def _preparation(row, value, call) -> tuple:
+    """(name in the prototype, documented dtypes, what is to be done) of a tensor."""
+    parameter, name, steps = value.parameter, value.name, []
+    if row.of_lists and value.type == "list":
+        return (parameter.name, value.mask or COMMON_DTYPES, "written")
+    allowed = value.mask | sum(1 << ACL_DTYPES[d] for d in row.accepts.get(name, ())) or COMMON_DTYPES
+    rule = row.compute or (row.outputs[0].dtype if row.outputs else "")
+    if parameter.role != "in":
+        steps.append("written")
+    elif "promote(" in rule and name not in row.raw:
+        # ACLNN promotes a 0-d tensor as any other; in torch it does not raise the dtype within its category.
+        steps.append("promoted")
+    if name in row.bits:
+        allowed = next((other.mask for other in call.values if other.name in row.bits and other.mask), 0)
+        steps.append("bits")
+    if not parameter.noncontiguous_ok:
+        steps.append("contiguous")
+    if any(out.reported for result, out in zip(row.result_names, row.outputs, strict=False) if result == name):
+        steps.append("reported")
+    return (parameter.name, allowed, " ".join(steps))
 
 
 def _target(row) -> str:
-    """The tensor that says device and dtype: the result, or an operand where a mask may leave results out."""
+    """The tensor that says the device: the result, or an operand where a mask may leave results out."""
     if row.of_lists:
-        return f"(<TensorBase>{row.schema.lists[0].name}[0])"
+        return row.schema.lists[0].name
     if any(out.mask for out in row.outputs):
         return next(a.name for a in row.kernel_arguments if a.type == "Tensor")
     return (row.result_names or ["self"])[0]
-
-
-def _element(row, argument, target) -> list:
-    """A number reaches the operator as the elements beside it would hold it: uint8 == 300 compares with 44."""
-    name = argument.name
-    dtype = f"{target}.dtype" if row.of_lists else compute_dtype(row, Scope(row), target)
-    element = f"as_element({name}, {f'opmath({dtype})' if name in row.opmath else dtype})"
-    if argument.optional:
-        return [f"cdef Scalar {name}_element", f"if {name} != NULL:", f"    {name}_element = {element}"]
-    return [f"cdef Scalar {name}_element = {element}"]
 
 
 def _optional(row) -> set:
@@ -229,54 +165,27 @@ def _optional(row) -> set:
     return masked | {a.name for a in row.kernel_arguments if a.type == "Tensor?"}
 
 
-def _prepare(row, call, target) -> tuple:
-    """Lines that bring tensors to documented dtypes and, where needed, to contiguous memory; outputs copied back."""
-    lines, copies, wanted, rare = [], {}, f"{target}.dtype", {}
-    scope = Scope(row)
-    rule = row.compute or (row.outputs[0].dtype if row.outputs else "")
-    moved = next((value.mask for value in call.values if value.name in row.bits and value.mask), 0)
-    for value in call.values:
-        parameter, name = value.parameter, value.name
-        if parameter.kind != "aclTensor" or name is None:
-            continue
-        mask = value.mask | sum(1 << ACL_DTYPES[d] for d in row.accepts.get(name, ()))
-        written = parameter.role != "in"
-        if not written and "promote(" in rule and name not in row.raw:
-            # ACLNN promotes a 0-d tensor as any other; in torch it does not raise the dtype within its category.
-            goal = scope.dtype(rule)
-            lines += [f"if {name}.ndim == 0 and {name}.dtype != {goal}:", f"    {name} = cast_to({name}, {goal})"]
-        present = f"{name} is not None and " if name in _optional(row) else ""
-        if name in row.bits:
-            lines += [f"if not ({moved:#x} >> {name}.dtype) & 1:",
-                      f'    {name} = as_bits({name}, {moved:#x}, b"{call.operator.name}", b"{parameter.name}")']
-        else:
-            goal = f"{name}.dtype" if written else wanted
-            if not written and row.compute:
-                try:
-                    goal = scope.dtype(row.compute)
-                except RuleError as error:
-                    raise RowError(f"{row.family}.toml: {row.key}: compute: {error}") from None
-            allowed = mask or COMMON_DTYPES
-            refusal = [f"if {present}not ({allowed:#x} >> {name}.dtype) & 1:",
-                       f"    {'' if written else name + ' = '}conform({name}, {goal}, {allowed:#x}, "
-                       f'b"{call.operator.name}", b"{parameter.name}")']
-            if allowed & COMMON_DTYPES == COMMON_DTYPES and not present:
-                rare[name] = refusal
-            else:
-                lines += refusal
-        if not parameter.noncontiguous_ok and not written:
-            lines += [f"if {present}not {name}.contiguous:", f"    {name} = make_contiguous({name})"]
-        elif not parameter.noncontiguous_ok:
-            copies[name] = f"{name}_dense"
-            absent = f"{name} is None or " if name in _optional(row) else ""
-            lines.append(f"cdef TensorBase {name}_dense = "
-                         f"{name} if {absent}{name}.contiguous else make_contiguous({name})")
-    return [*_rare(rare), *lines], copies
+def _documented(row, call) -> int:
+    """The dtypes that CANN documents the operator for, of those that the row computes in."""
+    operands = {a.name for a in row.kernel_arguments if a.is_tensor} - set(row.raw)
+    return functools.reduce(int.__and__, [v.mask for v in call.values if v.mask and v.name in operands])
 
 
-def _rare(refusals) -> list:
-    """One test finds out that none of the tensors has a rare dtype, where the operator takes all common ones."""
-    if not refusals:
-        return []
-    found = " | ".join(f"<int>{name}.dtype" for name in refusals)
-    return [f"if ({found}) > Undefined:", *(f"    {line}" for lines in refusals.values() for line in lines)]
+# --- lists -----------------------------------------------------------------------------------------------------------
+
+def runs_one_by_one(call) -> bool:
+    """Whether the operator takes one tensor where the row gives a list."""
+    return any(value.parameter.kind == "aclTensor" and value.type == "list" for value in call.values)
+
+
+def _parts(row) -> tuple:
+    return tuple(place for place, a in enumerate(row.kernel_arguments) if a.type in ("Tensor[]", "Scalar[]"))
+
+
+def dtypes_of_lists(row) -> int:
+    """The dtypes that the operator documents for all of its lists, as bits."""
+    dtypes = COMMON_DTYPES
+    for value in read_call(row, row.npu).values:
+        if value.parameter.kind == "aclTensorList" and value.mask:
+            dtypes &= value.mask
+    return dtypes
