@@ -94,6 +94,9 @@ cdef class Operator:
     cdef Output outputs[MAX_RESULTS]
     cdef Rule *inplace_dtype                            # NULL: that of the first output
     cdef Rule *compute                                  # the dtype that is computed in; NULL: that of the first result
+    # Elementwise, so that operands of one dtype, shape and device, contiguous and without history, give a result like
+    # them: whether, and whether its dtype is theirs, too (run_operator.run_uniform).
+    cdef bint is_pointwise, keeps_dtype, computes_in_dtype
     cdef Rules check, inplace_check, out_check, cpu_check, together
     cdef int onto                                       # the argument that the result holds before the kernel runs, or -1
     cdef bint casts                                     # autocast knows the operator

@@ -2,9 +2,10 @@
 from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc
+from libc.string cimport memcmp
 
 cimport mindtorch._core.autocast as autocast
-from mindtorch._core.autograd cimport operands_require_grad, requires_grad, tracked_list, tracked_optional
+from mindtorch._core.autograd cimport operands_require_grad, requires_grad, tracked, tracked_list, tracked_optional
 from mindtorch._core.device cimport CPU
 from mindtorch._core.dispatch cimport Place, begin, distinct, finish, join, place_of, place_of_list
 from mindtorch._core.generator cimport Generator, generator_for
@@ -16,7 +17,7 @@ from mindtorch._core.operator cimport (
     RESULT_DTYPE, RULE, SCALAR, SCALAR_LIST, STRING, TENSOR, TENSOR_LIST, ArgumentType, Operand, Output, Rule, Rules,
     find_rule, require_kernel, run_kernel)
 from mindtorch._core.recording cimport before_write, record_operator, recording, recording_inplace
-from mindtorch._core.tensor cimport Shape, count_version
+from mindtorch._core.tensor cimport Shape, allocate, count_version, make_tensor
 
 cimport mindtorch._core.foreach as foreach
 
@@ -128,9 +129,10 @@ cdef int load(Operator op) except -1:
     read_rules(&op.inplace_check, row.get("inplace_check", ()))
     read_rules(&op.out_check, row.get("out_check", ()))
     read_rules(&op.cpu_check, row.get("cpu_check", ()))
-    op.onto = row.get("onto", -1)
     op.casts = "autocast" in row
     op.cpu_policy, op.npu_policy = row.get("autocast", (0, 0))
+    op.onto = row.get("onto", -1)
+    read_pointwise(op, row)
     op.differentiable_count = 0
     for i in row.get("differentiable", ()):
         op.differentiable[op.differentiable_count] = i
@@ -141,6 +143,29 @@ cdef int load(Operator op) except -1:
         foreach.load(op, row)
         read_rules(&op.together, row.get("together", ()))
     op.loaded = True
+    return 0
+
+
+cdef bint is_of_operands(object rule, set operands) except -1:
+    """Whether a rule gives the dtype of tensors that have the same."""
+    if rule[0] == "promote":
+        return set(rule[1:]) <= operands
+    return rule[0] == "or" and len(rule) == 2 and isinstance(rule[1], str) and f"a{rule[1][1:]}" in operands
+
+
+cdef int read_pointwise(Operator op, dict row) except -1:
+    cdef int i
+    op.is_pointwise = False
+    if len(row.get("outputs", ())) != 1:
+        return 0
+    out = row["outputs"][0]
+    operands = {f"a{i}" for i in out.get("elementwise", ())}
+    op.is_pointwise = (
+        operands == {f"a{op.tensors[i]}" for i in range(op.tensor_count) if op.types[op.tensors[i]] == TENSOR} and
+        len(operands) == op.tensor_count > 0 and not out.keys() - {"shape", "dtype", "elementwise"} and
+        op.first_list < 0 and op.generator < 0 and op.dim < 0 and op.dtype < 0 and op.onto < 0)
+    op.keeps_dtype = is_of_operands(out["dtype"], operands)
+    op.computes_in_dtype = is_of_operands(row["compute"], operands) if "compute" in row else op.keeps_dtype
     return 0
 
 
@@ -361,9 +386,49 @@ cdef object run(Operator op, Argument *arguments):
     if op.writes_self:
         return write_self(op, arguments)
     given = tensor_at(arguments, op.count)
-    if op.casts and autocast.threads and given is None:
-        return run_cast(op, arguments)
+    if given is None:
+        if op.casts and autocast.threads:
+            return run_cast(op, arguments)
+        if op.is_pointwise and is_uniform(op, arguments):
+            return run_uniform(op, arguments)
     return run_one(op, arguments, given) if op.results == 1 else run_several(op, arguments)
+
+
+cdef bint is_uniform(Operator op, Argument *arguments) noexcept:
+    """Whether the operands are alike: one dtype, device and shape, contiguous, without history."""
+    cdef TensorBase first = tensor_at(arguments, op.tensors[0])
+    cdef TensorBase other
+    cdef int i
+    if not first.contiguous or tracked(first):
+        return False
+    for i in range(1, op.tensor_count):
+        other = tensor_at(arguments, op.tensors[i])
+        if (other.dtype != first.dtype or other.ndim != first.ndim or not other.contiguous or
+                other.device_type != first.device_type or other.device_index != first.device_index or
+                memcmp(other.sizes, first.sizes, first.ndim * sizeof(int64_t)) != 0 or tracked(other)):
+            return False
+    return True
+
+
+cdef object run_uniform(Operator op, Argument *arguments):
+    """`run` of a pointwise operator on operands that are alike: the common case, in which most rules say nothing."""
+    cdef TensorBase first = tensor_at(arguments, op.tensors[0])
+    cdef TensorBase result
+    cdef ScalarType dtypes[MAX_RESULTS]
+    cdef ScalarType compute
+    require_kernel(op, first.device_type, first.dtype)
+    dtypes[0] = first.dtype if op.keeps_dtype else <ScalarType>evaluate(op.outputs[0].dtype, arguments, dtypes, NULL)
+    if op.cpu_check.count and first.device_type == CPU:
+        check_all(&op.cpu_check, arguments, dtypes)
+    if op.check.count:
+        check_all(&op.check, arguments, dtypes)
+    result = make_tensor(allocate(first.numel, dtypes[0], first.device_type, first.device_index), dtypes[0], first.ndim,
+                         first.sizes, NULL, 0)
+    arguments[op.count].object = <PyObject *>result
+    if result.numel:
+        compute = first.dtype if op.computes_in_dtype else computed_in(op, arguments, dtypes)
+        run_kernel(op, first.device_type, arguments, compute)
+    return result
 
 
 cdef object run_cast(Operator op, Argument *arguments):
