@@ -1,5 +1,5 @@
-"""Everything that a derivative or a formula may call: `ops`, the functions of the modules derivatives* and
-compositions* beside this one, some of which are compiled.
+"""Everything that a formula may call: `ops`, the functions of the modules derivatives* and compositions* beside this
+one, some of which are compiled.
 """
 from importlib import import_module
 from pkgutil import iter_modules
