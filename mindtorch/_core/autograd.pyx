@@ -17,6 +17,10 @@ from mindtorch._core.modes cimport anomaly_mode, inference_enabled
 from mindtorch._core.scalar cimport FLOAT_KIND
 from mindtorch._core.tensor cimport make_alias, shape_text, version_of
 
+cdef extern from "Python.h":
+    PyObject **PySequence_Fast_ITEMS(object values)
+    object PyObject_Vectorcall(object function, PyObject **arguments, size_t count, PyObject *names)
+
 cdef uint64_t next_number = 0
 cdef tuple NO_ARGUMENTS = ()
 cdef object FREED = object()               # stands where a saved tensor was
@@ -403,7 +407,7 @@ cdef list apply_function(Node node, list grads, set needed):
     cdef bint anything = False
     for i in range(count):
         if wanted(node, i, needed):
-            mask[min(i, fixed)] = anything = True
+            mask[i if i < fixed else fixed] = anything = True
     if not anything or not add_gradients(arguments, node, grads):
         return [None] * count
     if node.saved is not None:
@@ -411,7 +415,7 @@ cdef list apply_function(Node node, list grads, set needed):
             arguments.append(unpack(node, value))
     if kind.function is None:
         kind.function = getattr(import_module(f"mindtorch._core._gen.backward.{kind.family}"), kind.function_name)
-    found = <list>kind.function(*arguments)
+    found = <list>PyObject_Vectorcall(kind.function, PySequence_Fast_ITEMS(arguments), len(arguments), NULL)
     if kind.list_edge:
         of_list = found.pop()
         found += [None] * (count - fixed) if of_list is None else of_list

@@ -254,7 +254,7 @@ cdef unsigned int bits(object places) except? 0:
 cdef int record_operator(Operator op, Argument *arguments, TensorBase kept_self, bint inplace) except -1:
     cdef NodeType kind
     cdef Node node
-    cdef list operands = None
+    cdef list operands = None, saved
     cdef unsigned int wants = 0
     cdef int i, fixed, count
     if op.node is None:
@@ -273,8 +273,11 @@ cdef int record_operator(Operator op, Argument *arguments, TensorBase kept_self,
     if not wants:
         return 0
     if kind.saved_names:
-        node.saved = [saved_value(&kind.saved[i], kind, arguments, kept_self) if kind.saved[i].edges & wants else None
-                      for i in range(len(kind.saved_names))]
+        saved = [None] * len(kind.saved_names)
+        for i in range(len(saved)):
+            if kind.saved[i].edges & wants:
+                saved[i] = saved_value(&kind.saved[i], kind, arguments, kept_self)
+        node.saved = saved
     if kind.views:
         return attach_views(<list>arguments[kind.result].object, node)
     if kind.results == 1:
