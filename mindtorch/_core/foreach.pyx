@@ -6,11 +6,14 @@ from mindtorch._core.autograd cimport tracked
 from mindtorch._core.dispatch cimport ONE, Place, place_of_list
 from mindtorch._core.infer cimport output
 from mindtorch._core.operator cimport (
-    DEFAULT, ELEMENT_OF_LIST, INT_LIST, MAX_ARGUMENTS, MAX_RESULTS, NUMBER_OF_LIST, OPTIONAL_SCALAR, OPTIONAL_TENSOR,
+    BOOL, DEFAULT, ELEMENT_OF_LIST, INT_LIST, MAX_ARGUMENTS, MAX_RESULTS, NUMBER_OF_LIST, OPTIONAL_SCALAR, OPTIONAL_TENSOR,
     SAME, SCALAR, SCALAR_LIST, TENSOR, TENSOR_LIST, Rules, Source, find_operator, require_kernel, run_kernel)
 from mindtorch._core.recording cimport before_write
 from mindtorch._core.scalar cimport Scalar, ScalarType, scalar_from
 from mindtorch._core.tensor cimport Shape, TensorBase
+
+cdef Shape NO_INTS
+NO_INTS.ndim = 0
 
 
 cdef int load(Operator op, dict row) except -1:
@@ -48,6 +51,8 @@ cdef int read_source(Source *source, Operator op, int index, str encoded) except
         source.value.object = <PyObject *>None
     elif op.each.types[index] == OPTIONAL_SCALAR:
         source.value.scalar = NULL
+    elif op.each.types[index] == INT_LIST:
+        source.value.ints = &NO_INTS
     else:
         source.value.integer = int(encoded[1:] or 0)
     return 0
@@ -188,8 +193,12 @@ cdef object call_method(Operator op, Argument *arguments, int index):
     cdef int i
     for i in range(op.each_argument_count):
         source = &op.each_arguments[i]
-        values.append(list_at(arguments, source.place)[index] if source.kind == ELEMENT_OF_LIST
-                      else <object>arguments[source.place].object)
+        if source.kind == ELEMENT_OF_LIST:
+            values.append(list_at(arguments, source.place)[index])
+        elif op.types[source.place] == BOOL:
+            values.append(arguments[source.place].integer != 0)
+        else:
+            values.append(<object>arguments[source.place].object)
     return getattr(values[0], op.each.name)(*values[1:])
 
 
