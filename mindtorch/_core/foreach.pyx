@@ -6,8 +6,9 @@ from mindtorch._core.autograd cimport tracked
 from mindtorch._core.dispatch cimport ONE, Place, place_of_list
 from mindtorch._core.infer cimport output
 from mindtorch._core.operator cimport (
-    BOOL, DEFAULT, ELEMENT_OF_LIST, INT_LIST, MAX_ARGUMENTS, MAX_RESULTS, NUMBER_OF_LIST, OPTIONAL_SCALAR, OPTIONAL_TENSOR,
-    SAME, SCALAR, SCALAR_LIST, TENSOR, TENSOR_LIST, Rules, Source, find_operator, require_kernel, run_kernel)
+    BOOL, DEFAULT, ELEMENT_OF_LIST, INT_LIST, MAX_ARGUMENTS, MAX_RESULTS, NUMBER_OF_LIST, OPTIONAL_SCALAR,
+    OPTIONAL_TENSOR, SAME, SCALAR, SCALAR_LIST, TENSOR, TENSOR_LIST, Rules, Source, find_operator, require_kernel,
+    run_kernel)
 from mindtorch._core.recording cimport before_write
 from mindtorch._core.scalar cimport Scalar, ScalarType, scalar_from
 from mindtorch._core.tensor cimport Shape, TensorBase

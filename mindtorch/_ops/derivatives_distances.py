@@ -6,7 +6,10 @@ from mindtorch._ops.derivatives import ops
 
 def distances(x1, x2, p):
     """p-norms of the differences of all rows of one batch of matrices to those of another."""
-    return ops.linalg_vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, (-1,))
+    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    if difference.shape[-1] == 0:                   # the norm of nothing: some of them are refused
+        return difference.sum(-1)
+    return ops.linalg_vector_norm(difference, p, (-1,))
 
 
 def _largest(difference):
