@@ -195,8 +195,9 @@ cdef int read_preparation(AclnnCall call, Parameter *parameter, list encoded) ex
 
 cdef int make_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
     """Prepare the arguments, and launch. `given` is left as it is."""
-    cdef Argument arguments[MAX_ARGUMENTS + MAX_ADAPTERS]
+    cdef Argument changed[MAX_ARGUMENTS + MAX_ADAPTERS]
     cdef Storage storage[MAX_ADAPTERS]
+    cdef Argument *arguments = given
     cdef Preparation *preparation
     cdef TensorBase tensor
     cdef PyObject *found
@@ -205,7 +206,6 @@ cdef int make_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
     cdef int i
     if call.function.phase1 == NULL:
         missing_symbol(call.name, call.since)
-    memcpy(arguments, given, call.arguments * sizeof(Argument))
     for i in range(call.prepared):
         preparation = &call.preparations[i]
         found = arguments[preparation.place].object
@@ -217,6 +217,8 @@ cdef int make_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
             continue
         if kept is None:
             kept = []
+            memcpy(changed, given, call.arguments * sizeof(Argument))
+            arguments = changed
         tensor = prepare(call, preparation, <TensorBase>found, dtype)
         kept.append(tensor)
         if preparation.contiguous and not tensor.contiguous:
@@ -228,8 +230,10 @@ cdef int make_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
                 copies.append((<object>found, tensor))
         arguments[preparation.place].object = <PyObject *>tensor
     if call.adapted:
-        kept = kept or []
-        adapt(call, arguments, storage, kept)
+        if arguments == given:
+            memcpy(changed, given, call.arguments * sizeof(Argument))
+            arguments = changed
+        kept = adapt(call, arguments, storage, kept)
     marshal(call, arguments, given, dtype,
             <TensorBase>(<list>given[call.beside].object)[0] if call.of_lists else
             <TensorBase>arguments[call.beside].object)
@@ -251,8 +255,8 @@ cdef TensorBase prepare(AclnnCall call, const Preparation *preparation, TensorBa
                    preparation.name)
 
 
-cdef int adapt(AclnnCall call, Argument *arguments, Storage *storage, list kept) except -1:
-    """Put what adapters give behind the arguments."""
+cdef list adapt(AclnnCall call, Argument *arguments, Storage *storage, list kept):
+    """Put what adapters give behind the arguments. Gives `kept` with the objects that have to live, None without any."""
     cdef Argument values[MAX_OPERANDS]
     cdef Adapter *adapter
     cdef int i, j
@@ -260,11 +264,15 @@ cdef int adapt(AclnnCall call, Argument *arguments, Storage *storage, list kept)
         adapter = &call.adapters[i]
         for j in range(adapter.count):
             values[j] = adapter.constants[j] if adapter.places[j] < 0 else arguments[adapter.places[j]]
-        kept.append(adapter.function(values, &arguments[call.arguments + i], &storage[i]))
-    return 0
+        made = adapter.function(values, &arguments[call.arguments + i], &storage[i])
+        if made is not None:
+            kept = kept or []
+            kept.append(made)
+    return kept
 
 
-cdef int marshal(AclnnCall made, Argument *arguments, Argument *given, ScalarType dtype, TensorBase beside) except -1:
+cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *given, ScalarType dtype,
+                        TensorBase beside) except -1:
     """Convert the arguments and launch, on the device of `beside`."""
     cdef AclnnValue values[MAX_PARAMETERS]
     cdef const Parameter *parameter
@@ -360,7 +368,7 @@ cdef int call_for_each(AclnnCall call, Argument *given, ScalarType dtype) except
     cdef Argument one[MAX_ARGUMENTS + MAX_ADAPTERS]
     cdef Storage storage[MAX_ADAPTERS]
     cdef list tensors = <list>given[call.beside].object
-    cdef list kept = [], elements
+    cdef list kept, elements
     cdef Parameter *parameter
     cdef Py_ssize_t at
     cdef int i
@@ -370,7 +378,7 @@ cdef int call_for_each(AclnnCall call, Argument *given, ScalarType dtype) except
         for i in range(call.prepared):
             prepare(call, &call.preparations[i], <TensorBase>tensor, dtype)
     memcpy(arguments, given, call.arguments * sizeof(Argument))
-    adapt(call, arguments, storage, kept)
+    kept = adapt(call, arguments, storage, None)
     for at in range(len(tensors)):
         memcpy(one, arguments, (call.arguments + call.adapted) * sizeof(Argument))
         for i in range(call.count):

@@ -1,4 +1,4 @@
-"""One launch for all ops: the generated functions describe arguments into a Call, `launch` does the rest."""
+"""One launch for all ops: aclnn_call.pyx describes arguments into a Call, `launch` does the rest."""
 from libc.stdint cimport int64_t, uint64_t
 
 from mindtorch._core.scalar cimport Scalar, ScalarType
@@ -51,7 +51,7 @@ cdef int await_reports(Call *call) except -1
 cdef int take_report(Call *call, const aclTensor *descriptor, TensorBase out) except -1
 cdef void close_call(Call *call) noexcept
 
-# Slow paths of the generated functions.
+# Slow paths of aclnn_call.pyx.
 cdef int missing_symbol(const char *name, const char *since) except -1      # always raises NotImplementedError
 cdef int refuse_capture(const char *name) except -1                            # always raises
 # A tensor whose dtype the operator does not document: cast to `wanted` where `mask` (bit = ScalarType) has that, else

@@ -1,4 +1,4 @@
-"""One launch for all ops: the generated functions describe arguments into a Call, `launch` does the rest.
+"""One launch for all ops: aclnn_call.pyx describes arguments into a Call, `launch` does the rest.
 
 1. open_call, the marshallers and phase 1 run under the GIL: they only touch host memory and never wait.
 2. Phase 2 runs without the GIL, because it waits while the stream's queue is full.
@@ -396,7 +396,7 @@ cdef int fail(Call *call, int status, const char *name, bint in_phase_1) except 
     return -1
 
 
-# Slow paths of the generated functions
+# Slow paths of aclnn_call.pyx
 
 cdef int missing_symbol(const char *name, const char *since) except -1:
     from mindtorch._npu.acl_loader import toolkit

@@ -1,7 +1,5 @@
 """The generator: what it writes for a few rows, and which wrong rows it refuses."""
-from functools import cache
 from pathlib import Path
-from pprint import pformat
 
 import pytest
 
@@ -11,8 +9,11 @@ from mindtorch._ops.generator import (
     emit_cpu,
     emit_decomposition,
     emit_functions,
+    emit_grad,
     emit_npu,
+    emit_python,
     emit_table,
+    emit_thunks,
     headers,
     schema,
 )
@@ -135,32 +136,50 @@ def test_derivative_that_cannot_be_built(grad, message):
         derivatives.check_functions(row(grad=grad).schema, grad, ["mul"])
 
 
-def test_decomposition_calls_operators_without_history():
-    text = emit_decomposition.kernel(row(npu="decomposition: copysign_by_signbit(self, mul(other, alpha))"))
-    assert "results = formulas().copysign_by_signbit(self, formulas().ops.mul(other, given_alpha))" in text
-    assert text.index("set_grad_enabled(False)") < text.index("results =") < text.index("store(out, results)")
+def test_decomposition_is_a_function():
+    one = row(npu="decomposition: copysign_by_signbit(self, mul(other, alpha))")
+    text = emit_decomposition.module(one_row_table(one))
+    assert ("def add_Tensor(self, other, alpha, out):\n"
+            "    return formulas.copysign_by_signbit(self, ops.mul(other, alpha))\n") in text
+    assert '"add.Tensor": (add_Tensor, "computed computed scalar object", 1)' in text
 
 
-def test_decomposition_that_writes_to_self_counts_one_write():
-    text = emit_decomposition.kernel(TABLE.by_key["cauchy_"])
-    assert text.index("version = version_of(self)") < text.index("results =") < text.index("set_version(target, ")
+def test_decomposition_that_draws_writes_to_self():
+    text = emit_decomposition.module(one_row_table(TABLE.by_key["exponential_"]))
+    assert '"exponential_": (exponential__graph, "computed float object", 0)' in text
 
 
 def test_numbers_that_a_decomposition_reads_stay_on_the_host():
-    functions = specifications()
-    found = {row: conversions
-             for name, table in (("special_hermite_polynomial_h", "ATEN"), ("where", "FUNCTIONS"))
-             for row, _, _, conversions, _ in functions[table][name]["overloads"]}
-    assert found["special_hermite_polynomial_h.n_scalar"] == [(0, "Tensor", 0), (1, "Scalar", 1, "number_to_read")]
-    assert found["where.ScalarOther"] == [(0, "Tensor", 0), (1, "Tensor", 1), (2, "Scalar", 2, "number_like")]
+    chebyshev, = [f for f in emit_python.functions(TABLE, "polynomials") if f.name == "special_chebyshev_polynomial_t"]
+    assert "read" in emit_functions._specification(chebyshev, TABLE)
 
 
-def test_decomposition_beside_an_operator():
-    """For dtypes that ACLNN does not document, and for toolkits that lack the operator."""
-    decomposition, operator = emit_npu._kernels(TABLE.by_key["isclose"])
-    assert decomposition.startswith("cdef int isclose_fallback(")
-    assert "aclnn.aclnnIsClose == NULL or not (0x88ff >> <int>self.dtype) & 1" in operator
-    assert "return isclose_fallback(self, other, rtol, atol, equal_nan, out)" in operator
+@pytest.mark.parametrize(("key", "column", "value"), [
+    ("isclose", "fallback", 0x88ff), ("_eye_", "fallback", 0x887f), ("add.Tensor", "fallback", None),
+    ("bernoulli_.float", "in_graph", None), ("_foreach_mul.List", "list_dtypes", 0x806f),
+])
+def test_columns_beside_the_call(key, column, value):
+    """For other dtypes than those of `fallback`, and for toolkits that lack the operator, a decomposition runs."""
+    assert emit_npu.Calls(one_row_table(TABLE.by_key[key])).entries[key].get(column) == value
+
+
+def test_adapters_and_conditions_are_functions():
+    calls = emit_npu.Calls(one_row_table(TABLE.by_key["clamp.Tensor"], TABLE.by_key["sum.dim_IntList"]))
+    text = emit_thunks.module(calls)
+    assert ("cdef object adapt_axes(Argument *values, Argument *result, Storage *storage):\n"
+            "    result.ints = axes(&storage.shape, values[0].ints, <TensorBase>values[1].object)\n") in text
+    assert ("cdef int condition_clamp_Tensor_0(Argument *arguments) except -1:\n"
+            "    return (<TensorBase>arguments[1].object) is None\n") in text
+
+
+def test_one_function_calls_all_operators_of_one_signature():
+    rows = [TABLE.by_key[key] for key in ("add.Tensor", "sub.Tensor", "mul.Tensor", "gelu")]
+    calls = emit_npu.Calls(one_row_table(*rows))
+    numbers = {key: entry["call"][2] for key, entry in calls.entries.items()}
+    assert numbers["add.Tensor"] == numbers["sub.Tensor"] != numbers["mul.Tensor"]
+    text = emit_thunks.module(calls)
+    assert ("  return ((signature_0)function)(values[0].pointer, values[1].pointer, values[2].pointer, "
+            "values[3].pointer, size, executor);") in text
 
 
 def test_derivative_tells_what_is_saved():
@@ -206,24 +225,17 @@ GOLDEN_ROWS = ("add.Tensor", "sum.dim_IntList", "max.dim", "mm", "fill_.Scalar",
                "_foreach_mul.ScalarList", "_fused_adamw_")
 
 
-@cache
-def specifications():
-    """The tables of Python functions that the generator writes."""
-    written = {}
-    exec(emit_functions.module(TABLE), written)
-    return written
-
-
 def rendered(key):
-    """All that a row becomes: data for the interpreter, NPU and CPU kernels, autograd node, Python functions."""
+    """All that a row becomes: entries of tables, CPU function, what its node computes, Python functions."""
     one = TABLE.by_key[key]
-    parts = [f"{key}: {pformat(emit_table.entries(TABLE)[0][key], width=110, sort_dicts=False)}\n"]
-    parts += emit_npu._kernels(one)
-    parts += [emit_cpu._function(one), emit_cpu._entry(one) + "\n"] if one.cpu else []
-    for space in ("FUNCTIONS", "METHODS", "ATEN", "NPU"):
-        parts += [f"{space} {name}: {pformat(spec, width=110, sort_dicts=False)}\n"
-                  for name, spec in specifications()[space].items()
-                  if isinstance(spec, dict) and key in [overload[0] for overload in spec["overloads"]]]
+    alone = one_row_table(*[TABLE.by_key[k] for k in dict.fromkeys((key, one.each, one.uniform)) if k])
+    entries, _ = emit_table.entries(alone)
+    parts = [emit_table.module({key: entries[key]}), emit_npu.Calls(one_row_table(one)).module()]
+    if emit_grad.recorded(one):
+        parts += [f"{emit_grad.node(one)}\n", emit_grad.backward(one)]
+    parts += [emit_cpu._function(one)] if one.has_kernel else []
+    made = [f for f in emit_python.functions(TABLE, one.family) if one in f.rows]
+    parts += [f"{f.name}: {emit_functions._specification(f, TABLE)}\n" for f in made]
     return "\n\n".join(parts)
 
 
@@ -241,9 +253,7 @@ def test_committed_files_are_current():
 
 def test_every_operator_called_is_declared():
     declared = {op.name for ops in headers.declared().values() for op in ops}
-    text = emit_npu.ops_header()
-    assert declared
-    assert all(f"X({name})" in text for name in declared)
+    assert emit_npu.Calls(TABLE).operators <= declared
 
 
 def test_writing_leaves_unchanged_files_alone(tmp_path, monkeypatch):

@@ -79,6 +79,11 @@ def has_storage(adapter) -> bool:
     return adapters()[adapter][1][:1] in (("Shape *",), ("Scalar *",))
 
 
+def signature_of(operator) -> tuple:
+    """The types of the parameters in C. What is passed by value is the same without const."""
+    return tuple(p.type if p.type.endswith("*") else p.type.removeprefix("const ") for p in operator.parameters)
+
+
 @functools.cache
 def available() -> frozenset:
     """Operators whose prototypes stand in include/aclnnop."""

@@ -9,7 +9,7 @@ import ast
 import functools
 from pathlib import Path
 
-from .emit_core import NOTE
+from .emit_grad import NOTE
 from .rows import RARE_TYPES, RowError
 from .rules import SCALAR_TYPES
 

@@ -1,24 +1,24 @@
-"""mindtorch/_npu/_gen/calls.py: the calls of ACLNN that each row makes, as data. mindtorch/_npu/aclnn_call.pyx runs them.
+"""mindtorch/_npu/_gen/calls.py: the calls of ACLNN that each row makes, as data for mindtorch/_npu/aclnn_call.pyx.
 
 An entry of CALLS:
 
     "call"              what runs where nothing below does
     "inplace"           where the result is `self`
-    "in_graph"          of random operators, while a graph is captured; None: mindtorch/_npu/decomposition.pyx or nothing
+    "in_graph"          of random operators, while a graph is captured; None: a decomposition, or a refusal
     "conditions"        (name of a condition in thunks.pyx, call) pairs; the first that holds decides
     "fallback"          dtypes, as bits, beyond which a decomposition runs; so it does where CANN lacks the function
     "list_dtypes"       of an operator on lists: dtypes that its kernel takes, as bits
     "parts"             of an operator on lists: places of the lists that are split where they are long
 
 A call: (function, release of CANN that brought it, number of its signature, place of a tensor or list on the device,
-whether it is made for each tensor of the lists, parameters). A parameter: (conversion, where its value is found, then for tensors the name
-in the prototype, the dtypes taken as bits, and what is done to it before). A value is found in an argument's place, a
-constant's value, or a call of an adapter: (name, operand, ...), each a place or ("=", number).
+whether it is made for each tensor of the lists, parameters). A parameter: (conversion, where its value is found); of
+tensors also the name in the prototype, the dtypes taken as bits, and what is done to it before. A value is found in an
+argument's place, or it is a constant, or an adapter gives it: (name, operand, ...), each a place or ("=", number).
 """
 import functools
 import pprint
 
-from .aclnn_calls import ACL_DTYPES, COMMON_DTYPES, adapters, alternatives, draws, graph_form, read_call
+from .aclnn_calls import ACL_DTYPES, COMMON_DTYPES, adapters, alternatives, draws, graph_form, read_call, signature_of
 from .emit_grad import NOTE
 
 GRAPH_FORMS_SINCE = "8.3"      # operators that read seed and offset from tensors
@@ -76,8 +76,7 @@ class Calls:
     def _call(self, row, text, since=None) -> tuple:
         call = read_call(row, text)
         self.operators.add(call.operator.name)
-        signature = tuple(_passed_type(p.type) for p in call.operator.parameters)
-        number = self.signatures.setdefault(signature, len(self.signatures))
+        number = self.signatures.setdefault(signature_of(call.operator), len(self.signatures))
         places = {name: place for place, name in enumerate(names_of(row))}
         parameters = tuple(self._parameter(row, value, places, call) for value in call.values)
         each = row.of_lists and runs_one_by_one(call)
@@ -111,15 +110,10 @@ def names_of(row) -> list:
     return [a.name for a in row.kernel_arguments] + row.result_names
 
 
-def _passed_type(c_type) -> str:
-    """The type of a parameter: what is passed by value is no less const without the word."""
-    return c_type if c_type.endswith("*") else c_type.removeprefix("const ")
-
-
 def _operands(value, places) -> list:
     _, types = adapters()[value.adapter]
     types = types[len(types) - len(value.operands):]
-    return [places[operand] if isinstance(operand, str) else ("=", float(operand) if type_ == "double" else int(operand))
+    return [places[operand] if isinstance(operand, str) else ("=", {"double": float}.get(type_, int)(operand))
             for operand, type_ in zip(value.operands, types, strict=True)]
 
 

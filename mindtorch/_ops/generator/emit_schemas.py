@@ -1,5 +1,5 @@
 """mindtorch/_core/_gen/schemas.py: what torch.ops offers of mindtorch's own, by namespace, as schemas."""
-from .emit_core import NOTE
+from .emit_grad import NOTE
 from .rows import FOLDER
 
 

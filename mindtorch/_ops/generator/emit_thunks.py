@@ -7,7 +7,7 @@
 import ast
 
 from .aclnn import operators
-from .aclnn_calls import adapters, has_storage
+from .aclnn_calls import adapters, has_storage, signature_of
 from .arguments import member, unpacked
 from .emit_grad import NOTE
 
@@ -20,7 +20,8 @@ def module(calls) -> str:
     numbers = ", ".join(f"call_{number}" for number in range(len(thunks)))
     functions = [_adapter(name) for name in sorted(calls.adapters)]
     functions += [_condition(name, *condition) for name, condition in calls.conditions.items()]
-    return (NOTE.format(source="*.toml") + '"""Functions of one C signature for what differs between calls of ACLNN."""\n'
+    return (NOTE.format(source="*.toml") +
+            '"""What differs between calls of ACLNN, as functions of one C signature."""\n'
             "from cpython.ref cimport PyObject\nfrom libc.stdint cimport int64_t\n\n"
             "from mindtorch._core.generator cimport Generator\n"
             "from mindtorch._core.operator cimport Argument\n"
@@ -43,9 +44,8 @@ def assignments(calls) -> str:
     lines += [f'#include "aclnnop/{header}"\n' for header in sorted({operators()[n].header for n in calls.operators})]
     lines += [f"{_pointer(f'signature_{number}', signature)};\n" for signature, number in calls.signatures.items()]
     for name in sorted(calls.operators):
-        signature = tuple(p.type if p.type.endswith("*") else p.type.removeprefix("const ")
-                          for p in operators()[name].parameters)
-        lines.append(f"signature_{calls.signatures[signature]} {name}_phase_1 = {name}GetWorkspaceSize;\n")
+        number = calls.signatures[signature_of(operators()[name])]
+        lines.append(f"signature_{number} {name}_phase_1 = {name}GetWorkspaceSize;\n")
         lines.append(f"aclnnStatus (*{name}_phase_2)(void *, uint64_t, aclOpExecutor *, aclrtStream) = {name};\n")
     return "".join(lines)
 

@@ -1,4 +1,4 @@
-"""The rules that rows name, `shape = "broadcast(self, other)"`, as Cython: `infer.broadcast(&shape, self, other)`.
+"""The rules that rows name: `shape = "broadcast(self, other)"`.
 
 Which rules exist, and what they take, is read from the .pxd files that declare them: a rule with a wrong name or a
 wrong argument is an error of the row.
@@ -69,76 +69,12 @@ class Scope:
         self.types = {a.name: a.c_type.strip() for a in row.kernel_arguments}
         self.types |= dict.fromkeys(row.result_names, "TensorBase")
 
-    def shape(self, text) -> str:
-        """The statement that fills `shape`; the name of an int list is that list itself."""
-        node = _parse(text)
-        if isinstance(node, ast.Name) and self.types.get(node.id) == "const Shape *":
-            return f"shape = {node.id}[0]"
-        if not isinstance(node, ast.Call):
-            raise RuleError(f"shape rule {text!r} is no call")
-        return self._call(node, of_shape=True)
-
     def operands(self, text) -> list:
         """The tensors that an elementwise op's shape comes from; none for other ops."""
         node = _parse(text)
         if isinstance(node, ast.Call) and node.func.id in ELEMENTWISE:
             return [a.id for a in node.args if isinstance(a, ast.Name) and self.types[a.id] == "TensorBase"]
         return []
-
-    def dtype(self, text) -> str:
-        """A dtype rule as an expression of type ScalarType; "dtype or out or rule" takes the first that was given."""
-        node = _parse(text)
-        *given, rule = node.values if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) else [node]
-        value = self._value(rule, "ScalarType")
-        for name in reversed([argument.id for argument in given]):
-            absent = "is not None" if self.types[name] == "TensorBase" else "!= Undefined"
-            value = f"{self._value(ast.Name(name), 'ScalarType')} if {name} {absent} else {value}"
-        return value
-
-    def check(self, text) -> str:
-        node = _parse(text)
-        if not isinstance(node, ast.Call) or not node.func.id.startswith("check_"):
-            raise RuleError(f"{text!r} is no call of a check")
-        return self._call(node)
-
-    def permission(self, text) -> str:
-        """A call of a may_* function, as a condition."""
-        node = _parse(text)
-        if not isinstance(node, ast.Call) or not node.func.id.startswith("may_"):
-            raise RuleError(f"{text!r} is no call of a may_ function")
-        return self._call(node)
-
-    def _call(self, node, of_shape=False) -> str:
-        rule = rules().get(node.func.id)
-        if rule is None or rule.of_shape != of_shape:
-            raise RuleError(f"unknown rule {node.func.id!r}")
-        wanted = rule.parameters[1:] if of_shape else rule.parameters
-        if len(node.args) != len(wanted):
-            raise RuleError(f"{rule.name} takes {len(wanted)} arguments, not {len(node.args)}")
-        values = [self._value(argument, type_) for argument, type_ in zip(node.args, wanted, strict=True)]
-        return f"{rule.module}.{rule.name}({', '.join(['&shape', *values] if of_shape else values)})"
-
-    def _value(self, node, wanted) -> str:
-        if isinstance(node, ast.Call):
-            return self._call(node)
-        if isinstance(node, ast.Constant):
-            return f'"{node.value}"' if isinstance(node.value, str) else repr(node.value)
-        if isinstance(node, ast.Compare):       # "min is None" where a check wants a bool
-            name = node.left.id
-            null = "NULL" if self.types[name].endswith("*") else None
-            return f"{name} != NULL" if null else f"{name} is not None"
-        if not isinstance(node, ast.Name):
-            raise RuleError(f"cannot read {ast.unparse(node)!r} in a rule")
-        if wanted == "ScalarType" and node.id in SCALAR_TYPES:
-            return SCALAR_TYPES[node.id]
-        actual = self.types.get(node.id)
-        if actual is None:
-            raise RuleError(f"the schema has no argument {node.id!r}")
-        if wanted == "ScalarType" and actual == "TensorBase":
-            return f"{node.id}.dtype"
-        if actual.replace(" ", "") != wanted.replace(" ", ""):
-            raise RuleError(f"{node.id!r} is a {actual}, the rule wants a {wanted}")
-        return node.id
 
 
 def _parse(text):
