@@ -16,12 +16,12 @@ from cpython.tuple cimport PyTuple_Check
 from mindtorch._core._gen.calls cimport (
     op_index_put, op_index_put_, op_index_Tensor, op_masked_fill__Scalar, op_masked_select, op_nonzero)
 from mindtorch._core.arguments cimport optional_tensor, require_bool, require_tensor, type_label
-from mindtorch._core.device cimport CPU, copy_data, device_of
+from mindtorch._core.device cimport CPU, device_of
 from mindtorch._core.dispatch cimport finish
 from mindtorch._core.infer cimport output, same
 from mindtorch._core.moves cimport type_string
 from mindtorch._core.scalar cimport Bool, Byte, Char, Int, Long, Scalar, Short, is_scalar, scalar_from
-from mindtorch._core.tensor cimport Shape, TensorBase, count_version, shape_text
+from mindtorch._core.tensor cimport Shape, TensorBase, shape_text
 from mindtorch._core.values cimport check_fits
 from mindtorch._core.nested import tensor_from
 

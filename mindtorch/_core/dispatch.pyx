@@ -4,7 +4,8 @@ from mindtorch._core.device cimport CPU, copy_data, device_of, make_device, requ
 from mindtorch._core.dtype cimport KIND, can_cast, code_name, default_complex, default_dtype, is_float8, promote_types
 from mindtorch._core.arguments cimport require_scalar, require_tensors, wrong_type
 from mindtorch._core.infer cimport (
-    broadcast3, check_overlap, common_device_list, mm, promote, promote_list, promote_scalar, same, wrap_dim, write_back)
+    broadcast3, check_overlap, common_device_list, mm, promote, promote_list, promote_scalar, same, wrap_dim,
+    write_back)
 from mindtorch._core.scalar cimport (
     BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, INT_KIND, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double,
     Float, Half, Int, Long, Short, UInt16, UInt32, UInt64, Undefined, is_scalar, scalar_from)

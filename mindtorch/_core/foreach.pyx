@@ -54,7 +54,6 @@ cdef inline list list_at(Argument *arguments, int index):
 
 cdef object run_list(Operator op, Argument *arguments, bint inplace):
     cdef list tensors = list_at(arguments, op.first_list)
-    cdef list results
     cdef Scalar number
     cdef int i
     if op.each is None:

@@ -12,7 +12,7 @@ from mindtorch._core.operator cimport MAX_ARGUMENTS, Argument, Operator, find_op
 from mindtorch._core.operator_function cimport default_argument
 from mindtorch._core.run_operator cimport load, run, run_inplace
 from mindtorch._core.scalar cimport Scalar, is_scalar, scalar_from
-from mindtorch._core.tensor cimport OPERATORS, Operators, TensorBase
+from mindtorch._core.tensor cimport OPERATORS, TensorBase
 
 
 cdef enum Reverse:              # what a number on the left does

@@ -20,7 +20,7 @@ cdef union Argument:
     const Shape *ints           # int[]; bool[] as 0 and 1; int?: at most one; int[]?: none
     int64_t integer             # int, bool, ScalarType
     double real                 # float
-    const double *optional_real # float?: NULL where absent
+    const double *optional_real  # float?: NULL where absent
 
 cdef enum ArgumentType:         # as schemas name them
     TENSOR, OPTIONAL_TENSOR, TENSOR_LIST, OPTIONAL_TENSOR_LIST, SCALAR, OPTIONAL_SCALAR, SCALAR_LIST, INT, OPTIONAL_INT
@@ -37,7 +37,7 @@ cdef struct Kernel:
 
 # --- rules -----------------------------------------------------------------------------------------------------------
 
-# A rule about shapes fills `shape`, one about dtypes returns the ScalarType, a check returns whether it holds or raises.
+# A rule about shapes fills `shape`, one about dtypes returns the ScalarType, a check returns or raises.
 ctypedef int (*RuleFunction)(Argument *values, Shape *shape) except? -1
 
 cdef enum OperandKind:
@@ -98,7 +98,7 @@ cdef class Operator:
     # them: whether, and whether its dtype is theirs, too (run_operator.run_uniform).
     cdef bint is_pointwise, keeps_dtype, computes_in_dtype
     cdef Rules check, inplace_check, out_check, cpu_check, together
-    cdef int onto                                       # the argument that the result holds before the kernel runs, or -1
+    cdef int onto                                       # the argument that the result holds before the kernel, or -1
     cdef bint casts                                     # autocast knows the operator
     cdef int cpu_policy, npu_policy
     cdef int differentiable[MAX_ARGUMENTS]
@@ -130,4 +130,4 @@ cdef inline int require_kernel(Operator op, int device_type, ScalarType dtype) e
         no_kernel(op, device_type, dtype)
     return 0
 
-cdef int no_kernel(Operator op, int device_type, ScalarType dtype) except -1          # always raises NotImplementedError
+cdef int no_kernel(Operator op, int device_type, ScalarType dtype) except -1      # always raises NotImplementedError

@@ -21,7 +21,7 @@ from mindtorch._core.dispatch cimport (
 from mindtorch._core.generator cimport require_generator
 from mindtorch._core.operator cimport (
     BOOL, BOOL_LIST, DTYPE, FLOAT, GENERATOR, INT, INT_LIST, OPTIONAL_FLOAT, OPTIONAL_INT, OPTIONAL_SCALAR,
-    OPTIONAL_TENSOR, OPTIONAL_TENSOR_LIST, SCALAR, SCALAR_LIST, STRING, TENSOR, TENSOR_LIST, find_operator)
+    OPTIONAL_TENSOR, SCALAR, SCALAR_LIST, TENSOR, TENSOR_LIST, find_operator)
 from mindtorch._core.run_operator cimport TYPES, load, run, run_inplace
 from mindtorch._core.scalar cimport Undefined, is_scalar, scalar_from
 from mindtorch._core.tensor cimport TensorBase

@@ -1,5 +1,5 @@
 """One function runs every operator: what differs between them is in their rows (_core/_gen/rows.py)."""
-from cpython.ref cimport Py_INCREF, PyObject
+from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc
 from libc.string cimport memcmp
@@ -12,7 +12,7 @@ from mindtorch._core.generator cimport Generator, generator_for
 from mindtorch._core.infer cimport (
     apart, check_partial_overlap, elementwise_output, fitted, inplace_output, output, output_in_format, wrap_dim)
 from mindtorch._core.operator cimport (
-    ARGUMENT, BOOL, BOOL_LIST, CONSTANT, DTYPE, DTYPE_OF, FLOAT, GENERATOR, INT, INT_LIST, IS_GIVEN, MAX_ARGUMENTS,
+    ARGUMENT, BOOL, BOOL_LIST, CONSTANT, DTYPE, DTYPE_OF, FLOAT, GENERATOR, INT, INT_LIST, IS_GIVEN,
     MAX_OPERANDS, MAX_RESULTS, OPTIONAL_FLOAT, OPTIONAL_INT, OPTIONAL_SCALAR, OPTIONAL_TENSOR, OPTIONAL_TENSOR_LIST,
     RESULT_DTYPE, RULE, SCALAR, SCALAR_LIST, STRING, TENSOR, TENSOR_LIST, ArgumentType, Operand, Output, Rule, Rules,
     find_rule, require_kernel, run_kernel)
@@ -100,7 +100,6 @@ cdef int load(Operator op) except -1:
     from mindtorch._core._gen import rows, rules        # noqa: F401 - importing rules registers them
     cdef dict row = rows.ROWS[op.key]
     arguments = [one.rsplit(" ", 1) for one in row["arguments"].split(", ")] if row["arguments"] else []
-    names = [name for _, name in arguments]
     op.count, op.results = len(arguments), row["results"]
     op.tensor_count, op.first_list, op.generator, op.dtype, op.dim = 0, -1, -1, -1, -1
     for i, (kind, name) in enumerate(arguments):
@@ -433,7 +432,7 @@ cdef object run_uniform(Operator op, Argument *arguments):
 
 cdef object run_cast(Operator op, Argument *arguments):
     """`run` after autocast has cast the tensors."""
-    casts = cast_arguments(op, arguments)
+    _casts = cast_arguments(op, arguments)          # which the arguments borrow
     return run_one(op, arguments, None) if op.results == 1 else run_several(op, arguments)
 
 

@@ -69,8 +69,8 @@ cdef type SIZE_CLASS
 cdef object make_size(int ndim, const int64_t *sizes)
 cdef str shape_text(int ndim, const int64_t *sizes)                # "[2, 3]", as torch's messages print shapes
 
-# inference_mode: every tensor that the thread makes is given to `mark_inference_tensor` of autograd.pyx. What shares the
-# memory of another tensor, `base`, is an inference tensor where that is one, whatever the mode.
+# inference_mode: every tensor that the thread makes is given to `mark_inference_tensor` of autograd.pyx. What shares
+# the memory of another tensor, `base`, is an inference tensor where that is one, whatever the mode.
 cdef int inference_threads
 cdef object (*mark_inference)(TensorBase tensor, TensorBase base)
 

@@ -12,7 +12,7 @@ from mindtorch._core.dtype cimport is_float8
 from mindtorch._core.generator cimport Generator
 from mindtorch._core.operator cimport MAX_ARGUMENTS, Argument, Kernel, Operator, find_operator
 from mindtorch._core.scalar cimport ScalarType
-from mindtorch._core.tensor cimport Shape, TensorBase
+from mindtorch._core.tensor cimport TensorBase
 from mindtorch._core.values cimport as_array
 from mindtorch._cpu.arrays cimport (
     arrays, computing, ints_or_none, narrow, number, numpy_dtype, operand, operands, promoted, store_shaped, widened)
@@ -109,7 +109,8 @@ cdef int call(NumpyKernel kernel, Argument *arguments, ScalarType element, Scala
             PyTuple_SET_ITEM(values, i, value)
         found = kernel.function(*values)
         if found is not None:
-            store_shaped([<object>arguments[i].object for i in range(kernel.count - kernel.results, kernel.count)], found)
+            outs = [<object>arguments[i].object for i in range(kernel.count - kernel.results, kernel.count)]
+            store_shaped(outs, found)
     return 0
 
 

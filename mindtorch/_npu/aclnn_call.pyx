@@ -256,7 +256,7 @@ cdef TensorBase prepare(AclnnCall call, const Preparation *preparation, TensorBa
 
 
 cdef list adapt(AclnnCall call, Argument *arguments, Storage *storage, list kept):
-    """Put what adapters give behind the arguments. Gives `kept` with the objects that have to live, None without any."""
+    """Put what adapters give behind the arguments. Gives `kept` with the objects that have to live, or None."""
     cdef Argument values[MAX_OPERANDS]
     cdef Adapter *adapter
     cdef int i, j
@@ -378,7 +378,7 @@ cdef int call_for_each(AclnnCall call, Argument *given, ScalarType dtype) except
         for i in range(call.prepared):
             prepare(call, &call.preparations[i], <TensorBase>tensor, dtype)
     memcpy(arguments, given, call.arguments * sizeof(Argument))
-    kept = adapt(call, arguments, storage, None)
+    _kept = adapt(call, arguments, storage, None)
     for at in range(len(tensors)):
         memcpy(one, arguments, (call.arguments + call.adapted) * sizeof(Argument))
         for i in range(call.count):
@@ -471,7 +471,8 @@ cdef int choose(AclnnKernel kernel, Argument *arguments, ScalarType dtype) excep
     for i in range(kernel.conditions):
         if kernel.condition[i](arguments):
             return make_call(<AclnnCall>kernel.conditional[i], arguments, dtype)
-    if kernel.fallback is not None and (kernel.call.function.phase1 == NULL or not (kernel.documented >> <int>dtype) & 1):
+    if kernel.fallback is not None and (
+            kernel.call.function.phase1 == NULL or not (kernel.documented >> <int>dtype) & 1):
         return run_decomposition(kernel.fallback, arguments, dtype)
     if kernel.call.each:
         return call_for_each(kernel.call, arguments, dtype)
@@ -484,7 +485,8 @@ def register():
     """Give the operators of the table their kernels on the NPU."""
     cdef AclnnKernel kernel
     cdef Operator op
-    from mindtorch._npu._gen import thunks              # noqa: F401 - importing it registers the functions
+    from importlib import import_module
+    import_module("mindtorch._npu._gen.thunks")         # registers the functions of signatures and adapters
     from mindtorch._npu._gen.calls import CALLS
     for key, entry in CALLS.items():
         op = find_operator(key)

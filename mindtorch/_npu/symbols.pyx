@@ -29,7 +29,7 @@ cdef void **fill_members(void **member, const char **names, list handles, list m
 
 
 def fill(list runtime, list operators):
-    """Looks up every function in libraries given as dlopen handles, in order; returns the required ones that are missing.
+    """Looks up every function in libraries given as dlopen handles, in order. Gives the required ones that lack.
 
     Nothing is kept of a toolkit that lacks a required function. Those of ACLNN are found in `operators` later.
     """
