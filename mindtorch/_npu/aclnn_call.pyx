@@ -195,7 +195,8 @@ cdef int read_preparation(AclnnCall call, Parameter *parameter, list encoded) ex
 
 cdef int make_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
     """Prepare the arguments, and launch. `given` is left as it is."""
-    cdef Argument changed[MAX_ARGUMENTS + MAX_ADAPTERS]
+    cdef Argument changed[MAX_ARGUMENTS]
+    cdef Argument adapted[MAX_ADAPTERS]
     cdef Storage storage[MAX_ADAPTERS]
     cdef Argument *arguments = given
     cdef Preparation *preparation
@@ -230,11 +231,8 @@ cdef int make_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
                 copies.append((<object>found, tensor))
         arguments[preparation.place].object = <PyObject *>tensor
     if call.adapted:
-        if arguments == given:
-            memcpy(changed, given, call.arguments * sizeof(Argument))
-            arguments = changed
-        kept = adapt(call, arguments, storage, kept)
-    marshal(call, arguments, given, dtype,
+        kept = adapt(call, arguments, adapted, storage, kept)
+    marshal(call, arguments, adapted, given, dtype,
             <TensorBase>(<list>given[call.beside].object)[0] if call.of_lists else
             <TensorBase>arguments[call.beside].object)
     if copies is not None:
@@ -255,8 +253,8 @@ cdef TensorBase prepare(AclnnCall call, const Preparation *preparation, TensorBa
                    preparation.name)
 
 
-cdef list adapt(AclnnCall call, Argument *arguments, Storage *storage, list kept):
-    """Put what adapters give behind the arguments. Gives `kept` with the objects that have to live, None without any."""
+cdef list adapt(AclnnCall call, Argument *arguments, Argument *adapted, Storage *storage, list kept):
+    """Compute what adapters give. Returns `kept` with the objects that have to live, None without any."""
     cdef Argument values[MAX_OPERANDS]
     cdef Adapter *adapter
     cdef int i, j
@@ -264,14 +262,14 @@ cdef list adapt(AclnnCall call, Argument *arguments, Storage *storage, list kept
         adapter = &call.adapters[i]
         for j in range(adapter.count):
             values[j] = adapter.constants[j] if adapter.places[j] < 0 else arguments[adapter.places[j]]
-        made = adapter.function(values, &arguments[call.arguments + i], &storage[i])
+        made = adapter.function(values, &adapted[i], &storage[i])
         if made is not None:
             kept = kept or []
             kept.append(made)
     return kept
 
 
-cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *given, ScalarType dtype,
+cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *adapted, Argument *given, ScalarType dtype,
                         TensorBase beside) except -1:
     """Convert the arguments and launch, on the device of `beside`."""
     cdef AclnnValue values[MAX_PARAMETERS]
@@ -289,7 +287,8 @@ cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *given, Sc
         if conversion == CONSTANT:
             values[i] = parameter.constant
             continue
-        argument = arguments[parameter.place]
+        argument = (arguments[parameter.place] if parameter.place < made.arguments else
+                    adapted[parameter.place - made.arguments])
         if conversion == TENSOR:
             values[i].pointer = tensor_argument(&call, <TensorBase>argument.object)
         elif conversion == SCALAR or conversion == OPMATH_SCALAR:
@@ -378,7 +377,7 @@ cdef int call_for_each(AclnnCall call, Argument *given, ScalarType dtype) except
         for i in range(call.prepared):
             prepare(call, &call.preparations[i], <TensorBase>tensor, dtype)
     memcpy(arguments, given, call.arguments * sizeof(Argument))
-    kept = adapt(call, arguments, storage, None)
+    kept = adapt(call, arguments, &arguments[call.arguments], storage, None)
     for at in range(len(tensors)):
         memcpy(one, arguments, (call.arguments + call.adapted) * sizeof(Argument))
         for i in range(call.count):
@@ -387,7 +386,7 @@ cdef int call_for_each(AclnnCall call, Argument *given, ScalarType dtype) except
                 elements = <list>arguments[parameter.place].object
                 element = elements[at] if elements else None
                 one[parameter.place].object = <PyObject *>element
-        marshal(call, one, given, dtype, <TensorBase>tensors[at])
+        marshal(call, one, &one[call.arguments], given, dtype, <TensorBase>tensors[at])
     return 0
 
 
@@ -484,7 +483,7 @@ def register():
     """Give the operators of the table their kernels on the NPU."""
     cdef AclnnKernel kernel
     cdef Operator op
-    from mindtorch._npu._gen import thunks              # noqa: F401 - importing it registers the functions
+    from mindtorch._npu._gen import thunks  # no-cython-lint: importing it registers the functions
     from mindtorch._npu._gen.calls import CALLS
     for key, entry in CALLS.items():
         op = find_operator(key)
