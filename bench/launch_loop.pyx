@@ -1,37 +1,54 @@
-"""Kernel slots called in a loop, without the Python level: what launch and descriptors cost by themselves."""
-from mindtorch._core._gen.kernels cimport KERNELS
+"""Kernels called in a loop, without the Python level: what launch and descriptors cost by themselves."""
+from cpython.ref cimport PyObject
+
 from mindtorch._core.device cimport NPU
+from mindtorch._core.operator cimport Argument, Operator, find_operator, run_kernel
 from mindtorch._core.scalar cimport Float, Scalar, scalar_from
 from mindtorch._core.tensor cimport Shape, TensorBase
+
+cdef Operator ADD = find_operator("add.Tensor")
+cdef Operator RELU = find_operator("relu")
+cdef Operator MM = find_operator("mm")
+cdef Operator SUM = find_operator("sum.dim_IntList")
 
 
 def add(TensorBase x, TensorBase y, TensorBase out, long count):
     """out = x + y, `count` times."""
-    cdef long _
+    cdef Argument arguments[4]
     cdef Scalar one
+    cdef long _
     scalar_from(1, &one)
+    arguments[0].object, arguments[1].object = <PyObject *>x, <PyObject *>y
+    arguments[2].scalar, arguments[3].object = &one, <PyObject *>out
     for _ in range(count):
-        KERNELS[<int>NPU].add_Tensor(x, y, &one, out)
+        run_kernel(ADD, NPU, arguments, out.dtype)
 
 
 def relu(TensorBase x, TensorBase out, long count):
     """out = relu(x), `count` times."""
+    cdef Argument arguments[2]
     cdef long _
+    arguments[0].object, arguments[1].object = <PyObject *>x, <PyObject *>out
     for _ in range(count):
-        KERNELS[<int>NPU].relu(x, out)
+        run_kernel(RELU, NPU, arguments, out.dtype)
 
 
 def mm(TensorBase x, TensorBase y, TensorBase out, long count):
     """out = x @ y, `count` times."""
+    cdef Argument arguments[3]
     cdef long _
+    arguments[0].object, arguments[1].object, arguments[2].object = <PyObject *>x, <PyObject *>y, <PyObject *>out
     for _ in range(count):
-        KERNELS[<int>NPU].mm(x, y, out)
+        run_kernel(MM, NPU, arguments, out.dtype)
 
 
 def sum(TensorBase x, TensorBase out, long count):
     """out = x.sum(), `count` times."""
-    cdef long _
+    cdef Argument arguments[5]
     cdef Shape everything
+    cdef long _
     everything.ndim = 0
+    arguments[0].object, arguments[1].ints = <PyObject *>x, &everything
+    arguments[2].integer, arguments[3].integer, arguments[4].object = False, Float, <PyObject *>out
     for _ in range(count):
-        KERNELS[<int>NPU].sum_dim_IntList(x, &everything, False, Float, out)
+        run_kernel(SUM, NPU, arguments, out.dtype)

@@ -66,6 +66,7 @@ CALLS = {
     "_dropout_mask": "aten._dropout_mask(v, 0.5)",
     "_rrelu": "aten._rrelu(v, p, 0.1, 0.3)",
     "poisson": "torch.poisson(p)",
+    "_standard_gamma": "torch._standard_gamma(p)",
     "binomial": "torch.binomial(p, p)",
     "randperm.generator": "torch.randperm(4, device='npu')",
     "nonzero": "torch.nonzero(b)",

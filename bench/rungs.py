@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 BUILD = Path(__file__).parent / "build"
 COUNT = 1000            # ops in one timed call: stays below the depth of a stream's queue
 ROUNDS = 60
-INCLUDE = [str(ROOT / "include"), str(ROOT / "mindtorch" / "_npu" / "_gen")]
+INCLUDE = [str(ROOT / "include")]
 
 
 def measure(benchmark, rung, op, run, synchronize):

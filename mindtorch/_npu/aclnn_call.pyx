@@ -195,7 +195,8 @@ cdef int read_preparation(AclnnCall call, Parameter *parameter, list encoded) ex
 
 cdef int make_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
     """Prepare the arguments, and launch. `given` is left as it is."""
-    cdef Argument changed[MAX_ARGUMENTS + MAX_ADAPTERS]
+    cdef Argument changed[MAX_ARGUMENTS]
+    cdef Argument adapted[MAX_ADAPTERS]
     cdef Storage storage[MAX_ADAPTERS]
     cdef Argument *arguments = given
     cdef Preparation *preparation
@@ -230,11 +231,8 @@ cdef int make_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
                 copies.append((<object>found, tensor))
         arguments[preparation.place].object = <PyObject *>tensor
     if call.adapted:
-        if arguments == given:
-            memcpy(changed, given, call.arguments * sizeof(Argument))
-            arguments = changed
-        kept = adapt(call, arguments, storage, kept)
-    marshal(call, arguments, given, dtype,
+        kept = adapt(call, arguments, adapted, storage, kept)
+    marshal(call, arguments, adapted, given, dtype,
             <TensorBase>(<list>given[call.beside].object)[0] if call.of_lists else
             <TensorBase>arguments[call.beside].object)
     if copies is not None:
@@ -255,8 +253,8 @@ cdef TensorBase prepare(AclnnCall call, const Preparation *preparation, TensorBa
                    preparation.name)
 
 
-cdef list adapt(AclnnCall call, Argument *arguments, Storage *storage, list kept):
-    """Put what adapters give behind the arguments. Gives `kept` with the objects that have to live, or None."""
+cdef list adapt(AclnnCall call, Argument *arguments, Argument *adapted, Storage *storage, list kept):
+    """Compute what adapters give. Returns `kept` with the objects that have to live, None without any."""
     cdef Argument values[MAX_OPERANDS]
     cdef Adapter *adapter
     cdef int i, j
@@ -264,14 +262,14 @@ cdef list adapt(AclnnCall call, Argument *arguments, Storage *storage, list kept
         adapter = &call.adapters[i]
         for j in range(adapter.count):
             values[j] = adapter.constants[j] if adapter.places[j] < 0 else arguments[adapter.places[j]]
-        made = adapter.function(values, &arguments[call.arguments + i], &storage[i])
+        made = adapter.function(values, &adapted[i], &storage[i])
         if made is not None:
             kept = kept or []
             kept.append(made)
     return kept
 
 
-cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *given, ScalarType dtype,
+cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *adapted, Argument *given, ScalarType dtype,
                         TensorBase beside) except -1:
     """Convert the arguments and launch, on the device of `beside`."""
     cdef AclnnValue values[MAX_PARAMETERS]
@@ -289,7 +287,8 @@ cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *given, Sc
         if conversion == CONSTANT:
             values[i] = parameter.constant
             continue
-        argument = arguments[parameter.place]
+        argument = (arguments[parameter.place] if parameter.place < made.arguments else
+                    adapted[parameter.place - made.arguments])
         if conversion == TENSOR:
             values[i].pointer = tensor_argument(&call, <TensorBase>argument.object)
         elif conversion == SCALAR or conversion == OPMATH_SCALAR:
@@ -368,7 +367,7 @@ cdef int call_for_each(AclnnCall call, Argument *given, ScalarType dtype) except
     cdef Argument one[MAX_ARGUMENTS + MAX_ADAPTERS]
     cdef Storage storage[MAX_ADAPTERS]
     cdef list tensors = <list>given[call.beside].object
-    cdef list kept, elements
+    cdef list elements
     cdef Parameter *parameter
     cdef Py_ssize_t at
     cdef int i
@@ -378,7 +377,7 @@ cdef int call_for_each(AclnnCall call, Argument *given, ScalarType dtype) except
         for i in range(call.prepared):
             prepare(call, &call.preparations[i], <TensorBase>tensor, dtype)
     memcpy(arguments, given, call.arguments * sizeof(Argument))
-    _kept = adapt(call, arguments, storage, None)
+    _kept = adapt(call, arguments, &arguments[call.arguments], storage, None)
     for at in range(len(tensors)):
         memcpy(one, arguments, (call.arguments + call.adapted) * sizeof(Argument))
         for i in range(call.count):
@@ -387,7 +386,7 @@ cdef int call_for_each(AclnnCall call, Argument *given, ScalarType dtype) except
                 elements = <list>arguments[parameter.place].object
                 element = elements[at] if elements else None
                 one[parameter.place].object = <PyObject *>element
-        marshal(call, one, given, dtype, <TensorBase>tensors[at])
+        marshal(call, one, &one[call.arguments], given, dtype, <TensorBase>tensors[at])
     return 0
 
 
@@ -471,8 +470,7 @@ cdef int choose(AclnnKernel kernel, Argument *arguments, ScalarType dtype) excep
     for i in range(kernel.conditions):
         if kernel.condition[i](arguments):
             return make_call(<AclnnCall>kernel.conditional[i], arguments, dtype)
-    if kernel.fallback is not None and (
-            kernel.call.function.phase1 == NULL or not (kernel.documented >> <int>dtype) & 1):
+    if kernel.fallback is not None and (kernel.call.function.phase1 == NULL or not (kernel.documented >> <int>dtype) & 1):
         return run_decomposition(kernel.fallback, arguments, dtype)
     if kernel.call.each:
         return call_for_each(kernel.call, arguments, dtype)
@@ -485,8 +483,7 @@ def register():
     """Give the operators of the table their kernels on the NPU."""
     cdef AclnnKernel kernel
     cdef Operator op
-    from importlib import import_module
-    import_module("mindtorch._npu._gen.thunks")         # registers the functions of signatures and adapters
+    from mindtorch._npu._gen import thunks  # no-cython-lint: importing it registers the functions
     from mindtorch._npu._gen.calls import CALLS
     for key, entry in CALLS.items():
         op = find_operator(key)
