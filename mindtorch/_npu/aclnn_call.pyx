@@ -470,7 +470,8 @@ cdef int choose(AclnnKernel kernel, Argument *arguments, ScalarType dtype) excep
     for i in range(kernel.conditions):
         if kernel.condition[i](arguments):
             return make_call(<AclnnCall>kernel.conditional[i], arguments, dtype)
-    if kernel.fallback is not None and (kernel.call.function.phase1 == NULL or not (kernel.documented >> <int>dtype) & 1):
+    if kernel.fallback is not None and (
+            kernel.call.function.phase1 == NULL or not (kernel.documented >> <int>dtype) & 1):
         return run_decomposition(kernel.fallback, arguments, dtype)
     if kernel.call.each:
         return call_for_each(kernel.call, arguments, dtype)
