@@ -160,6 +160,7 @@ cdef int read_pointwise(Operator op, dict row) except -1:
     out = row["outputs"][0]
     operands = {f"a{i}" for i in out.get("elementwise", ())}
     op.is_pointwise = (
+        out["shape"][0] in ("same", "broadcast", "broadcast3") and
         operands == {f"a{op.tensors[i]}" for i in range(op.tensor_count) if op.types[op.tensors[i]] == TENSOR} and
         len(operands) == op.tensor_count > 0 and not out.keys() - {"shape", "dtype", "elementwise"} and
         op.first_list < 0 and op.generator < 0 and op.dim < 0 and op.dtype < 0 and op.onto < 0)
