@@ -289,6 +289,20 @@ def autocast_decrement_nesting():
     return mindtorch_autocast_nesting
 
 
+def autocast_nesting():
+    """How many regions are open in this thread."""
+    return mindtorch_autocast_nesting
+
+
+def close_regions(int nesting):
+    """Close the regions that were opened in this thread since `nesting` were open, and never left."""
+    global mindtorch_autocast_nesting
+    if mindtorch_autocast_nesting != nesting:
+        mindtorch_autocast_nesting = nesting
+        if nesting == 0:
+            clear_autocast_cache()
+
+
 def exchange(device_type, enabled, dtype, cache_enabled):
     """Set what a region sets, with set_autocast_enabled and its like; gives the arguments that undo it."""
     before = (device_type, is_autocast_enabled(device_type), get_autocast_dtype(device_type),

@@ -5,6 +5,7 @@ number among those reached has all its gradients. A leaf's node is as old as its
 """
 import threading
 
+from mindtorch._core.autocast import autocast_nesting, close_regions
 from mindtorch._core.autocast import get_state as get_autocast_state
 from mindtorch._core.autocast import set_state as set_autocast_state
 from mindtorch._core.factories import ones_like
@@ -524,7 +525,7 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, l
     for root in roots:
         push(task.ready, <Node>root)
     modes = thread_modes()
-    autocast = get_autocast_state()
+    autocast, nesting = get_autocast_state(), autocast_nesting()
     set_grad_enabled(create_graph)
     unasked = torch_function.hush()
     outer = getattr(RUNNING, "task", None)
@@ -536,6 +537,7 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, l
         torch_function.restore(unasked)
         restore_thread_modes(modes)         # hooks and backward functions may have entered contexts and never left
         set_autocast_state(autocast)
+        close_regions(nesting)
         if task.streams is not None:
             task.streams.leave()
     return task.captured

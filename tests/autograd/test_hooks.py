@@ -5,6 +5,7 @@ import pytest
 from compared import Cases, compare
 
 import mindtorch
+from mindtorch._core import autocast
 
 CASES = Cases()
 case = CASES
@@ -242,6 +243,9 @@ def entered_in_backward(t, make, context):
     y.register_hook(lambda grad: held.__enter__() and None)
     y.sum().backward()
     a.exp()
+    for _ in range(t.autocast_increment_nesting()):     # torch counts the region as open, and would keep casts for good
+        t.autocast_decrement_nesting()
+    t.clear_autocast_cache()
     return t.is_grad_enabled(), t.is_inference_mode_enabled(), t.is_autocast_enabled("cpu"), packed
 
 
@@ -616,3 +620,12 @@ def test_anomaly_names_the_line(device):
         with (pytest.warns(UserWarning, match="the_guilty_one = a.sqrt"),
               pytest.raises(RuntimeError, match="'SqrtBackward0' returned nan values in its 0th output")):
             y.backward()
+
+
+def test_a_region_that_backward_leaves_open_is_closed():
+    """Else the casts of parameters that autocast keeps would be kept for good."""
+    context = mindtorch.autocast("cpu", dtype=mindtorch.bfloat16)
+    x = mindtorch.ones(2, requires_grad=True)
+    x.register_hook(lambda grad: context.__enter__() and None)
+    (x * 2).sum().backward()
+    assert autocast.autocast_nesting() == 0 and not mindtorch.is_autocast_enabled("cpu")
