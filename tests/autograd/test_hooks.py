@@ -628,4 +628,5 @@ def test_a_region_that_backward_leaves_open_is_closed():
     x = mindtorch.ones(2, requires_grad=True)
     x.register_hook(lambda grad: context.__enter__() and None)
     (x * 2).sum().backward()
-    assert autocast.autocast_nesting() == 0 and not mindtorch.is_autocast_enabled("cpu")
+    assert autocast.autocast_nesting() == 0
+    assert not mindtorch.is_autocast_enabled("cpu")
