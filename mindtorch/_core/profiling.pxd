@@ -29,8 +29,7 @@ cdef int64_t clock() noexcept nogil                              # in nanosecond
 cdef int note_call(str name, str category, int64_t began) except -1     # a range without others in it that ends now
 cdef int note_shapes(Range opened, list arguments) except -1     # where they are recorded
 cdef int note_flops(Range opened, object result) except -1
-# What the functions of _gen/profiled_operators.pyx do: the operator's own function in a range of that name.
-cdef object profiled_unary(object (*own)(object), str name, object a)
+# A function of two operands in a range of that name.
 cdef object profiled_binary(object (*own)(object, object), str name, object a, object b)
 cdef str index_name(object index)
 cdef str assignment_name(object index, object value)

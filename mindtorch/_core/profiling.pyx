@@ -1,10 +1,10 @@
 """What a profile records: nested ranges of host time, in the thread that started it.
 
-Nothing asks whether a profile runs: a recording changes where the functions of the operators are entered, and changes
-it back. A Cython function has the address of its C function in the object itself (vectorcall), so that every reference
-to it is meant; Python's number operators are in OPERATORS; a function written in Python gets other code, by
-autograd/_profiled_functions.py. Backward looks once, when it begins; a launch has one flag for all that is unusual
-about it.
+Functions of operators, Python's operators and indexing test one flag, `records_operators`, where they are entered.
+Other functions are entered in another way for the time of a recording, and nothing asks there. A Cython function has
+the address of its C function in the object itself (vectorcall), so that every reference to it is meant. A function
+written in Python gets other code, by autograd/_profiled_functions.py. Backward looks once, when it begins; a launch has
+one flag for all that is unusual about it.
 """
 import sys
 import threading
@@ -261,17 +261,6 @@ def enter_profiled(bint on):
 
 
 # --- number operators ------------------------------------------------------------------------------------------------
-
-cdef object profiled_unary(object (*own)(object), str name, object a):
-    cdef Range opened = begin(name, FUNCTION, "cpu_op")
-    if opened is None:
-        return own(a)
-    note_shapes(opened, [a])
-    try:
-        return own(a)
-    finally:
-        end(opened)
-
 
 cdef object profiled_binary(object (*own)(object, object), str name, object a, object b):
     cdef Range opened = begin(name, FUNCTION, "cpu_op")

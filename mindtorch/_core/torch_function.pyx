@@ -1,9 +1,10 @@
 """__torch_function__: arguments of classes that stand in for tensors, and modes, are asked before an operator runs.
 
-Nobody pays for it before somebody wants it. A compiled function gets an entry of this module in the place of its own
-(`watch`): that calls the function, and looks at the arguments only after an error, where a class that is no tensor can
-be found out. The first class or mode that asks makes the protocol active: then all entries look at types first, and
-what has no such entry gets one (mindtorch/_overriding.py: Python functions, properties, operators).
+Before somebody wants it, functions of operators (operator_function.pyx), Python's operators and indexing pay one test
+of the flag `active`; only after an error are their arguments looked at, where a class that is no tensor can be found
+out. Other compiled functions get an entry of this module in the place of their own (`watch`), which does the same. The
+first class or mode that asks makes the protocol active: then types are looked at first, and what has no such entry gets
+one (mindtorch/_overriding.py: Python functions, properties).
 """
 import threading
 
