@@ -12,7 +12,7 @@ export MINDTORCH_BUILD_CACHE := $(CURDIR)/build/cache
 
 SOURCES := pyproject.toml setup.py $(shell find include mindtorch -type f -not -path '*/_gen/*' -not -path '*/toolkit/*' \
 	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.toml' -o -name 'aten.txt' -o -name '*.jsonl' -o -name '*.h' -o -name '*.def' -o -name '*.inc' \
-	-o -path '*/_sim/*.cpp' -o -path '*/generator/*.py' \))
+	-o -path '*/_sim/*.cpp' -o -path '*/codegen/*.py' \))
 # Prints one list of requirements of pyproject.toml: `build`, or an extra's.
 REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb")); \
 	t["project"]["optional-dependencies"]["build"] = t["build-system"]["requires"]; \

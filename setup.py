@@ -22,8 +22,8 @@ from setuptools.command.build_ext import build_ext
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT / "mindtorch" / "_ops"))   # the generator must not need the package that it builds
 
-import generator.__main__ as op_generator  # noqa: E402
-import generator.sim_exports as sim_exports  # noqa: E402
+import codegen.__main__ as op_generator  # noqa: E402
+import codegen.sim_exports as sim_exports  # noqa: E402
 
 INCLUDE = ["include", "mindtorch/_npu/_gen", numpy.get_include()]
 SIM = "mindtorch/_sim"

@@ -21,7 +21,7 @@ from bench.row_samples import Statements
 from bench.rungs import python_loop
 from mindtorch import sim
 from mindtorch._core._gen.namespace import ATEN, NPU
-from mindtorch._ops.generator.rows import Row, Table
+from mindtorch._ops.codegen.rows import Row, Table
 
 COUNT = 800             # launches in one timed loop: stays below the depth of a stream's queue
 ROUNDS = 15

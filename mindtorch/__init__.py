@@ -101,7 +101,7 @@ from mindtorch._factories import (
     scalar_tensor,
     tensor,
 )
-from mindtorch._ops import composites as _composites
+from mindtorch._ops.composite import namespace as _composites
 from mindtorch._tensor import Tensor
 from mindtorch._tensor import attach_methods as _attach_methods
 from mindtorch._tensor_str import set_printoptions

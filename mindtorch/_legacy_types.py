@@ -10,7 +10,7 @@ from mindtorch._core.dtype import set_default_dtype
 from mindtorch._core.factories import empty
 from mindtorch._core.formats import strided
 from mindtorch._core.tensor import Size, TensorBase
-from mindtorch._ops.composite import scalar_type
+from mindtorch._ops.composite.common import scalar_type
 
 _DTYPES = {"Bool": _dtypes.bool, "Byte": _dtypes.uint8, "Char": _dtypes.int8, "Short": _dtypes.int16,
            "Int": _dtypes.int32, "Long": _dtypes.int64, "Half": _dtypes.float16, "BFloat16": _dtypes.bfloat16,

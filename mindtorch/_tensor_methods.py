@@ -12,7 +12,7 @@ from mindtorch._core.modes import is_grad_enabled as grad_enabled
 from mindtorch._core.nested import tensor_from
 from mindtorch._core.tensor import Size, TensorBase
 from mindtorch._core.torch_function import DisableTorchFunctionSubclass
-from mindtorch._ops.composite import c_type, scalar_type
+from mindtorch._ops.composite.common import c_type, scalar_type
 
 METHODS = {}
 

@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mindtorch._ops.generator.rows import Table
+from mindtorch._ops.codegen.rows import Table
 
 ROOT = Path(__file__).parent.parent
 

@@ -14,7 +14,7 @@ FORBIDDEN = {
     "_core": {"_npu", "_cpu", "_sim", "npu", "nn", "sim"},
     "_cpu": {"_npu", "_sim", "npu", "nn", "sim"},
     "_npu": {"_cpu", "_sim", "nn", "sim"},
-    "_ops.generator": {"_core", "_npu", "_cpu", "_sim", "npu", "nn", "sim"},
+    "_ops.codegen": {"_core", "_npu", "_cpu", "_sim", "npu", "nn", "sim"},
     "sim": {"_core", "_npu", "_cpu", "_ops", "npu", "nn"},
 }
 ALLOWED_TO_IMPORT_NPU = {"_backend", "_npu", "npu"}

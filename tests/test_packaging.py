@@ -109,8 +109,8 @@ def test_api_structs_compile():
 
 def test_operators_have_the_signatures_through_which_they_are_called():
     """C compares what the generator has written for each signature with the declarations in include/aclnnop."""
-    from mindtorch._ops.generator import emit_npu, emit_thunks
-    from mindtorch._ops.generator.rows import Table
+    from mindtorch._ops.codegen import emit_npu, emit_thunks
+    from mindtorch._ops.codegen.rows import Table
     command = [*shlex.split(os.environ.get("CC", "cc")), "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
                f"-I{INCLUDE}", "-x", "c", "-"]
     by_hand = ("aclnnStatus (*copy)(aclTensor *, const aclTensor *, uint64_t *, aclOpExecutor **) = "
@@ -125,8 +125,8 @@ def test_operators_have_the_signatures_through_which_they_are_called():
 
 @pytest.mark.quick
 def test_declarations_are_what_the_generator_writes(tmp_path, monkeypatch):
-    """`python -m mindtorch._ops.generator.headers` changes nothing."""
-    from mindtorch._ops.generator import headers
+    """`python -m mindtorch._ops.codegen.headers` changes nothing."""
+    from mindtorch._ops.codegen import headers
     before = {path.name: path.read_text(encoding="utf-8") for path in (INCLUDE / "aclnnop").glob("*.h")}
     shutil.copytree(INCLUDE / "aclnnop", tmp_path / "aclnnop")
     monkeypatch.setattr(headers, "FOLDER", tmp_path / "aclnnop")

@@ -461,6 +461,6 @@ cdef object FORMULAS = None
 cdef object formulas():
     global FORMULAS
     if FORMULAS is None:
-        from mindtorch._ops import formulas as module
+        from mindtorch._ops.derivatives import view as module
         FORMULAS = module
     return FORMULAS

@@ -1,6 +1,6 @@
 """torch_npu for programs that import it beside torch: `torch_npu.npu` is torch.npu. The alias knows it by that name.
 
-Its own operators, npu_*, are rows of _ops/torch_npu.toml; what they do by torch's operators is written here.
+Its own operators, npu_*, are rows of _ops/rows/torch_npu.toml; what they do by torch's operators is written here.
 """
 from importlib import import_module as _import_module
 

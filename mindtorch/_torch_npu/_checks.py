@@ -1,6 +1,6 @@
 """What the functions of torch_npu that are written in Python ask first."""
 from mindtorch._core.tensor import TensorBase
-from mindtorch._ops.composite import scalar_type
+from mindtorch._ops.composite.common import scalar_type
 
 
 def on_npu(name, *tensors):

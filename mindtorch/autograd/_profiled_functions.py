@@ -19,7 +19,7 @@ from mindtorch._core import (
     view_functions,
 )
 from mindtorch._core._gen import namespace
-from mindtorch._ops import composites as python_composites
+from mindtorch._ops.composite import namespace as python_composites
 from mindtorch.nn import functional
 
 _MODULES = (namespace, view_functions, advanced_indexing, random_factories, composites, python_composites)

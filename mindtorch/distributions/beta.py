@@ -1,5 +1,5 @@
 import mindtorch
-from mindtorch._ops.decompositions.gamma import log_standard_gamma
+from mindtorch._ops.decompositions.random import log_standard_gamma
 from mindtorch.distributions import constraints
 from mindtorch.distributions.exp_family import ExponentialFamily
 

@@ -12,7 +12,7 @@ from mindtorch._core.composites import conj as _conj
 from mindtorch._core.dtype import get_default_dtype
 from mindtorch._core.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor import TensorBase
-from mindtorch._ops.composite_linalg import with_out
+from mindtorch._ops.composite.linalg import with_out
 
 _c2c, _r2c, _c2r = _ATEN["_fft_c2c"], _ATEN["_fft_r2c"], _ATEN["_fft_c2r"]
 _cat, _arange = _OPS["cat"], _FACTORIES["arange"]

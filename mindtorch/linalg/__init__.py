@@ -3,7 +3,7 @@
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.errors import LinAlgError
 from mindtorch._core.view_functions import FUNCTIONS as _VIEWS
-from mindtorch._ops.composite_linalg import (
+from mindtorch._ops.composite.linalg import (
     cond,
     det,
     eigvals,
@@ -27,9 +27,9 @@ from mindtorch._ops.composite_linalg import (
     vander,
     vecdot,
 )
-from mindtorch._ops.composite_linalg import linalg_svd as svd
-from mindtorch._ops.composite_norms import linalg_norm as norm
-from mindtorch._ops.composite_norms import matrix_norm, vector_norm
+from mindtorch._ops.composite.linalg import linalg_svd as svd
+from mindtorch._ops.composite.linalg import linalg_norm as norm
+from mindtorch._ops.composite.linalg import matrix_norm, vector_norm
 
 cholesky, cholesky_ex, cross = _ATEN["linalg_cholesky"], _ATEN["linalg_cholesky_ex"], _ATEN["linalg_cross"]
 eig, eigh, eigvalsh = _ATEN["linalg_eig"], _ATEN["linalg_eigh"], _ATEN["linalg_eigvalsh"]

@@ -4,7 +4,7 @@ import warnings
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.factories import empty_like, zeros_like
-from mindtorch._ops import composite_nn as _composite
+from mindtorch._ops.composite import nn as _composite
 
 _relu, _relu_in_place = _OPS["relu"], _OPS["relu_"]
 _softmax, _log_softmax = _OPS["softmax"], _OPS["log_softmax"]

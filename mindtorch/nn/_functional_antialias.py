@@ -1,6 +1,6 @@
 """interpolate(antialias=True): filters that widen where the image shrinks, so that every element counts."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
-from mindtorch._ops.composite import scalar_type
+from mindtorch._ops.composite.common import scalar_type
 
 __all__ = ["antialiased"]
 

@@ -1,8 +1,8 @@
 """Convolutions, and windows as columns."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.autocast import casting
-from mindtorch._ops.composite import _require_tensors
-from mindtorch._ops.composite_conv import (
+from mindtorch._ops.composite.common import _require_tensors
+from mindtorch._ops.composite.conv_pool import (
     conv1d,
     conv2d,
     conv3d,
@@ -10,7 +10,7 @@ from mindtorch._ops.composite_conv import (
     conv_transpose2d,
     conv_transpose3d,
 )
-from mindtorch._ops.composite_vision import pool_sizes as _sizes
+from mindtorch._ops.composite.conv_pool import pool_sizes as _sizes
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold",
            "unfold"]

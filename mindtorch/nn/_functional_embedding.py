@@ -3,8 +3,8 @@ import math
 import warnings
 
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._ops.composite_native import widened as _widened
-from mindtorch._ops.derivatives import ops as _ops
+from mindtorch._ops.composite.nn import widened as _widened
+from mindtorch._ops.operators import ops as _ops
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 

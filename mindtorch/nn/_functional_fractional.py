@@ -3,7 +3,7 @@ import math
 
 from mindtorch._core.autocast import casting
 from mindtorch._core.random_factories import FUNCTIONS as _RANDOM
-from mindtorch._ops.derivatives import ops as _ops
+from mindtorch._ops.operators import ops as _ops
 
 __all__ = ["fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d",
            "fractional_max_pool3d_with_indices"]

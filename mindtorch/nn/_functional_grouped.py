@@ -1,6 +1,6 @@
 """Products of groups of matrices whose sizes differ, as mixtures of experts need them."""
-from mindtorch._ops.composite import scalar_type as _name
-from mindtorch._ops.derivatives import ops as _ops
+from mindtorch._ops.composite.common import scalar_type as _name
+from mindtorch._ops.operators import ops as _ops
 
 __all__ = ["grouped_mm"]
 

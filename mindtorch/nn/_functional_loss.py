@@ -4,8 +4,8 @@ import warnings
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.autocast import casting
-from mindtorch._ops.composite import scalar_type
-from mindtorch._ops.derivatives import ops as _ops
+from mindtorch._ops.composite.common import scalar_type
+from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_norm import pairwise_distance
 
 _mse_loss, _l1_loss, _smooth_l1_loss = _ATEN["mse_loss"], _ATEN["l1_loss"], _ATEN["smooth_l1_loss"]

@@ -2,7 +2,7 @@
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core.autocast import casting
 from mindtorch._core.composites import linear
-from mindtorch._ops.composite_ctc import ctc_loss as _ctc_loss
+from mindtorch._ops.composite.nn import ctc_loss as _ctc_loss
 from mindtorch.nn._functional_loss import _REDUCTIONS, _legacy, _number, cross_entropy
 
 _multilabel_margin_loss = _ATEN["multilabel_margin_loss_forward"]

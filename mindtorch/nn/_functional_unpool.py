@@ -1,7 +1,7 @@
 """The reverse of maximum pooling."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
-from mindtorch._ops.composite import _require_tensors
-from mindtorch._ops.composite_vision import pool_sizes
+from mindtorch._ops.composite.common import _require_tensors
+from mindtorch._ops.composite.conv_pool import pool_sizes
 
 __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
 

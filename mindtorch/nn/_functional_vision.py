@@ -3,9 +3,9 @@ import warnings
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._ops.composite import _require_tensors
-from mindtorch._ops.composite_grid import grid_sampler as _grid_sampler
-from mindtorch._ops.composite_vision import pixel_shuffle, pixel_unshuffle
+from mindtorch._ops.composite.common import _require_tensors
+from mindtorch._ops.composite.conv_pool import grid_sampler as _grid_sampler
+from mindtorch._ops.composite.conv_pool import pixel_shuffle, pixel_unshuffle
 from mindtorch.nn._functional_antialias import antialiased
 from mindtorch.nn._functional_pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 

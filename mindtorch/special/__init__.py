@@ -1,9 +1,9 @@
-"""torch.special: functions of mathematical physics and statistics. Names only; see mindtorch/_ops/special.toml."""
+"""torch.special: functions of mathematical physics and statistics. Names only; see mindtorch/_ops/rows/special.toml."""
 # ruff: noqa: F401 - what is imported here is what the module consists of
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._ops.composite_math import FUNCTIONS as _COMPOSITES
-from mindtorch._ops.composite_math import ndtr
+from mindtorch._ops.composite.math import FUNCTIONS as _COMPOSITES
+from mindtorch._ops.composite.math import ndtr
 from mindtorch.nn.functional import log_softmax, softmax
 
 _PREFIX = "special_"

@@ -5,7 +5,7 @@ operands that have gradients to compute, the operations for each of these, opera
 """
 import math
 
-from mindtorch._ops import composite_matmul
+from mindtorch._ops.composite import matmul as composite_matmul
 
 __all__ = ["FORMULAS"]
 

@@ -12,7 +12,7 @@ import mindtorch
 import mindtorch.fft
 import mindtorch.nn.functional
 from mindtorch._core import autocast
-from mindtorch._ops.generator.rows import Table
+from mindtorch._ops.codegen.rows import Table
 
 # Of torch's list for the CPU: parts of torch that are not there, names of functions that are there under another, and
 # what is a part of one that is listed.

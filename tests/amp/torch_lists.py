@@ -1,7 +1,7 @@
 """torch's autocast with the lists of an NPU, on the CPU: the oracle for what mindtorch does on "npu".
 
 torch dispatches to kernels under the key AutocastCPU. For a while those of torch are replaced by kernels with the
-policies that _ops/autocast.toml has for "npu", so that torch itself says which operators meet them, and where.
+policies that _ops/rows/autocast.toml has for "npu", so that torch itself says which operators meet them, and where.
 """
 import warnings
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from functools import partial
 import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
-from mindtorch._ops.generator.rows import FOLDER, read_autocast
+from mindtorch._ops.codegen.rows import FOLDER, read_autocast
 
 KEY = "AutocastCPU"
 LISTS = read_autocast(FOLDER / "autocast.toml")

@@ -12,7 +12,7 @@ from samples import SAMPLES, Description, Make
 from test_ops import TABLE, forms
 
 import mindtorch
-from mindtorch._ops.generator import emit_grad
+from mindtorch._ops.codegen import emit_grad
 
 # Their derivatives hold in front of a log_softmax only, in torch too: tests/nn compare them.
 IN_FRONT_OF_SOFTMAX = ("_ctc_loss",)

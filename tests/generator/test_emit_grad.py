@@ -3,8 +3,8 @@ import ast
 
 import pytest
 
-from mindtorch._ops.generator import derivatives, emit_grad
-from mindtorch._ops.generator.rows import Table, read_row
+from mindtorch._ops.codegen import derivatives, emit_grad
+from mindtorch._ops.codegen.rows import Table, read_row
 
 TABLE = Table()
 

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from mindtorch._ops.generator import __main__ as generator
-from mindtorch._ops.generator import (
+from mindtorch._ops.codegen import __main__ as generator
+from mindtorch._ops.codegen import (
     derivatives,
     emit_cpu,
     emit_decomposition,
@@ -17,8 +17,8 @@ from mindtorch._ops.generator import (
     headers,
     schema,
 )
-from mindtorch._ops.generator.aclnn_calls import read_call
-from mindtorch._ops.generator.rows import RowError, Table, read_row
+from mindtorch._ops.codegen.aclnn_calls import read_call
+from mindtorch._ops.codegen.rows import RowError, Table, read_row
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden"

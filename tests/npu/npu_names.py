@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import fill
 
 from mindtorch import _torch_npu, npu
-from mindtorch._ops.generator.rows import Table
+from mindtorch._ops.codegen.rows import Table
 from mindtorch.npu import _unavailable, memory
 
 NAMES = Path(__file__).with_name("torch_npu_names.txt").read_text(encoding="utf-8").split()

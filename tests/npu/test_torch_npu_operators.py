@@ -15,8 +15,8 @@ from samples import LAYOUTS, SAMPLES, Description, Make
 import mindtorch
 from mindtorch import _torch_npu as torch_npu
 from mindtorch._core._gen.namespace import NPU
-from mindtorch._ops.generator import emit_grad
-from mindtorch._ops.generator.rows import Table
+from mindtorch._ops.codegen import emit_grad
+from mindtorch._ops.codegen.rows import Table
 
 ROWS = {row.key: row for row in Table().rows if row.of_npu}
 DTYPES = ("float32", "float16", "bfloat16")

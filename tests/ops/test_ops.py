@@ -12,8 +12,8 @@ from samples import DTYPES, LAYOUTS, SAMPLES, Description, Make
 
 import mindtorch
 from mindtorch._core._gen.namespace import ATEN
-from mindtorch._ops.generator.emit_python import SYNONYMS
-from mindtorch._ops.generator.rows import Table
+from mindtorch._ops.codegen.emit_python import SYNONYMS
+from mindtorch._ops.codegen.rows import Table
 
 TABLE = Table()
 # Random ops are compared with torch in test_random.py: on one device at most they deal the same numbers.

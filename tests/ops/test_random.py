@@ -11,7 +11,7 @@ from samples import DTYPES
 from test_ops import check
 
 import mindtorch
-from mindtorch._ops.generator.rows import Table
+from mindtorch._ops.codegen.rows import Table
 
 ROWS = {row.key: row for row in Table().rows if row.samples and row.schema.argument("generator")}
 SIZES = ((), (0,), (1,), (2,), (15,), (16,), (17,), (31,), (3, 35), (1000,))

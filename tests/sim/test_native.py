@@ -80,7 +80,7 @@ def extras(folder, build):
     generated = build / "sim_exports"
     newest = max(p.stat().st_mtime for p in [*SOURCES.rglob("*.cpp"), *(ROOT / "mindtorch" / "_ops").rglob("*.py")])
     if not generated.exists() or generated.stat().st_mtime < newest:
-        run([sys.executable, "-m", "mindtorch._ops.generator.sim_exports", generated], cwd=ROOT)
+        run([sys.executable, "-m", "mindtorch._ops.codegen.sim_exports", generated], cwd=ROOT)
         generated.touch()
     blas = build / "libscipy_openblas.so"       # which the library looks for in its own folder
     if not blas.exists():

@@ -9,7 +9,7 @@ import numpy
 
 from mindtorch._core.dtype import float64
 from mindtorch._ops.decompositions.tables import by_element, table
-from mindtorch._ops.derivatives import ops
+from mindtorch._ops.operators import ops
 
 _EULER = 0.5772156649015329
 

@@ -4,7 +4,7 @@ Rows and columns are independent: an image is resized by two products with matri
 """
 from math import pi
 
-from mindtorch._ops.derivatives import ops
+from mindtorch._ops.operators import ops
 
 
 def _linear(x):

@@ -9,7 +9,7 @@ from math import pi, prod
 import numpy
 
 from mindtorch._core.constants import constant
-from mindtorch._ops.derivatives import ops
+from mindtorch._ops.operators import ops
 
 _LARGEST = 64
 _KEPT = 1 << 16         # roots of unity that stay on the device

@@ -1,7 +1,7 @@
 """Linear algebra by the factorisations that ACLNN has."""
 from mindtorch._core.dtype import float64, int32
 from mindtorch._core.errors import LinAlgError
-from mindtorch._ops.derivatives import ops
+from mindtorch._ops.operators import ops
 
 
 def det_by_slogdet(A):

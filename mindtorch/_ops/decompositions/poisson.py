@@ -9,7 +9,7 @@ import numpy
 
 from mindtorch._core.dtype import float32, float64
 from mindtorch._ops.decompositions.tables import by_element, table
-from mindtorch._ops.derivatives import ops
+from mindtorch._ops.operators import ops
 
 _SMALL = 10         # means below are counted out
 _ARRIVALS = 50      # more than that such a mean brings less than once in 10**17

@@ -2,7 +2,8 @@
 from math import log1p, pi
 
 from mindtorch._core.dtype import float32, float64
-from mindtorch._ops.derivatives import ops
+from mindtorch._ops.decompositions.poisson import draw_until_accepted
+from mindtorch._ops.operators import ops
 
 _LEAST = 2.0 ** -26         # less than half the distance of even float32 numbers, which stay below 1 with this added
 
@@ -32,3 +33,33 @@ def exponential_by_uniform(self, lambd, generator):
 
 def rrelu_by_uniform(self, noise, lower, upper, generator):
     return self * noise.uniform_(lower, upper, generator=generator).masked_fill_(ops.logical_not(self <= 0), 1)
+
+
+# --- Numbers of the gamma distribution (Marsaglia and Tsang 2000), for all elements at once until each is accepted ----
+
+def standard_gamma(self, generator):
+    """Numbers drawn with the shape `self` and the rate 1."""
+    return log_standard_gamma(self, generator).exp()
+
+
+def log_standard_gamma(shape, generator=None):
+    """The logarithms of such numbers: they are finite where the numbers are not. Waits for the device.
+
+    d * v, with v the cube of a normal number, is accepted with a known probability where the shape is at least 1; a
+    number of a smaller shape is one of a shape larger by 1, scaled.
+    """
+    larger = ops.where(shape < 1, shape + 1, shape)
+    d = larger - 1 / 3
+
+    def propose():
+        normal = ops.empty_like(larger).normal_(generator=generator)
+        cube = (1 + normal / (9 * d).sqrt()) ** 3
+        log_cube = cube.clamp(min=1e-30).log()
+        bound = 0.5 * normal ** 2 + d - d * cube + d * log_cube
+        return d.log() + log_cube, (cube > 0) & (_log_uniform(larger, generator) < bound)
+    drawn = draw_until_accepted(larger, propose)
+    return ops.where(shape < 1, drawn + _log_uniform(larger, generator) / shape, drawn)
+
+
+def _log_uniform(like, generator):
+    return ops.log1p(-ops.empty_like(like).uniform_(generator=generator))

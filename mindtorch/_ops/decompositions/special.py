@@ -2,13 +2,14 @@
 
 The first of a pair is for float32, the second for float64.
 """
-from math import exp, inf, pi, sqrt
+from itertools import count, islice
+from math import exp, factorial, inf, nan, pi, sqrt
 
 import numpy
 
-from mindtorch._core.dtype import float64
-from mindtorch._ops.decompositions.tables import by_element, table
-from mindtorch._ops.derivatives import ops
+from mindtorch._core.dtype import float64, int64
+from mindtorch._ops.decompositions.tables import by_element, on_one_device, table
+from mindtorch._ops.operators import ops
 
 # --- error functions -------------------------------------------------------------------------------------------------
 
@@ -93,3 +94,112 @@ def incomplete_gamma(a, x, upper):
     # 0 or 1 where one of the two is 0 or infinite; no number where both are, or one is below 0.
     ratio = a.log() - x.log() if upper else x.log() - a.log()
     return ops.where(ratio.isfinite(), value, ratio.clamp(0, 1))
+
+
+# --- Hurwitz's zeta function and the derivatives of digamma -----------------------------------------------------------
+
+_TERMS = 32             # at least, of the series
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30)
+
+
+def _offsets(count, wide):
+    return numpy.arange(float(count))
+
+
+def _series(s, q, count):
+    """The sum of (k + q)^-s for so many k, and the remainder 25.11.5, for which q + count must be large."""
+    end = q + count
+    result = (q.unsqueeze(-1) + table(q, _offsets, count)).pow(-s.unsqueeze(-1)).sum(-1)
+    result = result + end.pow(1 - s) / (s - 1) + end.pow(-s) / 2
+    factor = s * end.pow(-1 - s)
+    for k, number in enumerate(_BERNOULLI, 1):
+        result = result + factor * (number / factorial(2 * k))
+        factor = factor * (s + (2 * k - 1)) * (s + 2 * k) / (end * end)
+    return result
+
+
+def _number_of_terms(lowest):
+    """One of a few numbers, since each has a table."""
+    count = _TERMS
+    while count < _TERMS + 1 - lowest:
+        count *= 2
+    return count
+
+
+def hurwitz_zeta(s, q):
+    """The sum of (k + q)^-s over k >= 0. How many terms are below 0 is asked of q: of a number on the host at once."""
+    pole = (q <= 0) & (q == q.floor())
+    count = _number_of_terms(ops.where((q < 0) & ~pole, q, 0.0).min().item())
+    s, q, pole = on_one_device(s, ops.where(pole, 1.0, q), pole)
+    s = s.clamp(max=1e30)                               # infinity times 0 would be no number
+    value = ops.where(q == inf, nan, by_element(count)(_series)(s, q, count))
+    return ops.where(s < 1, nan, ops.where(pole | (s == 1), inf, value))
+
+
+def _trigamma(x):
+    """25.11.12, by reflection on the left."""
+    left = x < 0.5
+    value = by_element(_TERMS)(_series)(x.new_full((), 2), ops.where(left, 1 - x, x), _TERMS)
+    # The sine's argument is the distance from a whole number: pi * x itself would lose what stands behind the point.
+    sine = ((x - x.round()) * pi).sin()
+    return ops.where(left, pi * pi / (sine * sine) - value, value)
+
+
+def polygamma_by_zeta(n, x):
+    """The n-th derivative of digamma."""
+    if n == 0:
+        return ops.digamma(x)
+    if n == 1:
+        return _trigamma(x)
+    factor = float(factorial(n)) if n <= 170 else inf
+    return hurwitz_zeta(x.new_full((), n + 1), x) * (factor if n % 2 else -factor)
+
+
+# --- Orthogonal polynomials by their recurrences: section 18.9 of dlmf.nist.gov ---------------------------------------
+
+_MOST_DEGREES = 2.0 ** 40
+
+
+def _all_degrees(x, slope, start, coefficients):
+    """p_0 = 1, p_1 = slope x + start and p_{k+1} = (a x + b) p_k - c p_{k-1} with a, b, c = coefficients(k), ..."""
+    before, now = ops.ones_like(x), x * slope + start
+    yield before
+    for k in count(1):
+        yield now
+        a, b, c = coefficients(k)
+        before, now = now, (x * a + b) * now - before * c
+
+
+def _polynomial(x, n, slope, start, coefficients):
+    if n.numel() == 1:
+        degree = n.item()
+        degree = int(degree) if abs(degree) < _MOST_DEGREES else -1
+        if degree < 0:
+            return ops.zeros_like(x)
+        return next(islice(_all_degrees(x, slope, start, coefficients), degree, None))
+    x, n = x.to(n.device), n.to(int64)
+    result = x.new_zeros(())
+    for k, value in enumerate(islice(_all_degrees(x, slope, start, coefficients), max(n.max().item() + 1, 0))):
+        result = ops.where(n == k, value, result)
+    return result
+
+
+def chebyshev(x, n, slope, start, shifted):
+    """Of the first kind for slope 1, of the others for slope 2 and start 0, -1, 1; of 2 x - 1 where `shifted`."""
+    return _polynomial(x * 2 - 1 if shifted else x, n, slope, start, lambda k: (2, 0, 1))
+
+
+def hermite_h(x, n):
+    return _polynomial(x, n, 2, 0, lambda k: (2, 0, 2 * k))
+
+
+def hermite_he(x, n):
+    return _polynomial(x, n, 1, 0, lambda k: (1, 0, k))
+
+
+def laguerre(x, n):
+    return _polynomial(x, n, -1, 1, lambda k: (-1 / (k + 1), (2 * k + 1) / (k + 1), k / (k + 1)))
+
+
+def legendre(x, n):
+    return _polynomial(x, n, 1, 0, lambda k: ((2 * k + 1) / (k + 1), 0, k / (k + 1)))

@@ -8,7 +8,7 @@ from functools import wraps
 from mindtorch._core.constants import constant
 from mindtorch._core.dtype import float64
 from mindtorch._core.tensor import TensorBase
-from mindtorch._ops.derivatives import ops
+from mindtorch._ops.operators import ops
 
 MOST = 1 << 24          # numbers in one tensor
 

@@ -1,0 +1,245 @@
+"""CPU references of linear algebra, over numpy.linalg. Arrays are batches of matrices in the compute dtype.
+
+`info` counts from 1 as LAPACK does, 0 where nothing was wrong.
+"""
+import numpy as np
+
+from mindtorch._core.errors import LinAlgError
+
+
+def _turned(a):
+    return np.swapaxes(a, -1, -2)
+
+
+def _each(a):
+    """The matrices of a batch."""
+    return a.reshape(-1, *a.shape[-2:])
+
+
+def _complain(info, function, what, error=LinAlgError):
+    """An error for the first matrix with an info that is not 0; `what` has a place for that info."""
+    wrong = np.flatnonzero(info)
+    if not wrong.size:
+        return
+    first = int(wrong[0])
+    where = f"(Batch element {first}): " if info.ndim else ""
+    raise error(f"{function}: {where}{what.format(info.reshape(-1)[first])}")
+
+
+def addbmm(x, a, b, beta, alpha):
+    """beta = 0 ignores x, NaN and all."""
+    product = np.einsum("bij,bjk->ik", a, b) * alpha
+    return product if beta == 0 else product + x * beta
+
+
+def addr(x, a, b, beta, alpha):
+    product = np.multiply.outer(a * alpha, b)
+    return product if beta == 0 else product + x * beta
+
+
+def cross(a, b, dim):
+    return np.cross(a, b, axis=dim)
+
+
+def vector_norm(x, order, dim, keepdim):
+    axes = dim if dim is not None or not x.ndim else tuple(range(x.ndim))
+    order, size = float(np.real(order)), np.abs(x)
+    if order == np.inf:
+        return np.max(size, axis=axes, keepdims=keepdim)
+    if order == -np.inf:
+        return np.min(size, axis=axes, keepdims=keepdim)
+    if order == 0:
+        return np.sum(size != 0, axis=axes, keepdims=keepdim)
+    if order == 1:
+        return np.sum(size, axis=axes, keepdims=keepdim)
+    return np.sum(size ** size.dtype.type(order), axis=axes, keepdims=keepdim) ** size.dtype.type(1 / order)
+
+
+# --- LU --------------------------------------------------------------------------------------------------------------
+
+def lu_factor_ex(a, pivot, check_errors):
+    """L below the diagonal (its own is 1), U on and above it; pivots count from 1."""
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+    lu, count = a.copy(), min(a.shape[-2:])
+    pivots = np.zeros((*a.shape[:-2], count), np.int32)
+    info = np.zeros(a.shape[:-2], np.int32)
+    for matrix, row, place in zip(_each(lu), pivots.reshape(-1, count), np.ndindex(info.shape), strict=True):
+        info[place] = _eliminate(matrix, row, count)
+    if check_errors:
+        _complain(info, "torch.linalg.lu_factor",
+                  "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want "
+                  "to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)",
+                  RuntimeError)
+    return lu, pivots, info
+
+
+def _size(x):
+    """What LAPACK compares pivots by."""
+    return np.abs(x.real) + np.abs(x.imag)
+
+
+def _eliminate(matrix, pivots, count):
+    info = 0
+    for k in range(count):
+        chosen = k + int(np.argmax(_size(matrix[k:, k])))
+        pivots[k] = chosen + 1
+        matrix[[k, chosen]] = matrix[[chosen, k]]
+        if matrix[k, k] == 0:
+            info = info or k + 1
+            continue
+        matrix[k + 1:, k] /= matrix[k, k]
+        matrix[k + 1:, k + 1:] -= np.outer(matrix[k + 1:, k], matrix[k, k + 1:])
+    return info
+
+
+def lu_unpack(lu, pivots, unpack_data, unpack_pivots):
+    """The permutation, L and U; empty arrays for what is not asked for."""
+    rows, columns = lu.shape[-2:]
+    count = min(rows, columns)
+    nothing = np.zeros(0, lu.dtype)
+    p, lower, upper = nothing, nothing, nothing
+    if unpack_pivots:
+        p = np.zeros((*lu.shape[:-2], rows, rows), lu.dtype)
+        for matrix, swaps in zip(_each(p), pivots.reshape(-1, pivots.shape[-1]), strict=True):
+            order = np.arange(rows)
+            for k, other in enumerate(swaps - 1):
+                order[[k, other]] = order[[other, k]]
+            matrix[order, np.arange(rows)] = 1
+    if unpack_data:
+        lower = np.tril(lu[..., :count], -1) + np.eye(rows, count, dtype=lu.dtype)
+        upper = np.triu(lu[..., :count, :])
+    return p, lower, upper
+
+
+# --- inverses and solutions ------------------------------------------------------------------------------------------
+
+def _singular(a):
+    """LAPACK's info of an LU decomposition: the first zero on the diagonal of U."""
+    return lu_factor_ex(a, True, False)[2]
+
+
+_SINGULAR = ("The diagonal element {} is zero, the inversion could not be completed because the input matrix is "
+             "singular.")
+
+
+def inverse_ex(a, check_errors):
+    try:
+        return np.linalg.inv(a), np.zeros(a.shape[:-2], np.int32)
+    except np.linalg.LinAlgError:
+        info = _singular(a)
+        if check_errors:
+            _complain(info, "linalg.inv", _SINGULAR)
+        healthy = np.where((info == 0)[..., None, None], a, np.eye(a.shape[-1], dtype=a.dtype))
+        return np.where((info == 0)[..., None, None], np.linalg.inv(healthy), a), info
+
+
+def inverse(a):
+    return inverse_ex(a, True)[0]
+
+
+def solve_ex(a, b, left, check_errors):
+    """X of A X = B, of X A = B where not `left`; B may be a batch of vectors."""
+    vectors = b.ndim == 1 or b.shape == a.shape[:-1]
+    if vectors:
+        b = b[..., None]
+    if not left:
+        a, b = _turned(a), _turned(b)
+    try:
+        x, info = np.linalg.solve(a, b), np.zeros(a.shape[:-2], np.int32)
+    except np.linalg.LinAlgError:
+        info = _singular(a)
+        if check_errors:
+            _complain(info, "linalg.solve", "The solver failed because the input matrix is singular.")
+        healthy = np.where((info == 0)[..., None, None], a, np.eye(a.shape[-1], dtype=a.dtype))
+        x = np.where((info == 0)[..., None, None], np.linalg.solve(healthy, b), np.nan)
+    x = x if left else _turned(x)
+    return (x[..., 0] if vectors else x), info
+
+
+def triangular_solve(b, a, upper, transpose, unitriangular):
+    """Substitution, one row after the other: of the unknowns that are known by then."""
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    whole = np.broadcast_to(a, (*batch, *a.shape[-2:]))
+    a = np.triu(whole) if upper else np.tril(whole)
+    a, upper = (_turned(a), not upper) if transpose else (a, upper)
+    x = np.broadcast_to(b, (*batch, *b.shape[-2:])).copy()
+    size = a.shape[-1]
+    for i in range(size - 1, -1, -1) if upper else range(size):
+        known = slice(i + 1, size) if upper else slice(0, i)
+        x[..., i, :] -= np.einsum("...k,...kj->...j", a[..., i, known], x[..., known, :])
+        if not unitriangular:
+            x[..., i, :] /= a[..., i, i, None]
+    return x, whole
+
+
+# --- factorisations --------------------------------------------------------------------------------------------------
+
+def cholesky_ex(a, upper, check_errors):
+    a = _turned(np.triu(a)).conj() if upper else np.tril(a)
+    lower, info = np.zeros_like(a), np.zeros(a.shape[:-2], np.int32)
+    for place in np.ndindex(info.shape):
+        try:
+            lower[place] = np.linalg.cholesky(a[place])
+        except np.linalg.LinAlgError:
+            info[place] = _first_minor(a[place])
+    if check_errors:
+        _complain(info, "linalg.cholesky",
+                  "The factorization could not be completed because the input is not positive-definite (the leading "
+                  "minor of order {} is not positive-definite).")
+    return (_turned(lower).conj() if upper else lower), info
+
+
+def _first_minor(a):
+    """The order of the first leading minor that is not positive definite."""
+    for order in range(1, len(a)):
+        try:
+            np.linalg.cholesky(a[:order, :order])
+        except np.linalg.LinAlgError:
+            return order
+    return len(a)
+
+
+def cholesky(a, upper):
+    return cholesky_ex(a, upper, True)[0]
+
+
+def qr(a, mode):
+    if mode == "r":
+        return np.zeros(0, a.dtype), np.linalg.qr(a, "r")
+    return np.linalg.qr(a, mode)
+
+
+def geqrf(a):
+    reflectors, tau = np.linalg.qr(a, "raw")
+    return _turned(reflectors), tau
+
+
+def svd(a, full_matrices, compute_uv):
+    if compute_uv:
+        return np.linalg.svd(a, full_matrices)
+    nothing = np.zeros(0, a.dtype)
+    return nothing, np.linalg.svd(a, compute_uv=False), nothing
+
+
+# --- CPU references of Fourier transforms. Arrays come in the compute dtype; NumPy keeps its precision ----------------
+
+# By `normalization`; the backward transforms of NumPy divide by the count where the forward ones do not.
+_FORWARD = ("backward", "ortho", "forward")
+_BACKWARD = ("forward", "ortho", "backward")
+
+
+def complex_to_complex(x, dim, normalization, forward):
+    if forward:
+        return np.fft.fftn(x, axes=dim, norm=_FORWARD[normalization])
+    return np.fft.ifftn(x, axes=dim, norm=_BACKWARD[normalization])
+
+
+def real_to_complex(x, dim, normalization, onesided):
+    transform = np.fft.rfftn if onesided else np.fft.fftn
+    return transform(x, axes=dim, norm=_FORWARD[normalization])
+
+
+def complex_to_real(x, dim, normalization, length):
+    sizes = [x.shape[d] for d in dim[:-1]] + [length]
+    return np.fft.irfftn(x, s=sizes, axes=dim, norm=_BACKWARD[normalization])

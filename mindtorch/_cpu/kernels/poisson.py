@@ -1,0 +1,156 @@
+"""CPU kernels of the Poisson, binomial and gamma distributions: element by element, as torch's generator is asked.
+
+Small means count arrivals until they exceed the mean; others use transformed rejection: W. Hoermann, The transformed
+rejection method for generating Poisson random variables (1993), The generation of binomial random variates (1993).
+"""
+from math import ceil, cos, exp, floor, isnan, lgamma, log, log1p, pi, sin, sqrt
+
+import numpy as np
+
+from mindtorch._cpu.kernels.random import _deal
+
+_SMALL = 10         # means below are counted out
+_THIRD, _SQUEEZE = float(np.float32(1 / 3)), float(np.float32(0.0331))     # torch has these in float32
+
+
+def _in_memory_order(array, like):
+    """The elements of `array` in the order in which those of `like` lie in memory."""
+    axes = sorted(range(like.ndim), key=lambda axis: -abs(like.strides[axis]))
+    return np.broadcast_to(array, like.shape).transpose(axes).reshape(-1).astype(np.float64).tolist()
+
+
+def poisson(rates, stream):
+    """How often what happens `rate` times on average happens."""
+    if np.any(rates < 0):
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    result = np.empty(rates.shape, rates.dtype)
+    with stream.singly() as uniform:
+        counts = [_poisson(rate, uniform) for rate in _in_memory_order(rates, result)]
+    return _deal(result, np.array(counts, np.float64))
+
+
+def _poisson(rate, uniform):
+    if rate >= _SMALL:
+        return _poisson_by_rejection(rate, uniform)
+    if rate == 0:
+        return 0
+    limit, product, count = exp(-rate), uniform(), 0
+    while product > limit:
+        product *= uniform()
+        count += 1
+    return count
+
+
+def _poisson_by_rejection(rate, uniform):
+    root = sqrt(rate)
+    b = 0.931 + 2.53 * root
+    a = -0.059 + 0.02483 * b
+    squeeze, scale = 0.9277 - 3.6224 / (b - 2), 1.1239 + 1.1328 / (b - 3.4)
+    while True:
+        u, v = uniform() - 0.5, uniform()
+        edge = 0.5 - abs(u)
+        count = floor((2 * a / edge + b) * u + rate + 0.43)
+        if edge >= 0.07 and v <= squeeze:
+            return count
+        if count < 0 or (edge < 0.013 and v > edge):
+            continue
+        if log(v * scale / (a / (edge * edge) + b)) <= count * log(rate) - rate - lgamma(count + 1):
+            return count
+
+
+def standard_gamma(shapes, stream):
+    """Numbers of the gamma distribution of rate 1: Marsaglia and Tsang, A simple method for generating gamma variables
+    (2000)."""
+    result = np.empty(shapes.shape, shapes.dtype)
+    with stream.singly() as uniform:
+        numbers = [_standard_gamma(shape, uniform, stream) for shape in _in_memory_order(shapes, result)]
+    return _deal(result, np.maximum(np.array(numbers).astype(result.dtype), np.finfo(result.dtype).tiny))
+
+
+def _standard_gamma(shape, uniform, stream):
+    scale = 1.0
+    if shape < 1:
+        if shape == 0:
+            return 0.0
+        scale, shape = (1 - uniform()) ** (1 / shape), shape + 1
+    d = shape - _THIRD
+    c = 1 / sqrt(9 * d)
+    while True:
+        x = _normal(uniform, stream)
+        v = (1 + c * x) ** 3
+        if v <= 0:
+            continue
+        u = 1 - uniform()
+        if u < 1 - _SQUEEZE * x ** 4 or log(u) < 0.5 * x * x + d * (1 - v + log(v)):
+            return scale * d * v
+
+
+def _normal(uniform, stream):
+    """A normal number; they come in pairs, of which the stream keeps the second."""
+    kept, stream.normal = stream.normal, None
+    if kept is not None:
+        return kept
+    angle, radius = 2 * pi * uniform(), sqrt(-2 * log1p(-uniform()))
+    stream.normal = radius * sin(angle)
+    return radius * cos(angle)
+
+
+def binomial(counts, probs, stream):
+    """How many of `count` trials succeed, each with probability `prob`."""
+    result = np.empty(np.broadcast_shapes(counts.shape, probs.shape), counts.dtype)
+    pairs = zip(_in_memory_order(counts, result), _in_memory_order(probs, result), strict=True)
+    with stream.singly() as uniform:
+        found = [_binomial(count, prob, uniform) for count, prob in pairs]
+    return _deal(result, np.array(found, np.float64))
+
+
+def _binomial(count, prob, uniform):
+    if isnan(prob) or isnan(count):
+        return float("nan")
+    if count <= 0 or prob <= 0:
+        return 0
+    if prob >= 1:
+        return count
+    if prob > 0.5:
+        return count - _successes(count, 1 - prob, uniform)
+    return _successes(count, prob, uniform)
+
+
+def _successes(count, prob, uniform):
+    if count * prob >= _SMALL:
+        return _binomial_by_rejection(count, prob, uniform)
+    trials, found, scale = 0, 0, log1p(-prob)
+    while True:
+        trials += ceil(log(uniform()) / scale)      # up to the next success
+        if trials > count:
+            return found
+        found += 1
+
+
+def _binomial_by_rejection(count, prob, uniform):
+    deviation = sqrt(count * prob * (1 - prob))
+    b = 1.15 + 2.53 * deviation
+    a = -0.0873 + 0.0248 * b + 0.01 * prob
+    squeeze, odds, alpha = 0.92 - 4.2 / b, prob / (1 - prob), (2.83 + 5.1 / b) * deviation
+    middle = floor((count + 1) * prob)
+    while True:
+        u, v = uniform() - 0.5, uniform()
+        edge = 0.5 - abs(u)
+        found = floor((2 * a / edge + b) * u + count * prob + 0.5)
+        if edge >= 0.07 and v <= squeeze:
+            return found
+        if 0 <= found <= count and log(v * alpha / (a / (edge * edge) + b)) <= _log_ratio(count, odds, middle, found):
+            return found
+
+
+def _log_ratio(count, odds, middle, found):
+    """log of the probability of `found` successes over that of `middle`."""
+    return ((middle + 0.5) * log((middle + 1) / (odds * (count - middle + 1)))
+            + (count + 1) * log((count - middle + 1) / (count - found + 1))
+            + (found + 0.5) * log(odds * (count - found + 1) / (found + 1))
+            + _tail(middle) + _tail(count - middle) - _tail(found) - _tail(count - found))
+
+
+def _tail(number):
+    """What Stirling's formula leaves out of log(number!)."""
+    return lgamma(number + 1) - ((number + 0.5) * log(number + 1) - (number + 1) + 0.918938533204672742)

@@ -1,0 +1,78 @@
+"""Generate the operators' code: `python -m codegen` in mindtorch/_ops, or mindtorch._ops.codegen once it is built.
+
+Files are only written where their text changed, so that nothing is compiled again without need.
+"""
+import sys
+from pathlib import Path
+
+from . import (
+    emit_autocast,
+    emit_calls,
+    emit_cpu,
+    emit_decomposition,
+    emit_docs,
+    emit_functions,
+    emit_grad,
+    emit_namespace,
+    emit_npu,
+    emit_rules,
+    emit_schemas,
+    emit_table,
+    emit_thunks,
+)
+from .rows import RowError, Table
+
+PACKAGE = Path(__file__).parents[2]
+CORE, NPU, CPU = (PACKAGE / part / "_gen" for part in ("_core", "_npu", "_cpu"))
+
+
+def outputs(table) -> dict:
+    """Every generated file: path -> text."""
+    families = table.families
+    rows, rules = emit_table.entries(table)
+    calls = emit_npu.Calls(table)
+    files = {
+        CORE / "__init__.py": emit_grad.NOTE.format(source="*.toml"), CORE / "__init__.pxd": "",
+        CORE / "rows.py": emit_table.module(rows), CORE / "rules.pyx": emit_rules.module(rules),
+        CORE / "functions.py": emit_functions.module(table), CORE / "namespace.py": emit_namespace.module(table),
+        CORE / "calls.pxd": emit_calls.module_pxd(table), CORE / "calls.pyx": emit_calls.module(table),
+        CORE / "autocast_policies.py": emit_autocast.policies(table),
+        CORE / "schemas.py": emit_schemas.module(table), CORE / "nodes.py": emit_grad.nodes_py(table),
+        CORE / "records.pxd": emit_grad.records_pxd(table), CORE / "records.pyx": emit_grad.records_pyx(table),
+        CORE / "backward" / "__init__.py": emit_grad.NOTE.format(source="*.toml"),
+        NPU / "__init__.py": emit_grad.NOTE.format(source="*.toml"), NPU / "calls.py": calls.module(),
+        NPU / "thunks.pyx": emit_thunks.module(calls), NPU / "decompositions.py": emit_decomposition.module(table),
+        CPU / "__init__.py": emit_cpu.package_init(families),
+        PACKAGE / "_ops.pyi": emit_docs.ops_pyi(table), PACKAGE.parent / "docs" / "ops.md": emit_docs.ops_md(table),
+    }
+    for family in families:
+        files[CPU / f"{family}.py"] = emit_cpu.family_py(table, family)
+    for family in {row.family for row in table.rows if emit_grad.recorded(row)}:
+        files[CORE / "backward" / f"{family}.py"] = emit_grad.backward_py(table, family)
+    return files
+
+
+def write(files):
+    """Write what differs; generated modules of rows that are gone are removed."""
+    for folder in (CORE, CORE / "backward", NPU, CPU):
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in folder.glob("*.p[yx]*"):
+            if path not in files and path.suffix in (".py", ".pyx", ".pxd"):
+                path.unlink()
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def main(arguments):
+    if arguments:
+        raise SystemExit(f"usage: python -m codegen (no arguments, got {arguments})")
+    try:
+        write(outputs(Table()))
+    except RowError as error:
+        raise SystemExit(f"generator: {error}") from None
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,59 @@
+"""mindtorch/_npu/_gen/decompositions.py: rows whose column `npu`, `fallback` or `graph` is "decomposition: ...", an
+expression of other operators, for what ACLNN lacks. mindtorch/_npu/decomposition.pyx calls these functions.
+
+The expression is a derivative's: names of arguments, operators of the table, methods of tensors, and functions of
+mindtorch/_ops/decompositions and mindtorch/_ops/derivatives. It sees tensors in the dtype that the CPU computes in, halves in
+float32, and gives the result, or a sequence of them; casting and writing to the outputs is done by the caller. It may
+ask an output for its shape. What the column `reads` names may be a 0-d tensor of the CPU: a number that was given.
+"""
+import ast
+
+from . import derivatives
+from .emit_grad import NOTE
+
+PREFIX = "decomposition: "
+_CONVERSIONS = {"Scalar": "scalar", "int[]": "ints", "int?": "ints", "int": "int", "float": "float", "bool": "bool",
+                "float?": "optional_float"}
+
+
+def is_decomposition(text) -> bool:
+    return text.startswith(PREFIX)
+
+
+def module(table) -> str:
+    functions, tables = [], []
+    for name, column in (("KERNELS", "npu"), ("FALLBACKS", "fallback"), ("IN_GRAPHS", "graph")):
+        rows = [row for row in table.rows if is_decomposition(getattr(row, column)) and row.has_slot]
+        functions += [_function(row, column) for row in rows]
+        entries = "".join(f'    "{row.key}": ({_name(row, column)}, "{_conversions(row)}", {len(row.result_names)}),\n'
+                          for row in rows)
+        tables.append(f"{name} = {{\n{entries}}}\n")
+    text = "\n\n".join(functions)
+    return (NOTE.format(source="*.toml") + derivatives.imports(text) + "\n\n" + text + "\n\n# By operator: function, conversions of its arguments, number of results.\n"
+            + "".join(tables))
+
+
+def _name(row, column) -> str:
+    return row.slot if column == "npu" else f"{row.slot}_{column}"
+
+
+def _function(row, column) -> str:
+    names = [a.name for a in row.kernel_arguments] + row.result_names
+    known = {*names, "True", "False", "None"}
+
+    class Qualify(ast.NodeTransformer):
+        def visit_Name(self, node):
+            if node.id in known:
+                return node
+            return derivatives.qualified(node.id)
+
+    text = getattr(row, column).removeprefix(PREFIX)
+    expression = ast.unparse(Qualify().visit(ast.parse(text, mode="eval").body))
+    return f"def {_name(row, column)}({', '.join(names)}):\n    return {expression}\n"
+
+
+def _conversions(row) -> str:
+    """Words of Conversion in mindtorch/_npu/decomposition.pyx."""
+    words = ["computed" if a.type == "Tensor" and a.name not in row.raw else _CONVERSIONS.get(a.type, "object")
+             for a in row.kernel_arguments]
+    return " ".join(words + ["object"] * len(row.result_names))

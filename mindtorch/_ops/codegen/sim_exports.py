@@ -1,0 +1,208 @@
+"""Write the simulator's operator exports: `python -m mindtorch._ops.codegen.sim_exports OUT_DIR`
+
+OUT_DIR/opapi_exports.inc defines both phases of every operator of aclnn_ops.jsonl. Those that a kernel source
+registers with SIM_OP get the rules that CANN documents about their parameters. An in-place operator without a kernel
+runs the one of its plain form. The others answer 561003, whatever their arguments are.
+"""
+import functools
+import json
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from .aclnn import MAX_RANK, TABLE, operators
+
+KERNELS = Path(__file__).parents[2] / "_sim" / "opapi" / "kernels"
+_REGISTRATION = re.compile(r"^SIM_(?:OP|ELEMENTWISE|FOREACH)\((\w+),", re.MULTILINE)
+
+# aclDataType values, for the bit masks of the rules.
+_DTYPES = {
+    "FLOAT": 0, "FLOAT16": 1, "INT8": 2, "INT32": 3, "UINT8": 4, "INT16": 6, "UINT16": 7, "UINT32": 8, "INT64": 9,
+    "UINT64": 10, "DOUBLE": 11, "BOOL": 12, "STRING": 13, "COMPLEX64": 16, "COMPLEX128": 17, "BF16": 27, "INT4": 29,
+    "UINT1": 30, "COMPLEX32": 33, "HIFLOAT8": 34, "FLOAT8_E5M2": 35, "FLOAT8_E4M3FN": 36, "FLOAT8_E8M0": 37,
+    "FLOAT6_E3M2": 38, "FLOAT6_E2M3": 39, "FLOAT4_E2M1": 40, "FLOAT4_E1M2": 41,
+}
+_KINDS = {
+    "aclTensor": "kTensor", "aclTensorList": "kTensorList", "aclScalar": "kScalar", "aclScalarList": "kScalarList",
+    "aclIntArray": "kIntArray", "aclFloatArray": "kFloatArray", "aclBoolArray": "kBoolArray",
+}
+
+# Clients turn Python numbers into scalars of these types and pass them everywhere; operators cast them.
+_CLIENT_SCALARS = frozenset({"DOUBLE", "INT64", "BOOL"})
+
+# Parameters that may be NULL beside those whose names say so.
+_OPTIONAL = {
+    ("aclnnClamp", "clipValueMin"), ("aclnnClamp", "clipValueMax"), ("aclnnReduceSum", "dims"), ("aclnnMean", "dim"),
+    ("aclnnMeanV2", "dim"), ("aclnnAmax", "dim"), ("aclnnAmin", "dim"), ("aclnnAll", "dim"), ("aclnnAny", "dim"),
+    ("aclnnNLLLoss", "weight"), ("aclnnNLLLossBackward", "weight"), ("aclnnNLLLoss2d", "weight"),
+    ("aclnnNLLLoss2dBackward", "weight"), ("aclnnConvolution", "bias"),
+    ("aclnnSearchSorted", "sorter"), ("aclnnClampTensor", "clipValueMin"), ("aclnnClampTensor", "clipValueMax"),
+    ("aclnnNorm", "dim"), ("aclnnBincount", "weights"), ("aclnnBinaryCrossEntropy", "weight"),
+    ("aclnnBatchNorm", "weight"), ("aclnnBatchNorm", "bias"), ("aclnnBatchNorm", "runningMean"),
+    ("aclnnBatchNorm", "runningVar"), ("aclnnBatchNorm", "saveMean"), ("aclnnBatchNorm", "saveInvstd"),
+    ("aclnnBatchNormBackward", "weight"), ("aclnnBatchNormBackward", "runningMean"),
+    ("aclnnBatchNormBackward", "runningVar"), ("aclnnBatchNormBackward", "saveMean"),
+    ("aclnnBatchNormBackward", "saveInvstd"), ("aclnnBatchNormBackward", "gradInput"),
+    ("aclnnBatchNormBackward", "gradWeight"), ("aclnnBatchNormBackward", "gradBias"),
+    ("aclnnLayerNormBackward", "gradInputOut"), ("aclnnLayerNormBackward", "gradWeightOut"),
+    ("aclnnLayerNormBackward", "gradBiasOut"), ("aclnnGroupNorm", "gamma"), ("aclnnGroupNorm", "beta"),
+    ("aclnnGroupNormBackward", "gamma"), ("aclnnGroupNormBackward", "gradInput"),
+    ("aclnnGroupNormBackward", "gradGammaOut"), ("aclnnGroupNormBackward", "gradBetaOut"),
+    ("aclnnApplyAdamWV2", "maxGradNormOptionalRef"), ("aclnnFusedSgd", "momentumBufferListOptionalRef"),
+    ("aclnnFusedSgd", "gradScaleOptional"), ("aclnnRotaryPositionEmbeddingV2", "rotate"),
+    ("aclnnMoeTokenUnpermuteGrad", "probsGradOut"), ("aclnnGroupNormSilu", "gamma"), ("aclnnGroupNormSilu", "beta"),
+    ("aclnnConvolutionBackward", "biasSizes"), ("aclnnConvolutionBackward", "gradInput"),
+    ("aclnnConvolutionBackward", "gradWeight"), ("aclnnConvolutionBackward", "gradBias"),
+    ("aclnnThnnFusedLstmCellBackward", "gradBiasOut"),
+}
+
+# Where the documentation as read contradicts what torch_npu passes in basic use, the client is right.
+_OVERRIDES = {
+    ("aclnnMinDim", "indices"): {"dtypes": frozenset({"INT32", "INT64"})},  # as aclnnMaxDim
+    ("aclnnInplacePowTensorScalar", "self"): {"role": "inout"},             # listed as an input only
+    ("aclnnSlogdet", "self"): {"ranks": (0, MAX_RANK)},                      # a batch, as aclnnLogdet
+    # An empty tensor of torch's default type stands for a dimension without index; kernels check the others.
+    ("aclnnIndex", "indices"): {"dtypes": frozenset({"INT32", "INT64", "BOOL", "UINT8", "FLOAT"})},
+    ("aclnnIndexPutImpl", "indices"): {"dtypes": frozenset({"INT32", "INT64", "BOOL", "UINT8", "FLOAT"})},
+    ("aclnnIndexCopy", "selfRef"): {"role": "in"},                          # outRef is what it writes
+    ("aclnnBatchNorm", "runningMean"): {"role": "inout"},                    # listed as outputs only
+    ("aclnnBatchNorm", "runningVar"): {"role": "inout"},
+    ("aclnnInplaceUniformTensor", "seedTensor"): {"dtypes": frozenset({"INT64", "UINT64"})},  # as the other forms'
+    ("aclnnInplaceUniformTensor", "offsetTensor"): {"dtypes": frozenset({"INT64", "UINT64"})},
+    ("aclnnRReluWithNoise", "noise"): {"role": "inout"},                     # listed as inputs only
+    ("aclnnInplaceRReluWithNoise", "self"): {"role": "inout"},
+    ("aclnnInplaceRReluWithNoise", "noise"): {"role": "inout"},
+    ("aclnnAmpUpdateScale", "currentScale"): {"ranks": (0, 1)},              # torch's scaler has 0-d tensors
+    ("aclnnAmpUpdateScale", "growthTracker"): {"ranks": (0, 1)},
+    ("aclnnAmpUpdateScale", "foundInf"): {"ranks": (0, 1)},
+    ("aclnnAmpUpdateScale", "updatedScale"): {"ranks": (0, 1)},
+    ("aclnnAmpUpdateScale", "updatedGrowthTracker"): {"ranks": (0, 1)},
+}
+
+
+def kernel_names(folder=KERNELS) -> list:
+    """The operators that the kernel sources register."""
+    names = [name for path in sorted(folder.glob("*.cpp")) for name in _REGISTRATION.findall(path.read_text("utf-8"))]
+    unknown = [name for name in names if name not in operators()]
+    if unknown:
+        raise ValueError(f"kernels for operators that aclnn_ops.jsonl does not know: {', '.join(unknown)}")
+    return sorted(names)
+
+
+def _documented(op, parameter):
+    """The parameter with the overrides taken in."""
+    parameter = replace(parameter, **_OVERRIDES.get((op.name, parameter.name), {}))
+    if parameter.kind in ("aclScalar", "aclScalarList") and parameter.dtypes:
+        parameter = replace(parameter, dtypes=parameter.dtypes | _CLIENT_SCALARS)
+    least, most = parameter.ranks
+    if least != most:  # a documented range of ranks admits 0-d tensors too: clients pass them
+        parameter = replace(parameter, ranks=(0, min(most, MAX_RANK)))
+    return parameter
+
+
+def _rule(op, parameter, role=None) -> str:
+    parameter = _documented(op, parameter)
+    types = sum(1 << _DTYPES[name] for name in parameter.dtypes)
+    role = {"in": "kIn", "out": "kOut", "inout": "kInOut"}[role or parameter.role]
+    optional = parameter.name.endswith("Optional") or (op.name, parameter.name) in _OPTIONAL
+    strided = (op.name, parameter.name) not in _contiguous_only()
+    least, most = parameter.ranks
+    return (f'    {{"{parameter.name}", {_KINDS.get(parameter.kind, "kValue")}, {role}, {least}, {most}, '
+            f'{str(strided).lower()}, {str(optional).lower()}, {types:#x}ull}},')
+
+
+@functools.cache
+def _contiguous_only() -> frozenset:
+    """(operator, parameter) of what is documented to refuse strided views; where nothing is said, they are taken."""
+    rows = map(json.loads, TABLE.read_text(encoding="utf-8").splitlines())
+    listed = {(row["name"], parameter["name"]) for row in rows for parameter in row["params"]
+              if parameter.get("noncontiguous_ok") is False}
+    return frozenset(listed | {("aclnnNonzeroV2", "out")})  # dense in the shape that the kernel finds
+
+
+def _declare(parameter) -> str:
+    return f"{parameter.type}{'' if parameter.type.endswith('*') else ' '}{parameter.name}"
+
+
+def plain_form(op):
+    """The operator that does what the in-place `op` does, with outputs of their own; None where there is none."""
+    return operators().get(op.name.replace("aclnnInplace", "aclnn")) if op.name.startswith("aclnnInplace") else None
+
+
+def plain_arguments(op, plain) -> list:
+    """The parameters of the in-place operator `op` that stand for those of its plain form, in that one's order.
+
+    What `op` writes in place is an input and, by its position among what is written, an output that `op` has not by
+    name. None stands for the data type of the result, which is then that of the first parameter.
+    """
+    outputs = [parameter.name for parameter in plain.parameters if parameter.role == "out"]
+    by_name = {parameter.name: parameter for parameter in op.parameters if parameter.name in outputs}
+    inputs = iter([parameter for parameter in op.parameters if parameter.name not in by_name])
+    written = iter([parameter for parameter in op.parameters if parameter.role == "inout"])
+    types_given = any(parameter.kind == "aclDataType" for parameter in op.parameters)
+    arguments = []
+    for parameter in plain.parameters:
+        if parameter.role == "out":
+            argument = by_name.get(parameter.name) or next(written)
+        elif parameter.kind == "aclDataType" and not types_given:
+            argument = None
+        else:
+            argument = next(inputs)
+        if argument and argument.kind != parameter.kind:
+            raise ValueError(f"{op.name}: {argument.name} cannot stand for {parameter.name} of {plain.name}")
+        arguments.append(argument)
+    return arguments
+
+
+def _export(op, plain=None) -> str:
+    """The rule and both phases of an operator, with its own kernel or with that of its plain form."""
+    body = plain or op
+    arguments = plain_arguments(op, plain) if plain else op.parameters
+    rules = "\n".join(_rule(op, argument or parameter, parameter.role if plain else None)
+                      for argument, parameter in zip(arguments, body.parameters, strict=True))
+    parameters = ", ".join(map(_declare, op.parameters))
+    names = ", ".join(argument.name if argument else f"sim::typeOf({op.parameters[0].name})" for argument in arguments)
+    return f"""
+namespace sim {{
+extern const OpBody body_{body.name};
+static constexpr ParameterRule parameters_{op.name}[] = {{
+{rules}
+}};
+static const OpRule rule_{op.name} = {{"{op.name}", parameters_{op.name}, {len(arguments)}, &body_{body.name}}};
+}}
+extern "C" SIM_API aclnnStatus {op.name}GetWorkspaceSize(
+    {parameters}, uint64_t *workspaceSize, aclOpExecutor **executor) {{
+  SIM_ENTER({op.name}GetWorkspaceSize);
+  const sim::Argument arguments[] = {{{names}}};
+  return sim::beginOp(sim::rule_{op.name}, arguments, workspaceSize, executor);
+}}
+extern "C" SIM_API aclnnStatus {op.name}(
+    void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream) {{
+  return sim::launchOp(sim::rule_{op.name}, workspace, workspaceSize, executor, stream);
+}}"""
+
+
+def render() -> str:
+    kernels = set(kernel_names())
+    headers, parts = set(), []
+    for op in operators().values():
+        plain = plain_form(op) if op.name not in kernels else None
+        if op.name in kernels or (plain and plain.name in kernels):
+            headers.add(op.header)
+            parts.append(_export(op, plain))
+        else:
+            parts.append(f"SIM_NO_KERNEL({op.name})")
+    return "\n".join([*(f'#include "aclnnop/{header}"' for header in sorted(headers)), *parts]) + "\n"
+
+
+def main(argv):
+    path = Path(argv[0]) / "opapi_exports.inc"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = render()
+    if not path.exists() or path.read_text("utf-8") != text:  # an unchanged file keeps its time: no rebuild
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,188 @@
+"""torch.logspace, and histograms, over the edges that linspace makes. Device-neutral."""
+import warnings
+from math import floor, isfinite, prod
+
+from mindtorch import return_types
+from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.dtype import bfloat16, float16, float32, float64, get_default_dtype
+from mindtorch._core.factories import arange as _arange
+from mindtorch._core.factories import linspace as _linspace
+from mindtorch._core.tensor import TensorBase
+from mindtorch._ops.composite.common import _require_tensors, scalar_type, to_out
+
+
+def _range_to_out(result, out):
+    """As `to_out`, but an out= of as many elements keeps its shape."""
+    return to_out(result if out is None or out.numel() != result.numel() else result.view(out.shape), out)
+
+
+def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, requires_grad=False,
+             pin_memory=False):
+    """`base` to the power of `steps` numbers at equal distances from `start` to `end`."""
+    dtype = dtype or (out.dtype if out is not None else None)
+    if dtype is None:
+        dtype = _linspace(start, end, 0).dtype
+    real = dtype.is_floating_point or dtype.is_complex
+    device = out.device if out is not None and device is None else device
+    exponents = _linspace(start, end, steps, dtype=dtype if real else float64, layout=layout, device=device)
+    result = _range_to_out(_OPS["pow"](float(base), exponents).to(dtype), out)
+    result = result.pin_memory() if pin_memory and out is None else result
+    return result.requires_grad_() if requires_grad else result
+
+
+def range_(start, end, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False,
+           pin_memory=False):
+    """Deprecated: start + i * step up to `end`, which belongs to it."""
+    warnings.warn("torch.range is deprecated and will be removed in a future release because its behavior is "
+                  "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values in "
+                  "[start, end).", UserWarning, stacklevel=2)
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (isfinite(start) and isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    dtype = dtype or (out.dtype if out is not None else get_default_dtype())
+    device = out.device if out is not None and device is None else device
+    if not (dtype.is_floating_point or dtype.is_complex):
+        start, end, step = int(start), int(end), int(step)
+    steps = floor((end - start) / step)
+    beyond = start + steps * step + (step / 2 if dtype.is_floating_point else (step > 0) - (step < 0))
+    made = _arange(start, beyond, step, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    result = _range_to_out(made, out)
+    return result.requires_grad_() if requires_grad else result
+
+
+# --- histograms ------------------------------------------------------------------------------------------------------
+
+def _check_histogram(name, input, weight):
+    _require_tensors(name, input=input)
+    if not input.is_floating_point():
+        raise NotImplementedError(f'"{name}_cpu" not implemented for \'{scalar_type(input.dtype)}\'')
+    if input.dim() < 2:
+        raise RuntimeError(f"{name}: input tensor should have at least 2 dimensions")
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(f"{name}: if weight tensor is provided, input tensor and weight tensor should have the same "
+                           f"dtype, but got input {input.dtype}, and weight {weight.dtype}")
+    if weight is not None and weight.shape != input.shape[:-1]:
+        raise RuntimeError(f"{name}: if weight tensor is provided it should have the same shape as the input tensor "
+                           f"excluding its innermost dimension, but got input with shape {list(input.shape)}, and "
+                           f"weight with shape {list(weight.shape)}")
+
+
+def _even_edges(name, points, bins, bounds):
+    """The edges of `bins` equal bins for each column, over the bounds given or those of the data. Waits for these."""
+    if any(count < 1 for count in bins):
+        raise RuntimeError(f"{name}(): bins must be > 0, but got {min(bins)} for dimension {bins.index(min(bins))}")
+    columns = points.shape[1]
+    if bounds is not None:
+        if len(bounds) != 2 * columns:
+            raise RuntimeError(f"{name}: for a {columns}-dimensional histogram range should have {2 * columns} "
+                               f"elements, but got {len(bounds)}")
+        pairs = [(bounds[2 * i], bounds[2 * i + 1]) for i in range(columns)]
+    elif points.shape[0]:
+        pairs = list(zip(points.amin(0).tolist(), points.amax(0).tolist(), strict=True))
+    else:
+        pairs = [(0.0, 1.0)] * columns
+    edges = []
+    for (low, high), count in zip(pairs, bins, strict=True):
+        if not (isfinite(low) and isfinite(high)):
+            raise RuntimeError(f"{name}: dimension {len(edges)}'s range [{low}, {high}] is not finite")
+        if low > high:
+            raise RuntimeError(f"{name}: min should not exceed max, but got min {low} max {high} for dimension "
+                               f"{len(edges)}")
+        margin = 0.5 if low == high else 0
+        edges.append(_linspace(low - margin, high + margin, count + 1, dtype=points.dtype, device=points.device))
+    return edges
+
+
+def _counted(points, edges, weight, density):
+    """How much weight falls into each cell; the last bin of a dimension has its upper edge, too."""
+    sizes = [edge.numel() - 1 for edge in edges]
+    weight = points.new_ones(points.shape[0]) if weight is None else weight.reshape(-1)
+    place = 0
+    for column, (edge, size) in enumerate(zip(edges, sizes, strict=True)):
+        values = points.select(1, column).contiguous()
+        bin_ = _OPS["searchsorted"](edge, values, right=True) - 1
+        bin_ = _OPS["where"](values == edge[-1], size - 1, bin_)
+        weight = weight.masked_fill((bin_ < 0) | (bin_ >= size), 0)
+        place = place * size + bin_.clamp(0, size - 1)
+    counts = points.new_zeros(prod(sizes)).index_add(0, place, weight).reshape(sizes)
+    if density:
+        counts = counts / counts.sum()
+        for column, edge in enumerate(edges):
+            shape = [-1 if i == column else 1 for i in range(len(edges))]
+            counts = counts / (edge[1:] - edge[:-1]).reshape(shape)
+    return counts
+
+
+def _histogram(name, input, bins, bounds, weight, density):
+    _check_histogram(name, input, weight)
+    columns = input.shape[-1]
+    points = input.reshape(-1, columns)
+    if isinstance(bins, int):
+        bins = [bins] * columns
+    if len(bins) != columns:
+        raise RuntimeError(f"{name}: expected {columns} sequences of bin edges for a {columns}-dimensional histogram "
+                           f"but got {len(bins)}")
+    edges = list(bins) if isinstance(bins[0], TensorBase) else _even_edges(name, points, list(bins), bounds)
+    return _counted(points, edges, weight, density), edges
+
+
+def histogram(input, bins, *, range=None, weight=None, density=False, out=None):
+    """Weights of the elements by bin, and the edges of the bins, which are `bins` or that many equal ones."""
+    if isinstance(bins, TensorBase) and bins.dim() != 1:
+        raise RuntimeError(f"histogramdd: bins tensor should have one dimension, but got {bins.dim()} dimensions")
+    bins = [bins]
+    weight = None if weight is None else weight.reshape(-1)
+    counts, (edges,) = _histogram("histogramdd", input.reshape(-1, 1), bins, range, weight, density)
+    if out is not None:
+        counts, edges = to_out(counts, out[0]), to_out(edges, out[1])
+    return return_types.histogram((counts, edges))
+
+
+def histogramdd(input, bins, range=None, weight=None, density=False):
+    """Weights of the points, which are the rows, by cell, and the edges of the bins in each dimension."""
+    counts, edges = _histogram("histogramdd", input, bins, range, weight, density)
+    return return_types.histogramdd((counts, tuple(edges)))
+
+
+# --- torch.hann_window and the like: the windows of torch.signal, periodic unless asked otherwise ---------------------
+
+def _periodic(name, **fixed):
+    def window(window_length, periodic=True, *args, dtype=None, layout=None, device=None, pin_memory=False,
+               requires_grad=False, **options):
+        from mindtorch.signal import windows
+        if window_length < 0:
+            raise RuntimeError(f"{window.__name__} requires non-negative window_length, got "
+                               f"window_length={window_length}")
+        values = dict(zip(fixed, args, strict=False))
+        options = {name: options.get(name, values.get(name, default)) for name, default in fixed.items()}
+        dtype = dtype or get_default_dtype()
+        half = dtype in (float16, bfloat16)
+        made = _MAKERS[name](windows, options, window_length, sym=not periodic, dtype=float32 if half else dtype,
+                             layout=layout, device=device)
+        made = made.to(dtype) if half else made
+        made = made.pin_memory() if pin_memory else made
+        return made.requires_grad_() if requires_grad else made
+    window.__name__ = f"{name}_window"
+    window.__doc__ = f"torch.signal.windows.{name}, periodic by default."
+    return window
+
+
+_MAKERS = {
+    "hann": lambda windows, _, length, **options: windows.hann(length, **options),
+    "bartlett": lambda windows, _, length, **options: windows.bartlett(length, **options),
+    "blackman": lambda windows, _, length, **options: windows.blackman(length, **options),
+    "hamming": lambda windows, given, length, **options: windows.general_cosine(
+        length, a=[given["alpha"], given["beta"]], **options),
+    "kaiser": lambda windows, given, length, **options: windows.kaiser(length, beta=given["beta"], **options),
+}
+
+
+FUNCTIONS = {"logspace": logspace, "range": range_, "histogram": histogram, "histogramdd": histogramdd,
+    "hann_window": _periodic("hann"), "bartlett_window": _periodic("bartlett"),
+             "blackman_window": _periodic("blackman"), "hamming_window": _periodic("hamming", alpha=0.54, beta=0.46),
+             "kaiser_window": _periodic("kaiser", beta=12.0)}
+
+METHODS = {"histogram": histogram}

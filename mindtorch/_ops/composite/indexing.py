@@ -1,0 +1,194 @@
+"""Reaching and rearranging elements, written with index, views, cat and other operators. Device-neutral."""
+from mindtorch._core import advanced_indexing as _indexing
+from mindtorch._core.tensor import TensorBase
+from mindtorch._ops.composite.common import scalar_type as _name
+from mindtorch._ops.composite.common import to_out as _to_out
+
+_WHOLE = slice(None)
+
+
+def _wrapped(dim, ndim):
+    limit = max(ndim, 1)
+    if not -limit <= dim < limit:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
+    return dim % limit
+
+
+# --- along one dimension ---------------------------------------------------------------------------------------------
+
+def _along(dim, index):
+    """The key that has `index` at `dim`."""
+    return (_WHOLE,) * dim + (index,)
+
+
+def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
+    """The slices of `source` reduced into those at `index` of `dim`."""
+    return _to_out(index_reduce_(input.clone(), dim, index, source, reduce, include_self=include_self), out)
+
+
+def index_reduce_(self, dim, index, source, reduce, *, include_self=True):
+    """The slices of `source` reduced into those at `index` of `dim`, in place."""
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    dim = _wrapped(dim, self.dim())
+    if index.dim() > 1:
+        raise RuntimeError("index_reduce_(): Index is supposed to be a vector, but got dim: "
+                           f"{index.dim()} with type: {_name(index.dtype)} and size: {list(index.shape)}")
+    if _name(index.dtype) not in ("Long", "Int"):
+        raise RuntimeError(
+            f"index_reduce_(): Expected dtype int32/int64 for index but got: {_name(index.dtype)}")
+    if self.dtype is not source.dtype:
+        raise RuntimeError(f"index_reduce_(): self ({_name(self.dtype)}) and source ({_name(source.dtype)}) must have "
+                           "the same scalar type")
+    along = source.shape[dim] if source.dim() else 1
+    if index.numel() != along:
+        raise RuntimeError(f"index_reduce_(): Number of indices ({index.numel()}) should be equal to "
+                           f"source.size(dim): ({along}), for dim: {dim}")
+    mine, theirs = list(self.shape), list(source.shape)
+    if mine[:dim] + mine[dim + 1:] != theirs[:dim] + theirs[dim + 1:]:
+        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+                           f"self.shape = {mine} source.shape = {theirs}")
+    places = index.reshape([-1 if i == dim else 1 for i in range(source.dim())]).expand(source.shape)
+    return self.scatter_reduce_(dim, places, source, reduce, include_self=include_self)
+
+
+def take_along_dim(input, indices, dim=None, *, out=None):
+    """The elements at `indices` of `dim`, shapes broadcast beside it; without `dim`, of the tensor as one line."""
+    if _name(indices.dtype) != "Long":
+        raise RuntimeError("torch.take_along_dim(): dtype of indices should be Long but got "
+                           f"{_name(indices.dtype)}")
+    if dim is None:
+        return take_along_dim(input.reshape(-1), indices.reshape(-1), 0, out=out)
+    if input.dim() != indices.dim():
+        raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions, but "
+                           f"got {input.dim()} dimensions for input, and {indices.dim()} dimensions for indices")
+    dim = _wrapped(dim, input.dim())
+    indices = indices % (input.shape[dim] if input.dim() else 1)         # torch takes an index beyond the end, too
+    ones = tuple(1 if i == dim else size for i, size in enumerate(indices.shape))
+    mine = tuple(1 if i == dim else size for i, size in enumerate(input.shape))
+    shape = broadcast_shapes(ones, mine)
+    return _to_out(
+        input.expand([input.shape[i] if i == dim else size for i, size in enumerate(shape)])
+        .gather(dim, indices.expand([indices.shape[i] if i == dim else size for i, size in enumerate(shape)])), out)
+
+
+def argwhere(input):
+    """The indices of all elements that are not 0, a row each. Waits for the device."""
+    return _indexing.nonzero(input)
+
+
+def unravel_index(indices, shape):
+    """For each place in a tensor of `shape` seen as one line, its index in every dimension."""
+    if not isinstance(indices, TensorBase):
+        raise TypeError(f"unravel_index(): argument 'indices' (position 1) must be Tensor, not "
+                        f"{type(indices).__name__}")
+    if indices.is_floating_point() or indices.is_complex() or _name(indices.dtype) == "Bool":
+        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    shape = (shape,) if isinstance(shape, int) else tuple(int(size) for size in shape)
+    if any(size < 0 for size in shape):
+        raise ValueError(f"'shape' cannot have negative values, but got {shape}")
+    found, rest = [], indices
+    for size in reversed(shape):
+        whole = rest // size
+        found.append(rest - whole * size)
+        rest = whole
+    return tuple(reversed(found))
+
+
+# --- shapes that broadcast -------------------------------------------------------------------------------------------
+
+def broadcast_shapes(*shapes):
+    """The shape that tensors of these shapes have together."""
+    from mindtorch import Size
+    shapes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    made = [1] * max((len(shape) for shape in shapes), default=0)
+    for shape in shapes:
+        for place in range(-1, -1 - len(shape), -1):
+            size = shape[place]
+            if size < 0:
+                raise RuntimeError(f"Trying to create tensor with negative dimension ({size}): ({size})")
+            if size in (1, made[place]):
+                continue
+            if made[place] != 1:
+                raise RuntimeError("Shape mismatch: objects cannot be broadcast to a single shape")
+            made[place] = size
+    return Size(made)
+
+
+def broadcast_tensors(*tensors):
+    """The tensors expanded to the shape that they have together."""
+    tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+    made = ()
+    for tensor in tensors:
+        made = _merged(made, tuple(tensor.shape))
+    return tuple(tensor.expand(made) for tensor in tensors)
+
+
+def _merged(one, other):
+    made = list(one if len(one) >= len(other) else other)
+    for place in range(-1, -1 - min(len(one), len(other)), -1):
+        if one[place] != other[place] and 1 not in (one[place], other[place]):
+            raise RuntimeError(f"The size of tensor a ({one[place]}) must match the size of tensor b ({other[place]}) "
+                               f"at non-singleton dimension {len(made) + place}")
+        made[place] = other[place] if one[place] == 1 else one[place]
+    return tuple(made)
+
+
+# --- a part replaced -------------------------------------------------------------------------------------------------
+
+def _replaced(input, view_of, src):
+    result = input.clone()
+    part = view_of(result)
+    if part.shape != src.shape:
+        raise RuntimeError("expected src to have a size equal to the slice of self. src size = "
+                           f"{list(src.shape)}, slice size = {list(part.shape)}")
+    part.copy_(src)
+    return result
+
+
+def select_scatter(input, src, dim, index):
+    """The slice at `index` of `dim` replaced by `src`."""
+    return _replaced(input, lambda result: result.select(dim, index), src)
+
+
+def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
+    """The slices from `start` to `end` of `dim` replaced by `src`."""
+    dim = _wrapped(dim, input.dim())
+    return _replaced(input, lambda result: result[_along(dim, slice(start, end, step))], src)
+
+
+def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
+    """The diagonal replaced by `src`."""
+    return _replaced(input, lambda result: result.diagonal(offset, dim1, dim2), src)
+
+
+def as_strided_scatter(input, src, size, stride, storage_offset=None):
+    """The elements that the strided view shows replaced by `src`."""
+    return _replaced(input, lambda result: result.as_strided(size, stride, storage_offset or 0), src)
+
+
+def _within(self, indices):
+    """The index tensors with what points outside of `self` put onto its edges."""
+    return [None if index is None else index.clamp(-size, size - 1)
+            for index, size in zip(indices, self.shape, strict=False)]
+
+
+def _unsafe_masked_index(self, mask, indices, fill):
+    """The elements at `indices`; `fill` where `mask` is false, whatever the index is there."""
+    found = self[tuple(slice(None) if index is None else index for index in _within(self, indices))]
+    return found.masked_fill(mask.logical_not(), fill)
+
+
+def _unsafe_masked_index_put_accumulate(self, mask, indices, values):
+    """`values` added at `indices` where `mask` is true."""
+    return _indexing.index_put(self, tuple(_within(self, indices)), values.masked_fill(mask.logical_not(), 0), True)
+
+
+FUNCTIONS = {f.__name__: f for f in (
+    _unsafe_masked_index, _unsafe_masked_index_put_accumulate, index_reduce, take_along_dim, argwhere,
+    unravel_index, broadcast_shapes, broadcast_tensors, select_scatter, slice_scatter, diagonal_scatter,
+    as_strided_scatter)}
+METHODS = {f.__name__: f for f in (
+    index_reduce, index_reduce_, take_along_dim, argwhere, select_scatter, slice_scatter,
+    diagonal_scatter, as_strided_scatter)}

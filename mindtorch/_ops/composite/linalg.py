@@ -1,0 +1,690 @@
+"""torch.linalg and its older names, written with the decompositions of the table."""
+import functools
+from math import inf
+
+from mindtorch import return_types
+from mindtorch._core._gen.namespace import ATEN as _ATEN
+from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.autocast import casting, without_autocast
+from mindtorch._core.composites import conj as _conj
+from mindtorch._core.dtype import float64, int64
+from mindtorch._core.factories import FUNCTIONS as _FACTORIES
+from mindtorch._core.modes import is_grad_enabled
+from mindtorch._core.random_factories import randn as _randn
+from mindtorch._core.tensor import TensorBase
+from mindtorch._ops.composite import common as _composite
+from mindtorch._ops.composite import matmul as _products
+from mindtorch._ops.composite.common import _require_tensors
+
+_arange, _zeros = _FACTORIES["arange"], _FACTORIES["zeros"]
+_matmul, _where = _OPS["matmul"], _OPS["where"]
+_triangular_solve, _lu_unpack = _OPS["triangular_solve"], _OPS["lu_unpack"]
+_svd, _eigh, _vector_norm = _OPS["_linalg_svd"], _ATEN["linalg_eigh"], _ATEN["linalg_vector_norm"]
+
+
+def turned(matrix):
+    """The conjugate transpose."""
+    return _conj(matrix.transpose(-1, -2))
+
+
+def identity(size, like):
+    """The identity matrix, of `like`'s dtype and on its device."""
+    place = _arange(size, device=like.device)
+    return (place.unsqueeze(-1) == place).to(like.dtype)
+
+
+def depending(result, *inputs):
+    """The same values as a result of `inputs`, whose gradients are zeros: what torch gives where nothing is used."""
+    for tensor in inputs:
+        if tensor.requires_grad and is_grad_enabled():
+            result = result + _where(_zeros((), device=tensor.device).bool(), tensor, tensor.new_zeros(())).sum()
+    return result
+
+
+def with_out(function):
+    """Add out= to a composite: one tensor, or a tuple of tensors, resized and written."""
+    @functools.wraps(function)
+    def wrapper(*args, out=None, **options):
+        result = function(*args, **options)
+        if out is None:
+            return result
+        if isinstance(out, TensorBase):
+            return _written(out, result)
+        return type(result)(_written(one, value) for one, value in zip(out, result, strict=True))
+    return wrapper
+
+
+def _written(out, value):
+    if tuple(out.shape) != tuple(value.shape):
+        out.resize_(value.shape)
+    return out.copy_(value)
+
+
+def require_matrices(A, op, square=False):
+    """RuntimeError unless A is a batch of matrices, of a dtype that decompositions take."""
+    if not isinstance(A, TensorBase):
+        raise TypeError(f"{op.replace('.', '_')}(): argument 'A' (position 1) must be Tensor, not {type(A).__name__}")
+    if A.dim() < 2:
+        raise RuntimeError(f"{op}: The input tensor A must have at least 2 dimensions.")
+    if not (A.is_floating_point() or A.is_complex()):
+        raise RuntimeError(f"{op}: Expected a floating point or complex tensor as input. Got {A.dtype}")
+    if square and A.shape[-1] != A.shape[-2]:
+        raise RuntimeError(f"{op}: A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} "
+                           "matrices")
+
+
+# --- solving ---------------------------------------------------------------------------------------------------------
+
+@with_out
+def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
+    """X of A X = B, or of X A = B where not `left`, for A triangular."""
+    require_matrices(A, "linalg.solve_triangular", square=True)
+    require_matrices(B, "linalg.solve_triangular")
+    if B.shape[-2 if left else -1] != A.shape[-1]:
+        raise RuntimeError(f"linalg.solve_triangular: Incompatible shapes of A and B for the equation "
+                           f"{'AX = B' if left else 'XA = B'} ({A.shape[-2]}x{A.shape[-1]} and "
+                           f"{B.shape[-2]}x{B.shape[-1]})")
+    if left:
+        return _triangular_solve(B, A, upper, False, unitriangular)[0]
+    return _triangular_solve(B.transpose(-1, -2), A, upper, True, unitriangular)[0].transpose(-1, -2)
+
+
+@with_out
+def solve_ex(A, B, *, left=True, check_errors=False):
+    """The solution of A X = B, and per matrix 0 or where it is singular."""
+    return _ATEN["linalg_solve_ex"](A, B, left=left, check_errors=check_errors)
+
+
+@with_out
+@casting("linalg_solve")
+def solve(A, B, *, left=True):
+    """X of A X = B, or of X A = B where not `left`. LinAlgError where a matrix is singular."""
+    return solve_ex(A, B, left=left, check_errors=True)[0]
+
+
+@with_out
+@without_autocast
+def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
+    """X of A X = B for the A whose LU decomposition is given; `adjoint`: for its conjugate transpose."""
+    require_matrices(LU, "torch.linalg.lu_solve", square=True)
+    permutation, lower, upper = _lu_unpack(LU, pivots)
+    if not left:
+        return turned(lu_solve(LU, pivots, turned(B), adjoint=not adjoint))
+    if adjoint:
+        inner = solve_triangular(turned(upper), B, upper=False)
+        return _matmul(permutation, solve_triangular(turned(lower), inner, upper=True, unitriangular=True))
+    inner = solve_triangular(lower, _matmul(permutation.transpose(-1, -2), B), upper=False, unitriangular=True)
+    return solve_triangular(upper, inner, upper=True)
+
+
+@casting("lu_solve")
+def lu_solve_method(b, LU_data, LU_pivots):
+    """`lu_solve` under its older name, which takes the right-hand side first."""
+    return lu_solve(LU_data, LU_pivots, b)
+
+
+@casting("cholesky_solve")
+def cholesky_solve(B, L, upper=False):
+    """X of A X = B for the A whose Cholesky factor is given."""
+    inner, outer = (turned(L), L) if upper else (L, turned(L))
+    return solve_triangular(outer, solve_triangular(inner, B, upper=False), upper=True)
+
+
+@casting("cholesky_inverse")
+def cholesky_inverse(L, upper=False):
+    """The inverse of the matrix whose Cholesky factor is given."""
+    require_matrices(L, "cholesky_inverse", square=True)
+    return cholesky_solve(identity(L.shape[-1], L).expand(L.shape), L, upper)
+
+
+# --- determinants ----------------------------------------------------------------------------------------------------
+
+@with_out
+def det(A):
+    """The determinant."""
+    return _ATEN["linalg_det"](A)
+
+
+def slogdet(input):
+    """The sign and the logarithm of the size of the determinant."""
+    return return_types.slogdet(_ATEN["linalg_slogdet"](input))
+
+
+def logdet(input):
+    """The logarithm of the determinant: NaN where that is negative."""
+    sign, log = _ATEN["linalg_slogdet"](input)
+    return sign.log() + log.to(sign.dtype)
+
+
+# --- LU, QR, singular values -----------------------------------------------------------------------------------------
+
+@with_out
+def lu_factor_ex(A, *, pivot=True, check_errors=False):
+    """The compact LU decomposition, its pivots counted from 1, and per matrix 0 or where U has a zero."""
+    return _ATEN["linalg_lu_factor_ex"](A, pivot=pivot, check_errors=check_errors)
+
+
+@with_out
+def lu_factor(A, *, pivot=True):
+    """`lu_factor_ex`, with LinAlgError where a matrix is singular."""
+    factors, pivots, _ = lu_factor_ex(A, pivot=pivot, check_errors=True)
+    return return_types.linalg_lu_factor((factors, pivots))
+
+
+@with_out
+def lu(A, *, pivot=True):
+    """P, L and U with A = P L U; P is empty without pivoting."""
+    factors, pivots, _ = lu_factor_ex(A, pivot=pivot)
+    return return_types.linalg_lu(_lu_unpack(factors, pivots, True, pivot))
+
+
+def lu_compact(A, pivot=True, get_infos=False):
+    """torch.lu: what lu_factor gives, and the infos where asked for."""
+    factors, pivots, info = lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
+    return (factors, pivots, info) if get_infos else (factors, pivots)
+
+
+@casting("qr")
+def qr(input, some=True):
+    """torch.qr, the older form of linalg.qr."""
+    return return_types.qr(_ATEN["linalg_qr"](input, "reduced" if some else "complete"))
+
+
+@with_out
+@casting("linalg_svd")
+def linalg_svd(A, full_matrices=True, *, driver=None):
+    """U, S and V^H with A = U diag(S) V^H."""
+    return return_types.linalg_svd(_svd(A, full_matrices, True))
+
+
+@with_out
+@casting("svd")
+def svd(input, some=True, compute_uv=True):
+    """torch.svd: the singular vectors come as V, not as V^H."""
+    if not compute_uv:
+        rows, columns = input.shape[-2:]
+        return return_types.svd((input.new_zeros((*input.shape[:-2], rows, rows)), svdvals(input),
+                                 input.new_zeros((*input.shape[:-2], columns, columns))))
+    u, s, vh = _svd(input, not some, True)
+    return return_types.svd((u, s, turned(vh)))
+
+
+@with_out
+@casting("linalg_svdvals")
+def svdvals(A, *, driver=None):
+    """The singular values, from the largest to the smallest."""
+    return _svd(A, False, A.requires_grad and is_grad_enabled())[1]
+
+
+@with_out
+@casting("linalg_eigvals")
+def eigvals(A):
+    """The eigenvalues, always complex."""
+    return _ATEN["linalg_eig"](A)[0]
+
+
+@with_out
+@casting("linalg_householder_product")
+def householder_product(A, tau):
+    """The first columns of the product of the reflections I - tau v v^H; each column of A holds a v below a 1."""
+    require_matrices(A, "torch.linalg.householder_product")
+    rows, columns = A.shape[-2:]
+    if rows < columns or tau.shape[-1] > columns:
+        raise RuntimeError("torch.linalg.householder_product: input.shape[-2] must be greater than or equal to "
+                           "input.shape[-1], which must be greater than or equal to tau.shape[-1]")
+    result = identity(rows, A)[:, :columns].expand(*A.shape[:-2], rows, columns)
+    if not tau.shape[-1]:
+        return depending(result.clone(), A, tau)
+    return _reflect(A, tau, result, reversed(range(tau.shape[-1])), adjoint=False)
+
+
+def _reflect(reflectors, tau, matrix, order, adjoint):
+    """The reflections, one after the other, applied to a matrix from the left."""
+    place = _arange(reflectors.shape[-2], device=reflectors.device)
+    for k in order:
+        vector = _where(place > k, reflectors[..., :, k], (place == k).to(reflectors.dtype)).unsqueeze(-1)
+        factor = tau[..., k, None, None]
+        factor = _conj(factor) if adjoint else factor
+        matrix = matrix - factor * _matmul(vector, _matmul(turned(vector), matrix))
+    return matrix
+
+
+@casting("ormqr")
+def ormqr(input, tau, other, left=True, transpose=False):
+    """The product of the unitary matrix that geqrf has found and `other`."""
+    require_matrices(input, "torch.ormqr")
+    if not left:
+        return turned(ormqr(input, tau, turned(other), True, not transpose))
+    order = range(tau.shape[-1])
+    return _reflect(input, tau, other, order if transpose else reversed(order), adjoint=transpose)
+
+
+# --- rank, pseudo-inverse, condition ---------------------------------------------------------------------------------
+
+def _tolerance(values, shape, atol, rtol):
+    """The size below which a singular value counts as zero."""
+    if rtol is None:
+        some = atol is not None and (isinstance(atol, TensorBase) or atol > 0)
+        spacing = 2.0 ** -52 if values.dtype is float64 else 2.0 ** -23
+        rtol = 0.0 if some and not isinstance(atol, TensorBase) else spacing * max(shape[-2:])
+        if isinstance(atol, TensorBase):
+            rtol = _where(atol > 0, 0.0, rtol).to(values.dtype)
+    relative = values.amax(-1, keepdim=True) * (rtol.unsqueeze(-1) if isinstance(rtol, TensorBase) else rtol)
+    if atol is None:
+        return relative
+    absolute = atol.unsqueeze(-1).to(values.dtype) if isinstance(atol, TensorBase) else _zeros(
+        (), dtype=values.dtype, device=values.device) + atol
+    return _OPS["maximum"](absolute, relative)
+
+
+def _sizes_of_values(A, hermitian):
+    return _ATEN["linalg_eigvalsh"](A).abs() if hermitian else svdvals(A)
+
+
+@with_out
+@casting("linalg_matrix_rank")
+def matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None):
+    """How many singular values are larger than max(atol, rtol * the largest); `tol` is the older name of atol."""
+    require_matrices(A, "linalg.matrix_rank")
+    if tol is not None:
+        atol, rtol = tol, 0.0
+    if 0 in A.shape[-2:]:
+        return _zeros(A.shape[:-2], dtype=int64, device=A.device)
+    values = _sizes_of_values(A.detach(), hermitian)
+    return (values > _tolerance(values, A.shape, atol, rtol)).sum(-1)
+
+
+@with_out
+def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
+    """The pseudo-inverse: singular values up to max(atol, rtol * the largest) count as zero."""
+    require_matrices(A, "linalg.pinv")
+    if 0 in A.shape[-2:]:
+        return depending(A.new_zeros((*A.shape[:-2], A.shape[-1], A.shape[-2])), A)
+    return _pinv_function().apply(A, hermitian, atol, rtol if rcond is None else rcond)
+
+
+def _plain_pinv(A, hermitian, atol, rtol):
+    if hermitian:
+        values, vectors = _eigh(A)
+        left, right, sizes = vectors, turned(vectors), values.abs()
+    else:
+        left, values, right = _svd(A, False, True)
+        left, right, sizes = turned(right), turned(left), values
+    inverse = _where(sizes > _tolerance(sizes, A.shape, atol, rtol), 1 / values, 0.0).to(A.dtype)
+    return _matmul(left * inverse.unsqueeze(-2), right)
+
+
+@functools.cache
+def _pinv_function():
+    """The pseudo-inverse with its derivative for matrices of constant rank; that of the singular vectors has poles."""
+    from mindtorch.autograd import Function
+
+    class Pinv(Function):
+        @staticmethod
+        def forward(ctx, A, hermitian, atol, rtol):
+            result = _plain_pinv(A, hermitian, atol, rtol)
+            ctx.save_for_backward(A, result)
+            return result
+
+        @staticmethod
+        def backward(ctx, grad):
+            A, result = ctx.saved_tensors
+            along = _matmul(turned(grad), result)
+            rows = _matmul(along, turned(result))
+            columns = _matmul(_matmul(turned(result), result), turned(grad) - _matmul(along, A))
+            of_A = columns + rows - _matmul(A, _matmul(result, rows)) - turned(_matmul(result, along))
+            return of_A, None, None, None
+
+    return Pinv
+
+
+@casting("pinverse")
+def pinverse(input, rcond=1e-15):
+    """torch.pinverse, the older form of linalg.pinv."""
+    return pinv(input, rcond)
+
+
+@casting("linalg_lstsq")
+@without_autocast
+def lstsq(A, B, rcond=None, *, driver=None):
+    """The X of least |A X - B|, with residuals, rank and singular values as far as the driver finds them."""
+    require_matrices(A, "torch.linalg.lstsq")
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+    driver = driver or "gelsy"
+    vectors = B.dim() == A.dim() - 1 and tuple(B.shape) == tuple(A.shape[:-1])
+    right = B.unsqueeze(-1) if vectors else B
+    if right.shape[-2] != A.shape[-2]:
+        raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
+    rows, columns = A.shape[-2:]
+    solution = _matmul(pinv(A, rcond), right)
+    rank = singular = None
+    if driver != "gels":
+        rank = matrix_rank(A, rtol=rcond)
+    if driver in ("gelsd", "gelss"):
+        singular = svdvals(A.detach())
+    residuals = A.new_zeros((0,)).abs()
+    if rows > columns and driver != "gelsy" and (rank is None or bool((rank == columns).all())):
+        residuals = (_matmul(A, solution) - right).abs().pow(2).sum(-2)
+    solution = solution.squeeze(-1) if vectors else solution
+    nothing = A.new_zeros((0,)).abs()
+    rank = _zeros((0,), dtype=int64, device=A.device) if rank is None else rank
+    return return_types.linalg_lstsq((solution, residuals, rank, nothing if singular is None else singular))
+
+
+@with_out
+@casting("linalg_cond")
+def cond(A, p=None):
+    """The condition number: |A| |A^-1| in the matrix norm `p`."""
+    require_matrices(A, "linalg.cond")
+    if p in (None, 2, -2):
+        if 0 in A.shape[-2:]:
+            return A.new_zeros(A.shape[:-2]).abs()
+        values = svdvals(A)
+        return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
+    require_matrices(A, "linalg.cond", square=True)
+    if 0 in A.shape:
+        return A.new_zeros(A.shape[:-2]).abs()
+    if p == "nuc":
+        values = svdvals(A)
+        return values.sum(-1) * values.reciprocal().sum(-1)
+    from mindtorch._ops.composite.linalg import matrix_norm
+    inverse, info = _ATEN["linalg_solve_ex"](A, identity(A.shape[-1], A).expand(A.shape))
+    return (matrix_norm(A, p) * matrix_norm(inverse, p)).masked_fill(info != 0, inf)
+
+
+# --- powers and functions --------------------------------------------------------------------------------------------
+
+@with_out
+def matrix_power(A, n):
+    """The product of n times A; of the inverse where n is below 0."""
+    if A.dim() < 2 or A.shape[-1] != A.shape[-2]:
+        require_matrices(A, "linalg.matrix_power", square=True)
+    if n == 0:
+        return depending(identity(A.shape[-1], A).expand(A.shape).clone(), A)
+    if n < 0:
+        A, n = _ATEN["linalg_inv"](A), -n
+    result = None
+    while n:
+        if n % 2:
+            result = A if result is None else _matmul(result, A)
+        n //= 2
+        if n:
+            A = _matmul(A, A)
+    return result if result is not A else A.clone()
+
+
+# Above this 1-norm, the Taylor polynomial of 18 terms is no longer exact in double precision.
+_TAYLOR_BOUND = 1.0
+_TAYLOR_TERMS = 18
+
+
+@without_autocast
+def matrix_exp(A):
+    """The exponential: a Taylor polynomial of A / 2^k, squared k times."""
+    require_matrices(A, "linalg.matrix_exp", square=True)
+    if not A.numel():
+        return A.clone()
+    norm = A.detach().abs().sum(-2).amax().item()
+    halvings = 0
+    while norm < inf and norm / 2 ** halvings > _TAYLOR_BOUND:
+        halvings += 1
+    scaled = A / 2 ** halvings
+    unit = identity(A.shape[-1], A).expand(A.shape)
+    result = unit
+    for term in range(_TAYLOR_TERMS, 0, -1):
+        result = unit + _matmul(scaled, result) / term
+    for _ in range(halvings):
+        result = _matmul(result, result)
+    return result
+
+
+@with_out
+@casting("linalg_multi_dot")
+def multi_dot(tensors):
+    """The product of matrices, in the order of fewest multiplications; the first and the last may be vectors."""
+    tensors = list(tensors)
+    if len(tensors) < 2:
+        raise RuntimeError("multi_dot(): expected at least 2 tensors but got " + str(len(tensors)))
+    first, last = tensors[0].dim() == 1, tensors[-1].dim() == 1
+    if first:
+        tensors[0] = tensors[0].unsqueeze(0)
+    if last:
+        tensors[-1] = tensors[-1].unsqueeze(1)
+    for place, one in enumerate(tensors):
+        if one.dim() != 2:
+            raise RuntimeError(f"multi_dot(): tensor {place} must be 2D but got {one.dim()}D")
+    result = _products.multiply_chain(tensors)
+    if last:
+        result = result.squeeze(-1)
+    return result.squeeze(0) if first else result
+
+
+def vander(x, N=None):
+    """Powers 0, 1, ... N - 1 of every element, along a new last dimension."""
+    x = x.reshape(1) if x.dim() == 0 else x
+    count = x.shape[-1] if N is None else N
+    if count <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    return _powers(x, count)
+
+
+def _powers(x, count):
+    x = (x if x.is_floating_point() or x.is_complex() else x.long()).unsqueeze(-1)
+    powers = x.expand(*x.shape[:-1], count - 1).cumprod(-1)
+    return _OPS["cat"]([x.new_ones(x.shape), powers], -1)
+
+
+def old_vander(x, N=None, increasing=False):
+    """torch.vander: of a vector, with falling powers unless `increasing`."""
+    if x.dim() != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    count = x.shape[0] if N is None else N
+    if count < 0:
+        raise RuntimeError("N must be non-negative.")
+    powers = _powers(x, max(count, 1))[:, :count]
+    return powers if increasing else powers.flip(-1)
+
+
+@with_out
+@casting("linalg_vecdot")
+@without_autocast
+def vecdot(x, y, *, dim=-1):
+    """Dot products along a dimension, with the conjugate of x."""
+    _composite._require_tensors("linalg_vecdot", x=x, y=y)
+    return (_conj(x) * y).sum(dim)
+
+
+@with_out
+@casting("linalg_tensorinv")
+def tensorinv(A, ind=2):
+    """The inverse of A as a map from its last dimensions to its first `ind`."""
+    if ind <= 0:
+        raise RuntimeError("Expected a strictly positive integer for 'ind'")
+    rows = _count(A.shape[:ind])
+    if rows != _count(A.shape[ind:]):
+        raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[ind:]) == "
+                           f"prod(self.shape[:ind]), but got {_count(A.shape[ind:])} != {rows}")
+    return _ATEN["linalg_inv"](A.reshape(rows, rows)).reshape((*A.shape[ind:], *A.shape[:ind]))
+
+
+@with_out
+@casting("linalg_tensorsolve")
+def tensorsolve(A, B, dims=None):
+    """X of tensordot(A, X) = B."""
+    if dims is not None:
+        dims = [d % A.dim() for d in dims]
+        A = A.permute([d for d in range(A.dim()) if d not in dims] + dims)
+    rest = A.shape[B.dim():]
+    if _count(rest) != B.numel() or A.numel() != B.numel() ** 2:
+        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+                           f"prod(self.shape[:other.ndim]), but got {_count(rest)} != {B.numel()}")
+    return solve(A.reshape(B.numel(), B.numel()), B.reshape(-1)).reshape(tuple(rest))
+
+
+def _count(sizes):
+    count = 1
+    for size in sizes:
+        count *= size
+    return count
+
+
+@casting("cross")
+def cross(input, other, dim=None):
+    """torch.cross: without `dim`, along the first dimension of size 3."""
+    _composite._require_tensors("cross", input=input, other=other)
+    if dim is None:
+        dim = next((d for d, size in enumerate(input.shape) if size == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+    return _ATEN["linalg_cross"](input, other, dim=dim)
+
+
+# --- Decompositions of matrices of low rank by random projections: Halko, Martinsson and Tropp 2011, algorithm 5.1 ----
+
+
+def _orthonormal(matrix):
+    return _ATEN["linalg_qr"](matrix)[0]
+
+
+def svd_lowrank(A, q=6, niter=2, M=None):
+    """(U, S, V) of the q largest singular values of A, or of A - M: A is about U diag(S) V^H."""
+    _require_tensors("svd_lowrank", A=A)
+    q = 6 if q is None else q
+    rows, columns = A.shape[-2:]
+    A = A if M is None else A - M
+    wide = rows < columns
+    tall = turned(A) if wide else A
+    basis = _orthonormal(_matmul(tall, _randn(tall.shape[-1], q, dtype=A.dtype, device=A.device)))
+    for _ in range(niter):
+        basis = _orthonormal(_matmul(tall, _orthonormal(_matmul(turned(tall), basis))))
+    U, S, Vh = linalg_svd(_matmul(turned(basis), tall), False)
+    U, V = _matmul(basis, U), turned(Vh)
+    return (V, S, U) if wide else (U, S, V)
+
+
+def pca_lowrank(A, q=None, center=True, niter=2):
+    """The principal components: svd_lowrank of A, its columns centred unless told otherwise."""
+    _require_tensors("pca_lowrank", A=A)
+    rows, columns = A.shape[-2:]
+    q = min(6, rows, columns) if q is None else q
+    if not 0 <= q <= min(rows, columns):
+        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(rows, columns)}")
+    if niter < 0:
+        raise ValueError(f"niter(={niter}) must be non-negative integer")
+    if not A.is_floating_point():
+        raise ValueError(f"pca_lowrank input must have a floating-point dtype, but got {A.dtype}")
+    return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
+
+
+# --- Norms of vectors and matrices, written with linalg.vector_norm and singular values -------------------------------
+
+
+def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
+    """(sum |x|^ord)^(1 / ord) over some or all dimensions, flattened; inf, -inf and 0 as limits."""
+    return _vector_norm(x, ord, dim, keepdim, dtype=dtype, out=out)
+
+
+def _two_dims(A, dim):
+    if isinstance(dim, int) or len(dim) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
+    first, second = (_wrapped(d, A.dim()) for d in dim)
+    if first == second:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+    return first, second
+
+
+def _wrapped(dim, count):
+    if not -count <= dim < count:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {dim})")
+    return dim % count
+
+
+@with_out
+@casting("linalg_matrix_norm")
+def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+    """"fro", "nuc", or a number: 2 the largest singular value, 1 and inf the largest sum of a column or a row."""
+    require_matrices(A, "linalg.matrix_norm")
+    first, second = _two_dims(A, dim)
+    if dtype is not None:
+        A = A.to(dtype)
+    if ord == "fro":
+        return _vector_norm(A, 2, (first, second), keepdim)
+    if isinstance(ord, str) and ord != "nuc":
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    if ord == "nuc" or abs(ord) == 2:
+        rest = [d for d in range(A.dim()) if d not in (first, second)]
+        values = svdvals(A.permute([*rest, first, second]))
+        result = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord > 0 else values.amin(-1)
+        if keepdim:
+            for d in sorted((first, second)):
+                result = result.unsqueeze(d)
+        return result
+    if abs(ord) not in (1, inf):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    summed, compared = (first, second) if abs(ord) == 1 else (second, first)
+    sums = A.abs().sum(summed, keepdim=True)
+    result = sums.amax(compared, keepdim=True) if ord > 0 else sums.amin(compared, keepdim=True)
+    return result if keepdim else result.squeeze(max(first, second)).squeeze(min(first, second))
+
+
+@with_out
+def linalg_norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
+    """vector_norm or matrix_norm, as `dim` and `ord` ask for."""
+    if dim is not None:
+        dim = (dim,) if isinstance(dim, int) else tuple(dim)
+        if len(dim) not in (1, 2):
+            raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
+    elif ord is not None and A.dim() not in (1, 2):
+        raise RuntimeError("linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
+                           f"{A.dim()}D.")
+    if ord is not None and (len(dim) if dim is not None else A.dim()) == 2:
+        return matrix_norm(A, ord, (0, 1) if dim is None else dim, keepdim, dtype=dtype)
+    return _vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+
+
+@with_out
+@casting("norm")
+def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
+    """torch.norm: of vectors unless p is "nuc"; two dims together are one vector."""
+    if not isinstance(input, TensorBase):
+        raise TypeError(f"norm(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if p == "nuc":
+        return matrix_norm(input, p, (0, 1) if dim is None and input.dim() == 2 else dim, keepdim, dtype=dtype)
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
+    return _vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)
+
+
+@with_out
+def frobenius_norm(input, dim, keepdim=False):
+    """The 2-norm over one or two dimensions, or over all where `dim` is empty."""
+    return _vector_norm(input, 2, dim if isinstance(dim, int) or len(dim) else None, keepdim)
+
+
+@with_out
+def nuclear_norm(input, dim=None, keepdim=False):
+    """The sum of the singular values."""
+    return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
+
+
+def norm_except_dim(v, pow=2, dim=0):
+    """The norm of each slice of `dim`, the other dimensions being 1; of the whole tensor for dim=-1."""
+    if dim == -1:
+        return _vector_norm(v, pow)
+    if dim not in (0, v.dim() - 1):
+        return norm_except_dim(v.transpose(0, dim), pow, 0).transpose(0, dim)
+    rest = [d for d in range(v.dim()) if d != dim]
+    return _vector_norm(v, pow, rest, True) if rest else v.abs()       # no dimension at all would mean every one
+
+
+FUNCTIONS = {"cholesky_inverse": cholesky_inverse, "cholesky_solve": cholesky_solve, "cross": cross, "det": det,
+    "inverse": _ATEN["linalg_inv"], "logdet": logdet, "lu": lu_compact, "lu_solve": lu_solve_method,
+    "matrix_exp": matrix_exp, "matrix_power": matrix_power, "orgqr": householder_product, "ormqr": ormqr,
+    "pinverse": pinverse, "qr": qr, "slogdet": slogdet, "svd": svd, "vander": old_vander,
+    "svd_lowrank": svd_lowrank, "pca_lowrank": pca_lowrank,
+    "norm": norm, "frobenius_norm": frobenius_norm, "nuclear_norm": nuclear_norm,
+             "norm_except_dim": norm_except_dim}
+
+METHODS = {**({name: function for name, function in FUNCTIONS.items() if name != "vander"}),
+    "norm": norm}

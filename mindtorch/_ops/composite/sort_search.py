@@ -1,0 +1,131 @@
+"""Sorting, searching and counting, written with other operators. Device-neutral."""
+from itertools import combinations as _combinations
+from itertools import combinations_with_replacement as _with_replacement
+
+from mindtorch._core._gen.namespace import ATEN as _ATEN
+from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
+from mindtorch._core.dtype import _promote_types, int64
+from mindtorch._core.factories import FUNCTIONS as _FACTORIES
+from mindtorch._core.tensor import TensorBase
+from mindtorch._factories import tensor
+from mindtorch._ops.composite.common import _require_tensors, scalar_type
+from mindtorch._ops.composite.statistics import written
+
+
+def argsort(input, dim=-1, descending=False, *, stable=None):
+    """The indices that sort `input` along `dim`."""
+    _require_tensors("argsort", input=input)
+    return _OPS["sort"](input, dim, descending, stable=stable)[1]
+
+
+def msort(input, *, out=None):
+    """`input` sorted along its first dimension."""
+    _require_tensors("msort", input=input)
+    return written(_OPS["sort"](input, 0)[0], out)
+
+
+def searchsorted(sorted_sequence, input, *, side=None, sorter=None, **options):
+    """Where the elements of `input` would go into sorted lines; both are compared in their common dtype."""
+    if (isinstance(input, TensorBase) and isinstance(sorted_sequence, TensorBase)
+            and input.dtype is not sorted_sequence.dtype):
+        common = _promote_types(sorted_sequence.dtype, input.dtype)
+        sorted_sequence, input = sorted_sequence.to(common), input.to(common)
+    return _OPS["searchsorted"](sorted_sequence, input, side=side, sorter=sorter, **options)
+
+
+def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
+    """The number of the bucket, between sorted boundaries, that each element falls into."""
+    _require_tensors("bucketize", boundaries=boundaries)
+    if boundaries.dim() != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)
+
+
+_UNSEARCHED = ("Bool", "ComplexFloat", "ComplexDouble")
+
+
+def isin(elements, test_elements, *, assume_unique=False, invert=False):
+    """Which elements are among `test_elements`."""
+    for one in (elements, test_elements):
+        kind = scalar_type(one.dtype) if isinstance(one, TensorBase) else {bool: "Bool", complex: "ComplexDouble"}.get(
+            type(one))
+        if kind in _UNSEARCHED:
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {kind}")
+    like = elements if isinstance(elements, TensorBase) else test_elements
+    if not isinstance(elements, TensorBase):
+        elements = like.new_tensor(elements)
+    if not isinstance(test_elements, TensorBase):
+        found = elements == test_elements
+    else:
+        found = (elements.unsqueeze(-1) == test_elements.reshape(-1)).any(-1)
+    return found.logical_not() if invert else found
+
+
+# --- combinations ----------------------------------------------------------------------------------------------------
+
+def combinations(input, r=2, with_replacement=False):
+    """All choices of `r` elements of a line, a row each."""
+    _require_tensors("combinations", input=input)
+    if input.dim() != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return input.new_empty((0,))
+    choose = _with_replacement if with_replacement else _combinations
+    rows = list(choose(range(input.shape[0]), r))
+    places = _FACTORIES["zeros"]((0, r), dtype=int64) if not rows else tensor(rows)
+    return input.index_select(0, places.reshape(-1).to(input.device)).reshape(len(rows), r)
+
+
+def cartesian_prod(*tensors):
+    """All choices of an element of each line, a row each."""
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tensors[0]
+    for one in tensors:
+        if one.dim() != 1:
+            raise RuntimeError("Expect a 1D vector, but got shape " + str(list(one.shape)))
+    if len(tensors) == 1:
+        return tensors[0]
+    sizes = [one.shape[0] for one in tensors]
+    columns = [one.reshape([-1 if i == place else 1 for i in range(len(sizes))]).expand(sizes).reshape(-1)
+               for place, one in enumerate(tensors)]
+    return _OPS["stack"](columns, 1)
+
+
+# --- counting and distinct elements ----------------------------------------------------------------------------------
+
+def _chosen(found, return_inverse, return_counts):
+    values, inverse, counts = found
+    chosen = [values, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
+    return chosen[0] if len(chosen) == 1 else tuple(chosen)
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The distinct elements, or slices of `dim`, in order. Waits for the device to learn how many there are."""
+    if dim is None:
+        found = _ATEN["_unique2"](input, sorted, return_inverse, return_counts)
+    else:
+        found = _ATEN["unique_dim"](input, dim, sorted, return_inverse, return_counts)
+    return _chosen(found, return_inverse, return_counts)
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """The first of each run of equal elements, or slices of `dim`. Waits for the device to learn how many there are."""
+    found = _ATEN["unique_consecutive"](input, return_inverse, return_counts, dim)
+    return _chosen(found, return_inverse, return_counts)
+
+
+def nonzero_static(input, *, size, fill_value=-1, out=None):
+    """The first `size` indices of elements that are not 0, filled up with `fill_value`."""
+    _require_tensors("nonzero_static", input=input)
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    found = input.nonzero()[:size]
+    rest = found.new_full((size - found.shape[0], input.dim()), fill_value)
+    return written(_OPS["cat"]([found, rest]), out)
+
+
+FUNCTIONS = {f.__name__: f for f in (argsort, msort, searchsorted, bucketize, isin, combinations, cartesian_prod,
+                                     unique, unique_consecutive, nonzero_static)}
+METHODS = {f.__name__: f for f in (argsort, msort, unique, unique_consecutive, nonzero_static)}

@@ -1,0 +1,461 @@
+"""Derivatives of matrix products, linear algebra and Fourier transforms. A^H is the conjugate transpose."""
+from math import inf
+
+from mindtorch._ops.derivatives.reduce import scaled, unreduced
+from mindtorch._ops.operators import ops
+
+# --- matrix products -------------------------------------------------------------------------------------------------
+
+def _column_major(shape, stride):
+    return stride[0] == 1 and stride[1] == shape[0] and shape[0] != 1
+
+
+def mm_backward_self(grad, mat2, shape, stride, alpha):
+    """grad @ mat2.T, laid out as self is."""
+    product = mat2.conj().mm(grad.t()).t() if _column_major(shape, stride) else grad.mm(mat2.t().conj())
+    return scaled(product, alpha)
+
+
+def mm_backward_mat2(grad, self, shape, stride, alpha):
+    """self.T @ grad, laid out as mat2 is."""
+    product = grad.t().mm(self.conj()).t() if _column_major(shape, stride) else self.t().conj().mm(grad)
+    return scaled(product, alpha)
+
+
+def _turned(tensor):
+    return tensor.transpose(-1, -2).conj()
+
+
+def matmul_backward_self(grad, self, other):
+    """Of matmul in all its forms; the engine sums over broadcast dimensions."""
+    if self.dim() == 1 and other.dim() == 1:
+        return grad * other.conj()
+    if self.dim() == 1:
+        return (grad.unsqueeze(-2) @ _turned(other)).squeeze(-2)
+    if other.dim() == 1:
+        return grad.unsqueeze(-1) * other.conj()
+    if self.dim() == 2 and other.dim() == 2:
+        return mm_backward_self(grad, other, self.shape, self.stride(), 1)
+    return grad @ _turned(other)
+
+
+def matmul_backward_other(grad, self, other):
+    """Of matmul in all its forms; the engine sums over broadcast dimensions."""
+    if self.dim() == 1 and other.dim() == 1:
+        return grad * self.conj()
+    if other.dim() == 1:
+        return (_turned(self) @ grad.unsqueeze(-1)).squeeze(-1)
+    if self.dim() == 1:
+        return self.conj().unsqueeze(-1) * grad.unsqueeze(-2)
+    if other.dim() == 2:
+        return mm_backward_mat2(grad.flatten(0, -2), self.flatten(0, -2), other.shape, other.stride(), 1)
+    return _turned(self) @ grad
+
+
+# --- Formulas of linear algebra and of Fourier transforms that the derivative column of the op rows calls -------------
+
+def _rows_and_columns(tensor):
+    rows, columns = tensor.shape[-2:]
+    return (ops.arange(rows, device=tensor.device).unsqueeze(-1), ops.arange(columns, device=tensor.device))
+
+
+def _lower(tensor, offset=0):
+    """tril: zeros above the diagonal, even where NaN stood."""
+    row, column = _rows_and_columns(tensor)
+    return ops.where(row + offset >= column, tensor, ops.zeros_like(tensor))
+
+
+def _upper(tensor, offset=0):
+    """triu: zeros below the diagonal."""
+    row, column = _rows_and_columns(tensor)
+    return ops.where(row + offset <= column, tensor, ops.zeros_like(tensor))
+
+
+def _with_diagonal(matrix, diagonal):
+    """The square matrix with another diagonal: a vector, or one number."""
+    row, column = _rows_and_columns(matrix)
+    if not isinstance(diagonal, (int, float)):
+        diagonal = diagonal.unsqueeze(-1)
+    return ops.where(row == column, diagonal, matrix)
+
+
+def _real(tensor):
+    """The real part: what comes back of one element whose spectrum it is."""
+    return ops._fft_c2r(tensor.unsqueeze(-1), [tensor.dim()], 0, 1).squeeze(-1)
+
+
+def _skew(matrix):
+    return matrix - _turned(matrix)
+
+
+# --- inverses and solutions ------------------------------------------------------------------------------------------
+
+def inverse_backward(grad, result):
+    """-A^-H @ grad @ A^-H."""
+    turned = _turned(result)
+    return -(turned @ grad @ turned)
+
+
+def _solve_vectors(A, B):
+    return B.dim() == 1 or B.shape == A.shape[:-1]
+
+
+def solve_backward_B(grad, A, B, left):
+    """The solution for A^H and the gradient."""
+    if _solve_vectors(A, B):
+        return ops.linalg_solve_ex(_turned(A), grad.unsqueeze(-1))[0].squeeze(-1)
+    return ops.linalg_solve_ex(_turned(A), grad, left=left)[0]
+
+
+def solve_backward_A(grad, A, B, result, left):
+    """-grad_B @ X^H, turned around where X stood to the left of A."""
+    of_B = solve_backward_B(grad, A, B, left)
+    if _solve_vectors(A, B):
+        return -(of_B.unsqueeze(-1) * result.unsqueeze(-2).conj())
+    return -(of_B @ _turned(result)) if left else -(_turned(result) @ of_B)
+
+
+def triangular_solve_backward_self(grad, A, upper, transpose, unitriangular):
+    """The solution for op(A)^H and the gradient."""
+    if grad is None:
+        return None
+    return ops.triangular_solve(grad, A.conj(), upper, not transpose, unitriangular)[0]
+
+
+def triangular_solve_backward_A(grads, A, result, upper, transpose, unitriangular):
+    """-grad_B @ X^H in the triangle that was read; the copy of A adds its own gradient."""
+    grad, of_copy = grads
+    if grad is None:
+        return of_copy
+    of_B = triangular_solve_backward_self(grad, A, upper, transpose, unitriangular)
+    product = -(result.conj() @ of_B.transpose(-1, -2)) if transpose else -(of_B @ _turned(result))
+    offset = 1 if unitriangular else 0
+    product = _upper(product, offset) if upper else _lower(product, -offset)
+    return product if of_copy is None else product + of_copy
+
+
+# --- factorisations --------------------------------------------------------------------------------------------------
+
+def _left_inverse_upper(matrix, upper):
+    """upper^-1 @ matrix."""
+    return ops.triangular_solve(matrix, upper, True)[0]
+
+
+def _right_inverse_lower(matrix, lower):
+    """matrix @ lower^-1, by way of its conjugate transpose."""
+    return _turned(_left_inverse_upper(_turned(matrix), _turned(lower)))
+
+
+def cholesky_backward(grad, result, upper):
+    """L^-H @ symmetric(tril(L^H @ grad)) @ L^-1."""
+    lower, grad = (_turned(result), _turned(grad)) if upper else (result, grad)
+    inner = _lower(_turned(lower) @ grad)
+    inner = (inner + _turned(_lower(inner, -1))) / 2
+    inner = _with_diagonal(inner, (inner + _turned(inner)).diagonal(0, -2, -1) / 2)
+    return _right_inverse_lower(_left_inverse_upper(inner, _turned(lower)), lower)
+
+
+def qr_backward(grads, q, r, mode):
+    """Of the reduced decomposition; where A is wide, of its square part, with what its rest adds."""
+    of_q, of_r = grads
+    if mode == "r":
+        raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
+                           "torch.linalg.qr(A, mode='reduced') if you are going to require gradients")
+    rows, columns = q.shape[-2], r.shape[-1]
+    if mode == "complete" and rows > columns:
+        raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
+    if rows >= columns:
+        return _tall_qr_backward(of_q, of_r, q, r)
+    square, rest = r[..., :rows], r[..., rows:]
+    of_square, of_rest = (None, None) if of_r is None else (of_r[..., :rows], of_r[..., rows:])
+    if of_rest is None:
+        of_wide = ops.zeros_like(q @ rest)
+    else:
+        added = q @ rest @ _turned(of_rest)
+        of_q = added if of_q is None else of_q + added
+        of_wide = q @ of_rest
+    return ops.cat([_tall_qr_backward(of_q, of_square, q, square), of_wide], -1)
+
+
+def _tall_qr_backward(of_q, of_r, q, r):
+    """(grad_Q + Q @ symmetric(triu(grad_R @ R^H - Q^H @ grad_Q))) @ R^-H."""
+    inner = 0
+    if of_r is not None:
+        inner = of_r @ _turned(r)
+    if of_q is not None:
+        inner = inner - _turned(q) @ of_q
+    inner = _upper(inner)
+    both = inner + _turned(inner)
+    product = q @ _with_diagonal(both, both.diagonal(0, -2, -1) / 2)
+    return _right_inverse_lower(product if of_q is None else product + of_q, _turned(r))
+
+
+def svd_backward(grads, u, s, vh, full_matrices, compute_uv):
+    """Through the singular vectors where they matter; the formula is singular where two singular values are equal."""
+    of_u, of_s, of_vh = grads
+    if not compute_uv:
+        raise RuntimeError("svd_backward: Setting compute_uv to false in torch.svd doesn't compute singular matrices, "
+                           "and hence we cannot compute backward. Please use torch.svd(compute_uv=True)")
+    count = s.shape[-1]
+    if full_matrices:
+        u, vh = u[..., :count], vh[..., :count, :]
+        of_u = None if of_u is None else of_u[..., :count]
+        of_vh = None if of_vh is None else of_vh[..., :count, :]
+    if of_u is None and of_vh is None:
+        return (u * of_s.to(u.dtype).unsqueeze(-2)) @ vh
+    v, of_v = _turned(vh), None if of_vh is None else _turned(of_vh)
+    values = s.to(u.dtype).unsqueeze(-2)
+    inner = _svd_inner(of_u, of_s, of_v, u, s, v)
+    product = u @ inner @ vh
+    if of_u is not None and u.shape[-2] > count:
+        outside = of_u / values
+        product = product + (outside - u @ (_turned(u) @ outside)) @ vh
+    if of_v is not None and v.shape[-2] > count:
+        outside = of_v / values
+        product = product + u @ _turned(outside - v @ (_turned(v) @ outside))
+    return product
+
+
+def _svd_inner(of_u, of_s, of_v, u, s, v):
+    """The gradient in the basis of the singular vectors."""
+    squares = s * s
+    gaps = _with_diagonal(squares.unsqueeze(-2) - squares.unsqueeze(-1), 1.0).to(u.dtype)
+    values = s.to(u.dtype)
+    inner, diagonal = 0, None if of_s is None else of_s.to(u.dtype)
+    if of_u is not None:
+        turned = _skew(_turned(u) @ of_u)
+        inner = inner + turned / gaps * values.unsqueeze(-2)
+        if u.is_complex():
+            phases = turned.diagonal(0, -2, -1) / (2 * values)
+            diagonal = phases if diagonal is None else diagonal + phases
+    if of_v is not None:
+        inner = inner + values.unsqueeze(-1) * (_skew(_turned(v) @ of_v) / gaps)
+    return _with_diagonal(inner, ops.zeros_like(values) if diagonal is None else diagonal)
+
+
+# --- eigenvalues -----------------------------------------------------------------------------------------------------
+
+def eigvalsh_backward(grad, self, UPLO):
+    """V @ diag(grad) @ V^H."""
+    vectors = ops.linalg_eigh(self, UPLO)[1]
+    return (vectors * grad.to(vectors.dtype).unsqueeze(-2)) @ _turned(vectors)
+
+
+def _eigen_inner(of_values, projected, values):
+    gaps = _with_diagonal((values.unsqueeze(-2) - values.unsqueeze(-1)).conj(), 1.0).to(projected.dtype)
+    diagonal = ops.zeros_like(values) if of_values is None else of_values
+    return _with_diagonal(projected / gaps, diagonal.to(projected.dtype))
+
+
+def eigh_backward(grads, values, vectors):
+    """V @ (V^H @ grad_V / gaps, with the gradient of the eigenvalues on the diagonal) @ V^H."""
+    of_values, of_vectors = grads
+    if of_vectors is None:
+        return (vectors * of_values.to(vectors.dtype).unsqueeze(-2)) @ _turned(vectors)
+    return vectors @ _eigen_inner(of_values, _turned(vectors) @ of_vectors, values) @ _turned(vectors)
+
+
+def eig_backward(grads, values, vectors, dtype):
+    """V^-H @ (projected V^H @ grad_V / gaps, with the gradient of the eigenvalues on the diagonal) @ V^H."""
+    of_values, of_vectors = grads
+    turned = _turned(vectors)
+    if of_vectors is None:
+        inner = of_values.unsqueeze(-1) * turned
+    else:
+        projected = turned @ of_vectors
+        lengths = projected.diagonal(0, -2, -1)
+        projected = projected - turned @ (vectors * ((lengths + lengths.conj()) / 2).unsqueeze(-2))
+        inner = _eigen_inner(of_values, projected, values) @ turned
+    result = ops.linalg_solve_ex(turned, inner)[0]
+    return result if dtype.is_complex else _real(result)
+
+
+# --- determinants ----------------------------------------------------------------------------------------------------
+
+def slogdet_backward(grads, A, sign):
+    """A^-H, times the gradient of the logarithm and, of complex matrices, that of the phase."""
+    of_sign, of_log = grads
+    factor = 0 if of_log is None else of_log.to(A.dtype)
+    if A.is_complex() and of_sign is not None:
+        turn = of_sign.conj() * sign
+        factor = factor - (turn - turn.conj()) / 2
+    elif of_log is None:
+        return ops.zeros_like(A)
+    return _turned(ops.linalg_inv(A)) * factor.unsqueeze(-1).unsqueeze(-1)
+
+
+def det_backward(grad, A, result):
+    """det(A)^* A^-H; by way of the singular values where some matrix is singular."""
+    if not ops.any(result == 0).item():
+        return _turned(ops.linalg_inv(A)) * (grad * result.conj()).unsqueeze(-1).unsqueeze(-1)
+    u, s, vh = ops._linalg_svd(A)
+    others = _with_diagonal(s.log().unsqueeze(-2).expand(A.shape), 0.0).sum(-1).exp().to(A.dtype)
+    phase = (ops.linalg_det(u) * ops.linalg_det(vh)).conj() * grad
+    return (u * others.unsqueeze(-2)) @ vh * phase.unsqueeze(-1).unsqueeze(-1)
+
+
+# --- LU --------------------------------------------------------------------------------------------------------------
+
+def lu_unpack_backward(grads, shape):
+    """The triangles beside each other again, in a matrix of that shape."""
+    _, of_lower, of_upper = grads
+    rows, columns = shape[-2:]
+    total = None
+    if of_lower is not None:
+        lower = _lower(of_lower, -1)
+        if columns > rows:
+            lower = ops.cat([lower, lower.new_zeros((*shape[:-1], columns - rows))], -1)
+        total = lower
+    if of_upper is not None:
+        upper = _upper(of_upper)
+        if rows > columns:
+            upper = ops.cat([upper, upper.new_zeros((*shape[:-2], rows - columns, columns))], -2)
+        total = upper if total is None else total + upper
+    return total
+
+
+def lu_factor_backward(grad, lu, pivots, pivot):
+    """P @ L^-H @ (tril(L^H @ grad_L, -1) + triu(grad_U @ U^H)) @ U^-H, with what is beyond the square part."""
+    permutation, lower, upper = ops.lu_unpack(lu, pivots)
+    rows, columns = lu.shape[-2:]
+    count = min(rows, columns)
+    of_lower, of_upper = _lower(grad[..., :count], -1), _upper(grad[..., :count, :])
+    first, square = lower[..., :count, :], upper[..., :count]
+    of_first, of_square, more = of_lower[..., :count, :], of_upper[..., :count], None
+    if rows > columns:
+        more = _right_inverse_lower(of_lower[..., count:, :], _turned(square))
+        of_square = of_square - _turned(lower[..., count:, :]) @ more
+    elif columns > rows:
+        more = _left_inverse_upper(of_upper[..., count:], _turned(first))
+        of_first = of_first - more @ _turned(upper[..., count:])
+    inner = _lower(_turned(first) @ of_first, -1) + _upper(of_square @ _turned(square))
+    result = _right_inverse_lower(_left_inverse_upper(inner, _turned(first)), _turned(square))
+    if more is not None:
+        result = ops.cat([result, more], -2 if rows > columns else -1)
+    return permutation @ result if pivot else result
+
+
+# --- norms -----------------------------------------------------------------------------------------------------------
+
+def _direction(tensor):
+    """Each element over its size; 0 stays 0."""
+    size = tensor.abs()
+    return ops.where(size == 0, ops.zeros_like(tensor), tensor / size)
+
+
+def vector_norm_backward(grad, self, ord, dim, keepdim, result):
+    """The direction of each element, times the derivative of the norm by its size."""
+    ord = ord.real if isinstance(ord, complex) else ord
+    grad, norm = (unreduced(each, self.shape, dim, keepdim) for each in (grad, result))
+    if ord == 0:
+        return ops.zeros_like(self)
+    if ord == 1:
+        return _direction(self) * grad
+    if ord == 2:
+        return self * (grad / norm).masked_fill_(norm == 0, 0)
+    size = self.abs()
+    if ord in (float("inf"), float("-inf")):
+        hit = (size == norm) | (size.isnan() & norm.isnan())
+        count = hit.sum() if not dim else hit.sum(dim, keepdim=True)
+        return _direction(self) * (grad / count) * hit
+    slope = grad / norm.pow(ord - 1)
+    if ord < 1:
+        return _direction(self) * ops.where(size == 0, ops.zeros_like(size), size.pow(ord - 1)) * slope
+    slope = ops.where(norm == 0, ops.zeros_like(slope), slope)
+    return _direction(self) * size.pow(ord - 1) * slope
+
+
+# --- Fourier transforms ----------------------------------------------------------------------------------------------
+
+def fft_r2c_backward(grad, shape, dim, normalization, onesided):
+    """The real part of the inverse transform; what the forward transform left out has no gradient."""
+    last = dim[-1]
+    if onesided and shape[last] > grad.shape[last]:
+        missing = [*grad.shape]
+        missing[last] = shape[last] - grad.shape[last]
+        grad = ops.cat([grad, grad.new_zeros(missing)], last)
+    return _real(ops._fft_c2c(grad, dim, normalization, False))
+
+
+def fft_c2r_backward(grad, dim, normalization):
+    """The transform; elements that stood for their conjugates as well count twice."""
+    length = grad.shape[dim[-1]]
+    result = ops._fft_r2c(grad, dim, normalization, True)
+    last = dim[-1] - grad.dim()
+    place = ops.arange(result.shape[last], device=grad.device)
+    twice = (place >= 1) & (place <= length - result.shape[last])
+    weight = ops.where(twice, 2.0, 1.0).to(grad.dtype).reshape([-1, *[1] * (-1 - last)])
+    return result * weight
+
+
+# --- Distances of rows by norms of differences, and their gradients ---------------------------------------------------
+
+def distances(x1, x2, p):
+    """p-norms of the differences of all rows of one batch of matrices to those of another."""
+    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    if difference.shape[-1] == 0:           # vector_norm refuses the largest of nothing, which is 0 here
+        return difference.sum(-1)
+    return ops.linalg_vector_norm(difference, p, (-1,))
+
+
+def _largest(difference):
+    """The inf-norm, told from the very differences that are compared with it."""
+    return difference.abs().amax(-1, True)
+
+
+def distances_backward(grad, x1, x2, p, result):
+    """The gradient of x1; 0 along coordinates that are equal, and where a distance is 0."""
+    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    result, slope = result.unsqueeze(-1), ops.sgn(difference)
+    if p == 0:
+        slope = slope * 0
+    elif p == inf:
+        slope = slope * (difference.abs() == _largest(difference))
+    elif p != 1:
+        share = slope * (difference.abs() / result) ** (p - 1)
+        slope = ops.where((result == 0) | (difference == 0), 0.0, share)
+    return (grad.unsqueeze(-1) * slope).sum(-2)
+
+
+def distances_double_backward(grad, grad_output, x1, x2, p, result):
+    """Gradients of all that distances_backward takes, from that of its result.
+
+    With d a difference and r its distance, the slope is s = sgn(d) (|d| / r)^(p - 1), which grows with d by
+    (p - 1) |d / r|^(p - 2) / r, and with r by (1 - p) s / r.
+    """
+    difference, over = x1.unsqueeze(-2) - x2.unsqueeze(-3), grad.unsqueeze(-2)
+    far, sign = result.unsqueeze(-1), ops.sgn(difference)
+    if p in (0, 1, inf):
+        slope = sign * (0 if p == 0 else 1 if p == 1 else difference.abs() == _largest(difference))
+        nothing = ops.zeros_like
+        return (over * slope).sum(-1), nothing(x1), nothing(x2), nothing(result)
+    still = (far == 0) | (difference == 0)
+    far, share = ops.where(still, 1.0, far), ops.where(still, 1.0, difference.abs() / far)
+    slope = ops.where(still, 0.0, sign * share ** (p - 1))
+    bend = ops.where(still, 0.0, (p - 1) * share ** (p - 2) / far)
+    weight = over * grad_output.unsqueeze(-1)
+    of_difference = weight * bend
+    return ((over * slope).sum(-1), of_difference.sum(-2), -of_difference.sum(-3),
+            ((1 - p) * weight * slope / far).sum(-1))
+
+
+def _pairs(self):
+    """The flat places, in the matrix of all pairs, of those with the first row above the second."""
+    rows = ops.arange(self.shape[0], device=self.device)
+    return (rows > rows.unsqueeze(1)).reshape(-1).nonzero().squeeze(1)
+
+
+def distances_of_pairs(self, p):
+    """Those of the rows of one matrix, each pair once."""
+    return distances(self, self, p).reshape(-1).index_select(0, _pairs(self))
+
+
+def distances_of_pairs_backward(grad, self, p, result):
+    """The gradient, by the matrix of all pairs: a distance belongs to both of its rows."""
+    rows = self.shape[0]
+    places = _pairs(self)
+
+    def of_all(values):
+        upper = values.new_zeros((rows * rows,)).scatter(0, places, values).reshape(rows, rows)
+        return upper + upper.mT
+    return ops._cdist_backward(of_all(grad), self, self, p, of_all(result))

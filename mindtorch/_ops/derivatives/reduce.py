@@ -1,0 +1,187 @@
+"""Derivatives of reductions, cumulative operators, sorts and moments."""
+from mindtorch._ops.derivatives.view import _new_zeros
+from mindtorch._ops.operators import ops
+
+# --- reductions ------------------------------------------------------------------------------------------------------
+
+def _wrapped(dim, ndim):
+    dims = (dim,) if isinstance(dim, int) else tuple(dim or ())
+    return sorted(d % ndim for d in dims) if dims and ndim else list(range(ndim))
+
+
+def unreduced(tensor, shape, dim, keepdim):
+    """The dimensions that a reduction took away, of size 1 again. An empty `dim` means all of them."""
+    if keepdim or not shape:
+        return tensor
+    for d in _wrapped(dim, len(shape)):
+        tensor = tensor.unsqueeze(d)
+    return tensor
+
+
+def sum_backward(grad, shape, dim, keepdim):
+    """The gradient in every place that was summed."""
+    return unreduced(grad, shape, dim, keepdim).expand(shape)
+
+
+def mean_backward(grad, shape, dim, keepdim):
+    """The gradient shared out evenly."""
+    count = 1
+    for d in _wrapped(dim, len(shape)):
+        count *= shape[d]
+    return sum_backward(grad, shape, dim, keepdim) / count
+
+
+def extremum_reduced_backward(grad, self, result, dim, keepdim):
+    """Of amax and amin: the gradient shared out evenly among the places of the extremum."""
+    shape = self.shape
+    hit = self == unreduced(result, shape, dim, keepdim)
+    count = hit.sum(dim=tuple(_wrapped(dim, len(shape))), keepdim=True) if shape else 1
+    return unreduced(grad, shape, dim, keepdim) * hit / count
+
+
+def extrema_backward(grads, self, low, high, dim, keepdim):
+    """Of aminmax, which may have a gradient for one of both."""
+    parts = [extremum_reduced_backward(grad, self, result, dim, keepdim)
+             for grad, result in zip(grads, (low, high), strict=True) if grad is not None]
+    return sum(parts[1:], parts[0])
+
+
+def evenly_backward(grad, self, result):
+    """Of max, min and median of all: the gradient shared out evenly among the places of the result, NaN or not."""
+    hit = (self == result) | (self.isnan() & result.isnan())
+    return ops.where(hit, grad / hit.sum(), 0.0)
+
+
+def value_selecting_backward(grad, shape, dim, indices, keepdim):
+    """Of max and min along a dim: the gradient goes to the place that was chosen."""
+    if not shape:
+        return grad
+    grad, indices = unreduced(grad, shape, (dim,), keepdim), unreduced(indices, shape, (dim,), keepdim)
+    return _new_zeros(grad, shape).scatter(dim, indices, grad)
+
+
+def scaled(grad, factor):
+    """grad * factor, and no kernel where that changes nothing."""
+    return grad if factor == 1 else grad * factor
+
+
+# --- Formulas of the rows of statistics.toml and order.toml. Conventions are those of derivatives.py ------------------
+
+def scattered_backward(grad, shape, dim, indices):
+    """Of selections along a dim: every gradient is added where its element came from."""
+    if not shape:
+        return grad
+    return _new_zeros(grad, shape).scatter_add(dim, indices, grad)
+
+
+# --- moments ---------------------------------------------------------------------------------------------------------
+
+def _freedom(shape, dim, correction):
+    count = 1
+    for d in _wrapped(dim, len(shape)):
+        count *= shape[d]
+    return count - (1 if correction is None else correction)
+
+
+def _centered(self, dim):
+    return self - self.mean(_wrapped(dim, self.dim()), keepdim=True)
+
+
+def var_backward(grad, self, dim, correction, keepdim):
+    """2 / freedom times the distance from the mean; nothing is left to divide by where freedom is not above 0."""
+    freedom = _freedom(self.shape, dim, correction)
+    grad = unreduced(grad, self.shape, dim, keepdim)
+    if freedom <= 0:
+        return grad * ops.where(self == self.mean(), float("nan"), float("inf"))
+    return (2.0 / freedom) * grad * _centered(self, dim)
+
+
+def std_backward(grad, self, result, dim, correction, keepdim):
+    """That of the variance over twice the deviation, and 0 where the deviation is 0."""
+    slope = result.masked_fill(result == 0, float("inf"))
+    return var_backward(grad / (slope * 2), self, dim, correction, keepdim)
+
+
+def _mean_share(grad, self, dim, keepdim):
+    return sum_backward(grad, self.shape, dim, keepdim) / max(_freedom(self.shape, dim, 0), 1)
+
+
+def var_mean_backward(grad_var, grad_mean, self, dim, correction, keepdim):
+    """The sum of both gradients."""
+    return var_backward(grad_var, self, dim, correction, keepdim) + _mean_share(grad_mean, self, dim, keepdim)
+
+
+def std_mean_backward(grad_std, grad_mean, self, std, dim, correction, keepdim):
+    """The sum of both gradients."""
+    return std_backward(grad_std, self, std, dim, correction, keepdim) + _mean_share(grad_mean, self, dim, keepdim)
+
+
+# --- products --------------------------------------------------------------------------------------------------------
+
+def _product_of_others(self, dim):
+    """For each element the product of the others along `dim`."""
+    one = self.narrow(dim, 0, 1).new_ones(self.narrow(dim, 0, 1).shape)
+    length = self.shape[dim]
+    before = ops.cat([one, self.narrow(dim, 0, length - 1)], dim).cumprod(dim)
+    after = ops.cat([one, self.narrow(dim, 1, length - 1).flip(dim)], dim).cumprod(dim)
+    return before * after.flip(dim)
+
+
+def prod_dim_backward(grad, self, result, dim, keepdim):
+    """The product of the other elements: result / self, unless a 0 is among them."""
+    shape = self.shape
+    if not shape:
+        return grad
+    grad = unreduced(grad, shape, (dim,), keepdim)
+    if self.numel() == 0:
+        return ops.zeros_like(self)
+    if (self == 0).any().item():
+        return grad * _product_of_others(self, dim).conj()
+    return grad * (unreduced(result, shape, (dim,), keepdim) / self).conj()
+
+
+def prod_backward(grad, self, result):
+    """That of the product along the only dimension of a flat tensor."""
+    return prod_dim_backward(grad, self.reshape(-1), result, 0, False).reshape(self.shape)
+
+
+def cumsum_backward(grad, dim):
+    """The gradients of all sums that an element went into."""
+    return grad.flip(dim).cumsum(dim).flip(dim) if grad.numel() and grad.dim() else grad
+
+
+def cumprod_backward(grad, self, dim, result):
+    """sum over later products of grad * product / self; where self has zeros, product by product."""
+    if not self.dim() or self.numel() == 0 or self.shape[dim] == 1:
+        return grad
+    if not (self == 0).any().item():
+        return cumsum_backward(grad * result.conj(), dim) / self.conj()
+    length, parts = self.shape[dim], []
+    before = ops.ones_like(self.narrow(dim, 0, 1))
+    for i in range(length):
+        rest = self.narrow(dim, i + 1, length - i - 1)
+        others = ops.cat([before, rest], dim).cumprod(dim)
+        parts.append((grad.narrow(dim, i, length - i) * others.conj()).sum(dim, keepdim=True))
+        before = before * self.narrow(dim, i, 1)
+    return ops.cat(parts, dim)
+
+
+# --- logarithms of sums -----------------------------------------------------------------------------------------------
+
+def logsumexp_backward(grad, self, result, dim, keepdim):
+    """The share of each element in the sum."""
+    grad, result = unreduced(grad, self.shape, dim, keepdim), unreduced(result, self.shape, dim, keepdim)
+    return grad * (self - result).exp().conj()
+
+
+def logcumsumexp_backward(grad, self, result, dim):
+    """Sums of positive and of negative gradients, each in logarithms."""
+    if not self.dim() or self.numel() == 0:
+        return grad
+
+    logarithm = grad.abs().log()
+
+    def part(of_sign):
+        later = (ops.where(of_sign, logarithm, -1e38) - result).flip(dim).logcumsumexp(dim)
+        return (later.flip(dim) + self).exp()
+    return part(grad > 0) - part(grad < 0)

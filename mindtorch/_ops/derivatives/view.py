@@ -1,0 +1,290 @@
+"""Derivatives of views and of operators that join, move or index elements."""
+from math import prod
+
+from mindtorch._ops.operators import ops
+
+
+def _new_zeros(grad, shape):
+    return ops.zeros(tuple(shape), dtype=grad.dtype, device=grad.device)
+
+
+# --- views -----------------------------------------------------------------------------------------------------------
+
+def permute_backward(grad, dims):
+    """The inverse permutation."""
+    inverse = [0] * len(dims)
+    for place, dim in enumerate(dims):
+        inverse[dim] = place
+    return grad.permute(inverse)
+
+
+def select_backward(grad, shape, dim, index):
+    """Zeros, with `grad` at `index` of `dim`."""
+    result = _new_zeros(grad, shape)
+    result.select(dim, index).copy_(grad)
+    return result
+
+
+def slice_backward(grad, shape, dim, start, length, step):
+    """Zeros, with `grad` in every `step`-th slice from `start` on."""
+    result = _new_zeros(grad, shape)
+    index = (slice(None),) * dim + (slice(start, start + (length - 1) * step + 1 if length else start, step),)
+    result[index].copy_(grad)
+    return result
+
+
+def index_backward(grad, shape, index):
+    """Zeros, with `grad` where a basic index pointed."""
+    result = _new_zeros(grad, shape)
+    result[index].copy_(grad)
+    return result
+
+
+def diagonal_backward(grad, shape, offset, dim1, dim2):
+    """Zeros, with `grad` on the diagonal."""
+    result = _new_zeros(grad, shape)
+    result.diagonal(offset, dim1, dim2).copy_(grad)
+    return result
+
+
+def split_backward(grads, dim):
+    """The parts together again."""
+    return ops.cat(grads, dim)
+
+
+def unbind_backward(grads, dim):
+    """The slices together again."""
+    return ops.stack(grads, dim)
+
+
+def _extent(sizes, strides):
+    return 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True)) if 0 not in sizes else 0
+
+
+def _overlaps(sizes, strides):
+    """Whether two indices may reach the same element."""
+    reach = 1
+    for stride, size in sorted(zip(strides, sizes, strict=True)):
+        if size > 1:
+            if stride < reach:
+                return True
+            reach = stride * (size - 1) + reach
+    return False
+
+
+def _add_strided(flat, values, sizes, strides, offset):
+    """Add `values` where a strided view of `flat` looks; slice by slice where one place is seen several times."""
+    if not _overlaps(sizes, strides):
+        flat.as_strided(sizes, strides, offset).add_(values)
+        return
+    dim = min((d for d in range(len(sizes)) if sizes[d] > 1), key=lambda d: (strides[d], sizes[d]))
+    if strides[dim] == 0:
+        values, places = values.sum(dim, keepdim=True), 1
+    else:
+        places = sizes[dim]
+    rest = tuple(sizes[:dim]) + tuple(sizes[dim + 1:]), tuple(strides[:dim]) + tuple(strides[dim + 1:])
+    for place in range(places):
+        _add_strided(flat, values.select(dim, place), *rest, offset + place * strides[dim])
+
+
+def as_strided_backward(grad, base_geometry, geometry):
+    """Zeros like the base, with `grad` added where the strided view looked."""
+    base_sizes, base_strides, base_offset = base_geometry
+    sizes, strides, offset = geometry
+    first = min(offset, base_offset)
+    last = max(base_offset + _extent(base_sizes, base_strides), offset + _extent(sizes, strides))
+    flat = _new_zeros(grad, (max(last - first, 0),))
+    _add_strided(flat, grad, sizes, strides, offset - first)
+    if _overlaps(base_sizes, base_strides):
+        count = ops.zeros_like(flat)
+        _add_strided(count, flat.new_ones(base_sizes), base_sizes, base_strides, base_offset - first)
+        flat = flat / count.clamp(min=1)
+    return flat.as_strided(base_sizes, base_strides, base_offset - first)
+
+
+def copy_slices_backward(grad, base_geometry, geometry, of_view, needed):
+    """The gradients of an in-place operator on a view: of the base, then of the operator's other operands."""
+    sizes, strides, offset = base_geometry
+    flat = ops.empty((_extent(sizes, strides),), dtype=grad.dtype, device=grad.device)
+    of_base = flat.as_strided(sizes, strides, 0)
+    of_base.copy_(grad)
+    part = of_base.as_strided(geometry[0], geometry[1], geometry[2] - offset)
+    first, *others = of_view(part.clone(), needed)
+    if first is None:
+        part.zero_()
+    else:
+        part.copy_(first)
+    return [of_base, *others]
+
+
+# --- joining ---------------------------------------------------------------------------------------------------------
+
+def cat_backward(grad, shapes, dim):
+    """The parts of the gradient; tensors of shape (0,) took no part."""
+    parts, start = [], 0
+    for shape in shapes:
+        if len(shape) == 1 and shape[0] == 0 and grad.dim() != 1:
+            parts.append(_new_zeros(grad, shape))
+            continue
+        parts.append(grad.narrow(dim, start, shape[dim]))
+        start += shape[dim]
+    return parts
+
+
+# --- Formulas of operators that reach elements through index tensors. derivatives.py says what all formulas do --------
+
+def index_put_backward(grad, indices):
+    """Of the values: the gradient where they went."""
+    return grad[tuple(slice(None) if index is None else index for index in indices)]
+
+
+def gather_backward(grad, shape, dim, index):
+    """The gradient added up where the elements came from."""
+    zeros = grad.new_zeros(shape)
+    return zeros.scatter_add(dim, index, grad) if index.numel() else zeros
+
+
+def scatter_backward_src(grad, dim, index, shape):
+    """Of what was scattered: the gradient where it went, 0 for what index did not reach."""
+    part = grad.gather(dim, index)
+    return _placed(part, shape)
+
+
+def index_add_backward_source(grad, dim, index, shape, alpha):
+    """Of what was added: the slices of the gradient."""
+    part = grad.index_select(dim, index).reshape(shape)
+    return part if alpha == 1 else part * alpha
+
+
+def _mean_count(grad, shape, dim, index, include_self):
+    """How many elements each mean was taken over."""
+    start = grad.new_ones(grad.shape) if include_self else grad.new_zeros(grad.shape)
+    count = start.scatter_add(dim, index, grad.new_ones(shape))
+    return count.masked_fill(count == 0, 1)
+
+
+def _extremum_share(grad, self, dim, index, src, result):
+    """The gradient divided among all elements that equal the extremum."""
+    hits = (self == result).to(grad.dtype).scatter_add(dim, index, (src == result.gather(dim, index)).to(grad.dtype))
+    return grad / hits
+
+
+def scatter_reduce_backward_self(grad, self, dim, index, src, reduce, include_self, result):
+    """Of the tensor that was reduced into."""
+    src = _covered(src, index)
+    if reduce == "sum":
+        found = grad
+    elif reduce == "mean":
+        found = grad / _mean_count(grad, index.shape, dim, index, include_self)
+    elif reduce == "prod":
+        nonzero = self.masked_fill(self == 0, 1)
+        found = grad * nonzero.scatter_reduce(dim, index, src, reduce, include_self=include_self) / nonzero
+    else:
+        found = (self == result) * _extremum_share(grad, self, dim, index, src, result)
+    return found if include_self else found.scatter(dim, index, 0)
+
+
+def scatter_reduce_backward_src(grad, self, dim, index, src, reduce, include_self, result):
+    """Of what was reduced."""
+    shape, src = src.shape, _covered(src, index)
+    if reduce == "sum":
+        found = grad.gather(dim, index)
+    elif reduce == "mean":
+        found = (grad / _mean_count(grad, index.shape, dim, index, include_self)).gather(dim, index)
+    elif reduce == "prod":
+        found = _product_share(grad, self, dim, index, src, include_self, result)
+    else:
+        share = _extremum_share(grad, self, dim, index, src, result).gather(dim, index)
+        found = (src == result.gather(dim, index)) * share
+    return _placed(found, shape)
+
+
+def _placed(part, shape):
+    """A gradient of the part of src that index reaches, 0 for the rest."""
+    if tuple(part.shape) == tuple(shape):
+        return part
+    if not shape:
+        return part.reshape(())
+    whole = part.new_zeros(shape)
+    whole[tuple(slice(0, size) for size in part.shape)].copy_(part)
+    return whole
+
+
+def _covered(src, index):
+    """The part of src that index reaches."""
+    if src.dim() == 0:
+        return src.reshape(index.shape)
+    return src if src.shape == index.shape else src[tuple(slice(0, size) for size in index.shape)]
+
+
+def _product_share(grad, self, dim, index, src, include_self, result):
+    """The product of all others: a quotient, but where the element is the only 0 of its place."""
+    zero = src == 0
+    zeros = self.new_zeros(self.shape).scatter_add(dim, index, zero.to(self.dtype)).gather(dim, index)
+    alone = zero & (zeros == 1)
+    others = self.scatter_reduce(dim, index, src.masked_fill(alone, 1), "prod", include_self=include_self)
+    quotient = (grad * result).gather(dim, index) / src.masked_fill(zero, 1)
+    return ops.where(alone, (grad * others).gather(dim, index), quotient)
+
+
+# --- slices, and masks -----------------------------------------------------------------------------------------------
+
+def slices_at(like, dim, index):
+    """A mask, True for the slices of `dim` that index names."""
+    size = like.shape[dim] if like.dim() else 1
+    chosen = ops.zeros((size,), dtype=index.dtype, device=index.device).index_fill(0, index, 1) != 0
+    return chosen.reshape((-1,) + (1,) * (like.dim() - dim - 1)) if like.dim() else chosen.reshape(())
+
+
+def index_fill_backward_value(grad, dim, index):
+    """Of the value: the sum over the slices that it went to, each counted once."""
+    return ops.where(slices_at(grad, dim, index), grad, 0).sum()
+
+
+def masked_scatter_backward(grad, mask, shape):
+    """Of what was scattered: the gradient where the mask is true, in order, 0 for what was left over."""
+    taken = grad.masked_select(mask)
+    return ops.constant_pad_nd(taken, (0, prod(shape) - taken.numel())).reshape(shape)
+
+
+# --- Formulas of operators that move elements along dimensions. derivatives.py says what all formulas do --------------
+
+def flip_backward(grad, dims):
+    """The same once more."""
+    return grad.flip(dims)
+
+
+def roll_backward(grad, shifts, dims):
+    """The way back."""
+    return grad.roll([-shift for shift in shifts], dims)
+
+
+def repeat_backward(grad, repeats, shape):
+    """The sum over all copies."""
+    leading = len(repeats) - len(shape)
+    apart = [size for pair in zip(repeats, (1,) * leading + tuple(shape), strict=True) for size in pair]
+    return grad.reshape(apart).sum(list(range(0, len(apart), 2))).reshape(shape) if apart else grad
+
+
+def _line_or_same(shape, dim):
+    """The shape that was repeated in, and the dimension."""
+    return (tuple(shape), dim[0] % len(shape)) if dim else ((prod(shape),), 0)
+
+
+def repeat_interleave_evenly_backward(grad, shape, repeats, dim):
+    """The sum over all copies, which lie side by side."""
+    line, place = _line_or_same(shape, dim)
+    return grad.reshape((*line[:place + 1], repeats, *line[place + 1:])).sum(place + 1).reshape(shape)
+
+
+def repeat_interleave_backward(grad, shape, repeats, dim):
+    """The copies added up where they came from."""
+    line, place = _line_or_same(shape, dim)
+    repeats = repeats.reshape(-1).expand(line[place])
+    origins = ops.repeat_interleave(repeats, output_size=grad.shape[place])
+    return grad.new_zeros(line).index_add(place, origins, grad).reshape(shape)
+
+
+def trace_backward(grad, shape):
+    """The gradient on the diagonal."""
+    return diagonal_backward(grad.expand(min(shape)), shape, 0, 0, 1)
