@@ -64,7 +64,7 @@ class Case:
 
 
 def kind_of(row, table):
-    target = table.by_key.get(row.same, row)
+    target = table.by_key.get(row.alias_of, row)
     if target.npu in ("composite", "each") or target.npu.startswith("decomposition"):
         return "composite"
     return target.npu if target.npu == "view" else "none" if target.npu.startswith("none") else "kernel"

@@ -17,7 +17,7 @@ from mindtorch._core.tensor cimport Shape, TensorBase
 cdef int load(Operator op, dict row) except -1:
     cdef int i
     op.each = find_operator(row["each"]) if "each" in row else None
-    op.uniform = find_operator(row["uniform"]) if "uniform" in row else None
+    op.uniform = find_operator(row["scalar_variant"]) if "scalar_variant" in row else None
     op.numbers = -1
     for i in range(op.count):
         if op.types[i] == SCALAR_LIST:

@@ -91,7 +91,7 @@ cdef int read_output(Output *out, dict column) except -1:
     for i in range(3):
         out.operands[i] = operands[i] if i < len(operands) else -1
     out.mask, out.mask_place = column.get("mask", (-1, -1))
-    out.reported = column.get("reported", False)
+    out.reported = column.get("dynamic_shape", False)
     return 0
 
 
@@ -130,7 +130,7 @@ cdef int load(Operator op) except -1:
     read_rules(&op.cpu_check, row.get("cpu_check", ()))
     op.casts = "autocast" in row
     op.cpu_policy, op.npu_policy = row.get("autocast", (0, 0))
-    op.onto = row.get("onto", -1)
+    op.onto = row.get("inout", -1)
     read_pointwise(op, row)
     op.differentiable_count = 0
     for i in row.get("differentiable", ()):
@@ -140,7 +140,7 @@ cdef int load(Operator op) except -1:
     op.recorded_in_place_only = row.get("recorded_in_place_only", False)
     if op.of_lists:
         foreach.load(op, row)
-        read_rules(&op.together, row.get("together", ()))
+        read_rules(&op.together, row.get("fused_if", ()))
     op.loaded = True
     return 0
 

@@ -182,11 +182,11 @@ cdef int read_preparation(AclnnCall call, Parameter *parameter, list encoded) ex
     cdef Preparation *preparation = &call.preparations[call.prepared]
     name, mask, steps = encoded
     words = steps.split()
-    parameter.reported = "reported" in words
+    parameter.reported = "dynamic_shape" in words
     call.reports = call.reports or parameter.reported
     preparation.place, preparation.mask, preparation.name = parameter.place, mask, kept_bytes(name)
     preparation.written, preparation.promoted = "written" in words, "promoted" in words
-    preparation.bits, preparation.contiguous = "bits" in words, "contiguous" in words
+    preparation.bits, preparation.contiguous = "view_as_int" in words, "contiguous" in words
     call.prepared += 1
     return 0
 

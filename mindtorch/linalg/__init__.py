@@ -14,6 +14,7 @@ from mindtorch._ops.composite.linalg import (
     lu_factor_ex,
     lu_solve,
     matrix_exp,
+    matrix_norm,
     matrix_power,
     matrix_rank,
     multi_dot,
@@ -26,10 +27,10 @@ from mindtorch._ops.composite.linalg import (
     tensorsolve,
     vander,
     vecdot,
+    vector_norm,
 )
-from mindtorch._ops.composite.linalg import linalg_svd as svd
 from mindtorch._ops.composite.linalg import linalg_norm as norm
-from mindtorch._ops.composite.linalg import matrix_norm, vector_norm
+from mindtorch._ops.composite.linalg import linalg_svd as svd
 
 cholesky, cholesky_ex, cross = _ATEN["linalg_cholesky"], _ATEN["linalg_cholesky_ex"], _ATEN["linalg_cross"]
 eig, eigh, eigvalsh = _ATEN["linalg_eig"], _ATEN["linalg_eigh"], _ATEN["linalg_eigvalsh"]

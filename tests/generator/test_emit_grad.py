@@ -39,7 +39,7 @@ FUNCTIONS = {
 def add_Tensor(grad_input_mask, grad, alpha):
     return [
         grad if grad_input_mask[0] else None,
-        derivatives.scaled(grad, alpha.conjugate()) if grad_input_mask[1] else None,
+        derivatives_reduce.scaled(grad, alpha.conjugate()) if grad_input_mask[1] else None,
     ]
 """,
     "exp": """

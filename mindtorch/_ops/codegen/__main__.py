@@ -44,6 +44,7 @@ def outputs(table) -> dict:
         NPU / "thunks.pyx": emit_thunks.module(calls), NPU / "decompositions.py": emit_decomposition.module(table),
         CPU / "__init__.py": emit_cpu.package_init(families),
         PACKAGE / "_ops.pyi": emit_docs.ops_pyi(table), PACKAGE.parent / "docs" / "ops.md": emit_docs.ops_md(table),
+        PACKAGE.parent / "docs" / "rows.md": emit_docs.rows_md(),
     }
     for family in families:
         files[CPU / f"{family}.py"] = emit_cpu.family_py(table, family)

@@ -177,7 +177,7 @@ def _check_kind(operator, row, value, fail):
         takes = (*takes, "list")                    # one call for each element
     if value.type.replace(" ", "") not in [t.replace(" ", "") for t in takes]:
         fail(f"{operator.name}: {parameter.name} is a {parameter.type}, the row gives a {value.type}")
-    outputs = [*(row.result_names or ["self"]), *row.writes]
+    outputs = [*(row.result_names or ["self"]), *row.mutates]
     if row.of_lists:
         outputs = [*outputs, *(a.name for a in row.schema.arguments if a.written)]
     if parameter.role == "out" and value.name is not None and value.name not in outputs:

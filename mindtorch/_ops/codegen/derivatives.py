@@ -5,7 +5,8 @@ An expression is a Python expression over
   None where nothing came back. A result whose gradient no expression names has no history,
 - the arguments of the schema, by name,
 - `result` (or result0, result1): what the op returned,
-- functions of mindtorch/_ops/derivatives and mindtorch/_ops/decompositions, operators of the table, and methods of tensors.
+- functions of mindtorch/_ops/derivatives and mindtorch/_ops/decompositions, operators of the table, and methods of
+  tensors.
 The names an expression uses are what the forward saves; `self.shape` saves the shape alone, and so do the other
 attributes in PROPERTIES. "none" says that there is no derivative.
 """
@@ -98,18 +99,13 @@ def saved(schema, expression) -> list:
 def _uses(schema, expression) -> tuple:
     """Names used as they are, and the properties used of tensors."""
     types = _tensor_types(schema)
-    inside, parts = set(), {}
-    for node in ast.walk(_parse(expression)):
+    tree, inside, parts = _parse(expression), set(), {}
+    for node in ast.walk(tree):
         if _is_property(node, types):
             inside.add(id(node.value))
             if node.attr not in parts.setdefault(node.value.id, []):
                 parts[node.value.id].append(node.attr)
-    whole = {node.id for node in ast.walk(_parse(expression)) if isinstance(node, ast.Name)}
-    if parts:
-        tree = _parse(expression)
-        inside = {id(n.value) for n in ast.walk(tree) if _is_property(n, types)}
-        whole = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in inside}
-    return whole, parts
+    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in inside}, parts
 
 
 def _tensor_types(schema) -> dict:
@@ -161,7 +157,8 @@ def check_functions(schema, grads, operators):
     """DerivativeError for names that are neither values of the op nor functions that a derivative may call."""
     if grads == "none":
         return
-    known = {a.name for a in schema.arguments} | {*functions_of_rows(), *operators, *_CONSTANTS, "grads", "grad_input_mask"}
+    known = {*functions_of_rows(), *operators, *_CONSTANTS, "grads", "grad_input_mask"}
+    known |= {a.name for a in schema.arguments}
     known |= set(results(schema, "grad")) | set(results(schema, "result"))
     for argument, expression in grads.items():
         if expression == "none":

@@ -72,7 +72,7 @@ class _Qualify(ast.NodeTransformer):
 def _store(node, outputs, row) -> str:
     """The statement that writes the results, or returns those whose shape their values decide."""
     target, text = outputs[0], ast.unparse(node)
-    if any(out.reported for out in row.outputs):
+    if any(out.dynamic_shape for out in row.outputs):
         return f"return {text}" if len(outputs) > 1 else f"return ({text},)"
     if any(out.mask for out in row.outputs):
         return f"store_some(({', '.join(outputs)}), {text})"
@@ -98,7 +98,7 @@ def _computes_wider(row) -> bool:
     elements are moved as they are, or the result is of another dtype."""
     if not any(name.startswith("float8") for name in row.rare):
         return False
-    return not any(out.reported or out.dtype in SCALAR_TYPES for out in row.outputs)
+    return not any(out.dynamic_shape or out.dtype in SCALAR_TYPES for out in row.outputs)
 
 
 def _conversion(row, argument) -> str:
@@ -106,7 +106,7 @@ def _conversion(row, argument) -> str:
     name = argument.name
     match argument.type:
         case "Tensor" | "Tensor?":
-            return "array" if name in row.raw or (row.schema.inplace and name == "self") else _operand(row, name)
+            return "array" if name in row.no_cast or (row.schema.inplace and name == "self") else _operand(row, name)
         case "Tensor[]":
             return "arrays" if row.of_lists else "operands"
         case "Tensor?[]":
@@ -136,6 +136,6 @@ def _conversion(row, argument) -> str:
 
 
 def _operand(row, name) -> str:
-    if "promote(" not in (row.compute or (row.outputs[0].dtype if row.outputs else "")):
+    if "promote(" not in (row.compute_dtype or (row.outputs[0].dtype if row.outputs else "")):
         return "operand"
     return "promoted_tensor" if name in row.opmath else "promoted"

@@ -1,10 +1,10 @@
-"""mindtorch/_npu/_gen/decompositions.py: rows whose column `npu`, `fallback` or `graph` is "decomposition: ...", an
-expression of other operators, for what ACLNN lacks. mindtorch/_npu/decomposition.pyx calls these functions.
+"""mindtorch/_npu/_gen/decompositions.py: the decompositions of rows, which mindtorch/_npu/decomposition.pyx calls.
 
-The expression is a derivative's: names of arguments, operators of the table, methods of tensors, and functions of
-mindtorch/_ops/decompositions and mindtorch/_ops/derivatives. It sees tensors in the dtype that the CPU computes in, halves in
-float32, and gives the result, or a sequence of them; casting and writing to the outputs is done by the caller. It may
-ask an output for its shape. What the column `reads` names may be a 0-d tensor of the CPU: a number that was given.
+A row names one in its column `npu`, `fallback` or `graph_capture`: "decomposition: ...", an expression as in `grad` of
+arguments, operators of the table, methods of tensors, and functions of mindtorch/_ops/decompositions and
+mindtorch/_ops/derivatives. It gets tensors in the dtype that the CPU computes in, float16 and bfloat16 in float32, and
+gives the result, or a sequence of them; the caller casts it and writes it to the outputs. It may ask an output for its
+shape. A tensor that the column `host_read` names may be a 0-d tensor of the CPU: a number that the user gave.
 """
 import ast
 
@@ -22,14 +22,15 @@ def is_decomposition(text) -> bool:
 
 def module(table) -> str:
     functions, tables = [], []
-    for name, column in (("KERNELS", "npu"), ("FALLBACKS", "fallback"), ("IN_GRAPHS", "graph")):
+    for name, column in (("KERNELS", "npu"), ("FALLBACKS", "fallback"), ("IN_GRAPHS", "graph_capture")):
         rows = [row for row in table.rows if is_decomposition(getattr(row, column)) and row.has_slot]
         functions += [_function(row, column) for row in rows]
         entries = "".join(f'    "{row.key}": ({_name(row, column)}, "{_conversions(row)}", {len(row.result_names)}),\n'
                           for row in rows)
         tables.append(f"{name} = {{\n{entries}}}\n")
     text = "\n\n".join(functions)
-    return (NOTE.format(source="*.toml") + derivatives.imports(text) + "\n\n" + text + "\n\n# By operator: function, conversions of its arguments, number of results.\n"
+    return (NOTE.format(source="*.toml") + derivatives.imports(text) + "\n\n" + text +
+            "\n\n# By operator: function, conversions of its arguments, number of results.\n"
             + "".join(tables))
 
 
@@ -54,6 +55,6 @@ def _function(row, column) -> str:
 
 def _conversions(row) -> str:
     """Words of Conversion in mindtorch/_npu/decomposition.pyx."""
-    words = ["computed" if a.type == "Tensor" and a.name not in row.raw else _CONVERSIONS.get(a.type, "object")
+    words = ["computed" if a.type == "Tensor" and a.name not in row.no_cast else _CONVERSIONS.get(a.type, "object")
              for a in row.kernel_arguments]
     return " ".join(words + ["object"] * len(row.result_names))

@@ -1,8 +1,8 @@
-"""docs/ops.md, the support table, and mindtorch/_ops.pyi, the type stubs of the generated functions."""
+"""docs/ops.md, the support table; docs/rows.md, the columns of a row; mindtorch/_ops.pyi, the type stubs."""
 from . import emit_decomposition
 from .aclnn_calls import ACL_DTYPES, COMMON_DTYPES, RARE_DTYPES, alternatives, read_call
 from .emit_python import functions
-from .rows import FAMILIES
+from .rows import COLUMNS, FAMILIES, OUTPUT_COLUMNS
 from .rules import SCALAR_TYPES
 
 _STUB_TYPES = {
@@ -18,11 +18,11 @@ Generated from the rows in `mindtorch/_ops/rows/*.toml` by `python -m mindtorch.
 
 Every operator below works on `cpu` (NumPy) and, unless said otherwise, on `npu` by the call named; those of the form
 "npu" are torch_npu's and have no kernel on `cpu`. "view" shares the storage and runs nothing, "composite" and
-"decomposition" are written with other operators, "each" runs the operator on one tensor after the other; calls for
-lists take those whose tensors are alike. `npu dtypes` are those that CANN documents for the operand; with others the
-operand is cast or the call raises, as in torch_npu, or its elements are moved as integers of their size; "all" leaves
-out uint16, uint32, uint64 and the floats of 8 bits, which are named. `since` is the oldest CANN release that has the
-call. `gradient` names the differentiable operands.
+"decomposition" are written with other operators, "per_tensor" runs the operator on one tensor after the other; calls
+for lists take those whose tensors are alike. `npu dtypes` are those that CANN documents for the operand; with others
+the operand is cast or the call raises, as in torch_npu, or its elements are moved as integers of their size; "all"
+leaves out uint16, uint32, uint64 and the floats of 8 bits, which are named. `since` is the oldest CANN release that
+has the call. `gradient` names the differentiable operands.
 """
 _COMMON = dict(zip(ACL_DTYPES.values(), SCALAR_TYPES, strict=True))
 _RARE = {RARE_DTYPES["UINT16"]: "uint16", RARE_DTYPES["UINT32"]: "uint32", RARE_DTYPES["UINT64"]: "uint64",
@@ -56,7 +56,7 @@ def _line(row) -> str:
 
 def _npu_dtypes(row) -> str:
     """The documented dtypes of the first tensor that the call reads; nothing where CANN documents none."""
-    if row.same or not row.npu.startswith("aclnn"):
+    if row.alias_of or not row.npu.startswith("aclnn"):
         return ""
     call = read_call(row, alternatives(row, row.npu)[0][1])
     kinds = ("aclTensor", "aclTensorList")
@@ -77,21 +77,30 @@ def _forms(row) -> str:
 
 
 def _npu(row) -> str:
-    if row.same:
-        return f"as {row.same}"
+    if row.alias_of:
+        return f"as {row.alias_of}"
     if emit_decomposition.is_decomposition(row.npu):
         return "decomposition"
     return f"`{row.npu.split('(')[0]}`" if row.npu.startswith("aclnn") else row.npu
 
 
 def _derivative(row) -> str:
-    if row.same or (row.by_hand and not row.grad):
+    if row.alias_of or (row.by_hand and not row.grad):
         return ""
-    if row.each:
-        return f"as {row.each}"
+    if row.foreach_of:
+        return f"as {row.foreach_of}"
     if row.grad == "none" or not row.grad:
         return "none"
     return ", ".join(name for name, text in row.grad.items() if text != "none") or "none"
+
+
+def rows_md() -> str:
+    """The columns of a row and of its results."""
+    tables = ["".join(f"| `{name}` | {text} |\n" for name, text in columns.items())
+              for columns in (COLUMNS, OUTPUT_COLUMNS)]
+    head = "| column | says |\n|---|---|\n"
+    return ("# The columns of an op row\n\nGenerated from `mindtorch/_ops/codegen/rows.py`: edit that. An unknown "
+            f"column is an error of the build.\n\n{head}{tables[0]}\nOf each result, in `out`:\n\n{head}{tables[1]}")
 
 
 def ops_pyi(table) -> str:

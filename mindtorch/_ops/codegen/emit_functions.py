@@ -73,7 +73,7 @@ def _literal(text) -> str:
 def _overload(emitter, row) -> str:
     """(row, operator, tests, conversions): a test is (parameter, type); a conversion (parameter, type, place)."""
     function, table = emitter.function, emitter.table
-    target = table.by_key[row.same] if row.same else row
+    target = table.by_key[row.alias_of] if row.alias_of else row
     places = {a.name: index for index, a in enumerate(target.kernel_arguments)}
     tests, conversions = [], []
     discriminating = emitter.discriminating() if len(function.rows) > 1 else []
@@ -92,7 +92,7 @@ def _overload(emitter, row) -> str:
         elif argument.type == "Tensor" and not wanted.is_tensor:
             conversion = "packed" if wanted.type == "Scalar[]" else "only_number"
         conversions.append((index, argument.type, places.pop(argument.name), *([conversion] if conversion else [])))
-    defaults = {place: emit_python.default_literal(target, target.kernel_arguments[place], row.same_values)
+    defaults = {place: emit_python.default_literal(target, target.kernel_arguments[place], row.alias_values)
                 for place in places.values()}
     return repr((row.key, target.key, tests, conversions, defaults))
 
@@ -102,4 +102,4 @@ def _as_tensor(row, target, name) -> str:
     beside = next((a for a in row.schema.arguments if a.type == "Tensor" and a.name != "condition"), None)
     if beside is None:
         return "number_beside"
-    return "number_to_read" if name in target.reads else "number_like"
+    return "number_to_read" if name in target.host_read else "number_like"

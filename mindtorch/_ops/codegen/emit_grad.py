@@ -53,8 +53,8 @@ def keeps_self(row) -> bool:
 
 
 def node_name(row) -> str:
-    if row.node:
-        return row.node
+    if row.node_name:
+        return row.node_name
     words = row.schema.name.strip("_").split("_")
     return "".join(word[:1].upper() + word[1:] for word in words) + "Backward0"
 

@@ -52,7 +52,7 @@ class Calls:
         if row.of_lists:
             if not entry["call"][4]:
                 entry["parts"] = _parts(row)
-            if row.each:
+            if row.foreach_of:
                 entry["list_dtypes"] = dtypes_of_lists(row)
             return entry
         if row.inplace.startswith("aclnn"):
@@ -127,20 +127,20 @@ def _preparation(row, value, call) -> tuple:
     parameter, name, steps = value.parameter, value.name, []
     if row.of_lists and value.type == "list":
         return (parameter.name, value.mask or COMMON_DTYPES, "written")
-    allowed = value.mask | sum(1 << ACL_DTYPES[d] for d in row.accepts.get(name, ())) or COMMON_DTYPES
-    rule = row.compute or (row.outputs[0].dtype if row.outputs else "")
+    allowed = value.mask | sum(1 << ACL_DTYPES[d] for d in row.extra_dtypes.get(name, ())) or COMMON_DTYPES
+    rule = row.compute_dtype or (row.outputs[0].dtype if row.outputs else "")
     if parameter.role != "in":
         steps.append("written")
-    elif "promote(" in rule and name not in row.raw:
+    elif "promote(" in rule and name not in row.no_cast:
         # ACLNN promotes a 0-d tensor as any other; in torch it does not raise the dtype within its category.
         steps.append("promoted")
-    if name in row.bits:
-        allowed = next((other.mask for other in call.values if other.name in row.bits and other.mask), 0)
-        steps.append("bits")
+    if name in row.view_as_int:
+        allowed = next((other.mask for other in call.values if other.name in row.view_as_int and other.mask), 0)
+        steps.append("view_as_int")
     if not parameter.noncontiguous_ok:
         steps.append("contiguous")
-    if any(out.reported for result, out in zip(row.result_names, row.outputs, strict=False) if result == name):
-        steps.append("reported")
+    if any(out.dynamic_shape for result, out in zip(row.result_names, row.outputs, strict=False) if result == name):
+        steps.append("dynamic_shape")
     return (parameter.name, allowed, " ".join(steps))
 
 
@@ -161,7 +161,7 @@ def _optional(row) -> set:
 
 def _documented(row, call) -> int:
     """The dtypes that CANN documents the operator for, of those that the row computes in."""
-    operands = {a.name for a in row.kernel_arguments if a.is_tensor} - set(row.raw)
+    operands = {a.name for a in row.kernel_arguments if a.is_tensor} - set(row.no_cast)
     return functools.reduce(int.__and__, [v.mask for v in call.values if v.mask and v.name in operands])
 
 

@@ -69,7 +69,7 @@ def python_name(argument, method) -> str:
 def functions(table, family) -> list:
     """The merged functions and methods of a family, in-place forms after their functional ones."""
     names = dict.fromkeys(row.schema.name for row in table.family(family)
-                          if not row.by_hand and not row.python)
+                          if not row.by_hand and not row.manual_binding)
     made = []
     for name in names:
         rows = [row for row in table.family(family) if row.schema.name == name and not row.by_hand]
@@ -152,7 +152,7 @@ def _has(row, parameter) -> bool:
 
 def _subsumed(row, table) -> bool:
     """Whether another overload of the same name takes the very arguments of this one."""
-    target = table.by_key.get(row.same)
+    target = table.by_key.get(row.alias_of)
     if target is None or target.schema.name != row.schema.name:
         return False
     return not any(a.is_tensor != target.schema.argument(a.name).is_tensor for a in row.schema.arguments)

@@ -17,7 +17,7 @@ def entries(table) -> tuple:
     """key -> columns of every row that can run; and the names of the rules that they use."""
     used, found = set(), {}
     for row in table.rows:
-        if row.same or (row.by_hand and not row.each):
+        if row.alias_of or (row.by_hand and not row.foreach_of):
             continue
         try:
             found[row.key] = _entry(row, table, used)
@@ -45,10 +45,10 @@ def _entry(row, table, used) -> dict:
         entry["outputs"] = [_output(out, encoder, Scope(row)) for out in row.outputs]
         if row.inplace and (rule := _inplace_dtype(row)) != row.outputs[0].dtype:
             entry["inplace_dtype"] = encoder.dtype(rule)
-        if row.compute:
-            entry["compute"] = encoder.dtype(row.compute)
-        if row.onto:
-            entry["onto"] = places[row.onto]
+        if row.compute_dtype:
+            entry["compute"] = encoder.dtype(row.compute_dtype)
+        if row.inout:
+            entry["inout"] = places[row.inout]
     for column in ("check", "inplace_check", "out_check", "cpu_check"):
         if calls := getattr(row, column):
             entry[column] = [encoder.check(call) for call in calls]
@@ -80,29 +80,29 @@ def _output(out, encoder, scope) -> dict:
     if out.mask:
         name, _, place = out.mask.partition("[")
         entry["mask"] = (encoder.places[name], int(place.rstrip("]") or -1))
-    if out.reported:
-        entry["reported"] = True
+    if out.dynamic_shape:
+        entry["dynamic_shape"] = True
     return entry
 
 
 def _of_lists(row, table, encoder) -> dict:
     entry = {"of_lists": True, "kernel": row.has_slot}
-    if row.each:
-        target = table.by_key[row.each]
-        positional, named = row.each_values
+    if row.foreach_of:
+        target = table.by_key[row.foreach_of]
+        positional, named = row.foreach_values
         names = [a.name for a in target.kernel_arguments]
         if len(positional) > len(names) or set(named) - set(names):
-            raise RowError(f"{row.family}.toml: {row.key}: {row.each} takes ({', '.join(names)})")
+            raise RowError(f"{row.family}.toml: {row.key}: {row.foreach_of} takes ({', '.join(names)})")
         values = dict(zip(names, positional, strict=False)) | named
-        entry["each"] = row.each
+        entry["each"] = row.foreach_of
         entry["each_arguments"] = [_each_argument(row, values.get(a.name), a) for a in target.kernel_arguments]
         entry["each_is_method"], entry["each_has_inplace"] = target.by_hand, bool(target.inplace)
     else:
         entry["written"] = [place for place, a in enumerate(row.kernel_arguments) if a.type == "Tensor[]" and a.written]
-    if row.uniform:
-        entry["uniform"] = row.uniform
-    if row.together:
-        entry["together"] = [encoder.check(call) for call in row.together]
+    if row.scalar_variant:
+        entry["scalar_variant"] = row.scalar_variant
+    if row.fused_if:
+        entry["fused_if"] = [encoder.check(call) for call in row.fused_if]
     return entry
 
 

@@ -1,5 +1,6 @@
 """The op rows: mindtorch/_ops/rows/*.toml read and checked. docs/design.md, "An op row", says what the columns mean."""
 import ast
+import difflib
 import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,10 +23,50 @@ POLICIES = ("not_listed", "lower_precision_fp", "fp32", "fp32_set_opt_dtype", "p
 RARE_TYPES = {"float8_e5m2": 23, "float8_e4m3fn": 24, "float8_e5m2fnuz": 25, "float8_e4m3fnuz": 26, "uint16": 27,
               "uint32": 28, "uint64": 29, "float8_e8m0fnu": 30}
 
-_COLUMNS = {"schema", "npu", "since", "out", "inplace", "cpu", "compute", "raw", "grad", "samples", "check",
-            "inplace_check", "out_check", "same", "variants", "hidden", "onto", "takes_out", "accepts", "python",
-            "node", "each", "together", "uniform", "bits", "graph", "writes", "fallback", "reads", "opmath",
-            "cpu_check"}
+# What a row may say. docs/rows.md is generated from these lines.
+COLUMNS = {
+    "schema": "torch's schema of the operator",
+    "npu": '`aclnnAdd(self, other, alpha, out)`: the call; `a if condition else b` chooses; "decomposition: f(self)", '
+           '"view", "composite" or "none: reason"; "per_tensor" where ACLNN has no call for lists',
+    "since": "the oldest CANN release that has the call; 8.0 where nothing is said",
+    "fallback": '"decomposition: ...": for dtypes that CANN does not document, and for releases without the call',
+    "graph_capture": '"decomposition: ...": replaces the call of a random operator while a graph is captured, where '
+                     "ACLNN has no form that reads the seed from a tensor",
+    "out": "the rules of each result: a table, or a list of tables for several results; see below",
+    "inplace": '"kernel": the in-place form runs the same call on `self`; otherwise the call of the in-place form',
+    "inout": "ACLNN has only the in-place call: the argument that is copied to the result before the call",
+    "cpu": "the CPU's kernel: an expression of NumPy (`np`) and of functions in `_cpu/kernels`",
+    "compute_dtype": "the dtype rule that the CPU's tensors are cast to; the first result's where nothing is said",
+    "no_cast": "tensors that the CPU's kernel gets in their own dtype",
+    "opmath": "numbers that keep the precision of the computation; the others are rounded to the tensors' dtype first",
+    "view_as_int": "tensors that the call only copies: dtypes that CANN does not document go as integers of their size",
+    "extra_dtypes": "dtypes by argument that the call takes though CANN does not document them",
+    "host_read": "tensors whose values a decomposition reads: a number in their place stays on the host",
+    "mutates": "arguments that the kernel writes to, though the schema does not say so",
+    "check": "calls of check_* functions before anything else",
+    "cpu_check": "the same, on the CPU alone",
+    "inplace_check": "the same, for the in-place form alone",
+    "out_check": "the same, where out= is given",
+    "grad": 'derivatives by argument: `grad.self = "grad * other"`; `grad."a, b"` for several at once; `grad = "none"`',
+    "node_name": "the name of the autograd node, where it is not the operator's in CamelCase with Backward0",
+    "samples": "the generator of test inputs in tests/ops",
+    "alias_of": "the row that this overload calls; arguments may be set: `div.Tensor_mode(rounding_mode=None)`",
+    "variants": '"function", "method" (both where nothing is said); "aten": in torch.ops.aten alone; "own": for our '
+                'own code alone; "npu": of torch_npu, without a CPU kernel',
+    "hidden": "true: error messages do not list this overload",
+    "takes_out": "false: there is no out= form",
+    "manual_binding": "the module of `_core` in which the Python function is written by hand",
+    "foreach_of": "of an operator on lists: the operator on one tensor, `add.Tensor(self, other, alpha)`",
+    "fused_if": "of an operator on lists: calls of may_* functions that must hold for the one call on whole lists",
+    "scalar_variant": "of an operator on lists with a number for each tensor: the row for one number",
+}
+OUTPUT_COLUMNS = {
+    "shape": "the shape rule",
+    "dtype": "the dtype rule, or a dtype",
+    "mask": "`output_mask[1]`: the result is None where that element is false",
+    "memory_format": "the arguments to look at: the result is channels_last where one of them is",
+    "dynamic_shape": "true: the kernel tells the shape; `shape` is the largest possible",
+}
 
 
 class RowError(ValueError):
@@ -34,65 +75,55 @@ class RowError(ValueError):
 
 @dataclass(frozen=True)
 class Output:
+    """The rules of one result, as OUTPUT_COLUMNS describes them."""
     shape: str = ""
     dtype: str = ""
-    mask: str = ""    # "output_mask[1]": there is such a result only where that truth value holds, else None
-    # The tensors whose memory format it keeps: it is channels_last where one of them is.
+    mask: str = ""
     memory_format: tuple = ()
-    # The values decide the shape: `shape` is the largest, and the kernel gives the result the one that it has found.
-    reported: bool = False
+    dynamic_shape: bool = False
 
 
 @dataclass(frozen=True)
 class Row:
+    """One row, as COLUMNS describes it, with what autocast.toml and rare_dtypes.toml say of the operator."""
     family: str
     schema: Schema
-    npu: str = ""                 # "aclnnAdd(self, ...)", "decomposition: fmin(self, ...)" (emit_decomposition.py),
-                                  # "view", "composite", "none: reason"
-    graph: str = ""               # of a random op, "decomposition: ...": what is captured in a graph, where the
-                                  # operator has no form that reads its seed from a tensor
-    since: str = "8.0"            # the oldest CANN release that has the operator
-    fallback: str = ""            # "decomposition: ...", for dtypes that the operator is not documented for, and for
-                                  # releases of CANN that lack it
+    npu: str = ""
+    since: str = "8.0"
+    fallback: str = ""
+    graph_capture: str = ""
     outputs: tuple = ()
-    inplace: str = ""             # "" no in-place form; "kernel": the same kernel, writing to self; or a call
+    inplace: str = ""
+    inout: str = ""
     cpu: str = ""
-    compute: str = ""             # dtype rule that the CPU's inputs are cast to; default: the first output's
-    raw: tuple = ()               # tensor arguments that the CPU expression sees in their own dtype
-    opmath: tuple = ()            # numbers that keep the precision of the computation; all others are rounded to the
-                                  # dtype of the elements beside them. The CPU treats 0-d tensors as numbers here
-    bits: tuple = ()              # tensors whose elements the operator only moves: those of a dtype that CANN does not
-                                  # document reach it as integers of the same size
-    onto: str = ""                # the argument whose elements the output holds when the kernel starts, where ACLNN
-                                  # has the operator in place only
-    reads: tuple = ()             # tensors that a decomposition asks for their values: a number in the place of one
-                                  # stays on the host
-    writes: tuple = ()            # arguments that the kernel writes to, though torch's schema does not say so
-    check: tuple = ()             # calls of check_* functions made before anything else
-    cpu_check: tuple = ()         # the same, on the CPU alone, where it takes less than the NPU does
-    inplace_check: tuple = ()     # the same, for the in-place form alone
-    out_check: tuple = ()         # calls of check_* functions on an out= that was given
+    compute_dtype: str = ""
+    no_cast: tuple = ()
+    opmath: tuple = ()
+    view_as_int: tuple = ()
+    extra_dtypes: dict = field(default_factory=dict)
+    host_read: tuple = ()
+    mutates: tuple = ()
+    check: tuple = ()
+    cpu_check: tuple = ()
+    inplace_check: tuple = ()
+    out_check: tuple = ()
     grad: dict = field(default_factory=dict)
-    joint: tuple = ()             # names of arguments whose derivatives come from one expression, together
-    node: str = ""                # the name of the autograd node, where it is not CamelCaseBackward0
+    joint: tuple = ()                             # arguments whose derivatives come from one expression
+    node_name: str = ""
     samples: str = ""
-    same: str = ""                # key of the row whose function this overload calls; what it lacks takes defaults, or
-    same_values: dict = field(default_factory=dict)     # the values that the column gives: 'div.Tensor_mode(x="y")'
-    # Or "aten": what torch offers under torch.ops.aten only; or "own": what torch does not have, for our own code; or
-    # "npu": what torch_npu has for the NPU alone, without a kernel on the CPU.
+    alias_of: str = ""                            # the key
+    alias_values: dict = field(default_factory=dict)
     variants: tuple = ("function", "method")
-    hidden: bool = False          # torch's messages do not list this overload
+    hidden: bool = False
     takes_out: bool = True
-    accepts: dict = field(default_factory=dict)   # dtypes an operator takes beyond its documentation
-    each: str = ""                # of an op on lists: the op on one tensor, 'add.Tensor(self, other, alpha)', where
-                                  # elements stand for the lists. Devices without a kernel for lists run that
-    each_values: tuple = ()       # (names given in order, names given by keyword -> value)
-    together: tuple = ()          # calls of may_* functions, which allow the kernel for lists
-    uniform: str = ""             # of an op with a number for each tensor: the row for all numbers equal
-    autocast: dict = field(default_factory=dict)  # device -> policy, from autocast.toml
-    rare: tuple = ()              # rare dtypes that the CPU's kernel takes, from rare_dtypes.toml
-    refusal: str = ""             # what it is called where it refuses others, from there too
-    python: str = ""              # "custom": the Python function is written by hand in mindtorch/_core/factories.pyx
+    manual_binding: str = ""
+    foreach_of: str = ""                          # the key
+    foreach_values: tuple = ()                    # (names given by place, {parameter: name given by keyword})
+    fused_if: tuple = ()
+    scalar_variant: str = ""
+    autocast: dict = field(default_factory=dict)  # device -> policy
+    rare: tuple = ()                              # rare dtypes that the CPU's kernel takes
+    refusal: str = ""                             # the kernel's name in the error for other rare dtypes
 
     @property
     def key(self) -> str:
@@ -108,12 +139,12 @@ class Row:
 
     @property
     def has_kernel(self) -> bool:
-        return not (self.by_hand or self.same or self.each)
+        return not (self.by_hand or self.alias_of or self.foreach_of)
 
     @property
     def has_slot(self) -> bool:
-        """Whether devices may have a kernel: npu = "each" says that ACLNN has none for lists."""
-        return self.has_kernel or (bool(self.each) and self.npu != "each")
+        """Whether devices may have a kernel: npu = "per_tensor" says that ACLNN has none for lists."""
+        return self.has_kernel or (bool(self.foreach_of) and self.npu != "per_tensor")
 
     @property
     def of_npu(self) -> bool:
@@ -123,7 +154,7 @@ class Row:
     @property
     def of_lists(self) -> bool:
         """Whether it works on every tensor of its lists: _foreach_* and _fused_*."""
-        return _of_lists(self.schema, self.each or self.same)
+        return _of_lists(self.schema, self.foreach_of or self.alias_of)
 
     @property
     def factory(self) -> bool:
@@ -166,7 +197,7 @@ class Table:
                 self._load(family, path)
         self.by_key = {row.key: row for row in self.rows}
         for row in self.rows:
-            for key in filter(None, (row.same, row.each, row.uniform)):
+            for key in filter(None, (row.alias_of, row.foreach_of, row.scalar_variant)):
                 if key not in self.by_key:
                     raise RowError(f"{row.family}.toml: {row.key}: there is no row {key!r}")
         self.rows = [self._with_opmath(row) for row in self.rows]
@@ -177,7 +208,7 @@ class Table:
         for row in self.rows:
             try:
                 derivatives.check_functions(row.schema, row.grad, operators)
-                for column in (row.npu, row.graph, row.fallback):
+                for column in (row.npu, row.graph_capture, row.fallback):
                     if column.startswith("decomposition: "):
                         derivatives.check_functions(row.schema, {"npu": column.removeprefix("decomposition: ")},
                                                     operators | set(row.result_names))
@@ -186,10 +217,10 @@ class Table:
 
     def _with_opmath(self, row) -> Row:
         """Rows of operators on lists with what the operator on one tensor says."""
-        if not row.each:
+        if not row.foreach_of:
             return row
-        other = self.by_key[row.each]
-        positional, named = row.each_values
+        other = self.by_key[row.foreach_of]
+        positional, named = row.foreach_values
         values = dict(zip((a.name for a in other.schema.arguments), positional, strict=False)) | named
         return replace(row, opmath=tuple(values[name] for name in other.opmath if name in values))
 
@@ -249,31 +280,35 @@ def read_rare(path) -> tuple:
 
 def read_row(family, entry) -> Row:
     """One [[op]] table as a Row; RowError where columns are missing, unknown or at odds with the schema."""
-    if unknown := set(entry) - _COLUMNS:
-        raise RowError(f"unknown columns {sorted(unknown)}")
+    _refuse_unknown(entry, COLUMNS)
     entry = dict(entry)
     entry["grad"], entry["joint"] = _read_grad(entry.get("grad", {}))
     schema = parse(entry.pop("schema"))
     out = entry.pop("out", [])
     outputs = tuple(_read_output(o) for o in (out if isinstance(out, list) else [out]))
-    for column in ("raw", "reads", "writes", "check", "inplace_check", "out_check", "variants", "together", "bits",
-                   "opmath", "cpu_check"):
-        if column in entry:
-            entry[column] = tuple(entry[column])
-    if _of_lists(schema, entry.get("each") or entry.get("same")):
+    entry |= {column: tuple(value) for column, value in entry.items() if isinstance(value, list)}
+    if _of_lists(schema, entry.get("foreach_of") or entry.get("alias_of")):
         entry |= {"variants": ("function",), "takes_out": False}
     if "variants" not in entry and (schema.inplace or not schema.argument("self")):
         entry["variants"] = ("method",) if schema.inplace else ("function",)
-    if "each" in entry:
-        entry["each"], entry["each_values"] = _read_each(entry["each"])
-    if "same" in entry:
-        entry["same"], entry["same_values"] = _read_same(entry["same"])
+    if "foreach_of" in entry:
+        entry["foreach_of"], entry["foreach_values"] = _read_call(entry["foreach_of"])
+    if "alias_of" in entry:
+        entry["alias_of"], (_, entry["alias_values"]) = _read_call(entry["alias_of"])
     row = Row(family=family, schema=schema, outputs=outputs, **entry)
     _check_row(row)
     return row
 
 
+def _refuse_unknown(entry, columns):
+    for name in set(entry) - set(columns):
+        near = difflib.get_close_matches(name, columns, 1)
+        raise RowError(f"there is no column {name!r}" + (f"; did you mean {near[0]!r}?" if near else
+                                                         f", the columns are {', '.join(columns)}"))
+
+
 def _read_output(rules) -> Output:
+    _refuse_unknown(rules, OUTPUT_COLUMNS)
     kept = rules.get("memory_format")
     return Output(**rules | {"memory_format": tuple(kept.split(", ")) if kept else ()})
 
@@ -295,24 +330,16 @@ def _read_grad(grad) -> tuple:
     return single, tuple(names for names in groups if len(names) > 1)
 
 
-def _read_same(text) -> tuple:
+def _read_call(text) -> tuple:
+    """'add.Tensor(self, alpha=2)': the key, and the values given by place and by keyword, as texts."""
     key, _, values = text.partition("(")
-    if not values:
-        return key, {}
-    call = ast.parse(f"f({values}", mode="eval").body
-    return key, {k.arg: ast.unparse(k.value) for k in call.keywords}
-
-
-def _read_each(text) -> tuple:
-    """The key of the op on one tensor, and what each of its arguments is given."""
-    key, _, values = text.partition("(")
-    call = ast.parse(f"f({values}", mode="eval").body
+    call = ast.parse(f"f({values or ')'}", mode="eval").body
     return key, ([ast.unparse(a) for a in call.args], {k.arg: ast.unparse(k.value) for k in call.keywords})
 
 
 def _check_row(row):
     derivatives.check(row.schema, row.grad)
-    if not row.same and not row.npu:
+    if not row.alias_of and not row.npu:
         raise RowError("has no npu column")
     if row.has_kernel:
         if bool(row.cpu) == row.of_npu:
@@ -323,6 +350,6 @@ def _check_row(row):
             raise RowError('has no derivative: grad = "none" where there is none')
         if not row.schema.inplace and len(row.outputs) != len(row.schema.returns):
             raise RowError(f"{len(row.outputs)} output rules for {len(row.schema.returns)} results")
-    for name in (*row.raw, *row.reads, *row.bits, *row.opmath, *filter(None, (row.onto,))):
+    for name in (*row.no_cast, *row.host_read, *row.view_as_int, *row.opmath, *filter(None, (row.inout,))):
         if row.schema.argument(name) is None and name not in row.result_names:
             raise RowError(f"the schema has no argument {name!r}")
