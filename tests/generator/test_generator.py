@@ -69,7 +69,7 @@ def test_schema_that_cannot_be_read(text):
     ({"npu": None}, "no npu column"),
     ({"colour": "red"}, "there is no column 'colour', the columns are schema, npu, "),
     ({"nocast": ["self"]}, "there is no column 'nocast'; did you mean 'no_cast'?"),
-    ({"out": {"shape": "same(self)", "format": "self"}}, "there is no column 'format', the columns are shape, dtype, "),
+    ({"out": {"shape": "same(self)", "format": "self"}}, "there is no column 'format'; did you mean 'memory_format'?"),
     ({"out": [ADD["out"], ADD["out"]]}, "2 output rules for 1 results"),
     ({"no_cast": ["condition"]}, "no argument 'condition'"),
 ])
