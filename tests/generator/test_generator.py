@@ -85,7 +85,7 @@ def test_row_with_a_wrong_column(changes, message):
     ("aclnnAdd(out, other, alpha, out)", "self is an input, the row gives the output 'out'"),
     ("aclnnAdd(self, nobody, alpha, out)", "neither argument nor output: 'nobody'"),
     ("aclnnAddition(self, other, alpha, out)", "there is no operator 'aclnnAddition'"),
-    ("aclnnSquare(self, out)", r"aclnnSquare is not declared: python -m generator.headers aclnnSquare"),
+    ("aclnnSquare(self, out)", r"aclnnSquare is not declared: python -m mindtorch._ops.codegen.headers aclnnSquare"),
     ("aclnnAdd", "is no call"),
 ])
 def test_call_that_does_not_fit_its_prototype(call, message):
@@ -106,11 +106,11 @@ def test_rule_that_does_not_exist(out, message):
         emit_table.entries(table)
 
 
-FOREACH = {"schema": "_foreach_add.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]", "npu": "each"}
+FOREACH = {"schema": "_foreach_add.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]", "npu": "per_tensor"}
 
 
 def test_list_row_without_its_op(tmp_path):
-    text = "".join(f'{name} = "{value}"\n' for name, value in (FOREACH | {"each": "plus(self, other)"}).items())
+    text = "".join(f'{name} = "{value}"\n' for name, value in (FOREACH | {"foreach_of": "plus(self, other)"}).items())
     (tmp_path / "foreach.toml").write_text(f"[[op]]\n{text}", encoding="utf-8")
     with pytest.raises(RowError, match=r"foreach.toml: _foreach_add.List: there is no row 'plus'"):
         Table(tmp_path)
@@ -118,7 +118,7 @@ def test_list_row_without_its_op(tmp_path):
 
 @pytest.mark.parametrize("each", ["add.Tensor(self, other, alpha, 1)", "add.Tensor(self, beta=alpha)"])
 def test_list_row_with_other_arguments_than_its_op(each):
-    wrong = read_row("foreach", FOREACH | {"each": each})
+    wrong = read_row("foreach", FOREACH | {"foreach_of": each})
     with pytest.raises(RowError, match=r"_foreach_add.List: add.Tensor takes \(self, other, alpha\)"):
         emit_table.entries(one_row_table(wrong, row()))
 

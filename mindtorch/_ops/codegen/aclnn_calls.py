@@ -133,7 +133,7 @@ def read_call(row, text) -> Call:
     if name not in operators():
         fail(f"there is no operator {name!r}")
     if name not in available():
-        fail(f"{name} is not declared: python -m codegen.headers {name}")
+        fail(f"{name} is not declared: python -m mindtorch._ops.codegen.headers {name}")
     operator = operators()[name]
     if len(node.args) != len(operator.parameters):
         fail(f"{name} takes {len(operator.parameters)} arguments "
