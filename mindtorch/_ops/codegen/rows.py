@@ -25,6 +25,7 @@ RARE_TYPES = {"float8_e5m2": 23, "float8_e4m3fn": 24, "float8_e5m2fnuz": 25, "fl
 
 # What a row may say. docs/rows.md is generated from these lines.
 COLUMNS = {
+    "for": '`for.name = ["cos", "sin"]`: a row for each; other columns write `{name}`, or `{Name}` for it in CamelCase',
     "schema": "torch's schema of the operator",
     "npu": '`aclnnAdd(self, other, alpha, out)`: the call; `a if condition else b` chooses; "decomposition: f(self)", '
            '"view", "composite" or "none: reason"; "per_tensor" where ACLNN has no call for lists',
@@ -237,7 +238,7 @@ class Table:
         self.aliases.update(content.get("alias", {}))
         self.inplace_functions.update(content.get("inplace_functions", ()))
         seen = {row.key for row in self.rows}
-        for entry in content.get("op", ()):
+        for entry in (each for written in content.get("op", ()) for each in instances(written)):
             try:
                 row = read_row(family, entry)
             except (SchemaError, RowError, derivatives.DerivativeError) as error:
@@ -276,6 +277,33 @@ def read_rare(path) -> tuple:
         for op in entry["ops"]:
             taken[op] = (*taken.get(op, ()), *entry["dtypes"])
     return taken, content.get("refusals", {})
+
+
+def instances(entry) -> list:
+    """The rows that one [[op]] table stands for: more than one where it has the column `for`."""
+    lists = entry.get("for")
+    if not lists:
+        return [entry]
+    rest = {column: value for column, value in entry.items() if column != "for"}
+    rows = []
+    for chosen in zip(*lists.values(), strict=True):
+        words = {f"{{{name}}}": word for name, word in zip(lists, chosen, strict=True)}
+        words |= {f"{{{name[:1].upper()}{name[1:]}}}": "".join(part[:1].upper() + part[1:] for part in word.split("_"))
+                  for name, word in zip(lists, chosen, strict=True)}
+        rows.append(_filled(rest, words))
+    return rows
+
+
+def _filled(value, words):
+    """A value of a row with the words put in the place of their names."""
+    if isinstance(value, dict):
+        return {name: _filled(inner, words) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_filled(inner, words) for inner in value]
+    if isinstance(value, str):
+        for name, word in words.items():
+            value = value.replace(name, word)
+    return value
 
 
 def read_row(family, entry) -> Row:
