@@ -18,7 +18,7 @@ from mindtorch._ops.codegen import (
     schema,
 )
 from mindtorch._ops.codegen.aclnn_calls import read_call
-from mindtorch._ops.codegen.rows import RowError, Table, read_row
+from mindtorch._ops.codegen.rows import RowError, Table, instances, read_row
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden"
@@ -61,13 +61,30 @@ def test_schema_that_cannot_be_read(text):
         schema.parse(text)
 
 
+# --- a row for several operators -------------------------------------------------------------------------------------
+
+def test_a_row_for_several_names_is_a_row_for_each():
+    made = instances({"for": {"name": ["cos", "log_sum"], "ufunc": ["cos", "logaddexp"]}, "schema": "{name}(Tensor a)",
+                      "npu": "aclnn{Name}(a)", "check": ['f(a, "{name} of {got}")'], "grad": {"a": "{ufunc}(a)"}})
+    assert made == [{"schema": f"{name}(Tensor a)", "npu": f"{call}(a)", "check": [f'f(a, "{name} of {{got}}")'],
+                     "grad": {"a": f"{ufunc}(a)"}}
+                    for name, call, ufunc in (("cos", "aclnnCos", "cos"), ("log_sum", "aclnnLogSum", "logaddexp"))]
+    assert instances({"schema": "cos(Tensor a)"}) == [{"schema": "cos(Tensor a)"}]
+
+
+def test_lists_of_different_lengths_are_refused(tmp_path):
+    (tmp_path / "foreach.toml").write_text('[[op]]\nfor = { name = ["a", "b"], ufunc = ["c"] }\n', encoding="utf-8")
+    with pytest.raises(RowError, match=r"foreach.toml: the lists of the column 'for' differ in length"):
+        Table(tmp_path)
+
+
 # --- refused rows --------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(("changes", "message"), [
     ({"cpu": None}, "no CPU reference"),
     ({"samples": None}, "no samples"),
     ({"npu": None}, "no npu column"),
-    ({"colour": "red"}, "there is no column 'colour', the columns are schema, npu, "),
+    ({"colour": "red"}, "there is no column 'colour', the columns are for, schema, npu, "),
     ({"nocast": ["self"]}, "there is no column 'nocast'; did you mean 'no_cast'?"),
     ({"out": {"shape": "same(self)", "format": "self"}}, "there is no column 'format'; did you mean 'memory_format'?"),
     ({"out": [ADD["out"], ADD["out"]]}, "2 output rules for 1 results"),
@@ -106,7 +123,8 @@ def test_rule_that_does_not_exist(out, message):
         emit_table.entries(table)
 
 
-FOREACH = {"schema": "_foreach_add.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]", "npu": "per_tensor"}
+FOREACH = {"schema": "_foreach_add.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]",
+           "npu": "per_tensor"}
 
 
 def test_list_row_without_its_op(tmp_path):

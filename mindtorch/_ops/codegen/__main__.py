@@ -6,17 +6,14 @@ import sys
 from pathlib import Path
 
 from . import (
-    emit_autocast,
     emit_calls,
     emit_cpu,
     emit_decomposition,
     emit_docs,
     emit_functions,
     emit_grad,
-    emit_namespace,
     emit_npu,
     emit_rules,
-    emit_schemas,
     emit_table,
     emit_thunks,
 )
@@ -34,11 +31,9 @@ def outputs(table) -> dict:
     files = {
         CORE / "__init__.py": emit_grad.NOTE.format(source="*.toml"), CORE / "__init__.pxd": "",
         CORE / "rows.py": emit_table.module(rows), CORE / "rules.pyx": emit_rules.module(rules),
-        CORE / "functions.py": emit_functions.module(table), CORE / "namespace.py": emit_namespace.module(table),
-        CORE / "calls.pxd": emit_calls.module_pxd(table), CORE / "calls.pyx": emit_calls.module(table),
-        CORE / "autocast_policies.py": emit_autocast.policies(table),
-        CORE / "schemas.py": emit_schemas.module(table), CORE / "nodes.py": emit_grad.nodes_py(table),
-        CORE / "records.pxd": emit_grad.records_pxd(table), CORE / "records.pyx": emit_grad.records_pyx(table),
+        CORE / "functions.py": emit_functions.module(table), CORE / "namespace.py": emit_functions.namespace(),
+        CORE / "autocast_policies.py": emit_table.policies(table),
+        CORE / "schemas.py": emit_table.schemas(table), CORE / "nodes.py": emit_grad.nodes_py(table),
         CORE / "backward" / "__init__.py": emit_grad.NOTE.format(source="*.toml"),
         NPU / "__init__.py": emit_grad.NOTE.format(source="*.toml"), NPU / "calls.py": calls.module(),
         NPU / "thunks.pyx": emit_thunks.module(calls), NPU / "decompositions.py": emit_decomposition.module(table),
@@ -46,6 +41,7 @@ def outputs(table) -> dict:
         PACKAGE / "_ops.pyi": emit_docs.ops_pyi(table), PACKAGE.parent / "docs" / "ops.md": emit_docs.ops_md(table),
         PACKAGE.parent / "docs" / "rows.md": emit_docs.rows_md(),
     }
+    files |= {CORE / name: text for name, text in emit_calls.modules(table).items()}
     for family in families:
         files[CPU / f"{family}.py"] = emit_cpu.family_py(table, family)
     for family in {row.family for row in table.rows if emit_grad.recorded(row)}:

@@ -1,13 +1,15 @@
-"""mindtorch/_core/_gen/calls.pyx: operators as C functions, for modules written by hand that call them.
+"""Operators as C functions, for Cython that is written by hand.
 
-A function for each name `op_<slot>` that those modules cimport; it takes the arguments of the schema, then out= of the
-plain form. `op_add__Tensor` is the in-place form of add.Tensor.
+mindtorch/_core/_gen/calls.pyx has `op_<slot>` for each such name that this Cython calls: it takes the arguments of the
+schema, then out= of the plain form, and runs the operator. `op_add__Tensor` is the in-place form of add.Tensor.
+mindtorch/_core/_gen/records.pyx has `record_<slot>` for each row with a derivative whose function is written by hand:
+it takes the arguments and the results, and records the operator's autograd node.
 """
 import re
 from pathlib import Path
 
 from .arguments import member, packed
-from .emit_grad import NOTE
+from .emit_grad import NOTE, recorded, returns_list
 from .rows import RowError, inplace_name
 
 PACKAGE = Path(__file__).parents[2]
@@ -15,13 +17,25 @@ _NAME = re.compile(r"\bop_(\w+)\(")
 
 
 def names_called() -> list:
-    paths = [path for folder in ("_core", "_npu") for path in (PACKAGE / folder).glob("*.pyx")]
+    paths = [path for folder in ("_core", "_npu") for path in (PACKAGE / folder).rglob("*.pyx")
+             if "_gen" not in path.parts]
     texts = [path.read_text(encoding="utf-8") for path in paths]
     return sorted({name for text in texts for name in _NAME.findall(text)})
 
 
-def _functions(table) -> list:
-    """(head, body) of each function."""
+def _function(name, key, returns, given, size, statement) -> tuple:
+    """(head, body, operator) of a function that puts its arguments, pairs of C type and name, into an array."""
+    declared = ", ".join(f"{c_type}{argument}" for c_type, argument in given)
+    fills = "".join(f"    arguments[{place}].{member(c_type)} = {packed(c_type, argument)}\n"
+                    for place, (c_type, argument) in enumerate(given))
+    returned, _, raises = returns.partition(" except ")
+    head = f"cdef {returned} {name}({declared})" + (f" except {raises}" if raises else "")
+    slot = name.partition("_")[2]
+    return (head, f"    cdef Argument arguments[{size}]\n{fills}    return {statement}\n",
+            f'cdef Operator OP_{slot} = find_operator("{key}")\n')
+
+
+def _calls(table) -> list:
     plain = {row.slot: row for row in table.rows}
     inplace = {inplace_name(row): row for row in table.rows if row.inplace}
     found = []
@@ -34,28 +48,46 @@ def _functions(table) -> list:
             given += [("TensorBase ", result) for result in row.result_names]
         several = row.of_lists or len(row.result_names) > 1
         kind = "list" if row.of_lists and is_inplace else "tuple" if several else "TensorBase"
-        head = f"cdef {kind} op_{name}({', '.join(f'{c_type}{a}' for c_type, a in given)})"
-        fills = "".join(f"    arguments[{i}].{member(c_type)} = {packed(c_type, a)}\n"
-                        for i, (c_type, a) in enumerate(given))
         run = "run_inplace" if is_inplace else "run"
-        found.append((head, f"    cdef Argument arguments[MAX_ARGUMENTS]\n{fills}"
-                            f"    return <{kind}>{run}(OP_{name}, arguments)\n",
-                      f'cdef Operator OP_{name} = find_operator("{row.key}")\n'))
+        found.append(_function(f"op_{name}", row.key, kind, given, "MAX_ARGUMENTS",
+                               f"<{kind}>{run}(OP_{name}, arguments)"))
     return found
 
 
-def module_pxd(table) -> str:
+def _records(table) -> list:
+    found = []
+    for row in table.rows:
+        if not (recorded(row) and row.by_hand):
+            continue
+        given = [(a.c_type, a.name) for a in row.kernel_arguments]
+        if not row.schema.inplace:
+            given.append(("list ", "results") if returns_list(row) else ("TensorBase ", "result"))
+        found.append(_function(f"record_{row.slot}", row.key, "int except -1", given, len(given),
+                               f"record_operator(OP_{row.slot}, arguments, None, {row.schema.inplace})"))
+    return found
+
+
+def _pxd(functions) -> str:
     return (NOTE.format(source="*.toml") + "from libc.stdint cimport int64_t\n\n"
             "from mindtorch._core.generator cimport Generator\n"
             "from mindtorch._core.scalar cimport Scalar, ScalarType\n"
             "from mindtorch._core.tensor cimport Shape, TensorBase\n\n\n" +
-            "".join(f"{head}\n" for head, _, _ in _functions(table)))
+            "".join(f"{head}\n" for head, _, _ in functions))
 
 
-def module(table) -> str:
-    functions = _functions(table)
-    return (NOTE.format(source="*.toml") + "from cpython.ref cimport PyObject\n\n"
-            "from mindtorch._core.operator cimport MAX_ARGUMENTS, Argument, Operator, find_operator\n"
-            "from mindtorch._core.run_operator cimport run, run_inplace\n\n" +
-            "".join(declared for _, _, declared in functions) + "\n\n" +
+def _pyx(functions, cimports) -> str:
+    return (NOTE.format(source="*.toml") + "from cpython.ref cimport PyObject\n\n" + cimports + "\n" +
+            "".join(operator for _, _, operator in functions) + "\n\n" +
             "\n\n".join(f"{head}:\n{body}" for head, body, _ in functions))
+
+
+def modules(table) -> dict:
+    """File name in _core/_gen -> text."""
+    calls, records = _calls(table), _records(table)
+    return {
+        "calls.pxd": _pxd(calls), "records.pxd": _pxd(records),
+        "calls.pyx": _pyx(calls, "from mindtorch._core.operator cimport MAX_ARGUMENTS, Argument, Operator, "
+                                 "find_operator\nfrom mindtorch._core.run_operator cimport run, run_inplace\n"),
+        "records.pyx": _pyx(records, "from mindtorch._core.operator cimport Argument, Operator, find_operator\n"
+                                     "from mindtorch._core.recording cimport record_operator\n"),
+    }

@@ -14,7 +14,7 @@ import ast
 
 from .arguments import unpacked
 from .emit_grad import NOTE
-from .rules import RULE_CIMPORTS, SCALAR_TYPES, RuleError, rules
+from .rules import ELEMENTWISE, RULE_CIMPORTS, SCALAR_TYPES, RuleError, rules
 
 _CODES = {"Byte": 0, "Char": 1, "Short": 2, "Int": 3, "Long": 4, "Half": 5, "Float": 6, "Double": 7, "ComplexFloat": 9,
           "ComplexDouble": 10, "Bool": 11, "BFloat16": 15}
@@ -37,6 +37,14 @@ class Encoder:
         if isinstance(node, ast.Name) and self.types.get(node.id) == "const Shape *":
             return ("ints", f"a{self.places[node.id]}")
         return self._call(node, of_shape=True)
+
+    def operands(self, text) -> list:
+        """The places of the tensors that an elementwise operator's shape comes from; none for other operators."""
+        node = _parse(text)
+        if isinstance(node, ast.Call) and node.func.id in ELEMENTWISE:
+            return [self.places[a.id] for a in node.args
+                    if isinstance(a, ast.Name) and self.types[a.id] == "TensorBase"]
+        return []
 
     def dtype(self, text):
         node = _parse(text)

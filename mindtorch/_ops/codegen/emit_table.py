@@ -7,8 +7,8 @@ import pprint
 from . import emit_grad
 from .emit_grad import NOTE
 from .emit_rules import Encoder
-from .rows import POLICIES, RowError
-from .rules import RuleError, Scope
+from .rows import FOLDER, POLICIES, RowError
+from .rules import RuleError
 
 _CAST = ("Tensor", "Tensor?", "Tensor[]")           # what autocast casts
 
@@ -42,7 +42,7 @@ def _entry(row, table, used) -> dict:
     if row.of_lists:
         entry |= _of_lists(row, table, encoder)
     elif not row.factory:
-        entry["outputs"] = [_output(out, encoder, Scope(row)) for out in row.outputs]
+        entry["outputs"] = [_output(out, encoder) for out in row.outputs]
         if row.inplace and (rule := _inplace_dtype(row)) != row.outputs[0].dtype:
             entry["inplace_dtype"] = encoder.dtype(rule)
         if row.compute_dtype:
@@ -71,10 +71,10 @@ def _inplace_dtype(row) -> str:
     return f"{before} or self" if found else row.outputs[0].dtype
 
 
-def _output(out, encoder, scope) -> dict:
+def _output(out, encoder) -> dict:
     entry = {"shape": encoder.shape(out.shape), "dtype": encoder.dtype(out.dtype)}
-    if operands := scope.operands(out.shape):
-        entry["elementwise"] = [encoder.places[name] for name in operands]
+    if operands := encoder.operands(out.shape):
+        entry["elementwise"] = operands
     if out.memory_format:
         entry["memory_format"] = [encoder.places[name] for name in out.memory_format]
     if out.mask:
@@ -116,3 +116,58 @@ def _each_argument(row, name, argument):
         return "d" + {"1": "1", "False": "0", "None": ""}[name]
     place = [a.name for a in row.kernel_arguments].index(name)
     return {"Tensor[]": f"l{place}", "Scalar[]": f"n{place}"}.get(given.type, f"a{place}")
+
+
+# --- tables beside the rows -------------------------------------------------------------------------------------------
+
+def policies(table) -> str:
+    """mindtorch/_core/_gen/autocast_policies.py: operators that no row runs -> (cpu, npu), by the codes of Policy."""
+    lines = []
+    for name, devices in sorted(table.autocast.items()):
+        if name not in table.by_key or table.by_key[name].by_hand:
+            codes = [POLICIES.index(devices.get(device, "not_listed")) for device in ("cpu", "npu")]
+            lines.append(f'    "{name}": ({codes[0]}, {codes[1]}),\n')
+    return NOTE.format(source="autocast.toml") + f"POLICIES = {{\n{''.join(lines)}}}\n"
+
+
+def schemas(table) -> str:
+    """mindtorch/_core/_gen/schemas.py: what torch.ops offers of mindtorch's own, by namespace.
+
+    These are the schemas of the rows, of their in-place forms, and those of aten.txt, whose operators have no row.
+    """
+    aten, npu = [], []
+    for row in table.rows:
+        if "own" in row.variants or row.schema.name in _PRIVATE:
+            continue
+        forms = [row.schema.text]
+        if row.inplace:
+            forms.append(_inplace_schema(row.schema.text, row.schema.name))
+        (npu if row.of_npu else aten).extend(forms)
+    known = {_key(text) for text in aten}
+    others = [line for line in (FOLDER.parent / "aten.txt").read_text(encoding="utf-8").splitlines()
+              if line and not line.startswith("#") and _key(line) not in known]
+    return (NOTE.format(source="*.toml and aten.txt") +
+            '"""Schemas by namespace, one a line."""\n\nSCHEMAS = {\n' +
+            "".join(f'    "{name}": r"""\n{chr(10).join(lines)}\n""",\n'
+                    for name, lines in (("aten", aten + others), ("npu", npu))) + "}\n")
+
+
+# Rows that torch has under other names, or not at all.
+_PRIVATE = {"_rms_norm_backward", "l1_loss_backward", "kl_div_backward", "binary_cross_entropy_with_logits_backward",
+            "_dropout_mask", "_amp_non_finite_check_and_unscale_", "_slice", "_basic_index"}
+# In-place forms whose overloads torch names unlike those of the functions.
+_OVERLOADS = {"floor_divide_": "floor_divide_.Tensor", "pow_.Tensor_Tensor": "pow_.Tensor",
+              "pow_.Tensor_Scalar": "pow_.Scalar"}
+
+
+def _key(text) -> str:
+    return text.partition("(")[0]
+
+
+def _inplace_schema(text, name) -> str:
+    """The schema of the in-place form: neg(Tensor self) -> Tensor as neg_(Tensor(a!) self) -> Tensor(a!)."""
+    head, _, rest = text.partition("(")
+    lists = rest.startswith("Tensor[]")
+    written = rest.replace("Tensor", "Tensor(a!)", 1).rpartition(" -> ")[0]
+    key = f"{name}_{head[len(name):]}"
+    return f"{_OVERLOADS.get(key, key)}({written} -> {'()' if lists else 'Tensor(a!)'}"

@@ -238,6 +238,8 @@ class Table:
         self.aliases.update(content.get("alias", {}))
         self.inplace_functions.update(content.get("inplace_functions", ()))
         seen = {row.key for row in self.rows}
+        if any(len({len(words) for words in entry.get("for", {}).values()}) > 1 for entry in content.get("op", ())):
+            raise RowError(f"{path.name}: the lists of the column 'for' differ in length")
         for entry in (each for written in content.get("op", ()) for each in instances(written)):
             try:
                 row = read_row(family, entry)

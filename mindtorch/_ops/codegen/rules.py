@@ -3,7 +3,6 @@
 Which rules exist, and what they take, is read from the .pxd files that declare them: a rule with a wrong name or a
 wrong argument is an error of the row.
 """
-import ast
 import functools
 import re
 from dataclasses import dataclass
@@ -60,25 +59,3 @@ def rules() -> dict:
             types = tuple(re.sub(r"\w+$", "", p.strip()).strip() for p in parameters.split(",") if p.strip())
             found[name] = Rule(name, module, returns, types)
     return found
-
-
-class Scope:
-    """Names a rule may use, with their C types."""
-
-    def __init__(self, row):
-        self.types = {a.name: a.c_type.strip() for a in row.kernel_arguments}
-        self.types |= dict.fromkeys(row.result_names, "TensorBase")
-
-    def operands(self, text) -> list:
-        """The tensors that an elementwise op's shape comes from; none for other ops."""
-        node = _parse(text)
-        if isinstance(node, ast.Call) and node.func.id in ELEMENTWISE:
-            return [a.id for a in node.args if isinstance(a, ast.Name) and self.types[a.id] == "TensorBase"]
-        return []
-
-
-def _parse(text):
-    try:
-        return ast.parse(text, mode="eval").body
-    except SyntaxError:
-        raise RuleError(f"rule {text!r} is no expression") from None
