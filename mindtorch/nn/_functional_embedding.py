@@ -3,7 +3,7 @@ import math
 import warnings
 
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._ops.composite.nn import widened as _widened
+from mindtorch._ops.composite.nn import at_least_float32
 from mindtorch._ops.operators import ops as _ops
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
@@ -56,7 +56,7 @@ def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale
     padding = -1 if padding_idx is None else _padding_row(padding_idx, weight.size(0))
     count = offsets.numel() - bool(include_last_offset)
     bags = _ops.searchsorted(offsets, _ops.arange(input.numel(), dtype=offsets.dtype, device=input.device), right=True)
-    rows = _widened(_embedding(weight, input, padding, scale_grad_by_freq))
+    rows = at_least_float32(_embedding(weight, input, padding, scale_grad_by_freq))
     kept = (input != padding) & (bags > 0) & (bags <= count)        # offsets may be none, or end the last bag early
     return _pooled(rows, bags - 1, kept, count, mode, per_sample_weights).to(weight.dtype)
 

@@ -77,7 +77,7 @@ def repeat_interleave(make):
 
 
 @sample
-def repeat_interleave_evenly(make):
+def repeat_interleave_int(make):
     yield (make(2, 3), 2), {}
     yield (make(2, 3), 2, 0), {}
     yield (make(2, 3), 3, -1), {}

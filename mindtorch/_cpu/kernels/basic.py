@@ -1,4 +1,4 @@
-"""CPU references of operators that are no single NumPy expression.
+"""CPU kernels of operators that are no single NumPy expression.
 
 Arrays come in the compute dtype (float32 for half and bfloat16). NumPy's warnings are silenced by the caller.
 """

@@ -36,7 +36,7 @@ class _Windows:
         rows = padded.shape[1] * int(np.prod(self.kernel))
         return np.ascontiguousarray(seen.transpose(order)).reshape(len(padded), rows, int(np.prod(self.places)))
 
-    def spread(self, columns, padded):
+    def scatter_add(self, columns, padded):
         """Adds columns to where `columns` would have taken them from."""
         columns = columns.reshape(*padded.shape[:2], *self.kernel, *self.places)
         for element in itertools.product(*map(range, self.kernel)):
@@ -71,12 +71,12 @@ def _correlate(images, weight, windows):
     return out
 
 
-def _spread(places, weight, windows, image_shape):
+def _convolve_transposed(places, weight, windows, image_shape):
     """The adjoint of _correlate in the images."""
     out = np.zeros(image_shape, places.dtype)
     for part, given, rows in windows.parts(out, places, weight):
         padded = windows.padded(part)
-        windows.spread(np.matmul(weight[rows].reshape(given.shape[1], -1).T, given), padded)
+        windows.scatter_add(np.matmul(weight[rows].reshape(given.shape[1], -1).T, given), padded)
         part[...] = windows.inner(padded)
     return out
 
@@ -93,7 +93,8 @@ def _weigh(images, places, windows, weight_shape):
 def convolution(input, weight, bias, stride, padding, dilation, transposed, out, groups):
     places = input.shape[2:] if transposed else out.shape[2:]
     windows = _Windows(weight.shape[2:], stride, padding, dilation, groups, places)
-    result = _spread(input, weight, windows, out.shape) if transposed else _correlate(input, weight, windows)
+    result = (_convolve_transposed(input, weight, windows, out.shape) if transposed else
+              _correlate(input, weight, windows))
     return result if bias is None else result + bias.reshape(-1, *[1] * (input.ndim - 2))
 
 
@@ -105,7 +106,7 @@ def convolution_backward(grad, input, weight, stride, padding, dilation, transpo
     of_input = of_weight = of_bias = None
     if wanted[0]:
         of_input = (_correlate(grad, weight_conj, windows) if transposed else
-                    _spread(grad, weight_conj, windows, input.shape))
+                    _convolve_transposed(grad, weight_conj, windows, input.shape))
     if wanted[1]:
         of_weight = _weigh(image, places, windows, weight.shape)
     if wanted[2]:
@@ -129,12 +130,12 @@ def col2im(columns, size, kernel, dilation, padding, stride):
     windows = _sliding(size, kernel, dilation, padding, stride)
     batch = columns if columns.ndim == 3 else columns[None]
     padded = windows.padded(np.zeros((len(batch), batch.shape[1] // int(np.prod(kernel)), *size), columns.dtype))
-    windows.spread(batch, padded)
+    windows.scatter_add(batch, padded)
     images = windows.inner(padded)
     return images if columns.ndim == 3 else images[0]
 
 
-# --- Maximum pooling over NumPy: windows as extra dimensions, and the flat index of each window's first maximum -------
+# --- maximum pooling: windows are extra dimensions -------------------------------------------------------------------
 
 def _lowest(dtype):
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min

@@ -1,4 +1,4 @@
-"""CPU references of operators that reach elements through index tensors.
+"""CPU kernels of operators that reach elements through index tensors.
 
 Indices out of range raise torch's errors. A tensor without dimensions counts as one of a single element.
 """
@@ -133,7 +133,7 @@ def index_fill(x, dim, index, value):
     return result.reshape(x.shape)
 
 
-def _in_line(index, size):
+def _checked_flat(index, size):
     wrong = index[(index < -size) | (index >= size)]
     if wrong.size:
         raise IndexError(f"out of range: tried to access index {wrong.flat[0]} on a tensor of {size} elements.")
@@ -141,12 +141,12 @@ def _in_line(index, size):
 
 
 def take(x, index):
-    return x.reshape(-1)[_in_line(index, x.size)]
+    return x.reshape(-1)[_checked_flat(index, x.size)]
 
 
 def put(x, index, source, accumulate):
     result = x.copy(order="C")
-    line, index, source = result.reshape(-1), _in_line(index.reshape(-1), x.size), source.reshape(-1)
+    line, index, source = result.reshape(-1), _checked_flat(index.reshape(-1), x.size), source.reshape(-1)
     if accumulate:
         np.add.at(line, index, source)
     else:
@@ -174,7 +174,8 @@ def one_hot(x, out):
     return np.equal(x[..., None], np.arange(out.shape[-1]), out=out, casting="unsafe")
 
 
-# --- CPU references of operators that move elements along dimensions. Those that write to `out` return it -------------
+# --- flip, roll, repeat_interleave -----------------------------------------------------------------------------------
+# `dim` is None, for the flattened array, or a tuple of one dimension. Kernels that write to `out` return it.
 
 def flip(x, dims):
     return x if dims is None else np.flip(x, dims)
@@ -198,13 +199,13 @@ def repeat(x, repeats, out):
     return out
 
 
-def _line_or_same(x, dim):
-    """What is repeated in, and the dimension."""
+def _flat_unless_dim(x, dim):
+    """(the array, the dimension to repeat along): without `dim`, the flattened array."""
     return (x.reshape(-1), 0) if dim is None else (x, dim[0] % x.ndim)
 
 
-def repeat_interleave_evenly(x, repeats, dim, out):
-    x, dim = _line_or_same(x, dim)
+def repeat_interleave_int(x, repeats, dim, out):
+    x, dim = _flat_unless_dim(x, dim)
     shape = (*x.shape[:dim + 1], repeats, *x.shape[dim + 1:])
     out.reshape(shape)[...] = np.expand_dims(x, dim + 1)
     return out
@@ -221,7 +222,7 @@ def _checked_repeats(repeats, size, length):
 
 
 def repeat_interleave(x, repeats, dim, out):
-    x, dim = _line_or_same(x, dim)
+    x, dim = _flat_unless_dim(x, dim)
     return np.repeat(x, _checked_repeats(repeats, x.shape[dim], out.shape[dim]), axis=dim)
 
 
@@ -239,7 +240,7 @@ def unfold_backward(grad, dim, size, step, out):
 
 
 def channel_shuffle(x, groups, out):
-    """Channels dealt out: (N, g * c, ...) is seen as (N, g, c, ...) and becomes (N, c * g, ...)."""
+    """(N, g * c, ...) viewed as (N, g, c, ...), transposed to (N, c, g, ...) and flattened to (N, c * g, ...)."""
     images, channels, *rest = x.shape
     dealt = out.reshape(images, channels // groups, groups, *rest)
     dealt[...] = x.reshape(images, groups, channels // groups, *rest).swapaxes(1, 2)

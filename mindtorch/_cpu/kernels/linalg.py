@@ -1,4 +1,4 @@
-"""CPU references of linear algebra, over numpy.linalg. Arrays are batches of matrices in the compute dtype.
+"""CPU kernels of linear algebra, over numpy.linalg. Arrays are batches of matrices in the compute dtype.
 
 `info` counts from 1 as LAPACK does, 0 where nothing was wrong.
 """
@@ -7,7 +7,7 @@ import numpy as np
 from mindtorch._core.errors import LinAlgError
 
 
-def _turned(a):
+def _adjoint(a):
     return np.swapaxes(a, -1, -2)
 
 
@@ -144,7 +144,7 @@ def solve_ex(a, b, left, check_errors):
     if vectors:
         b = b[..., None]
     if not left:
-        a, b = _turned(a), _turned(b)
+        a, b = _adjoint(a), _adjoint(b)
     try:
         x, info = np.linalg.solve(a, b), np.zeros(a.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
@@ -153,7 +153,7 @@ def solve_ex(a, b, left, check_errors):
             _complain(info, "linalg.solve", "The solver failed because the input matrix is singular.")
         healthy = np.where((info == 0)[..., None, None], a, np.eye(a.shape[-1], dtype=a.dtype))
         x = np.where((info == 0)[..., None, None], np.linalg.solve(healthy, b), np.nan)
-    x = x if left else _turned(x)
+    x = x if left else _adjoint(x)
     return (x[..., 0] if vectors else x), info
 
 
@@ -162,7 +162,7 @@ def triangular_solve(b, a, upper, transpose, unitriangular):
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     whole = np.broadcast_to(a, (*batch, *a.shape[-2:]))
     a = np.triu(whole) if upper else np.tril(whole)
-    a, upper = (_turned(a), not upper) if transpose else (a, upper)
+    a, upper = (_adjoint(a), not upper) if transpose else (a, upper)
     x = np.broadcast_to(b, (*batch, *b.shape[-2:])).copy()
     size = a.shape[-1]
     for i in range(size - 1, -1, -1) if upper else range(size):
@@ -176,7 +176,7 @@ def triangular_solve(b, a, upper, transpose, unitriangular):
 # --- factorisations --------------------------------------------------------------------------------------------------
 
 def cholesky_ex(a, upper, check_errors):
-    a = _turned(np.triu(a)).conj() if upper else np.tril(a)
+    a = _adjoint(np.triu(a)).conj() if upper else np.tril(a)
     lower, info = np.zeros_like(a), np.zeros(a.shape[:-2], np.int32)
     for place in np.ndindex(info.shape):
         try:
@@ -187,7 +187,7 @@ def cholesky_ex(a, upper, check_errors):
         _complain(info, "linalg.cholesky",
                   "The factorization could not be completed because the input is not positive-definite (the leading "
                   "minor of order {} is not positive-definite).")
-    return (_turned(lower).conj() if upper else lower), info
+    return (_adjoint(lower).conj() if upper else lower), info
 
 
 def _first_minor(a):
@@ -212,7 +212,7 @@ def qr(a, mode):
 
 def geqrf(a):
     reflectors, tau = np.linalg.qr(a, "raw")
-    return _turned(reflectors), tau
+    return _adjoint(reflectors), tau
 
 
 def svd(a, full_matrices, compute_uv):
@@ -222,7 +222,7 @@ def svd(a, full_matrices, compute_uv):
     return nothing, np.linalg.svd(a, compute_uv=False), nothing
 
 
-# --- CPU references of Fourier transforms. Arrays come in the compute dtype; NumPy keeps its precision ----------------
+# --- Fourier transforms ----------------------------------------------------------------------------------------------
 
 # By `normalization`; the backward transforms of NumPy divide by the count where the forward ones do not.
 _FORWARD = ("backward", "ortho", "forward")

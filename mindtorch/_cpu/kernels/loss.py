@@ -1,11 +1,11 @@
-"""CPU references of losses and embeddings, on arrays in the compute dtype; classes and indices come as they are."""
+"""CPU kernels of losses and embeddings, on arrays in the compute dtype; classes and indices come as they are."""
 import numpy as np
 
 from mindtorch._cpu.kernels.basic import sigmoid
 
 
 def reduced(losses, reduction):
-    """All of them, their mean (1) or their sum (2)."""
+    """The losses as `reduction` says: all (0), their mean (1) or their sum (2)."""
     if reduction not in (1, 2):
         return losses
     total = np.sum(losses)
@@ -13,7 +13,7 @@ def reduced(losses, reduction):
 
 
 def shared(grad, slopes, reduction):
-    """The gradient of each element: that of a mean is shared out evenly."""
+    """The gradient of each loss; that of a mean is divided by their number."""
     return grad / slopes.size * slopes if reduction == 1 else grad * slopes
 
 
@@ -22,7 +22,7 @@ def smooth_l1(difference, beta):
     return np.where(distance < beta, 0.5 * distance * distance / beta, distance - 0.5 * beta)
 
 
-def smooth_l1_slope(difference, beta):
+def smooth_l1_derivative(difference, beta):
     return np.where(np.abs(difference) < beta, difference / beta, np.sign(difference))
 
 
@@ -44,7 +44,7 @@ def binary_cross_entropy(chances, target, weight):
     return _weighted(losses, weight)
 
 
-def binary_cross_entropy_slope(chances, target, weight):
+def binary_cross_entropy_derivative(chances, target, weight):
     return _weighted((chances - target) / np.maximum((1 - chances) * chances, 1e-12), weight)
 
 
@@ -57,7 +57,7 @@ def logits_cross_entropy(scores, target, weight, pos_weight):
     return _weighted(losses, weight)
 
 
-def logits_slope(scores, target, weight, pos_weight):
+def logits_derivative(scores, target, weight, pos_weight):
     return _weighted(1 - target - _weight_of_hits(target, pos_weight) * sigmoid(-scores), weight)
 
 
@@ -180,7 +180,7 @@ def embedding_backward(grad, indices, count, padding, by_frequency):
     return table
 
 
-# --- CPU references of the connectionist temporal classification loss: sums over all paths of labels and blanks -------
+# --- CTC loss: sums over all paths of labels and blanks --------------------------------------------------------------
 
 def _targets(targets, lengths):
     """The labels of each sample, from (N, S) or from one after the other."""

@@ -1,4 +1,4 @@
-"""CPU references of pointwise operators that are no single NumPy expression. Arrays come as in basic.py."""
+"""CPU kernels of pointwise operators that are no single NumPy expression. Arrays come as in basic.py."""
 import ml_dtypes
 import numpy as np
 

@@ -20,7 +20,7 @@ def gelu(x, approximate):
     return 0.5 * x * (1 + np.tanh(_TANH_SCALE * (x + _CUBIC * x**3)))
 
 
-def gelu_slope(x, approximate):
+def gelu_derivative(x, approximate):
     if approximate == "none":
         return _normal_cdf(x) + x * np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
     t = np.tanh(_TANH_SCALE * (x + _CUBIC * x**3))
@@ -32,7 +32,7 @@ def silu_backward(grad, x):
     return grad * s * (1 + x * (1 - s))
 
 
-def mish_slope(x):
+def mish_derivative(x):
     t = np.tanh(np.logaddexp(0, x))
     return t + x * (1 - t * t) * sigmoid(x)
 
@@ -50,7 +50,7 @@ def softplus(x, beta, threshold):
     return np.where(x * beta > threshold, x, np.logaddexp(0, x * beta) / beta)
 
 
-def hardswish_slope(x):
+def hardswish_derivative(x):
     return np.where(x <= -3, 0, np.where(x < 3, x / 3 + 0.5, 1))
 
 
@@ -97,7 +97,7 @@ def log_softmax_backward(grad, output, dim):
     return grad - np.exp(output) * np.sum(grad, axis=dim, keepdims=True)
 
 
-# --- CPU references of attention in one operator, over (batch, heads, length, width) ----------------------------------
+# --- attention over (batch, heads, length, width) --------------------------------------------------------------------
 
 def _shared(heads, query):
     """Each head of key or value once for every head of query that shares it."""
@@ -152,7 +152,7 @@ def _gathered(grads, heads):
     return np.sum(grads.reshape(batch, count, -1, *heads.shape[2:]), axis=2)
 
 
-# --- The LSTM cell over NumPy, from the sums of both products; gates lie in the order input, forget, cell, output -----
+# --- LSTM cell, from the sums of both products; gates in the order input, forget, cell, output -----------------------
 
 def _sigmoid(x):
     return 0.5 + 0.5 * np.tanh(0.5 * x)        # does not overflow

@@ -1,4 +1,4 @@
-"""CPU references of normalisation, on arrays in the compute dtype.
+"""CPU kernels of normalisation, on arrays in the compute dtype.
 
 Arrays are seen in a shape whose `axes` hold what is normalised together, and in which parameters broadcast.
 """
@@ -78,7 +78,7 @@ def _backward(grad, x, axes, mean, rstd, weight, shape, mask):
     return of_input, of_weight, of_bias
 
 
-def _lines(array, shape):
+def _as_rows(array, shape):
     """A line for each part that ends in `shape`."""
     leading = array.shape[:array.ndim - len(shape)]
     return array.reshape(prod(leading), prod(shape))
@@ -95,12 +95,12 @@ def _shaped(results, shapes):
 
 def layer_norm(x, shape, weight, bias, eps):
     statistics = (*x.shape[:x.ndim - len(shape)], *(1,) * len(shape))
-    results = _forward(_lines(x, shape), (1,), _vector(weight), _vector(bias), eps)
+    results = _forward(_as_rows(x, shape), (1,), _vector(weight), _vector(bias), eps)
     return _shaped(results, (x.shape, statistics, statistics))
 
 
 def layer_norm_backward(grad, x, shape, mean, rstd, weight, mask):
-    grad, lines = _lines(grad, shape), _lines(x, shape)
+    grad, lines = _as_rows(grad, shape), _as_rows(x, shape)
     mean, rstd = (statistic.reshape(-1, 1) for statistic in (mean, rstd))
     results = _backward(grad, lines, (1,), mean, rstd, _vector(weight), (prod(shape),), mask)
     return _shaped(results, (x.shape, shape, shape))
@@ -166,7 +166,7 @@ def batch_norm_backward(grad, x, weight, running_mean, running_var, mean, rstd, 
 
 
 def rms_norm(x, shape, weight, eps):
-    lines = _lines(x, shape)
+    lines = _as_rows(x, shape)
     eps = np.finfo(x.dtype).eps if eps is None else eps
     rstd = 1 / np.sqrt(_mean_product(lines, lines, (1,)) + x.dtype.type(eps))
     statistics = (*x.shape[:x.ndim - len(shape)], *(1,) * len(shape))
@@ -175,7 +175,7 @@ def rms_norm(x, shape, weight, eps):
 
 def rms_norm_backward(grad, x, rstd, weight):
     shape = weight.shape
-    grad, lines, rstd = _lines(grad, shape), _lines(x, shape).conj(), rstd.reshape(-1, 1).conj()
+    grad, lines, rstd = _as_rows(grad, shape), _as_rows(x, shape).conj(), rstd.reshape(-1, 1).conj()
     normal = lines * rstd
     of_input, of_weight = grad * _vector(weight).conj(), _sum_to(grad * normal, (prod(shape),))
     normal *= _mean_product(of_input, normal, (1,))

@@ -1,15 +1,16 @@
 """CPU kernels of the Poisson, binomial and gamma distributions: element by element, as torch's generator is asked.
 
-Small means count arrivals until they exceed the mean; others use transformed rejection: W. Hoermann, The transformed
-rejection method for generating Poisson random variables (1993), The generation of binomial random variates (1993).
+A mean below 10 is drawn by multiplying uniform numbers until the product falls below exp(-mean). Larger means use
+transformed rejection: W. Hoermann, The transformed rejection method for generating Poisson random variables (1993),
+The generation of binomial random variates (1993).
 """
 from math import ceil, cos, exp, floor, isnan, lgamma, log, log1p, pi, sin, sqrt
 
 import numpy as np
 
-from mindtorch._cpu.kernels.random import _deal
+from mindtorch._cpu.kernels.random import _with_layout_of
 
-_SMALL = 10         # means below are counted out
+_SMALL = 10         # smaller means do not use rejection
 _THIRD, _SQUEEZE = float(np.float32(1 / 3)), float(np.float32(0.0331))     # torch has these in float32
 
 
@@ -20,13 +21,13 @@ def _in_memory_order(array, like):
 
 
 def poisson(rates, stream):
-    """How often what happens `rate` times on average happens."""
+    """Samples of the Poisson distribution with the mean `rate`."""
     if np.any(rates < 0):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     result = np.empty(rates.shape, rates.dtype)
     with stream.singly() as uniform:
         counts = [_poisson(rate, uniform) for rate in _in_memory_order(rates, result)]
-    return _deal(result, np.array(counts, np.float64))
+    return _with_layout_of(result, np.array(counts, np.float64))
 
 
 def _poisson(rate, uniform):
@@ -64,7 +65,7 @@ def standard_gamma(shapes, stream):
     result = np.empty(shapes.shape, shapes.dtype)
     with stream.singly() as uniform:
         numbers = [_standard_gamma(shape, uniform, stream) for shape in _in_memory_order(shapes, result)]
-    return _deal(result, np.maximum(np.array(numbers).astype(result.dtype), np.finfo(result.dtype).tiny))
+    return _with_layout_of(result, np.maximum(np.array(numbers).astype(result.dtype), np.finfo(result.dtype).tiny))
 
 
 def _standard_gamma(shape, uniform, stream):
@@ -101,7 +102,7 @@ def binomial(counts, probs, stream):
     pairs = zip(_in_memory_order(counts, result), _in_memory_order(probs, result), strict=True)
     with stream.singly() as uniform:
         found = [_binomial(count, prob, uniform) for count, prob in pairs]
-    return _deal(result, np.array(found, np.float64))
+    return _with_layout_of(result, np.array(found, np.float64))
 
 
 def _binomial(count, prob, uniform):

@@ -21,7 +21,7 @@ def _parts(array):
     return array[..., np.newaxis].view(array.real.dtype) if array.dtype.kind == "c" else array
 
 
-def _deal(array, numbers):
+def _with_layout_of(array, numbers):
     """`numbers`, one an element in order of memory, shaped as `array`."""
     strides = [stride for stride, size in zip(array.strides, array.shape, strict=True) if size > 1]
     if strides == sorted(strides, reverse=True):
@@ -63,12 +63,12 @@ def uniform(out, low, high, stream):
 def _filled(out, numbers):
     if out.dtype.kind == "c":
         numbers = np.ascontiguousarray(numbers).astype(out.real.dtype).view(out.dtype)
-    return _deal(out, numbers)
+    return _with_layout_of(out, numbers)
 
 
 def bernoulli(out, p, stream):
     """1 with probability p, else 0."""
-    return _deal(out, stream.doubles(out.size) < p)
+    return _with_layout_of(out, stream.doubles(out.size) < p)
 
 
 def rrelu(x, noise, lower, upper, stream):
@@ -105,7 +105,7 @@ def bernoulli_of(out, p, stream):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be "
                            "improved?  If so, please report an enhancement request to PyTorch.)")
     numbers = stream.doubles(out.size) if _is_double(p) else stream.floats(out.size)
-    return _deal(out, numbers) < p
+    return _with_layout_of(out, numbers) < p
 
 
 def normal(out, mean, std, stream):
@@ -114,7 +114,7 @@ def normal(out, mean, std, stream):
         return _filled(out, normal(np.empty(2 * out.size, out.real.dtype), mean, std / np.sqrt(2.0), stream))
     if out.size >= _FAST and out.flags.c_contiguous:
         return _normal_blocks(out, mean, std, stream).reshape(out.shape)
-    return _deal(out, pairs(out.size, stream) * std + mean)
+    return _with_layout_of(out, pairs(out.size, stream) * std + mean)
 
 
 def _normal_blocks(out, mean, std, stream):
@@ -179,36 +179,36 @@ def integers(out, low, high, stream):
         if span < 2 ** 64:      # else every word is a number
             words = words % np.uint64(span) + np.uint64(low % 2 ** 64)
         numbers = words.view(np.int64)
-    return _deal(out, numbers)
+    return _with_layout_of(out, numbers)
 
 
 def whole_range(out, stream):
     """Integers from 0 on: to the dtype's largest, or to the end of what a floating dtype holds without gaps."""
     dtype = out.dtype
     if dtype == np.int64:
-        return _deal(out, stream.long_words(out.size) & np.uint64(2 ** 63 - 1))
+        return _with_layout_of(out, stream.long_words(out.size) & np.uint64(2 ** 63 - 1))
     if dtype == np.float64:
-        return _deal(out, stream.long_words(out.size) % np.uint64(2 ** 53 + 1))
+        return _with_layout_of(out, stream.long_words(out.size) % np.uint64(2 ** 53 + 1))
     end = {"b": 2, "i": 1 << 8 * dtype.itemsize - 1, "u": 1 << 8 * dtype.itemsize}.get(dtype.kind) or (
         1 << {4: 24}.get(dtype.itemsize, 11 if dtype == np.float16 else 8)) + 1
-    return _deal(out, stream.words(out.size) % np.uint32(end))
+    return _with_layout_of(out, stream.words(out.size) % np.uint32(end))
 
 
 def exponential(out, rate, stream):
-    return _deal(out, -1 / rate * np.log1p(-stream.doubles(out.size)))
+    return _with_layout_of(out, -1 / rate * np.log1p(-stream.doubles(out.size)))
 
 
 def geometric(out, p, stream):
     """How many trials up to the first success."""
-    return _deal(out, np.ceil(np.log(stream.doubles(out.size)) / np.log1p(-p)))
+    return _with_layout_of(out, np.ceil(np.log(stream.doubles(out.size)) / np.log1p(-p)))
 
 
 def cauchy(out, median, sigma, stream):
-    return _deal(out, median + sigma * np.tan(np.pi * (stream.doubles(out.size) - 0.5)))
+    return _with_layout_of(out, median + sigma * np.tan(np.pi * (stream.doubles(out.size) - 0.5)))
 
 
 def log_normal(out, mean, std, stream):
-    return _deal(out, np.exp(pairs(out.size, stream) * std + mean))
+    return _with_layout_of(out, np.exp(pairs(out.size, stream) * std + mean))
 
 
 def multinomial(weights, count, replacement, stream):

@@ -212,7 +212,9 @@ def pad_constant(x, padding, value):
     return np.pad(x[kept], grown, constant_values=value)
 
 
-# --- Images sampled at the places of a grid, over NumPy, and the grids of affine maps ---------------------------------
+# --- grid sampling, grids of affine maps -----------------------------------------------------------------------------
+# Along each dimension a grid point takes a few elements of the image (its taps): their indices, their weights, and the
+# derivative of each weight by the grid's coordinate. A sample is the sum over the products of taps.
 
 _BILINEAR, _NEAREST, _BICUBIC = range(3)
 _ZEROS, _BORDER, _REFLECTION = range(3)
@@ -304,7 +306,7 @@ def sample(image, grid, mode, padding, aligned):
     return total.reshape(*image.shape[:2], *grid.shape[1:-1])
 
 
-def _spread(values, flat, image):
+def _scatter_add(values, flat, image):
     """Sums of values (N, C, places) at flat positions."""
     planes, size = image.shape[0] * image.shape[1], int(np.prod(image.shape[2:]))
     flat = np.broadcast_to(flat[:, None], values.shape).reshape(planes, -1)
@@ -319,7 +321,7 @@ def sample_backward(grad, image, grid, mode, padding, aligned, wanted):
     planes, given = _flat(image), _flat(grad)
     for flat, inside, weights, slopes in _all_taps(image, grid, mode, padding, aligned):
         if wanted[0]:
-            of_image += _spread(np.where(inside, _product(weights), 0)[:, None] * given, flat, image)
+            of_image += _scatter_add(np.where(inside, _product(weights), 0)[:, None] * given, flat, image)
         if wanted[1] and mode != _NEAREST:
             common = (_elements(planes, flat, inside) * given).sum(1)
             for i, slope in enumerate(slopes):

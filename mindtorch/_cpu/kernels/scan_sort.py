@@ -1,4 +1,4 @@
-"""CPU references of the rows of order.toml. NaN is above all numbers, as in NumPy's sorts."""
+"""CPU kernels of the rows of order.toml. NaN is above all numbers, as in NumPy's sorts."""
 from functools import cmp_to_key
 
 import numpy as np

@@ -276,7 +276,8 @@ def entr(x):
     return np.where(np.isnan(x), x, np.where(x > 0, -x * np.log(x), np.where(x == 0, 0, -np.inf)))
 
 
-# --- Orthogonal polynomials by their recurrences, dlmf.nist.gov section 18.9, in float64. Degrees below 0 give 0 ------
+# --- orthogonal polynomials: section 18.9 of dlmf.nist.gov, in float64 -----------------------------------------------
+# A negative degree gives 0.
 
 def _by_recurrence(x, n, first, following):
     """p_0 = 1, p_1 = first(x), p_{k+1} = following(k, x, p_k, p_{k-1}); n is cut to an integer."""

@@ -1,4 +1,4 @@
-"""CPU references of the rows of statistics.toml. `dim` is a tuple of dimensions, None for all of them."""
+"""CPU kernels of the rows of statistics.toml. `dim` is a tuple of dimensions, None for all of them."""
 import numpy as np
 
 

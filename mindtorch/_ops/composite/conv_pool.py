@@ -111,7 +111,7 @@ def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_paddi
     return _transposed("conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-# --- Pooling and rearranging functions of the torch namespace ---------------------------------------------------------
+# --- pooling and pixel shuffle ---------------------------------------------------------------------------------------
 
 def pool_sizes(value, dims, function, argument):
     """A number, or a list of one or of `dims` numbers, as a list of `dims`."""
@@ -257,7 +257,7 @@ def pixel_unshuffle(input, downscale_factor):
     return turned.reshape(*lead, channels * r * r, height // r, width // r)
 
 
-# --- Sampling at the places of a grid: the operator for images or volumes ---------------------------------------------
+# --- grid sampling ---------------------------------------------------------------------------------------------------
 
 _IMAGES, _VOLUMES = _OPS["grid_sampler_2d"], _OPS["grid_sampler_3d"]
 

@@ -147,7 +147,7 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
     return return_types.histogramdd((counts, tuple(edges)))
 
 
-# --- torch.hann_window and the like: the windows of torch.signal, periodic unless asked otherwise ---------------------
+# --- windows of torch.signal: periodic unless asked otherwise --------------------------------------------------------
 
 def _periodic(name, **fixed):
     def window(window_length, periodic=True, *args, dtype=None, layout=None, device=None, pin_memory=False,

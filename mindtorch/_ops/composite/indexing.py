@@ -17,7 +17,7 @@ def _wrapped(dim, ndim):
 
 # --- along one dimension ---------------------------------------------------------------------------------------------
 
-def _along(dim, index):
+def _key_at(dim, index):
     """The key that has `index` at `dim`."""
     return (_WHOLE,) * dim + (index,)
 
@@ -135,7 +135,7 @@ def _merged(one, other):
     return tuple(made)
 
 
-# --- a part replaced -------------------------------------------------------------------------------------------------
+# --- select_scatter and the like -------------------------------------------------------------------------------------
 
 def _replaced(input, view_of, src):
     result = input.clone()
@@ -155,7 +155,7 @@ def select_scatter(input, src, dim, index):
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     """The slices from `start` to `end` of `dim` replaced by `src`."""
     dim = _wrapped(dim, input.dim())
-    return _replaced(input, lambda result: result[_along(dim, slice(start, end, step))], src)
+    return _replaced(input, lambda result: result[_key_at(dim, slice(start, end, step))], src)
 
 
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
@@ -168,7 +168,7 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
     return _replaced(input, lambda result: result.as_strided(size, stride, storage_offset or 0), src)
 
 
-def _within(self, indices):
+def _clamped(self, indices):
     """The index tensors with what points outside of `self` put onto its edges."""
     return [None if index is None else index.clamp(-size, size - 1)
             for index, size in zip(indices, self.shape, strict=False)]
@@ -176,13 +176,13 @@ def _within(self, indices):
 
 def _unsafe_masked_index(self, mask, indices, fill):
     """The elements at `indices`; `fill` where `mask` is false, whatever the index is there."""
-    found = self[tuple(slice(None) if index is None else index for index in _within(self, indices))]
+    found = self[tuple(slice(None) if index is None else index for index in _clamped(self, indices))]
     return found.masked_fill(mask.logical_not(), fill)
 
 
 def _unsafe_masked_index_put_accumulate(self, mask, indices, values):
     """`values` added at `indices` where `mask` is true."""
-    return _indexing.index_put(self, tuple(_within(self, indices)), values.masked_fill(mask.logical_not(), 0), True)
+    return _indexing.index_put(self, tuple(_clamped(self, indices)), values.masked_fill(mask.logical_not(), 0), True)
 
 
 FUNCTIONS = {f.__name__: f for f in (

@@ -22,7 +22,7 @@ _triangular_solve, _lu_unpack = _OPS["triangular_solve"], _OPS["lu_unpack"]
 _svd, _eigh, _vector_norm = _OPS["_linalg_svd"], _ATEN["linalg_eigh"], _ATEN["linalg_vector_norm"]
 
 
-def turned(matrix):
+def adjoint(matrix):
     """The conjugate transpose."""
     return _conj(matrix.transpose(-1, -2))
 
@@ -33,7 +33,7 @@ def identity(size, like):
     return (place.unsqueeze(-1) == place).to(like.dtype)
 
 
-def depending(result, *inputs):
+def with_history_of(result, *inputs):
     """The same values as a result of `inputs`, whose gradients are zeros: what torch gives where nothing is used."""
     for tensor in inputs:
         if tensor.requires_grad and is_grad_enabled():
@@ -109,10 +109,10 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
     require_matrices(LU, "torch.linalg.lu_solve", square=True)
     permutation, lower, upper = _lu_unpack(LU, pivots)
     if not left:
-        return turned(lu_solve(LU, pivots, turned(B), adjoint=not adjoint))
+        return adjoint(lu_solve(LU, pivots, adjoint(B), adjoint=not adjoint))
     if adjoint:
-        inner = solve_triangular(turned(upper), B, upper=False)
-        return _matmul(permutation, solve_triangular(turned(lower), inner, upper=True, unitriangular=True))
+        inner = solve_triangular(adjoint(upper), B, upper=False)
+        return _matmul(permutation, solve_triangular(adjoint(lower), inner, upper=True, unitriangular=True))
     inner = solve_triangular(lower, _matmul(permutation.transpose(-1, -2), B), upper=False, unitriangular=True)
     return solve_triangular(upper, inner, upper=True)
 
@@ -126,7 +126,7 @@ def lu_solve_method(b, LU_data, LU_pivots):
 @casting("cholesky_solve")
 def cholesky_solve(B, L, upper=False):
     """X of A X = B for the A whose Cholesky factor is given."""
-    inner, outer = (turned(L), L) if upper else (L, turned(L))
+    inner, outer = (adjoint(L), L) if upper else (L, adjoint(L))
     return solve_triangular(outer, solve_triangular(inner, B, upper=False), upper=True)
 
 
@@ -206,7 +206,7 @@ def svd(input, some=True, compute_uv=True):
         return return_types.svd((input.new_zeros((*input.shape[:-2], rows, rows)), svdvals(input),
                                  input.new_zeros((*input.shape[:-2], columns, columns))))
     u, s, vh = _svd(input, not some, True)
-    return return_types.svd((u, s, turned(vh)))
+    return return_types.svd((u, s, adjoint(vh)))
 
 
 @with_out
@@ -234,7 +234,7 @@ def householder_product(A, tau):
                            "input.shape[-1], which must be greater than or equal to tau.shape[-1]")
     result = identity(rows, A)[:, :columns].expand(*A.shape[:-2], rows, columns)
     if not tau.shape[-1]:
-        return depending(result.clone(), A, tau)
+        return with_history_of(result.clone(), A, tau)
     return _reflect(A, tau, result, reversed(range(tau.shape[-1])), adjoint=False)
 
 
@@ -245,7 +245,7 @@ def _reflect(reflectors, tau, matrix, order, adjoint):
         vector = _where(place > k, reflectors[..., :, k], (place == k).to(reflectors.dtype)).unsqueeze(-1)
         factor = tau[..., k, None, None]
         factor = _conj(factor) if adjoint else factor
-        matrix = matrix - factor * _matmul(vector, _matmul(turned(vector), matrix))
+        matrix = matrix - factor * _matmul(vector, _matmul(adjoint(vector), matrix))
     return matrix
 
 
@@ -254,7 +254,7 @@ def ormqr(input, tau, other, left=True, transpose=False):
     """The product of the unitary matrix that geqrf has found and `other`."""
     require_matrices(input, "torch.ormqr")
     if not left:
-        return turned(ormqr(input, tau, turned(other), True, not transpose))
+        return adjoint(ormqr(input, tau, adjoint(other), True, not transpose))
     order = range(tau.shape[-1])
     return _reflect(input, tau, other, order if transpose else reversed(order), adjoint=transpose)
 
@@ -299,17 +299,17 @@ def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
     """The pseudo-inverse: singular values up to max(atol, rtol * the largest) count as zero."""
     require_matrices(A, "linalg.pinv")
     if 0 in A.shape[-2:]:
-        return depending(A.new_zeros((*A.shape[:-2], A.shape[-1], A.shape[-2])), A)
+        return with_history_of(A.new_zeros((*A.shape[:-2], A.shape[-1], A.shape[-2])), A)
     return _pinv_function().apply(A, hermitian, atol, rtol if rcond is None else rcond)
 
 
 def _plain_pinv(A, hermitian, atol, rtol):
     if hermitian:
         values, vectors = _eigh(A)
-        left, right, sizes = vectors, turned(vectors), values.abs()
+        left, right, sizes = vectors, adjoint(vectors), values.abs()
     else:
         left, values, right = _svd(A, False, True)
-        left, right, sizes = turned(right), turned(left), values
+        left, right, sizes = adjoint(right), adjoint(left), values
     inverse = _where(sizes > _tolerance(sizes, A.shape, atol, rtol), 1 / values, 0.0).to(A.dtype)
     return _matmul(left * inverse.unsqueeze(-2), right)
 
@@ -329,10 +329,10 @@ def _pinv_function():
         @staticmethod
         def backward(ctx, grad):
             A, result = ctx.saved_tensors
-            along = _matmul(turned(grad), result)
-            rows = _matmul(along, turned(result))
-            columns = _matmul(_matmul(turned(result), result), turned(grad) - _matmul(along, A))
-            of_A = columns + rows - _matmul(A, _matmul(result, rows)) - turned(_matmul(result, along))
+            along = _matmul(adjoint(grad), result)
+            rows = _matmul(along, adjoint(result))
+            columns = _matmul(_matmul(adjoint(result), result), adjoint(grad) - _matmul(along, A))
+            of_A = columns + rows - _matmul(A, _matmul(result, rows)) - adjoint(_matmul(result, along))
             return of_A, None, None, None
 
     return Pinv
@@ -401,7 +401,7 @@ def matrix_power(A, n):
     if A.dim() < 2 or A.shape[-1] != A.shape[-2]:
         require_matrices(A, "linalg.matrix_power", square=True)
     if n == 0:
-        return depending(identity(A.shape[-1], A).expand(A.shape).clone(), A)
+        return with_history_of(identity(A.shape[-1], A).expand(A.shape).clone(), A)
     if n < 0:
         A, n = _ATEN["linalg_inv"](A), -n
     result = None
@@ -540,7 +540,7 @@ def cross(input, other, dim=None):
     return _ATEN["linalg_cross"](input, other, dim=dim)
 
 
-# --- Decompositions of matrices of low rank by random projections: Halko, Martinsson and Tropp 2011, algorithm 5.1 ----
+# --- low-rank decompositions: Halko, Martinsson and Tropp 2011, algorithm 5.1 ----------------------------------------
 
 
 def _orthonormal(matrix):
@@ -554,12 +554,12 @@ def svd_lowrank(A, q=6, niter=2, M=None):
     rows, columns = A.shape[-2:]
     A = A if M is None else A - M
     wide = rows < columns
-    tall = turned(A) if wide else A
+    tall = adjoint(A) if wide else A
     basis = _orthonormal(_matmul(tall, _randn(tall.shape[-1], q, dtype=A.dtype, device=A.device)))
     for _ in range(niter):
-        basis = _orthonormal(_matmul(tall, _orthonormal(_matmul(turned(tall), basis))))
-    U, S, Vh = linalg_svd(_matmul(turned(basis), tall), False)
-    U, V = _matmul(basis, U), turned(Vh)
+        basis = _orthonormal(_matmul(tall, _orthonormal(_matmul(adjoint(tall), basis))))
+    U, S, Vh = linalg_svd(_matmul(adjoint(basis), tall), False)
+    U, V = _matmul(basis, U), adjoint(Vh)
     return (V, S, U) if wide else (U, S, V)
 
 
@@ -577,7 +577,7 @@ def pca_lowrank(A, q=None, center=True, niter=2):
     return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
 
 
-# --- Norms of vectors and matrices, written with linalg.vector_norm and singular values -------------------------------
+# --- norms -----------------------------------------------------------------------------------------------------------
 
 
 def vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):

@@ -255,8 +255,8 @@ def _contract(a, of_a, b, of_b, kept, sizes):
     b, of_b = _reduced(b, of_b, kept.union(of_a))
     shared = [label for label in of_a if label in of_b]
     for label in shared:        # a dimension of size 1 broadcasts, unless it is summed over with the other
-        a = _widened(a, of_a.index(label), sizes[label])
-        b = _widened(b, of_b.index(label), sizes[label])
+        a = _expanded(a, of_a.index(label), sizes[label])
+        b = _expanded(b, of_b.index(label), sizes[label])
     batch = [label for label in shared if label in kept]
     summed = [label for label in shared if label not in kept]
     only_a = [label for label in of_a if label not in shared]
@@ -283,7 +283,7 @@ def _reduced(tensor, labels, needed):
     return tensor.sum(dims), [label for label in labels if label in needed]
 
 
-def _widened(tensor, dim, size):
+def _expanded(tensor, dim, size):
     if tensor.shape[dim] == size:
         return tensor
     shape = list(tensor.shape)
@@ -296,7 +296,7 @@ def _arranged(tensor, labels, output):
     return tensor.permute([labels.index(label) for label in output])
 
 
-# --- Products and distances of rows that networks compare things by ---------------------------------------------------
+# --- bilinear, pdist, _safe_softmax ----------------------------------------------------------------------------------
 
 _where = _OPS["where"]
 

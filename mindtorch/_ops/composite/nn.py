@@ -69,12 +69,12 @@ def _mean_slope(lower, upper):
     return (lower + upper) / 2
 
 
-# --- Batch norm's other forms and dropout in torch's native form: the result with what it was computed from -----------
+# --- other forms of batch norm, native dropout -----------------------------------------------------------------------
 
 _batch_norm = _OPS["native_batch_norm"]
 
 
-def widened(input):
+def at_least_float32(input):
     """`input` in the dtype that statistics are computed in: 16-bit numbers in float32."""
     return input.float() if input.dtype.itemsize == 2 else input
 
@@ -106,7 +106,7 @@ def native_dropout_backward(grad_output, mask, scale):
     return grad_output * (mask.to(grad_output.dtype) * scale)
 
 
-# --- The connectionist temporal classification loss, with torch's arguments and errors --------------------------------
+# --- CTC loss --------------------------------------------------------------------------------------------------------
 
 _forward, _cat = _ATEN["_ctc_loss"], _OPS["cat"]
 _MANY = 64            # samples of a call: as many lengths as an argument holds
@@ -192,7 +192,7 @@ def _check_targets(targets, batch, lengths):
                            f"{targets.shape[1]} for argument #2 'targets' {_WHERE}")
 
 
-# --- Fused optimizers that ACLNN has no operator for, made of operators on lists --------------------------------------
+# --- fused optimizers that ACLNN lacks -------------------------------------------------------------------------------
 
 def _expect(condition, text):
     if not condition:

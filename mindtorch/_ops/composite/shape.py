@@ -42,7 +42,7 @@ def check_dims_once(dims):
         raise RuntimeError(f"dim {max(dims, key=dims.count)} appears multiple times in the list of dims")
 
 
-# --- turning ---------------------------------------------------------------------------------------------------------
+# --- flipping and rotating -------------------------------------------------------------------------------------------
 
 def fliplr(input):
     """The columns in reverse order."""

@@ -95,7 +95,7 @@ def cartesian_prod(*tensors):
 
 # --- counting and distinct elements ----------------------------------------------------------------------------------
 
-def _chosen(found, return_inverse, return_counts):
+def _requested(found, return_inverse, return_counts):
     values, inverse, counts = found
     chosen = [values, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
     return chosen[0] if len(chosen) == 1 else tuple(chosen)
@@ -107,13 +107,13 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
         found = _ATEN["_unique2"](input, sorted, return_inverse, return_counts)
     else:
         found = _ATEN["unique_dim"](input, dim, sorted, return_inverse, return_counts)
-    return _chosen(found, return_inverse, return_counts)
+    return _requested(found, return_inverse, return_counts)
 
 
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """The first of each run of equal elements, or slices of `dim`. Waits for the device to learn how many there are."""
     found = _ATEN["unique_consecutive"](input, return_inverse, return_counts, dim)
-    return _chosen(found, return_inverse, return_counts)
+    return _requested(found, return_inverse, return_counts)
 
 
 def nonzero_static(input, *, size, fill_value=-1, out=None):

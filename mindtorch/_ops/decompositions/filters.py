@@ -1,4 +1,4 @@
-"""Images in another size by filters that widen where the image shrinks, so that every element counts.
+"""Resizing of images with antialias=True: filters are wider where the image shrinks.
 
 Rows and columns are independent: an image is resized by two products with matrices that hold the filter's weights.
 """
@@ -30,7 +30,7 @@ _FILTERS = {"bilinear": (_linear, 1), "bicubic": (_cubic, 2), "lanczos": (_lancz
 
 
 def _weights(like, mode, before, after, scale, align_corners):
-    """The matrix (after, before) that resizes a line of elements."""
+    """The matrix (new size, old size) that resizes along one dimension."""
     function, reach = _FILTERS[mode]
     if align_corners:
         step = (before - 1) / (after - 1) if after > 1 else 0.0

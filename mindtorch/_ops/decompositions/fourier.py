@@ -26,7 +26,7 @@ def _turns(rows, columns, length, sign):
 
 
 def _matrix_of_pairs(length, scale, sign):
-    """Multiplies lines of pairs."""
+    """The transform of complex numbers as a matrix that multiplies rows of (real, imaginary) pairs."""
     roots = _turns(length, length, length, sign) * scale
     parts = [[roots.real, roots.imag], [-roots.imag, roots.real]]      # of the real number, and of the imaginary one
     return numpy.transpose(parts, (2, 0, 3, 1)).reshape(2 * length, 2 * length)
@@ -52,8 +52,8 @@ def _roots(rows, columns, length, sign, like):
     return angles.cos(), angles.sin() * sign
 
 
-def _lines(pairs, sign, scale):
-    """Along the last dimension but one."""
+def _fft_last_dim(pairs, sign, scale):
+    """The transform along the last dimension but one; the last one holds (real, imaginary)."""
     length = pairs.shape[-2]
     if length <= _LARGEST:
         matrix = constant(pairs, _matrix_of_pairs, length, scale, sign)
@@ -65,23 +65,23 @@ def _lines(pairs, sign, scale):
         return ops.stack([part * scale for part in parts], -1)
     rest = length // factor
     # With places factor * a + b and frequencies c + rest * d: over a first, then over b.
-    inner = ops.view_as_complex(_lines(pairs.unflatten(-2, (rest, factor)).transpose(-2, -3), sign, 1.0))
+    inner = ops.view_as_complex(_fft_last_dim(pairs.unflatten(-2, (rest, factor)).transpose(-2, -3), sign, 1.0))
     if length <= _KEPT:
         turned = inner * constant(inner, _turns, factor, rest, length, sign)
     else:
         turned = inner * ops.complex(*_roots(factor, rest, length, sign, pairs))
-    outer = _lines(ops.view_as_real(turned).transpose(-2, -3), sign, scale)
+    outer = _fft_last_dim(ops.view_as_real(turned).transpose(-2, -3), sign, scale)
     return outer.transpose(-2, -3).flatten(-3, -2)
 
 
-def _along(pairs, dims, sign, scale):
+def _fft_dims(pairs, dims, sign, scale):
     """Along several dimensions, numbered as those of the complex tensor."""
     last = pairs.dim() - 2
     for dim in dims:
         if dim == last:
-            pairs = _lines(pairs, sign, scale)
+            pairs = _fft_last_dim(pairs, sign, scale)
         else:
-            pairs = _lines(pairs.transpose(dim, last), sign, scale).transpose(dim, last)
+            pairs = _fft_last_dim(pairs.transpose(dim, last), sign, scale).transpose(dim, last)
         scale = 1.0
     return pairs
 
@@ -96,7 +96,7 @@ def _complex(pairs):
 
 def complex_to_complex(x, dim, normalization, forward):
     scale = _scale_of(normalization, [x.shape[d] for d in dim])
-    return _complex(_along(ops.view_as_real(x), dim, -1 if forward else 1, scale))
+    return _complex(_fft_dims(ops.view_as_real(x), dim, -1 if forward else 1, scale))
 
 
 def real_to_complex(x, dim, normalization, onesided):
@@ -107,8 +107,8 @@ def real_to_complex(x, dim, normalization, onesided):
         lines = x.transpose(last, -1) @ constant(x, _matrix_of_real, length, scale, known)
         pairs = lines.unflatten(-1, (known, 2)).transpose(last, x.dim() - 1)
     else:
-        pairs = _along(ops.stack([x, ops.zeros_like(x)], -1), [last], -1, scale).narrow(last, 0, known)
-    return _complex(_along(pairs, dim[:-1], -1, 1.0))
+        pairs = _fft_dims(ops.stack([x, ops.zeros_like(x)], -1), [last], -1, scale).narrow(last, 0, known)
+    return _complex(_fft_dims(pairs, dim[:-1], -1, 1.0))
 
 
 def complex_to_real(x, dim, normalization, length):
@@ -116,10 +116,10 @@ def complex_to_real(x, dim, normalization, length):
     last, known = dim[-1], length // 2 + 1
     scale = _scale_of(normalization, [x.shape[d] for d in dim[:-1]] + [length])
     # The other dimensions first: the conjugate would be reversed in these too.
-    pairs = _along(ops.view_as_real(x).narrow(last, 0, known), dim[:-1], 1, 1.0)
+    pairs = _fft_dims(ops.view_as_real(x).narrow(last, 0, known), dim[:-1], 1, 1.0)
     if length <= _LARGEST:
         matrix = constant(pairs, _matrix_to_real, length, scale)
         return (pairs.transpose(last, x.dim() - 1).flatten(-2) @ matrix).transpose(last, -1)
     rest = pairs.narrow(last, 1, length - known).flip(last)
     real, imag = rest.unbind(-1)
-    return _along(ops.cat([pairs, ops.stack([real, -imag], -1)], last), [last], 1, scale).select(-1, 0)
+    return _fft_dims(ops.cat([pairs, ops.stack([real, -imag], -1)], last), [last], 1, scale).select(-1, 0)

@@ -11,7 +11,7 @@ def det_by_slogdet(A):
 
 
 def solve_by_qr(A, B, left, check_errors):
-    """Q R X = B, as stable as LU. Singular is a matrix whose R has an element on its diagonal below rounding."""
+    """Solves Q R X = B. A matrix counts as singular where an element on the diagonal of R is below rounding."""
     is_vector = B.ndim == 1 or B.shape == A.shape[:-1]
     if is_vector:
         B = B.unsqueeze(-1)
@@ -28,7 +28,7 @@ def solve_by_qr(A, B, left, check_errors):
 
 
 def _first_zero(diagonal):
-    """For each matrix the place of the first 0 on the diagonal, counted from 1; 0 where there is none."""
+    """For each matrix the index, from 1, of the first 0 on the diagonal; 0 where there is none."""
     if not diagonal.numel():
         return diagonal.new_zeros(diagonal.shape[:-1], dtype=int32)
     size = diagonal.abs()

@@ -58,7 +58,7 @@ def isclose_by_distance(self, other, rtol, atol, equal_nan):
     return close | (ops.isfinite(distance) & (distance <= other.abs() * rtol + atol))
 
 
-# --- Operators on the bits of floating point numbers ------------------------------------------------------------------
+# --- sign and exponent of floating point numbers ---------------------------------------------------------------------
 
 def copysign_by_signbit(self, other):
     """|self| with the sign of `other`, a tensor or a number."""

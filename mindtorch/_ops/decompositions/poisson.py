@@ -1,7 +1,8 @@
-"""The counting distributions, Poisson and binomial, by even random numbers.
+"""The Poisson and binomial distributions, from uniform random numbers.
 
-Small means count arrivals, whose distances are exponential. Others go by transformed rejection (W. Hoermann 1993), for
-all elements at once until each has been accepted. Which it is, and whether all have been, is read from the device.
+For a small mean, exponential waiting times are summed and the events within the interval counted. For a larger mean,
+transformed rejection (W. Hoermann 1993) proposes numbers for all elements until each has accepted one. The host reads
+the largest mean, and after each proposal whether an element still lacks a number: both wait for the device.
 """
 from math import log, pi
 
@@ -11,9 +12,9 @@ from mindtorch._core.dtype import float32, float64
 from mindtorch._ops.decompositions.tables import by_element, table
 from mindtorch._ops.operators import ops
 
-_SMALL = 10         # means below are counted out
-_ARRIVALS = 50      # more than that such a mean brings less than once in 10**17
-_TRIALS = 32        # that are made one by one
+_SMALL = 10         # smaller means do not use rejection
+_MAX_EVENTS = 50    # a Poisson variable of a small mean exceeds this with a probability below 10**-17
+_TRIALS = 32        # up to so many trials are drawn one by one
 
 
 def _in_float(x):
@@ -21,23 +22,23 @@ def _in_float(x):
 
 
 def _uniform(like, *more, generator):
-    """Numbers from [0, 1), so many for each element."""
+    """Uniform numbers from [0, 1), in the shape (*like.shape, *more)."""
     return like.new_empty((*like.shape, *more)).uniform_(generator=generator)
 
 
-def _distances(like, generator):
-    """Of arrivals, one of which comes in a unit of time: a row of them for each element."""
-    return -(-_uniform(like, _ARRIVALS, generator=generator)).log1p()
+def _waiting_times(like, generator):
+    """_MAX_EVENTS exponential waiting times of rate 1 for each element."""
+    return -(-_uniform(like, _MAX_EVENTS, generator=generator)).log1p()
 
 
 def poisson(rate, generator):
-    """How often what happens `rate` times on average happens."""
+    """Samples of the Poisson distribution with the mean `rate`."""
     return _poisson(_in_float(rate), generator)
 
 
-@by_element(_ARRIVALS)
+@by_element(_MAX_EVENTS)
 def _poisson(rate, generator):
-    times = _distances(rate, generator).cumsum(-1)
+    times = _waiting_times(rate, generator).cumsum(-1)
     found = (times < rate.unsqueeze(-1)).sum(-1, dtype=rate.dtype)
     if rate.max().item() < _SMALL:
         return found
@@ -55,7 +56,7 @@ def _trial_numbers(wide):
     return numpy.arange(1.0, _TRIALS + 1)
 
 
-@by_element(_ARRIVALS)
+@by_element(_MAX_EVENTS)
 def _binomial(trials, prob, generator):
     trials, prob = trials.clamp(min=0), prob.clamp(0, 1)
     if trials.max().item() <= _TRIALS:
@@ -63,19 +64,19 @@ def _binomial(trials, prob, generator):
         taken = table(trials, _trial_numbers) <= trials.unsqueeze(-1)
         return (succeeds & taken).sum(-1, dtype=trials.dtype) + trials * prob * 0          # NaN of either
     rare = ops.minimum(prob, 1 - prob)
-    # A success after how many trials: between arrivals lie less than so many.
-    waits = (_distances(trials, generator) / -(-rare).log1p().unsqueeze(-1)).ceil().clamp(min=1)
+    # The number of trials from one success to the next is geometric: an exponential waiting time, rounded up.
+    waits = (_waiting_times(trials, generator) / -(-rare).log1p().unsqueeze(-1)).ceil().clamp(min=1)
     found = (waits.cumsum(-1) <= trials.unsqueeze(-1)).sum(-1, dtype=trials.dtype)
     mean = trials * rare
     if not mean.max().item() < _SMALL:
         many = mean >= _SMALL
         drawn = _binomial_by_rejection(ops.where(many, trials, 4.0 * _SMALL), ops.where(many, rare, 0.25), generator)
         found = ops.where(many, drawn, found)
-    return found + prob.round() * (trials - 2 * found)      # where failures are the rarer event; NaN stays
+    return found + prob.round() * (trials - 2 * found)      # `found` counts failures where prob > 1/2; NaN stays
 
 
-def draw_until_accepted(like, propose):
-    """`propose` gives numbers and where they are accepted; it is asked until all places have one."""
+def rejection_sample(like, propose):
+    """Calls propose(), which gives (numbers, where they are accepted), until every element has an accepted number."""
     found, wanting = ops.zeros_like(like), ops.ones_like(like) != 0
     while bool(wanting.any().item()):
         numbers, accepted = propose()
@@ -85,7 +86,7 @@ def draw_until_accepted(like, propose):
 
 
 def _open_uniform(like, generator):
-    """In (0, 1): a logarithm is taken of it."""
+    """Uniform numbers from (0, 1), of which a logarithm can be taken."""
     return _uniform(like, generator=generator).clamp(min=1e-30)
 
 
@@ -112,7 +113,7 @@ def _poisson_by_rejection(mean, generator):
         inner = (edge >= 0.07) & (v <= squeeze)
         outer = (count >= 0) & ((edge >= 0.013) | (v <= edge)) & (height <= _log_factorial_ratio(count, mean))
         return count, inner | outer
-    return draw_until_accepted(mean, propose)
+    return rejection_sample(mean, propose)
 
 
 def _binomial_by_rejection(count, prob, generator):
@@ -132,7 +133,7 @@ def _binomial_by_rejection(count, prob, generator):
         ratio = (top + (count + 1) * ((count - middle + 1) / (count - held + 1)).log()
                  + (held + 0.5) * (odds * (count - held + 1) / (held + 1)).log() - _tail(held) - _tail(count - held))
         return found, ((edge >= 0.07) & (v <= squeeze)) | ((found == held) & (height <= ratio))
-    return draw_until_accepted(count, propose)
+    return rejection_sample(count, propose)
 
 
 def _tail(number):

@@ -1,11 +1,11 @@
-"""Random numbers of other distributions from even ones."""
+"""Random numbers of other distributions from uniform ones."""
 from math import log1p, pi
 
 from mindtorch._core.dtype import float32, float64
-from mindtorch._ops.decompositions.poisson import draw_until_accepted
+from mindtorch._ops.decompositions.poisson import rejection_sample
 from mindtorch._ops.operators import ops
 
-_LEAST = 2.0 ** -26         # less than half the distance of even float32 numbers, which stay below 1 with this added
+_LEAST = 2.0 ** -26         # below half the spacing of uniform float32 numbers: added to one, it stays below 1
 
 
 def geometric_by_uniform(self, p, generator):
@@ -18,27 +18,27 @@ def cauchy_by_uniform(self, median, sigma, generator):
     return self.uniform_(-pi / 2, pi / 2, generator=generator).tan_().mul_(sigma).add_(median)
 
 
-def _even_as(self, generator):
-    """Numbers evenly from [0, 1), of as many digits as random operators of any dtype compare with."""
+def _uniform_like(self, generator):
+    """Uniform float64 numbers from [0, 1), in the shape of `self`."""
     return ops.empty(self.shape, dtype=float64, device=self.device).uniform_(generator=generator)
 
 
 def bernoulli_by_uniform(self, p, generator):
-    return _even_as(self, generator) < p
+    return _uniform_like(self, generator) < p
 
 
 def exponential_by_uniform(self, lambd, generator):
-    return (-_even_as(self, generator)).log1p() / -lambd
+    return (-_uniform_like(self, generator)).log1p() / -lambd
 
 
 def rrelu_by_uniform(self, noise, lower, upper, generator):
     return self * noise.uniform_(lower, upper, generator=generator).masked_fill_(ops.logical_not(self <= 0), 1)
 
 
-# --- Numbers of the gamma distribution (Marsaglia and Tsang 2000), for all elements at once until each is accepted ----
+# --- gamma distribution: Marsaglia and Tsang 2000 --------------------------------------------------------------------
 
 def standard_gamma(self, generator):
-    """Numbers drawn with the shape `self` and the rate 1."""
+    """Samples of the gamma distribution with the shape `self` and the rate 1."""
     return log_standard_gamma(self, generator).exp()
 
 
@@ -57,7 +57,7 @@ def log_standard_gamma(shape, generator=None):
         log_cube = cube.clamp(min=1e-30).log()
         bound = 0.5 * normal ** 2 + d - d * cube + d * log_cube
         return d.log() + log_cube, (cube > 0) & (_log_uniform(larger, generator) < bound)
-    drawn = draw_until_accepted(larger, propose)
+    drawn = rejection_sample(larger, propose)
     return ops.where(shape < 1, drawn + _log_uniform(larger, generator) / shape, drawn)
 
 

@@ -91,12 +91,12 @@ def incomplete_gamma(a, x, upper):
     exponents = a.unsqueeze(-1) * y - x.unsqueeze(-1) * y.exp() + (a * x.log() - a.lgamma()).unsqueeze(-1)
     integral = (exponents.exp() * y).sum(-1) * _STEP_OF_GAMMA[x.dtype is float64]      # -P on the left
     value = ops.where(left, 1 + integral, integral) if upper else ops.where(left, -integral, 1 - integral)
-    # 0 or 1 where one of the two is 0 or infinite; no number where both are, or one is below 0.
+    # 0 or 1 where one of the two is 0 or infinite; NaN where both are, or where one is negative.
     ratio = a.log() - x.log() if upper else x.log() - a.log()
     return ops.where(ratio.isfinite(), value, ratio.clamp(0, 1))
 
 
-# --- Hurwitz's zeta function and the derivatives of digamma -----------------------------------------------------------
+# --- Hurwitz zeta and polygamma functions ----------------------------------------------------------------------------
 
 _TERMS = 32             # at least, of the series
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30)
@@ -119,7 +119,7 @@ def _series(s, q, count):
 
 
 def _number_of_terms(lowest):
-    """One of a few numbers, since each has a table."""
+    """How many terms reach beyond k + q = 0; a power of 2 times _TERMS, so that few tables are made."""
     count = _TERMS
     while count < _TERMS + 1 - lowest:
         count *= 2
@@ -127,11 +127,11 @@ def _number_of_terms(lowest):
 
 
 def hurwitz_zeta(s, q):
-    """The sum of (k + q)^-s over k >= 0. How many terms are below 0 is asked of q: of a number on the host at once."""
+    """The sum of (k + q)^-s over k >= 0. The host reads the least q."""
     pole = (q <= 0) & (q == q.floor())
     count = _number_of_terms(ops.where((q < 0) & ~pole, q, 0.0).min().item())
     s, q, pole = on_one_device(s, ops.where(pole, 1.0, q), pole)
-    s = s.clamp(max=1e30)                               # infinity times 0 would be no number
+    s = s.clamp(max=1e30)                               # infinity * 0 would be NaN
     value = ops.where(q == inf, nan, by_element(count)(_series)(s, q, count))
     return ops.where(s < 1, nan, ops.where(pole | (s == 1), inf, value))
 
@@ -155,7 +155,9 @@ def polygamma_by_zeta(n, x):
     return hurwitz_zeta(x.new_full((), n + 1), x) * (factor if n % 2 else -factor)
 
 
-# --- Orthogonal polynomials by their recurrences: section 18.9 of dlmf.nist.gov ---------------------------------------
+# --- orthogonal polynomials: section 18.9 of dlmf.nist.gov -----------------------------------------------------------
+# Degrees are truncated to integers; a negative degree gives 0. For a tensor of degrees, the recurrence runs up to the
+# highest, which the host reads, and each element takes its own.
 
 _MOST_DEGREES = 2.0 ** 40
 

@@ -6,14 +6,14 @@ from mindtorch._ops.operators import ops
 
 
 def mode_by_runs(self, dim, keepdim):
-    """The smallest of the most frequent elements of each line, and the place of the last one."""
+    """Along a dimension: the smallest of the most frequent elements, and the index of its last occurrence."""
     if self.ndim == 0:
         return self, self.new_zeros((), dtype=int64)
     values, origin = ops.sort(self, dim=dim, stable=True)
     size = self.shape[dim]
     places = ops.arange(size, device=self.device)
     places = places.view([size if d == dim % self.ndim else 1 for d in range(self.ndim)])
-    # The place where the run of equal elements begins that a place is in: its own where one begins, else the last one.
+    # For each element of the sorted tensor, the index at which its run of equal elements begins.
     begins = ops.zeros_like(origin)
     begins.narrow(dim, 1, size - 1).copy_(values.narrow(dim, 1, size - 1) != values.narrow(dim, 0, size - 1))
     length = places - (begins * places).cummax(dim)[0]
@@ -34,7 +34,7 @@ def logcumsumexp_by_doubling(self, dim):
     return self
 
 
-# --- Losses that ACLNN lacks ------------------------------------------------------------------------------------------
+# --- losses ----------------------------------------------------------------------------------------------------------
 
 def multilabel_margin_backward(grad_output, self, target, reduction, is_target):
     """Of each pair within the margin, 1 for the class that is no label and -1 for the label, over the classes."""
@@ -48,7 +48,7 @@ def multilabel_margin_backward(grad_output, self, target, reduction, is_target):
     return pairs.sum(1).scatter_add(1, label, -pairs.sum(2)).reshape(self.shape)
 
 
-# --- Operators that reach elements through index tensors, or by their place -------------------------------------------
+# --- indexing --------------------------------------------------------------------------------------------------------
 
 def index_fill_by_index_put(self, dim, index, value):
     """`value`, a tensor, in the slices of `dim` that index names."""
@@ -59,7 +59,7 @@ def index_fill_by_index_put(self, dim, index, value):
 
 
 def one_hot_by_scatter(self, shape):
-    """1 where the last dimension's index is the element."""
+    """1 where the index along the last dimension equals the element."""
     return ops.zeros(shape, dtype=int64, device=self.device).scatter_(-1, self.unsqueeze(-1), 1)
 
 

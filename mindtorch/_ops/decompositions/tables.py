@@ -19,7 +19,7 @@ def table(like, make, *key):
 
 
 def on_one_device(*tensors):
-    """The tensors, numbers that are on the CPU brought to the others' device."""
+    """The tensors, with 0-d tensors of the CPU copied to the device of the others."""
     device = next((x.device for x in tensors if x.device.type != "cpu"), tensors[0].device)
     return [x.to(device) for x in tensors]
 

@@ -22,7 +22,7 @@ def mm_backward_mat2(grad, self, shape, stride, alpha):
     return scaled(product, alpha)
 
 
-def _turned(tensor):
+def _adjoint(tensor):
     return tensor.transpose(-1, -2).conj()
 
 
@@ -31,12 +31,12 @@ def matmul_backward_self(grad, self, other):
     if self.dim() == 1 and other.dim() == 1:
         return grad * other.conj()
     if self.dim() == 1:
-        return (grad.unsqueeze(-2) @ _turned(other)).squeeze(-2)
+        return (grad.unsqueeze(-2) @ _adjoint(other)).squeeze(-2)
     if other.dim() == 1:
         return grad.unsqueeze(-1) * other.conj()
     if self.dim() == 2 and other.dim() == 2:
         return mm_backward_self(grad, other, self.shape, self.stride(), 1)
-    return grad @ _turned(other)
+    return grad @ _adjoint(other)
 
 
 def matmul_backward_other(grad, self, other):
@@ -44,15 +44,15 @@ def matmul_backward_other(grad, self, other):
     if self.dim() == 1 and other.dim() == 1:
         return grad * self.conj()
     if other.dim() == 1:
-        return (_turned(self) @ grad.unsqueeze(-1)).squeeze(-1)
+        return (_adjoint(self) @ grad.unsqueeze(-1)).squeeze(-1)
     if self.dim() == 1:
         return self.conj().unsqueeze(-1) * grad.unsqueeze(-2)
     if other.dim() == 2:
         return mm_backward_mat2(grad.flatten(0, -2), self.flatten(0, -2), other.shape, other.stride(), 1)
-    return _turned(self) @ grad
+    return _adjoint(self) @ grad
 
 
-# --- Formulas of linear algebra and of Fourier transforms that the derivative column of the op rows calls -------------
+# --- linear algebra --------------------------------------------------------------------------------------------------
 
 def _rows_and_columns(tensor):
     rows, columns = tensor.shape[-2:]
@@ -85,14 +85,14 @@ def _real(tensor):
 
 
 def _skew(matrix):
-    return matrix - _turned(matrix)
+    return matrix - _adjoint(matrix)
 
 
 # --- inverses and solutions ------------------------------------------------------------------------------------------
 
 def inverse_backward(grad, result):
     """-A^-H @ grad @ A^-H."""
-    turned = _turned(result)
+    turned = _adjoint(result)
     return -(turned @ grad @ turned)
 
 
@@ -103,8 +103,8 @@ def _solve_vectors(A, B):
 def solve_backward_B(grad, A, B, left):
     """The solution for A^H and the gradient."""
     if _solve_vectors(A, B):
-        return ops.linalg_solve_ex(_turned(A), grad.unsqueeze(-1))[0].squeeze(-1)
-    return ops.linalg_solve_ex(_turned(A), grad, left=left)[0]
+        return ops.linalg_solve_ex(_adjoint(A), grad.unsqueeze(-1))[0].squeeze(-1)
+    return ops.linalg_solve_ex(_adjoint(A), grad, left=left)[0]
 
 
 def solve_backward_A(grad, A, B, result, left):
@@ -112,7 +112,7 @@ def solve_backward_A(grad, A, B, result, left):
     of_B = solve_backward_B(grad, A, B, left)
     if _solve_vectors(A, B):
         return -(of_B.unsqueeze(-1) * result.unsqueeze(-2).conj())
-    return -(of_B @ _turned(result)) if left else -(_turned(result) @ of_B)
+    return -(of_B @ _adjoint(result)) if left else -(_adjoint(result) @ of_B)
 
 
 def triangular_solve_backward_self(grad, A, upper, transpose, unitriangular):
@@ -128,7 +128,7 @@ def triangular_solve_backward_A(grads, A, result, upper, transpose, unitriangula
     if grad is None:
         return of_copy
     of_B = triangular_solve_backward_self(grad, A, upper, transpose, unitriangular)
-    product = -(result.conj() @ of_B.transpose(-1, -2)) if transpose else -(of_B @ _turned(result))
+    product = -(result.conj() @ of_B.transpose(-1, -2)) if transpose else -(of_B @ _adjoint(result))
     offset = 1 if unitriangular else 0
     product = _upper(product, offset) if upper else _lower(product, -offset)
     return product if of_copy is None else product + of_copy
@@ -143,16 +143,16 @@ def _left_inverse_upper(matrix, upper):
 
 def _right_inverse_lower(matrix, lower):
     """matrix @ lower^-1, by way of its conjugate transpose."""
-    return _turned(_left_inverse_upper(_turned(matrix), _turned(lower)))
+    return _adjoint(_left_inverse_upper(_adjoint(matrix), _adjoint(lower)))
 
 
 def cholesky_backward(grad, result, upper):
     """L^-H @ symmetric(tril(L^H @ grad)) @ L^-1."""
-    lower, grad = (_turned(result), _turned(grad)) if upper else (result, grad)
-    inner = _lower(_turned(lower) @ grad)
-    inner = (inner + _turned(_lower(inner, -1))) / 2
-    inner = _with_diagonal(inner, (inner + _turned(inner)).diagonal(0, -2, -1) / 2)
-    return _right_inverse_lower(_left_inverse_upper(inner, _turned(lower)), lower)
+    lower, grad = (_adjoint(result), _adjoint(grad)) if upper else (result, grad)
+    inner = _lower(_adjoint(lower) @ grad)
+    inner = (inner + _adjoint(_lower(inner, -1))) / 2
+    inner = _with_diagonal(inner, (inner + _adjoint(inner)).diagonal(0, -2, -1) / 2)
+    return _right_inverse_lower(_left_inverse_upper(inner, _adjoint(lower)), lower)
 
 
 def qr_backward(grads, q, r, mode):
@@ -171,7 +171,7 @@ def qr_backward(grads, q, r, mode):
     if of_rest is None:
         of_wide = ops.zeros_like(q @ rest)
     else:
-        added = q @ rest @ _turned(of_rest)
+        added = q @ rest @ _adjoint(of_rest)
         of_q = added if of_q is None else of_q + added
         of_wide = q @ of_rest
     return ops.cat([_tall_qr_backward(of_q, of_square, q, square), of_wide], -1)
@@ -181,13 +181,13 @@ def _tall_qr_backward(of_q, of_r, q, r):
     """(grad_Q + Q @ symmetric(triu(grad_R @ R^H - Q^H @ grad_Q))) @ R^-H."""
     inner = 0
     if of_r is not None:
-        inner = of_r @ _turned(r)
+        inner = of_r @ _adjoint(r)
     if of_q is not None:
-        inner = inner - _turned(q) @ of_q
+        inner = inner - _adjoint(q) @ of_q
     inner = _upper(inner)
-    both = inner + _turned(inner)
+    both = inner + _adjoint(inner)
     product = q @ _with_diagonal(both, both.diagonal(0, -2, -1) / 2)
-    return _right_inverse_lower(product if of_q is None else product + of_q, _turned(r))
+    return _right_inverse_lower(product if of_q is None else product + of_q, _adjoint(r))
 
 
 def svd_backward(grads, u, s, vh, full_matrices, compute_uv):
@@ -203,16 +203,16 @@ def svd_backward(grads, u, s, vh, full_matrices, compute_uv):
         of_vh = None if of_vh is None else of_vh[..., :count, :]
     if of_u is None and of_vh is None:
         return (u * of_s.to(u.dtype).unsqueeze(-2)) @ vh
-    v, of_v = _turned(vh), None if of_vh is None else _turned(of_vh)
+    v, of_v = _adjoint(vh), None if of_vh is None else _adjoint(of_vh)
     values = s.to(u.dtype).unsqueeze(-2)
     inner = _svd_inner(of_u, of_s, of_v, u, s, v)
     product = u @ inner @ vh
     if of_u is not None and u.shape[-2] > count:
         outside = of_u / values
-        product = product + (outside - u @ (_turned(u) @ outside)) @ vh
+        product = product + (outside - u @ (_adjoint(u) @ outside)) @ vh
     if of_v is not None and v.shape[-2] > count:
         outside = of_v / values
-        product = product + u @ _turned(outside - v @ (_turned(v) @ outside))
+        product = product + u @ _adjoint(outside - v @ (_adjoint(v) @ outside))
     return product
 
 
@@ -223,13 +223,13 @@ def _svd_inner(of_u, of_s, of_v, u, s, v):
     values = s.to(u.dtype)
     inner, diagonal = 0, None if of_s is None else of_s.to(u.dtype)
     if of_u is not None:
-        turned = _skew(_turned(u) @ of_u)
+        turned = _skew(_adjoint(u) @ of_u)
         inner = inner + turned / gaps * values.unsqueeze(-2)
         if u.is_complex():
             phases = turned.diagonal(0, -2, -1) / (2 * values)
             diagonal = phases if diagonal is None else diagonal + phases
     if of_v is not None:
-        inner = inner + values.unsqueeze(-1) * (_skew(_turned(v) @ of_v) / gaps)
+        inner = inner + values.unsqueeze(-1) * (_skew(_adjoint(v) @ of_v) / gaps)
     return _with_diagonal(inner, ops.zeros_like(values) if diagonal is None else diagonal)
 
 
@@ -238,7 +238,7 @@ def _svd_inner(of_u, of_s, of_v, u, s, v):
 def eigvalsh_backward(grad, self, UPLO):
     """V @ diag(grad) @ V^H."""
     vectors = ops.linalg_eigh(self, UPLO)[1]
-    return (vectors * grad.to(vectors.dtype).unsqueeze(-2)) @ _turned(vectors)
+    return (vectors * grad.to(vectors.dtype).unsqueeze(-2)) @ _adjoint(vectors)
 
 
 def _eigen_inner(of_values, projected, values):
@@ -251,14 +251,14 @@ def eigh_backward(grads, values, vectors):
     """V @ (V^H @ grad_V / gaps, with the gradient of the eigenvalues on the diagonal) @ V^H."""
     of_values, of_vectors = grads
     if of_vectors is None:
-        return (vectors * of_values.to(vectors.dtype).unsqueeze(-2)) @ _turned(vectors)
-    return vectors @ _eigen_inner(of_values, _turned(vectors) @ of_vectors, values) @ _turned(vectors)
+        return (vectors * of_values.to(vectors.dtype).unsqueeze(-2)) @ _adjoint(vectors)
+    return vectors @ _eigen_inner(of_values, _adjoint(vectors) @ of_vectors, values) @ _adjoint(vectors)
 
 
 def eig_backward(grads, values, vectors, dtype):
     """V^-H @ (projected V^H @ grad_V / gaps, with the gradient of the eigenvalues on the diagonal) @ V^H."""
     of_values, of_vectors = grads
-    turned = _turned(vectors)
+    turned = _adjoint(vectors)
     if of_vectors is None:
         inner = of_values.unsqueeze(-1) * turned
     else:
@@ -281,13 +281,13 @@ def slogdet_backward(grads, A, sign):
         factor = factor - (turn - turn.conj()) / 2
     elif of_log is None:
         return ops.zeros_like(A)
-    return _turned(ops.linalg_inv(A)) * factor.unsqueeze(-1).unsqueeze(-1)
+    return _adjoint(ops.linalg_inv(A)) * factor.unsqueeze(-1).unsqueeze(-1)
 
 
 def det_backward(grad, A, result):
     """det(A)^* A^-H; by way of the singular values where some matrix is singular."""
     if not ops.any(result == 0).item():
-        return _turned(ops.linalg_inv(A)) * (grad * result.conj()).unsqueeze(-1).unsqueeze(-1)
+        return _adjoint(ops.linalg_inv(A)) * (grad * result.conj()).unsqueeze(-1).unsqueeze(-1)
     u, s, vh = ops._linalg_svd(A)
     others = _with_diagonal(s.log().unsqueeze(-2).expand(A.shape), 0.0).sum(-1).exp().to(A.dtype)
     phase = (ops.linalg_det(u) * ops.linalg_det(vh)).conj() * grad
@@ -323,13 +323,13 @@ def lu_factor_backward(grad, lu, pivots, pivot):
     first, square = lower[..., :count, :], upper[..., :count]
     of_first, of_square, more = of_lower[..., :count, :], of_upper[..., :count], None
     if rows > columns:
-        more = _right_inverse_lower(of_lower[..., count:, :], _turned(square))
-        of_square = of_square - _turned(lower[..., count:, :]) @ more
+        more = _right_inverse_lower(of_lower[..., count:, :], _adjoint(square))
+        of_square = of_square - _adjoint(lower[..., count:, :]) @ more
     elif columns > rows:
-        more = _left_inverse_upper(of_upper[..., count:], _turned(first))
-        of_first = of_first - more @ _turned(upper[..., count:])
-    inner = _lower(_turned(first) @ of_first, -1) + _upper(of_square @ _turned(square))
-    result = _right_inverse_lower(_left_inverse_upper(inner, _turned(first)), _turned(square))
+        more = _left_inverse_upper(of_upper[..., count:], _adjoint(first))
+        of_first = of_first - more @ _adjoint(upper[..., count:])
+    inner = _lower(_adjoint(first) @ of_first, -1) + _upper(of_square @ _adjoint(square))
+    result = _right_inverse_lower(_left_inverse_upper(inner, _adjoint(first)), _adjoint(square))
     if more is not None:
         result = ops.cat([result, more], -2 if rows > columns else -1)
     return permutation @ result if pivot else result
@@ -388,7 +388,7 @@ def fft_c2r_backward(grad, dim, normalization):
     return result * weight
 
 
-# --- Distances of rows by norms of differences, and their gradients ---------------------------------------------------
+# --- distances -------------------------------------------------------------------------------------------------------
 
 def distances(x1, x2, p):
     """p-norms of the differences of all rows of one batch of matrices to those of another."""

@@ -1,17 +1,17 @@
-"""Formulas of losses: derivatives for which ACLNN has no operator, and second derivatives.
+"""Losses: derivatives for which ACLNN has no operator, and second derivatives.
 
-A slant is the derivative of a slope by the target.
+A mixed derivative is the second derivative by the input and the target.
 """
 from mindtorch._ops.operators import ops
 
 
 def share(grad, reduction):
-    """Of a gradient in the losses' shape, what a reduction leaves of it: a mean counts each by their number."""
+    """`grad`, divided by the number of its elements where the reduction is a mean."""
     return grad / max(grad.numel(), 1) if reduction == 1 else grad
 
 
 def reduced(losses, reduction):
-    """All of them, their mean (1) or their sum (2); 0 where there are none."""
+    """The losses as `reduction` says: all (0), their mean (1) or their sum (2); an empty tensor gives 0."""
     return share(losses, reduction).sum() if reduction else losses
 
 
@@ -24,7 +24,7 @@ def _weighted(values, weight):
     return values if weight is None else values * weight
 
 
-def l1_loss_slope(grad, self, target, reduction):
+def l1_loss_derivative(grad, self, target, reduction):
     """The sign of the difference; of complex numbers the direction."""
     if self.is_complex() or target.is_complex():
         difference = self - target
@@ -32,12 +32,12 @@ def l1_loss_slope(grad, self, target, reduction):
     return ops.l1_loss_backward(grad, self, target, reduction)
 
 
-def smooth_l1_curvature(grad, difference, beta):
+def smooth_l1_second_derivative(grad, difference, beta):
     """1 / beta below beta."""
     return ops.where(difference.abs() < beta, grad / beta, ops.zeros_like(grad)) if beta else ops.zeros_like(grad)
 
 
-def soft_margin_curvature(self, target):
+def soft_margin_second_derivative(self, target):
     """target^2 s (1 - s), of s = sigmoid(self * target)."""
     s = (self * target).sigmoid()
     return target * target * s * (1 - s)
@@ -48,13 +48,13 @@ def binary_cross_entropy_target_backward(grad, self, target, weight, reduction):
     return _part(grad, target, reduction) * _weighted((1 - self).log() - self.log(), weight)
 
 
-def binary_cross_entropy_curvature(grad, self, target, weight):
+def binary_cross_entropy_second_derivative(grad, self, target, weight):
     """(x^2 - 2 x t + t) / (x (1 - x))^2."""
     spread = ((1 - self) * self).clamp(min=1e-12)
     return grad * _weighted((self * self - 2 * self * target + target) / (spread * spread), weight)
 
 
-def binary_cross_entropy_slant(grad, self, weight):
+def binary_cross_entropy_mixed_derivative(grad, self, weight):
     """1 / (x (1 - x)), with the other sign."""
     return _weighted(grad / ((1 - self) * self).clamp(min=1e-12), weight)
 
@@ -65,14 +65,14 @@ def binary_cross_entropy_with_logits_target_backward(grad, self, target, weight,
     return _part(grad, target, reduction) * _weighted(slope, weight)
 
 
-def logits_curvature(self, target, weight, pos_weight):
+def logits_second_derivative(self, target, weight, pos_weight):
     """s (1 - s) times the weight of the target, of s = sigmoid(x)."""
     s = self.sigmoid()
     curvature = s * (1 - s)
     return _weighted(curvature if pos_weight is None else curvature * ((pos_weight - 1) * target + 1), weight)
 
 
-def logits_slant(self, weight, pos_weight):
+def logits_mixed_derivative(self, weight, pos_weight):
     """-1, and for weights of the positive ones (1 - pos_weight) sigmoid(-x) more."""
     slant = -ops.ones_like(self) if pos_weight is None else (1 - pos_weight) * (-self).sigmoid() - 1
     return _weighted(slant, weight)

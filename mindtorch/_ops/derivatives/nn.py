@@ -1,13 +1,12 @@
 """Formulas of neural networks: second derivatives of activation functions, and what normalisation and losses need.
 
-A curvature is the derivative of a function's slope.
 """
 import math
 
 from mindtorch._ops.operators import ops
 
 
-def gelu_curvature(self, approximate):
+def gelu_second_derivative(self, approximate):
     """Of the exact form 2 * density - x^2 * density; of the other by the chain rule."""
     if approximate == "none":
         density = (self * self * -0.5).exp() / math.sqrt(2 * math.pi)
@@ -19,13 +18,13 @@ def gelu_curvature(self, approximate):
     return (1 - t * t) * (slope + 0.5 * self * (bend - 2 * t * slope * slope))
 
 
-def silu_curvature(self):
+def silu_second_derivative(self):
     """s (1 - s) (2 + x (1 - 2 s)), of s = sigmoid(x)."""
     s = self.sigmoid()
     return s * (1 - s) * (2 + self * (1 - 2 * s))
 
 
-def mish_curvature(self):
+def mish_second_derivative(self):
     """Of x t(x), with t = tanh(softplus(x)) and its derivative (1 - t^2) s."""
     s = self.sigmoid()
     t = ops.softplus(self).tanh()
@@ -33,7 +32,7 @@ def mish_curvature(self):
     return 2 * rise + self * rise * (1 - s - 2 * t * s)
 
 
-def elu_curvature(self_or_result, alpha, scale, input_scale, is_result):
+def elu_second_derivative(self_or_result, alpha, scale, input_scale, is_result):
     """0 above 0; below, the derivative of the slope by what the slope was computed from."""
     if is_result:
         below = ops.full_like(self_or_result, input_scale)
@@ -49,7 +48,7 @@ def softplus_double_backward(grad, self, beta, threshold):
 
 
 def hardswish_double_backward(grad, self):
-    """A third of `grad` between -3 and 3."""
+    """grad / 3 for -3 < self < 3, else 0."""
     return ops.where(self.abs() < 3, grad / 3, ops.zeros_like(grad))
 
 
@@ -93,8 +92,8 @@ def prelu_tangent(grad_self, grad_weight, self, weight):
     return ops.where(self > 0, grad_self, weight * grad_self + grad_weight * self)
 
 
-def prelu_slant(grad, self):
-    """`grad` where the weight counts."""
+def prelu_mixed_derivative(grad, self):
+    """`grad` where self is not above 0, else 0."""
     return ops.where(self > 0, ops.zeros_like(grad), grad)
 
 
@@ -109,7 +108,7 @@ def embedding_double_backward(grad, indices, padding_idx, scale_grad_by_freq):
     return rows if padding_idx < 0 else rows * (indices != padding_idx).unsqueeze(-1)
 
 
-# --- Second derivatives of attention in one operator, with the weights computed once more -----------------------------
+# --- attention: second derivatives, which compute the weights again --------------------------------------------------
 
 def _shared(heads, query):
     """Each head of key or value once for every head of query that shares it."""
@@ -128,7 +127,7 @@ def _weights(query, keys, hidden, scale, next_tokens):
         return scores.softmax(-1)
     rows = ops.arange(query.shape[2], device=query.device).unsqueeze(1)
     hidden = hidden | (ops.arange(keys.shape[2], device=query.device) > rows + next_tokens)
-    # A query that may look nowhere has no weights.
+    # A query whose keys are all masked has no weights.
     blind = hidden.all(-1, True)
     return scores.masked_fill(hidden & ~blind, float("-inf")).softmax(-1).masked_fill(blind, 0)
 
@@ -162,7 +161,7 @@ def attention_double_backward(grads, grad_output, query, key, value, hidden, dro
             _gathered(ops.matmul(through.mT, grad_output), value))
 
 
-# --- The LSTM cell by its gates (input, forget, cell, output), its derivatives, and those of its derivatives ----------
+# --- LSTM cell; gates in the order input, forget, cell, output -------------------------------------------------------
 
 def _chunks(gates):
     return gates.chunk(4, 1)
@@ -180,7 +179,7 @@ def lstm_cell_by_gates(input_gates, hidden_gates, cx, input_bias, hidden_bias):
 
 
 def _of_cell(grad_hy, grad_cy, o, squashed):
-    """What arrives at the cell state."""
+    """The gradient of the new cell state."""
     through = None if grad_hy is None else grad_hy * o * (1 - squashed * squashed)
     if through is None or grad_cy is None:
         return grad_cy if through is None else through
@@ -236,7 +235,7 @@ def lstm_cell_double_backward(grads, grad_hy, grad_cy, cx, cy, workspace):
             hidden * slope * (a_o * slope_o - 2 * to_cell * o * squashed), active)
 
 
-# --- Derivatives of convolution's own derivatives: convolution is linear in each operand ------------------------------
+# --- second derivatives of convolution, which is linear in each operand ----------------------------------------------
 
 def convolution_double_backward(grads, grad_output, input, weight, stride, padding, dilation, transposed,
                                 output_padding, groups, wanted):
@@ -260,7 +259,7 @@ def convolution_double_backward(grads, grad_output, input, weight, stride, paddi
     return found
 
 
-# --- Formulas of torch_npu's own operators ----------------------------------------------------------------------------
+# --- torch_npu -------------------------------------------------------------------------------------------------------
 
 def add_layer_norm_backward(grads, x1, x2, rstd, mean, gamma):
     """Gradients of x1, x2, gamma and beta, from those of the norm and of the sum: either may have none."""

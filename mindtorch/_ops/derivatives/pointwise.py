@@ -67,8 +67,6 @@ def clamp_backward_max(grad, self, min, max):
     return ops.where(hit, grad, ops.zeros_like(grad))
 
 
-# --- Formulas of the derivative column for functions of numbers. The conventions are those of derivatives.py ----------
-
 def _nought_where(condition, value):
     """`value`, and 0 where the condition holds, whatever the value is there."""
     return ops.where(condition, ops.zeros_like(value), value)
@@ -125,7 +123,7 @@ def xlog1py_backward_self(grad, self, other):
     return grad * _nought_where((self == 0) & (other <= -1), other.log1p())
 
 
-def i1_slope(i0, self, i1):
+def i1_derivative(i0, self, i1):
     """The derivative of I_1: I_0(x) - I_1(x) / x, and 1/2 at 0; both scaled alike."""
     return ops.where(self == 0, ops.full_like(i0, 0.5), i0 - i1 / self)
 
@@ -136,7 +134,7 @@ def igamma_backward(grad, self, other):
 
 
 def no_derivative(name, grads=None):
-    """Where torch has no formula either; of several results, all carry it."""
+    """Raises torch's error for an operator whose derivative torch lacks, too; `grads` is not used."""
     raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
 

@@ -19,12 +19,12 @@ def unreduced(tensor, shape, dim, keepdim):
 
 
 def sum_backward(grad, shape, dim, keepdim):
-    """The gradient in every place that was summed."""
+    """The gradient, expanded to the shape that was summed."""
     return unreduced(grad, shape, dim, keepdim).expand(shape)
 
 
 def mean_backward(grad, shape, dim, keepdim):
-    """The gradient shared out evenly."""
+    """The gradient divided by the number of elements in a mean."""
     count = 1
     for d in _wrapped(dim, len(shape)):
         count *= shape[d]
@@ -32,7 +32,7 @@ def mean_backward(grad, shape, dim, keepdim):
 
 
 def extremum_reduced_backward(grad, self, result, dim, keepdim):
-    """Of amax and amin: the gradient shared out evenly among the places of the extremum."""
+    """Of amax and amin: elements that equal the extremum share the gradient equally."""
     shape = self.shape
     hit = self == unreduced(result, shape, dim, keepdim)
     count = hit.sum(dim=tuple(_wrapped(dim, len(shape))), keepdim=True) if shape else 1
@@ -46,8 +46,8 @@ def extrema_backward(grads, self, low, high, dim, keepdim):
     return sum(parts[1:], parts[0])
 
 
-def evenly_backward(grad, self, result):
-    """Of max, min and median of all: the gradient shared out evenly among the places of the result, NaN or not."""
+def evenly_distribute_backward(grad, self, result):
+    """Of max, min and median of all: elements that equal the result, which may be NaN, share the gradient equally."""
     hit = (self == result) | (self.isnan() & result.isnan())
     return ops.where(hit, grad / hit.sum(), 0.0)
 
@@ -64,8 +64,6 @@ def scaled(grad, factor):
     """grad * factor, and no kernel where that changes nothing."""
     return grad if factor == 1 else grad * factor
 
-
-# --- Formulas of the rows of statistics.toml and order.toml. Conventions are those of derivatives.py ------------------
 
 def scattered_backward(grad, shape, dim, indices):
     """Of selections along a dim: every gradient is added where its element came from."""

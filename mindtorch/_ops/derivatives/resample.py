@@ -125,7 +125,7 @@ def grid_sampler_double_backward(grads, grad_output, input, grid, mode, padding,
 # --- grids of affine maps --------------------------------------------------------------------------------------------
 
 def _base(like, sizes, aligned):
-    """The even grid from -1 to 1 as rows (x, y[, z], 1)."""
+    """A grid of equal steps from -1 to 1, as rows (x, y[, z], 1)."""
     dims, axes = len(sizes), []
     for i, length in enumerate(reversed(sizes)):
         place = ops.arange(length, device=like.device).to(like.dtype)
@@ -148,7 +148,7 @@ def affine_places_backward(grad, size, aligned):
     return ops.matmul(grad.flatten(1, -2).mT, _base(grad, size[2:], aligned))
 
 
-# --- Derivatives of pooling, padding and resampling -------------------------------------------------------------------
+# --- pooling, padding and resampling ---------------------------------------------------------------------------------
 
 def constant_pad_nd_backward(grad, pad):
     """What the padding surrounds, and zeros where it took away."""

@@ -48,12 +48,12 @@ def diagonal_backward(grad, shape, offset, dim1, dim2):
 
 
 def split_backward(grads, dim):
-    """The parts together again."""
+    """The gradients of the parts, concatenated."""
     return ops.cat(grads, dim)
 
 
 def unbind_backward(grads, dim):
-    """The slices together again."""
+    """The gradients of the slices, stacked."""
     return ops.stack(grads, dim)
 
 
@@ -131,7 +131,7 @@ def cat_backward(grad, shapes, dim):
     return parts
 
 
-# --- Formulas of operators that reach elements through index tensors. derivatives.py says what all formulas do --------
+# --- indexing with tensors -------------------------------------------------------------------------------------------
 
 def index_put_backward(grad, indices):
     """Of the values: the gradient where they went."""
@@ -247,15 +247,15 @@ def masked_scatter_backward(grad, mask, shape):
     return ops.constant_pad_nd(taken, (0, prod(shape) - taken.numel())).reshape(shape)
 
 
-# --- Formulas of operators that move elements along dimensions. derivatives.py says what all formulas do --------------
+# --- flip, roll, repeat_interleave -----------------------------------------------------------------------------------
 
 def flip_backward(grad, dims):
-    """The same once more."""
+    """A flip is its own inverse."""
     return grad.flip(dims)
 
 
 def roll_backward(grad, shifts, dims):
-    """The way back."""
+    """The inverse permutation."""
     return grad.roll([-shift for shift in shifts], dims)
 
 
@@ -266,20 +266,20 @@ def repeat_backward(grad, repeats, shape):
     return grad.reshape(apart).sum(list(range(0, len(apart), 2))).reshape(shape) if apart else grad
 
 
-def _line_or_same(shape, dim):
-    """The shape that was repeated in, and the dimension."""
+def _flat_unless_dim(shape, dim):
+    """(the shape, the dimension that was repeated): without `dim`, the shape of the flattened tensor."""
     return (tuple(shape), dim[0] % len(shape)) if dim else ((prod(shape),), 0)
 
 
-def repeat_interleave_evenly_backward(grad, shape, repeats, dim):
-    """The sum over all copies, which lie side by side."""
-    line, place = _line_or_same(shape, dim)
+def repeat_interleave_int_backward(grad, shape, repeats, dim):
+    """The sum over the copies of each element."""
+    line, place = _flat_unless_dim(shape, dim)
     return grad.reshape((*line[:place + 1], repeats, *line[place + 1:])).sum(place + 1).reshape(shape)
 
 
 def repeat_interleave_backward(grad, shape, repeats, dim):
-    """The copies added up where they came from."""
-    line, place = _line_or_same(shape, dim)
+    """The sum over the copies of each element."""
+    line, place = _flat_unless_dim(shape, dim)
     repeats = repeats.reshape(-1).expand(line[place])
     origins = ops.repeat_interleave(repeats, output_size=grad.shape[place])
     return grad.new_zeros(line).index_add(place, origins, grad).reshape(shape)
