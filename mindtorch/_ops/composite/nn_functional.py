@@ -1,7 +1,6 @@
-"""Functions of networks as the torch namespace has them.
+"""Functions of the torch namespace that are forms of torch.nn.functional's: torch.dropout, torch.kl_div and others.
 
-They compute what torch.nn.functional's of the same names do, but take every argument in its place and the reduction as
-a number: 0 none, 1 mean, 2 sum.
+They take every argument by position, and the reduction as a number: 0 none, 1 mean, 2 sum.
 """
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch.nn import _functional_loss as _loss
