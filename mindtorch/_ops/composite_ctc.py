@@ -3,8 +3,8 @@ from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.autocast import casting
 from mindtorch._core.tensor import TensorBase
-from mindtorch._factories import tensor as _tensor
 from mindtorch._ops.composite import _require_tensors
+from mindtorch._tensor.factories import tensor as _tensor
 
 _forward, _cat = _ATEN["_ctc_loss"], _OPS["cat"]
 _MANY = 64            # samples of a call: as many lengths as an argument holds

@@ -7,9 +7,9 @@ from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.dtype import _promote_types, int64
 from mindtorch._core.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.tensor import TensorBase
-from mindtorch._factories import tensor
 from mindtorch._ops.composite import _require_tensors, scalar_type
 from mindtorch._ops.composite_statistics import written
+from mindtorch._tensor.factories import tensor
 
 
 def argsort(input, dim=-1, descending=False, *, stable=None):

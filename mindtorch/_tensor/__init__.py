@@ -1,11 +1,11 @@
-"""class Tensor: TensorBase with its methods. What needs speed is in Cython; here are names and the cold methods."""
+"""torch._tensor: class Tensor, which is TensorBase with its methods. What needs speed is in Cython (_core)."""
 import copy
 import warnings
 from collections import OrderedDict
 
 import numpy
 
-from mindtorch import _backend, _tensor_methods, autograd
+from mindtorch import _backend, autograd
 from mindtorch._core import (
     attributes,
     gradient_attributes,
@@ -20,7 +20,8 @@ from mindtorch._core import dtype as dtype_module
 from mindtorch._core.device import device as _device
 from mindtorch._core.nested import tensor_from
 from mindtorch._core.tensor import Size, TensorBase
-from mindtorch._tensor_str import tensor_str
+from mindtorch._tensor import methods
+from mindtorch._tensor.printing import tensor_str
 from mindtorch.storage import UntypedStorage
 
 
@@ -295,7 +296,7 @@ def attach_methods(methods):
         setattr(Tensor, name, function)
 
 
-for _name, _getter in (attributes.PROPERTIES | _tensor_methods.PROPERTIES).items():
+for _name, _getter in (attributes.PROPERTIES | methods.PROPERTIES).items():
     setattr(Tensor, _name, property(_getter, doc=_getter.__doc__))
 for _name, (_getter, _setter) in gradient_attributes.PROPERTIES.items():
     setattr(Tensor, _name, property(_getter, _setter, doc=_getter.__doc__))
@@ -317,6 +318,6 @@ attach_methods(attributes.METHODS)
 attach_methods(gradient_attributes.METHODS)
 attach_methods(view_functions.METHODS)
 attach_methods(moves.METHODS)
-attach_methods(_tensor_methods.METHODS)
+attach_methods(methods.METHODS)
 tensor.register_tensor_class(Tensor)
 
