@@ -2,9 +2,9 @@
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.autocast import casting
+from mindtorch._core.nested import tensor_from as _tensor_from
 from mindtorch._core.tensor import TensorBase
 from mindtorch._ops.composite import _require_tensors
-from mindtorch._tensor.factories import tensor as _tensor
 
 _forward, _cat = _ATEN["_ctc_loss"], _OPS["cat"]
 _MANY = 64            # samples of a call: as many lengths as an argument holds
@@ -29,7 +29,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     losses = _losses(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
     if reduction == 1:
         lengths = [max(length, 1) for length in target_lengths]
-        return (losses / _tensor(lengths, dtype=losses.dtype, device=losses.device)).mean()
+        return (losses / _tensor_from(lengths, losses.dtype, losses.device, False, "tensor")).mean()
     if reduction == 2:
         return losses.sum()
     return losses if batched else losses.squeeze(0)

@@ -9,6 +9,7 @@ from mindtorch import _backend, autograd
 from mindtorch._core import (
     attributes,
     gradient_attributes,
+    hooks,
     moves,
     shared_memory,
     tensor,
@@ -231,8 +232,7 @@ class Tensor(TensorBase):
         """A copy in page-locked host memory, from which copies to an NPU are asynchronous."""
         if device is not None and _old_device(device, "pin_memory").type == "cpu":
             raise RuntimeError("CPU device type not an accelerator.")
-        from mindtorch import npu
-        return npu.pin_memory(self)
+        return _backend.pin_memory(self)
 
     def cuda(self, device=None, non_blocking=False, memory_format=None):
         """AssertionError, as from a torch that was built without CUDA."""
@@ -246,8 +246,7 @@ class Tensor(TensorBase):
         """Whether the tensor is in page-locked host memory."""
         if device is not None and _old_device(device, "is_pinned").type != "npu":
             return False
-        from mindtorch import npu
-        return npu.is_pinned(self)
+        return _backend.is_pinned(self)
 
     def record_stream(self, stream):
         """Tell the allocator that `stream` uses the tensor, which is on an NPU."""
@@ -320,4 +319,17 @@ attach_methods(view_functions.METHODS)
 attach_methods(moves.METHODS)
 attach_methods(methods.METHODS)
 tensor.register_tensor_class(Tensor)
+
+
+def _install_function_overrides():
+    from mindtorch._tensor import function_overrides
+    function_overrides.install()
+
+
+def _resolve_name(function):
+    from mindtorch.overrides import resolve_name
+    return resolve_name(function)
+
+
+hooks.install_function_overrides, hooks.resolve_name = _install_function_overrides, _resolve_name
 

@@ -2,7 +2,7 @@
 import threading
 
 from mindtorch import npu
-from mindtorch.npu import streams
+from mindtorch._npu import stream_context
 from mindtorch.npu._calls import bound, check
 from mindtorch.npu.device import _valid_index
 
@@ -52,7 +52,7 @@ def set_stream_limit(stream, cube_num=-1, vector_num=-1):
     for kind, cores in _asked(index, cube_num, vector_num):
         check(bound(index).set_stream_res_limit(stream.npu_stream, kind, cores), "aclrtSetStreamResLimit")
         _limited.add(stream)
-    streams._follow_limits = _follow
+    stream_context.follow_limits = _follow
     _follow(npu.current_stream(index))
 
 

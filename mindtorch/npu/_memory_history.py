@@ -1,11 +1,8 @@
 """The recorded history of device memory and its files, which PyTorch's memory viewer reads."""
-import pickle
 import sys
 
 from mindtorch import npu
-from mindtorch.npu.device import _get_device_index, _lazy_init, device_count, is_initialized
-
-PROTOCOL = 4            # the highest that the viewer's own unpickler knows
+from mindtorch.npu.device import _get_device_index, _lazy_init, is_initialized
 
 
 def _check_option(name, value, allowed, none):
@@ -34,19 +31,6 @@ def _record_memory_history(enabled="all", context="all", stacks="all", max_entri
         lambda: None if enabled is None else MemoryHistory(enabled, context or "never", max_entries))
 
 
-def _trace(index):
-    from mindtorch._npu import allocator, runtime
-    if index not in runtime.started_devices():
-        return [], []
-    memory = allocator.get_allocator(index)
-    history = memory.get_history()
-    events = [] if history is None else history.trace()
-    segments = memory.snapshot()
-    if history is not None:
-        history.record("snapshot", 0, sum(segment["active_size"] for segment in segments), 0, (0, 0), None)
-    return segments, events
-
-
 def _snapshot(device=None, augment_with_fx_traces=False):
     """{"segments": all segments with their blocks, "device_traces": for each device its recorded events}.
 
@@ -54,15 +38,14 @@ def _snapshot(device=None, augment_with_fx_traces=False):
     """
     if not is_initialized():
         return {"segments": [], "device_traces": []}
-    pictures = [_trace(index) for index in range(device_count())]
-    return {"segments": [segment for segments, _ in pictures for segment in segments],
-            "device_traces": [events for _, events in pictures]}
+    from mindtorch._npu import memory_history
+    return memory_history.snapshot()
 
 
 def _dump_snapshot(filename="dump_snapshot.pickle", augment_with_fx_traces=False):
     """Writes `_snapshot()` to a file that torch/cuda/_memory_viz.py and pytorch.org/memory_viz read."""
-    with open(filename, "wb") as file:
-        pickle.dump(npu.memory._snapshot(), file, protocol=PROTOCOL)
+    from mindtorch._npu import memory_history
+    memory_history.dump(filename, npu.memory._snapshot())
 
 
 def memory_snapshot(mempool_id=None):

@@ -4,25 +4,8 @@ import sys
 import warnings
 
 from mindtorch import npu
+from mindtorch._npu.availability import device_count, is_available, is_initialized  # noqa: F401 - torch.npu has them
 from mindtorch.npu._properties import _NPUDeviceProperties, _NPUuuid
-
-
-def is_available():
-    """Whether there is an NPU to use. Starts nothing, never raises.
-
-    Without Ascend the answer is no, as torch_npu gives it, until the simulator is wanted: MINDTORCH_NPU=sim says so, or
-    a tensor was made on device "npu".
-    """
-    try:
-        return device_count() > 0
-    except Exception:       # noqa: BLE001 - a toolkit may fail in any way; what is wrong is said at the first use
-        return False
-
-
-def is_initialized():
-    """Whether a device has been started in this process."""
-    runtime = sys.modules.get("mindtorch._npu.runtime")
-    return runtime is not None and runtime.is_started()
 
 
 def _is_in_bad_fork():
@@ -58,12 +41,6 @@ def toolkit():
     from mindtorch._npu import acl_loader
     acl_loader.ensure_acl()
     return acl_loader.toolkit()
-
-
-def device_count():
-    """How many devices there are; 0 where is_available() is False. Starts none."""
-    from mindtorch._npu import acl_loader
-    return _existing_devices() if acl_loader.asked_for() else 0
 
 
 def _existing_devices():

@@ -1,7 +1,9 @@
 """The calling thread's streams, and what is said when it has to wait for them."""
+from mindtorch._npu.stream_context import StreamContext, set_stream
 from mindtorch.npu.device import _get_device_index, _lazy_init
 
-_follow_limits = None            # called with the new current stream, once one has limits of its own: see _limits.py
+__all__ = ["StreamContext", "current_stream", "default_stream", "get_sync_debug_mode", "set_stream",
+           "set_sync_debug_mode", "stream", "stream_priority_range"]
 
 
 def stream_priority_range():
@@ -19,38 +21,6 @@ def default_stream(device=None):
     """The stream that every thread begins with on `device`."""
     from mindtorch._npu import stream
     return stream.get_default_stream(_get_device_index(device, optional=True))
-
-
-def set_stream(stream):
-    """Makes `stream` current on its device, and that device current. None changes nothing."""
-    if stream is None:
-        return
-    from mindtorch._npu import handles
-    from mindtorch._npu.stream import set_current_stream
-    set_current_stream(stream)
-    handles.set_current_device(stream.device_index)
-    if _follow_limits is not None:
-        _follow_limits(stream)
-
-
-class StreamContext:
-    """with torch.npu.stream(s): ... makes `s`, and its device, current inside. None changes nothing."""
-
-    def __init__(self, stream):
-        self.stream = stream
-        self._before = []            # on entry: the current stream, and that of `stream`'s device
-
-    def __enter__(self):
-        if self.stream is not None:
-            self._before.append((current_stream(), current_stream(self.stream.device_index)))
-            set_stream(self.stream)
-        return self.stream
-
-    def __exit__(self, *exception):
-        if self.stream is not None:
-            current, on_device = self._before.pop()
-            set_stream(on_device)
-            set_stream(current)
 
 
 def stream(stream):
