@@ -1,6 +1,6 @@
 """Fused optimizers that ACLNN has no operator for, made of operators on lists."""
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch.autograd.grad_mode import no_grad
+from mindtorch._core.grad_mode import no_grad
 
 
 def _expect(condition, text):
