@@ -1,4 +1,7 @@
-"""Figures of pinned host memory: sizes in bytes, times in microseconds."""
+"""Statistics of pinned host memory: sizes in bytes, times in microseconds."""
+
+__all__ = ["host_memory_stats", "host_memory_stats_as_nested_dict", "reset_accumulated_host_memory_stats",
+           "reset_peak_host_memory_stats"]
 
 
 def host_memory_stats():

@@ -4,8 +4,13 @@ import sys
 import warnings
 
 from mindtorch import npu
-from mindtorch._npu.availability import device_count, is_available, is_initialized  # noqa: F401 - torch.npu has them
+from mindtorch._npu.availability import device_count, is_available, is_initialized
 from mindtorch.npu._properties import _NPUDeviceProperties, _NPUuuid
+
+__all__ = ["can_device_access_peer", "current_device", "device", "device_count", "device_of", "disable_peer_access",
+           "enable_peer_access", "get_device_capability", "get_device_name", "get_device_properties", "init",
+           "ipc_collect", "is_available", "is_bf16_supported", "is_initialized", "set_device", "synchronize", "toolkit",
+           "utilization"]
 
 
 def _is_in_bad_fork():
