@@ -1,5 +1,5 @@
 """torch.npu.StreamContext and set_stream, which `with stream:` uses as well."""
-follow_limits = None            # called with the new current stream, once one has limits: see npu/_limits.py
+apply_limits = None            # called with the new current stream, once one has limits: see npu/_limits.py
 
 
 def set_stream(stream):
@@ -10,8 +10,8 @@ def set_stream(stream):
     from mindtorch._npu.stream import set_current_stream
     set_current_stream(stream)
     handles.set_current_device(stream.device_index)
-    if follow_limits is not None:
-        follow_limits(stream)
+    if apply_limits is not None:
+        apply_limits(stream)
 
 
 class StreamContext:

@@ -15,7 +15,7 @@ for _name in ("_host_memory", "autocast_utils", "device", "memory", "random", "s
     _module = _import_module(f"mindtorch.npu.{_name}")
     _public = [name for name in _module.__all__ if not name.startswith("_")]
     globals().update({name: getattr(_module, name) for name in (*_public, *_PRIVATE.get(_name, ()))})
-    __all__ += [*_public]
+    __all__ += list(_public)
 
 # Imported when they are first asked for: names by the module that has them.
 _LAZY = {
@@ -46,7 +46,7 @@ _LAZY = {
         "super_kernel_scope_begin", "super_kernel_scope_end"),
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names}
-__all__ += [*_MODULE_OF]
+__all__ += list(_MODULE_OF)
 
 
 def __getattr__(name):

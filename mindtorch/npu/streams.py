@@ -1,4 +1,4 @@
-"""The calling thread's streams, and what is said when it has to wait for them."""
+"""The calling thread's streams, and warnings about synchronization."""
 from mindtorch._npu.stream_context import StreamContext, set_stream
 from mindtorch.npu.device import _get_device_index, _lazy_init
 
@@ -18,7 +18,7 @@ def current_stream(device=None):
 
 
 def default_stream(device=None):
-    """The stream that every thread begins with on `device`."""
+    """The stream that is current in a new thread on `device`."""
     from mindtorch._npu import stream
     return stream.get_default_stream(_get_device_index(device, optional=True))
 
@@ -29,13 +29,13 @@ def stream(stream):
 
 
 def _sleep(cycles):
-    """Keeps the current stream busy for so many cycles of 1 GHz, that is nanoseconds."""
+    """Keeps the current stream busy for `cycles` nanoseconds (cycles of 1 GHz)."""
     from mindtorch._npu import stream
     stream.sleep(current_stream(), cycles)
 
 
 def _launch_host_func(stream, function):
-    """Calls `function` on a thread of the driver when the work before it is done; later work of the stream waits."""
+    """Adds a call of `function` to the work of `stream`. A thread of the driver makes the call."""
     from mindtorch._npu.stream import launch_host_function
     launch_host_function(stream, function)
 
@@ -44,9 +44,9 @@ _DEBUG_MODES = ("default", "warn", "error")
 
 
 def set_sync_debug_mode(debug_mode):
-    """What to do where an operator or a copy makes the host wait for a stream: "default" (nothing), "warn", "error".
+    """What happens when an operator or copy makes the host wait for a stream: "default" (nothing), "warn", "error".
 
-    Or 0, 1, 2. torch.npu.synchronize and Event.synchronize are meant to wait, and say nothing.
+    0, 1 and 2 stand for these. Explicit synchronize() calls never warn.
     """
     if isinstance(debug_mode, str):
         if debug_mode not in _DEBUG_MODES:
@@ -60,7 +60,7 @@ def set_sync_debug_mode(debug_mode):
 
 
 def get_sync_debug_mode():
-    """0, 1 or 2, as set_sync_debug_mode has it."""
+    """The mode of set_sync_debug_mode as 0, 1 or 2."""
     _lazy_init()
     from mindtorch._npu import handles
     return handles.get_sync_debug_mode()
