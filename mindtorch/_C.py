@@ -65,10 +65,17 @@ def _are_functorch_transforms_active():
     return False
 
 
+class _nn:
+    """torch._C._nn: the one of its functions that packages call."""
+
+    @staticmethod
+    def _parse_to(*args, **kwargs):
+        """(device, dtype, non_blocking, memory_format) that a call of Module.to with these arguments means."""
+        return import_module("mindtorch.nn.modules.module")._parse_to(args, kwargs)
+
+
 def __getattr__(name):
-    """What belongs to torch.library, torch.ops and torch.nn, once it is asked for."""
-    if name == "_nn":
-        return import_module("mindtorch._nn_functions")
+    """What belongs to torch.library and torch.ops, once it is asked for."""
     module = _OF_LIBRARY.get(name)
     if module is None:
         raise AttributeError(f"module 'torch._C' has no attribute '{name}'")

@@ -4,7 +4,7 @@ import platform
 import numpy
 
 import mindtorch
-from mindtorch import _settings
+from mindtorch._compat import settings as _settings
 from mindtorch.version import mindtorch as own_version
 
 __all__ = ["parallel_info", "show"]

@@ -4,7 +4,8 @@ import math as _math
 from importlib import import_module as _import_module
 from sys import modules as _modules
 
-from mindtorch import _tensor_methods, return_types
+from mindtorch import return_types
+from mindtorch._compat import MODULES as _PRIVATE_MODULES
 from mindtorch._core import advanced_indexing as _advanced_indexing
 from mindtorch._core import attributes as _attributes
 from mindtorch._core import composites as _core_composites
@@ -91,7 +92,11 @@ from mindtorch._core.modes import (
     set_anomaly_enabled,
 )
 from mindtorch._core.tensor import Size
-from mindtorch._factories import (
+from mindtorch._ops import composites as _composites
+from mindtorch._tensor import Tensor
+from mindtorch._tensor import attach_methods as _attach_methods
+from mindtorch._tensor import methods as _methods
+from mindtorch._tensor.factories import (
     as_tensor,
     asarray,
     from_file,
@@ -102,10 +107,8 @@ from mindtorch._factories import (
     tensor,
 )
 from mindtorch._ops.composite import namespace as _composites
-from mindtorch._tensor import Tensor
-from mindtorch._tensor import attach_methods as _attach_methods
-from mindtorch._tensor_str import set_printoptions
-from mindtorch._type_info import finfo, iinfo, typename
+from mindtorch._tensor.printing import set_printoptions
+from mindtorch._tensor.type_info import finfo, iinfo, typename
 from mindtorch.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from mindtorch.random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from mindtorch.storage import UntypedStorage
@@ -121,7 +124,7 @@ short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
 
 _OPERATOR_TABLES = (_attributes, _view_functions, _advanced_indexing, _moves, _random_factories, _generated,
-                    _core_composites, _composites, _tensor_methods)
+                    _core_composites, _composites, _methods)
 for _module in _OPERATOR_TABLES:
     globals().update(_module.FUNCTIONS)
     _torch_function.watch([*_module.FUNCTIONS.values(), *getattr(_module, "METHODS", {}).values()])
@@ -135,8 +138,8 @@ _LAZY = ("npu", "amp", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", 
 _LAZY_NAMES = {"save": "serialization", "load": "serialization", "from_dlpack": "utils.dlpack",
                "alias_torch": "_alias", "compile": "compiler", "autocast": "amp", "GradScaler": "amp", "_assert": "jit",
                "_assert_async": "jit", "ScriptFunction": "jit", "ScriptModule": "jit", "TensorType": "jit",
-               "PyTorchFileReader": "_checkpoint_reader", "Future": "futures",
-               "Stream": "_streams", "Event": "_streams", "vmap": "func", "ops": "_library.overloads",
+               "PyTorchFileReader": "_serialization.zip_archive", "Future": "futures",
+               "Stream": "_compat.streams", "Event": "_compat.streams", "vmap": "func", "ops": "_library.overloads",
                "classes": "_library.classes"}
 _FUNCTIONS_OF_NETWORKS = (
     "alpha_dropout", "alpha_dropout_", "binary_cross_entropy_with_logits", "conv_tbc", "cosine_embedding_loss",
@@ -149,20 +152,20 @@ _LAZY_NAMES |= dict.fromkeys((
     "set_autocast_cpu_enabled", "set_autocast_gpu_dtype"), "amp._old_names")
 _LAZY_NAMES |= dict.fromkeys((
     "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor",
-    "IntTensor", "LongTensor", "ShortTensor", "set_default_tensor_type"), "_legacy_types")
+    "IntTensor", "LongTensor", "ShortTensor", "set_default_tensor_type"), "_compat.legacy_types")
 _LAZY_NAMES |= dict.fromkeys((
     "BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage", "ComplexFloatStorage",
     "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage", "LongStorage", "ShortStorage", "TypedStorage"),
-    "_typed_storage")
+    "_compat.legacy_types")
 _LAZY_NAMES |= dict.fromkeys((
     "SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt",
-    "sym_sum"), "_symbols")
+    "sym_sum"), "_compat.symbolic")
 _LAZY_NAMES |= dict.fromkeys((
     "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_device_module",
     "get_float32_matmul_precision", "get_num_interop_threads", "get_num_threads",
     "is_deterministic_algorithms_warn_only_enabled", "is_warn_always_enabled", "set_deterministic_debug_mode",
     "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_num_threads",
-    "set_warn_always", "use_deterministic_algorithms"), "_settings")
+    "set_warn_always", "use_deterministic_algorithms"), "_compat.settings")
 
 
 def is_tensor(obj):
@@ -171,8 +174,8 @@ def is_tensor(obj):
 
 
 def __getattr__(name):
-    if name in _LAZY:
-        return _import_module(f"mindtorch.{name}")
+    if name in _LAZY or name in _PRIVATE_MODULES:
+        return _import_module(f"mindtorch.{_PRIVATE_MODULES.get(name, name)}")
     if name in _LAZY_NAMES:
         return getattr(_import_module(f"mindtorch.{_LAZY_NAMES[name]}"), name)
     if _modules.get("torch") is _modules[__name__]:

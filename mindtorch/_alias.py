@@ -14,12 +14,14 @@ from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 
 import mindtorch
+from mindtorch._compat import MODULES
 
 __all__ = ["alias_torch"]
 
 
 # Names of modules, and what they and all below them are called here: the first that fits.
-_NAMES = {"torch_npu.npu": "mindtorch.npu", "torch_npu": "mindtorch._torch_npu", "torch": "mindtorch"}
+_NAMES = {f"torch.{name}": f"mindtorch.{own}" for name, own in MODULES.items()}
+_NAMES |= {"torch_npu.npu": "mindtorch.npu", "torch_npu": "mindtorch._torch_npu", "torch": "mindtorch"}
 
 
 def _own_name(name):

@@ -1,6 +1,8 @@
 """The one door to the backends: what stands behind a device type is imported when the device is first used."""
 from importlib import import_module
 
+from mindtorch._core import hooks
+
 _MODULES = {"cpu": "mindtorch._cpu.backend", "npu": "mindtorch._npu.backend"}
 
 
@@ -11,8 +13,20 @@ def load(name):
 
 def npu_available():
     """Whether device "npu" can be used, without starting it. Never raises."""
-    from mindtorch import npu
-    return npu.is_available()
+    from mindtorch._npu import availability
+    return availability.is_available()
+
+
+def pin_memory(tensor):
+    """A copy of a CPU tensor in page-locked memory."""
+    from mindtorch._npu import host_memory
+    return host_memory.pin_memory(tensor)
+
+
+def is_pinned(tensor):
+    """Whether a tensor is in page-locked memory."""
+    from mindtorch._npu import host_memory
+    return host_memory.is_pinned(tensor)
 
 
 def record_stream(tensor, stream):
@@ -54,8 +68,8 @@ def cpu_threads():
 
 def allocated_bytes():
     """The bytes that tensors occupy on all NPUs; 0 before the first use."""
-    from mindtorch import npu
-    if not npu.is_initialized():
+    from mindtorch._npu import availability
+    if not availability.is_initialized():
         return 0
     from mindtorch._npu import allocator, runtime
     return sum(allocator.get_allocator(index)._stats["allocated_bytes.all.current"]
@@ -66,3 +80,7 @@ def profile_launches(on):
     """Have launches on the NPU be noted in the profile that records their thread, or not."""
     from mindtorch._npu import launch
     launch.profile_launches(on)
+
+
+hooks.load_backend, hooks.current_stream = load, current_stream
+hooks.default_stream, hooks.set_stream = default_stream, set_stream

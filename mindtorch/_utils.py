@@ -1,9 +1,10 @@
-"""How tensors are put together again from a file. The names are torch's: files of both packages hold them."""
+"""torch._utils: functions that rebuild tensors from a file, by the names that files hold; ExceptionWrapper."""
+import sys
+import traceback
 import weakref
 from pickle import UnpicklingError
 
 import mindtorch
-from mindtorch._exception_wrapper import ExceptionWrapper, KeyErrorMessage  # noqa: F401 - torch code looks here
 
 
 class StorageType:
@@ -169,3 +170,39 @@ def _rebuild_from_type_v2(func, new_type, args, state):
 
 
 _rebuild_from_type_v2.__module__ = "mindtorch._tensor"      # under that name files hold it
+
+
+# --- exceptions of other processes ------------------------------------------------------------------------------------
+
+class KeyErrorMessage(str):
+    """A text that KeyError shows as it is, lines and all."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return str(self)
+
+
+class ExceptionWrapper:
+    """Type and printed traceback of the exception being handled: those can be pickled, a traceback cannot."""
+
+    def __init__(self, exc_info=None, where="in background"):
+        exc_info = exc_info or sys.exc_info()
+        self.exc_type = exc_info[0]
+        self.exc_msg = "".join(traceback.format_exception(*exc_info))
+        self.where = where
+
+    def reraise(self):
+        """Raises the exception's type with its traceback as the message; RuntimeError where that type wants more."""
+        message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
+        # Without a name: its traceback leads to this frame, and a cycle would keep alive all that it passes.
+        raise _made(self.exc_type, message) from None
+
+
+def _made(kind, message):
+    if getattr(kind, "message", None):
+        return kind(message=message)
+    try:
+        return kind(KeyErrorMessage(message) if kind is KeyError else message)
+    except Exception:  # noqa: BLE001 - a constructor may raise anything
+        return RuntimeError(message)

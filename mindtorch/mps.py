@@ -1,5 +1,5 @@
 """torch.mps as in a torch that was built without MPS: there is no such device."""
-from mindtorch._absent import answer, refusal
+from mindtorch._compat.absent_device import answer, refusal
 
 __all__ = ["compile_shader", "current_allocated_memory", "device_count", "driver_allocated_memory", "empty_cache",
            "get_rng_state", "is_available", "manual_seed", "recommended_max_memory", "seed",

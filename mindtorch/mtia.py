@@ -1,5 +1,5 @@
 """torch.mtia as in a torch that was built without MTIA: there is no such device."""
-from mindtorch._absent import answer, refusal
+from mindtorch._compat.absent_device import answer, refusal
 
 _HOOKS = {
     "attach_out_of_memory_observer": "attachOutOfMemoryObserver", "current_device": "getCurrentDevice",

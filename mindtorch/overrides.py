@@ -2,9 +2,8 @@
 import functools
 import inspect
 
-from mindtorch import _overriding
 from mindtorch._core import torch_function
-from mindtorch._tensor import Tensor
+from mindtorch._tensor import Tensor, function_overrides
 
 __all__ = ["get_ignored_functions", "get_overridable_functions", "handle_torch_function", "has_torch_function",
            "is_tensor_like", "is_tensor_method_or_property", "resolve_name", "wrap_torch_function"]
@@ -91,7 +90,7 @@ def wrap_torch_function(dispatcher):
 def _names():
     """Functions that ask -> their names, as "torch.Tensor.add"."""
     found = {}
-    for space, names in reversed(_overriding.spaces().items()):
+    for space, names in reversed(function_overrides.namespaces().items()):
         prefix = "torch.Tensor" if space is Tensor else space.__name__.replace("mindtorch", "torch", 1)
         for name in names:
             value = vars(space).get(name) or getattr(space, name)
@@ -100,7 +99,7 @@ def _names():
                 found[value.__set__] = f"{prefix}.{name}.__set__"
             elif value not in found or name == value.__name__:
                 found[value] = f"{prefix}.{name}"
-    for methods in _overriding.OPERATORS.values():
+    for methods in function_overrides.OPERATORS.values():
         found |= {getattr(Tensor, name): f"torch.Tensor.{name}" for name in methods}
     return found
 
@@ -113,7 +112,7 @@ def resolve_name(f):
 def get_overridable_functions():
     """Namespaces -> the functions in them that ask; of a property, its `__get__`."""
     found = {}
-    for space, names in _overriding.spaces().items():
+    for space, names in function_overrides.namespaces().items():
         values = [vars(space).get(name) or getattr(space, name) for name in names]
         found[space] = [value.__get__ if isinstance(value, property) else value for value in values]
     return found

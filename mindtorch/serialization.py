@@ -22,11 +22,9 @@ from importlib import import_module
 import numpy
 
 import mindtorch
-from mindtorch import _checkpoint_archive as archive
-from mindtorch import _checkpoint_legacy as legacy
-from mindtorch import _checkpoint_places as places
-from mindtorch import _weights_only_unpickler as restricted
-from mindtorch._checkpoint_places import default_restore_location, location_tag, register_package
+from mindtorch._serialization import legacy_format, locations, zip_archive
+from mindtorch._serialization import weights_only_unpickler as restricted
+from mindtorch._serialization.locations import default_restore_location, location_tag, register_package
 from mindtorch._utils import (
     STORAGE_TYPES,
     UNTYPED_STORAGE,
@@ -164,9 +162,9 @@ class safe_globals:
 def get_unsafe_globals_in_checkpoint(f):
     """Full names of the globals in a file that weights_only=True would refuse."""
     with _opened(f, "rb") as file:
-        if file.read(4) != archive.BEGINNING:
+        if file.read(4) != zip_archive.BEGINNING:
             raise ValueError("Expected input to be a checkpoint returned by torch.save")
-        data = archive.Reader(file).read("data.pkl").tobytes()
+        data = zip_archive.Reader(file).read("data.pkl").tobytes()
     found, strings = [], []
     try:
         for code, argument, _ in pickletools.genops(data):
@@ -273,14 +271,14 @@ def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_ne
     contents = [(reference.id[2], dtype, content) for reference, content, dtype in pickler.storages.values()]
     with _opened(f, "wb") as file:
         if not _use_new_zipfile_serialization:
-            legacy.write(file, buffer.getbuffer(), [(key, dtype, content.cpu().numpy()) for key, dtype, content
+            legacy_format.write(file, buffer.getbuffer(), [(key, dtype, content.cpu().numpy()) for key, dtype, content
                                                     in contents], pickle_protocol)
             return
         name = os.path.splitext(os.path.basename(os.fspath(f)))[0] if _is_path(f) else ""
-        writer = archive.Writer(file, name or "archive")
+        writer = zip_archive.Writer(file, name or "archive")
         writer.write("data.pkl", buffer.getbuffer())
         writer.write(".format_version", b"1")
-        writer.write(".storage_alignment", str(archive.ALIGNMENT).encode())
+        writer.write(".storage_alignment", str(zip_archive.ALIGNMENT).encode())
         if not _disable_byteorder_record:
             writer.write("byteorder", sys.byteorder.encode())
         for key, _, content in contents:
@@ -331,7 +329,7 @@ class _Storages:
 
     def __init__(self, reader, map_location):
         self.reader = reader
-        self.restore = places.restorer(map_location)
+        self.restore = locations.restorer(map_location)
         self.loaded = {}            # key -> tensor of bytes
         self.swapped = self._is_other_byteorder()
 
@@ -413,9 +411,9 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
                 raise RuntimeError(f"mmap can only be used with files saved with `torch.save({path}"
                                    "_use_new_zipfile_serialization=True), please torch.save your checkpoint with this "
                                    "option in order to use mmap.")
-            return legacy.read(file, places.restorer(map_location), unpickle)
+            return legacy_format.read(file, locations.restorer(map_location), unpickle)
         mode = "r+" if _mode.mmap_flags == mmap_module.MAP_SHARED else "c"
-        reader = archive.Reader(file, numpy.memmap(f, numpy.uint8, mode) if mmap else None)
+        reader = zip_archive.Reader(file, numpy.memmap(f, numpy.uint8, mode) if mmap else None)
         return unpickle(reader.read("data.pkl").tobytes(), _Storages(reader, map_location).load)
 
 
@@ -425,7 +423,7 @@ def _is_zip(file):
     file.seek(start)
     if not head:
         raise EOFError("Ran out of input")
-    return head == archive.BEGINNING
+    return head == zip_archive.BEGINNING
 
 
 def _trusting(pickle_module, options):

@@ -164,6 +164,6 @@ class UntypedStorage(StorageBase):
 
 def __getattr__(name):
     if name == "TypedStorage":
-        from mindtorch._typed_storage import TypedStorage
+        from mindtorch._compat.legacy_types import TypedStorage
         return TypedStorage
     raise AttributeError(f"module 'mindtorch.storage' has no attribute '{name}'")

@@ -44,7 +44,7 @@ cdef TensorBase index_tensor(TensorBase self, object part):
 
 
 cdef object numpy_long():
-    from mindtorch import int64
+    from mindtorch._core.dtype import int64
     return int64
 
 

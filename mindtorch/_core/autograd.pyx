@@ -210,7 +210,7 @@ cdef object freed(object value):
 
 
 cdef object removable_handle(dict hooks, object hook):
-    from mindtorch.utils.hooks import RemovableHandle
+    from mindtorch._core.removable_handle import RemovableHandle
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     return handle
@@ -273,8 +273,8 @@ cdef int describe_outputs(Node node, list results) except -1:
 
 cdef int note_stream(Node node, TensorBase tensor) except -1:
     if BACKENDS[tensor.device_type].streams:
-        from mindtorch import _backend
-        node.stream = _backend.current_stream(tensor.device_index)
+        from mindtorch._core import hooks
+        node.stream = hooks.current_stream(tensor.device_index)
     return 0
 
 

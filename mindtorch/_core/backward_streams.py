@@ -2,7 +2,7 @@
 
 The engine makes a StreamOrder only where a thread has left the default stream; else there is nothing to order.
 """
-from mindtorch import _backend
+from mindtorch._core import hooks
 
 
 class StreamOrder:
@@ -16,17 +16,17 @@ class StreamOrder:
         """Make `stream`, that of the next node, current. None, of a node on the CPU, changes nothing."""
         if stream is None:
             return
-        current = _backend.current_stream(stream.device_index)
+        current = hooks.current_stream(stream.device_index)
         self.before.setdefault(stream.device_index, current)
         self.used.add(stream)
         if stream != current:
-            _backend.set_stream(stream)
+            hooks.set_stream(stream)
 
     def hand_over(self, grad, giver, taker):
         """Have `taker` wait for a gradient that a node on `giver` made, and keep its memory until `taker` used it."""
         if taker is None:
             return
-        maker = _backend.current_stream(taker.device_index)     # of a copy from another device: not the giver
+        maker = hooks.current_stream(taker.device_index)     # of a copy from another device: not the giver
         for stream in {maker, giver} - {taker, None}:
             taker.wait_stream(stream)
         if maker != taker and grad.is_npu:
@@ -35,7 +35,7 @@ class StreamOrder:
     def leave(self):
         """The thread's streams as before; they wait for all that backward did."""
         for device, stream in self.before.items():
-            _backend.set_stream(stream)
+            hooks.set_stream(stream)
             for used in self.used:
                 if used.device_index == device and used != stream:
                     stream.wait_stream(used)

@@ -57,8 +57,8 @@ cdef class FunctionNode(Node):
 
 
 cdef bint overrides(object function, str name) except -1:
-    from mindtorch.autograd.function import Function
-    return getattr(function, name) is not getattr(Function, name)
+    from mindtorch._core import hooks
+    return getattr(function, name) is not getattr(hooks.Function, name)
 
 
 def apply_function(function, FunctionNode node, tuple args, dict kwargs, bint takes_ctx):

@@ -240,8 +240,8 @@ cdef int no_such_device(str name) except -1:
 cdef int require_backend(int type_code) except -1:
     if BACKENDS[type_code].ready:
         return 0
-    from mindtorch import _backend
-    _backend.load(NAMES[type_code])
+    from mindtorch._core import hooks
+    hooks.load_backend(NAMES[type_code])
     if not BACKENDS[type_code].ready:
         raise RuntimeError(f"the {NAMES[type_code]} backend has been loaded but has not registered itself")
     return 0

@@ -373,9 +373,9 @@ cdef int add_gradient(GraphTask task, Node target, int output_nr, object grad, N
 
 cdef object stream_of(Node node):
     """On which the node's forward ran; None for one on the CPU."""
-    from mindtorch import _backend
+    from mindtorch._core import hooks
     if node.stream is None and node.outputs and node.metadata[0].device_type == NPU:
-        return _backend.default_stream(node.metadata[0].device_index)
+        return hooks.default_stream(node.metadata[0].device_index)
     return node.stream
 
 

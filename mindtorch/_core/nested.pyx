@@ -137,8 +137,8 @@ cdef int fill(object data, TensorBase target, char **address, int dim) except -1
 
 
 cdef bint is_storage(object data):
-    from mindtorch.storage import UntypedStorage
-    return isinstance(data, UntypedStorage)
+    from mindtorch._core.attributes import StorageBase
+    return isinstance(data, StorageBase)
 
 
 cdef TensorBase from_data(object data, ScalarType dtype):

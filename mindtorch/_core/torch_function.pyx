@@ -4,7 +4,7 @@ Before somebody wants it, functions of operators (operator_function.pyx), Python
 of the flag `active`; only after an error are their arguments looked at, where a class that is no tensor can be found
 out. Other compiled functions get an entry of this module in the place of their own (`watch`), which does the same. The
 first class or mode that asks makes the protocol active: then types are looked at first, and what has no such entry gets
-one (mindtorch/_overriding.py: Python functions, properties).
+one (mindtorch/_tensor/function_overrides.py: Python functions, properties).
 """
 import threading
 
@@ -208,8 +208,8 @@ def ask_among(function, tuple relevant, tuple args, dict kwargs):
 
 
 cdef object name_of(object function):
-    from mindtorch.overrides import resolve_name
-    return resolve_name(function) or f"{function.__module__}.{function.__name__}"
+    from mindtorch._core import hooks
+    return hooks.resolve_name(function) or f"{function.__module__}.{function.__name__}"
 
 
 cdef object ask_for_compiled(object function, tuple args, dict kwargs):
@@ -344,8 +344,8 @@ def activate():
             return
         installing = True
         try:
-            from mindtorch import _overriding
-            _overriding.install()
+            from mindtorch._core import hooks
+            hooks.install_function_overrides()
             active = True
         finally:
             installing = False

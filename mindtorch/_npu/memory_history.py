@@ -1,7 +1,9 @@
 """What has happened to an allocator's memory, and the Python frames that made it happen, for PyTorch's viewer."""
+import pickle
 import sys
 from collections import deque
 
+PROTOCOL = 4            # the highest that the viewer's own unpickler knows
 LEVELS = ("never", "state", "alloc", "all")
 
 
@@ -56,3 +58,24 @@ def describe(action, address, size, stream, pool_id, context):
     if context is not None:
         entry["frames"] = context.frames()
     return entry
+
+
+def snapshot():
+    """{"segments": all segments with their blocks, "device_traces": for each device its recorded events}."""
+    from mindtorch._npu import allocator, runtime
+    segments, traces = [], [[] for _ in range(runtime.device_count())]
+    for index in runtime.started_devices():
+        memory = allocator.get_allocator(index)
+        history = memory.get_history()
+        traces[index] = [] if history is None else history.trace()
+        found = memory.snapshot()
+        if history is not None:
+            history.record("snapshot", 0, sum(segment["active_size"] for segment in found), 0, (0, 0), None)
+        segments += found
+    return {"segments": segments, "device_traces": traces}
+
+
+def dump(filename, content):
+    """Writes a snapshot to a file."""
+    with open(filename, "wb") as file:
+        pickle.dump(content, file, protocol=PROTOCOL)

@@ -1,37 +1,37 @@
-"""Which devices may reach each other's memory."""
+"""Access of devices to each other's memory."""
 from mindtorch._npu import acl, handles
 from mindtorch._npu.errors import check_status
 
-_opened = set()          # (device, peer): device may reach peer's memory
+_enabled = set()          # (device, peer): device can access peer's memory
 
 
 def can_access(device, peer):
-    """Whether `device` can be let reach the memory of `peer`, another device."""
+    """Whether `device` can access the memory of `peer`, another device."""
     can, ret = acl.rt.device_can_access_peer(device, peer)
     check_status(ret, "aclrtDeviceCanAccessPeer")
     return bool(can)
 
 
-def open_access(device, peer):
-    """Lets `device` reach the memory of `peer`; once is enough."""
-    if (device, peer) not in _opened:
+def enable_access(device, peer):
+    """Lets `device` access the memory of `peer`. Repeated calls do nothing."""
+    if (device, peer) not in _enabled:
         handles.bind(device)
         check_status(acl.rt.device_enable_peer_access(peer, 0), "aclrtDeviceEnablePeerAccess")
-        _opened.add((device, peer))
+        _enabled.add((device, peer))
 
 
-def close_access(device, peer):
-    """Ends what open_access began."""
-    if (device, peer) in _opened:
+def disable_access(device, peer):
+    """Undoes enable_access."""
+    if (device, peer) in _enabled:
         handles.bind(device)
         check_status(acl.rt.device_disable_peer_access(peer), "aclrtDeviceDisablePeerAccess")
-        _opened.discard((device, peer))
+        _enabled.discard((device, peer))
 
 
 def connect(device, peer):
-    """Opens both directions, which a copy needs; False where the devices have no link."""
+    """Enables both directions, which a copy needs. False if the devices are not linked."""
     if not can_access(device, peer) or not can_access(peer, device):
         return False
-    open_access(device, peer)
-    open_access(peer, device)
+    enable_access(device, peer)
+    enable_access(peer, device)
     return True

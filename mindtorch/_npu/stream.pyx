@@ -125,7 +125,7 @@ cdef class Stream:
 
     def __enter__(self):
         """Makes the stream, and its device, current inside the `with`."""
-        from mindtorch.npu.streams import StreamContext
+        from mindtorch._npu.stream_context import StreamContext
         context = StreamContext(self)
         _entered().append(context)
         context.__enter__()

@@ -2,6 +2,7 @@
 import functools
 import warnings
 
+from mindtorch._core import hooks
 from mindtorch._core.custom_function import FunctionNode, apply_function
 from mindtorch._core.tensor import TensorBase
 from mindtorch.autograd.grad_mode import no_grad
@@ -94,6 +95,9 @@ def once_differentiable(function):
                          for result in results)
         return poisoned[0] if single else poisoned
     return inside
+
+
+hooks.Function = Function
 
 
 class _Refused(Function):

@@ -1,8 +1,8 @@
 """torch.backends.cuda: the switches of attention, and of libraries that are not there."""
 from contextlib import contextmanager
 
-from mindtorch import _settings
-from mindtorch._sdp_backends import CHOICE, SDPBackend
+from mindtorch._compat import settings as _settings
+from mindtorch.nn._sdp_backends import CHOICE, SDPBackend
 
 __all__ = ["cudnn_sdp_enabled", "enable_cudnn_sdp", "enable_flash_sdp", "enable_math_sdp", "enable_mem_efficient_sdp",
            "flash_sdp_enabled", "is_built", "is_flash_attention_available", "math_sdp_enabled", "matmul",

@@ -2,8 +2,8 @@
 from collections import OrderedDict
 from importlib import import_module
 
-from mindtorch._absent import NoStreams as StreamContext
-from mindtorch._absent import answer, class_without_instances, common, refusal
+from mindtorch._compat.absent_device import NoStreams as StreamContext
+from mindtorch._compat.absent_device import answer, class_without_instances, common, refusal
 from mindtorch._core.errors import OutOfMemoryError  # noqa: F401 - torch has it here too
 
 _REFUSED = AssertionError("Torch not compiled with CUDA enabled")

@@ -1,7 +1,7 @@
 """torch.cuda.nvtx: marks for a profiler that is not there."""
 from contextlib import contextmanager
 
-from mindtorch._absent import refusal
+from mindtorch._compat.absent_device import refusal
 
 __all__ = ["mark", "range", "range_end", "range_pop", "range_push", "range_start"]
 

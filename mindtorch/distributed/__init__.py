@@ -1,5 +1,5 @@
 """torch.distributed, which mindtorch does not have: programs that ask first run on one device."""
-from mindtorch._absent import class_without_instances
+from mindtorch._compat.absent_device import class_without_instances
 from mindtorch.distributed import device_mesh
 
 __all__ = ["ProcessGroup", "device_mesh", "is_available", "is_initialized"]

@@ -1,5 +1,5 @@
 """torch.distributed.device_mesh: for programs that name the class. There is no mesh of devices."""
-from mindtorch._absent import class_without_instances
+from mindtorch._compat.absent_device import class_without_instances
 
 __all__ = ["DeviceMesh"]
 

@@ -1,5 +1,5 @@
 """torch.distributed.tensor: for programs that ask whether a tensor lies on several devices. None does."""
-from mindtorch._absent import class_without_instances
+from mindtorch._compat.absent_device import class_without_instances
 
 __all__ = ["DTensor"]
 

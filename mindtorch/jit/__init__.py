@@ -3,7 +3,7 @@ import warnings
 from typing import Final
 
 from mindtorch import Tensor
-from mindtorch._absent import class_without_instances
+from mindtorch._compat.absent_device import class_without_instances
 from mindtorch.nn import Module
 
 __all__ = ["Final", "ScriptFunction", "ScriptModule", "TracerWarning", "annotate", "export", "ignore", "interface",

@@ -1,6 +1,7 @@
 """torch.linalg: linear algebra."""
 # ruff: noqa: F401 - what is imported here is what the namespace consists of
 from mindtorch._core._gen.namespace import ATEN as _ATEN
+from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.errors import LinAlgError
 from mindtorch._core.view_functions import FUNCTIONS as _VIEWS
 from mindtorch._ops.composite.linalg import (
@@ -44,5 +45,4 @@ def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
 
 def matmul(input, other, *, out=None):
     """torch.matmul under another name."""
-    from mindtorch import matmul as multiply
-    return multiply(input, other, out=out)
+    return _OPS["matmul"](input, other, out=out)

@@ -9,7 +9,7 @@ import numpy as np
 
 from mindtorch import Tensor
 from mindtorch._core import shared_memory
-from mindtorch._shared_tensors import SHARED_FROM, bytes_of, check_leaf, share, tensor_on
+from mindtorch._serialization.shared_tensors import SHARED_FROM, bytes_of, check_leaf, share, tensor_on
 from mindtorch.nn.parameter import Parameter
 
 __all__ = ["init_reductions"]

@@ -8,7 +8,7 @@ from mindtorch._core.dtype import float16 as _float16
 from mindtorch._core.dtype import float32 as _float32
 from mindtorch._core.factories import ones as _ones
 from mindtorch._ops.composite.common import _require_tensors, c_type
-from mindtorch._sdp_backends import CHOICE as _CHOICE
+from mindtorch.nn._sdp_backends import CHOICE as _CHOICE
 
 __all__ = ["scaled_dot_product_attention"]
 

@@ -4,8 +4,8 @@ from collections import OrderedDict
 from mindtorch._core.factories import empty
 from mindtorch._core.tensor import TensorBase
 from mindtorch._core.torch_function import _disabled_torch_function_impl, class_asks
-from mindtorch._factories import tensor
 from mindtorch._tensor import Tensor
+from mindtorch._tensor.factories import tensor
 from mindtorch._utils import _rebuild_parameter, _rebuild_parameter_with_state
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin",

@@ -1,152 +1,21 @@
 """torch.npu: devices, streams, events, memory and random numbers of Ascend NPUs. Importing it loads no CANN."""
 from importlib import import_module as _import_module
 
-from mindtorch.npu._host_memory import (
-    host_memory_stats,
-    host_memory_stats_as_nested_dict,
-    reset_accumulated_host_memory_stats,
-    reset_peak_host_memory_stats,
-)
-from mindtorch.npu.autocast_utils import (
-    get_amp_supported_dtype,
-    get_autocast_dtype,
-    is_autocast_enabled,
-    set_autocast_dtype,
-    set_autocast_enabled,
-)
-from mindtorch.npu.device import (
-    _get_device_capability as _get_device_capability,
-)
-from mindtorch.npu.device import (
-    _get_device_index as _get_device_index,
-)
-from mindtorch.npu.device import (
-    _get_device_name as _get_device_name,
-)
-from mindtorch.npu.device import (
-    _is_in_bad_fork as _is_in_bad_fork,
-)
-from mindtorch.npu.device import (
-    _lazy_call as _lazy_call,
-)
-from mindtorch.npu.device import (
-    _lazy_init as _lazy_init,
-)
-from mindtorch.npu.device import (
-    can_device_access_peer,
-    current_device,
-    device,
-    device_count,
-    device_of,
-    disable_peer_access,
-    enable_peer_access,
-    get_device_capability,
-    get_device_name,
-    get_device_properties,
-    init,
-    ipc_collect,
-    is_available,
-    is_bf16_supported,
-    is_initialized,
-    set_device,
-    synchronize,
-    toolkit,
-    utilization,
-)
-from mindtorch.npu.memory import (
-    MemPool,
-    NPUPluggableAllocator,
-    caching_allocator_alloc,
-    caching_allocator_delete,
-    change_current_allocator,
-    empty_cache,
-    empty_virt_addr_cache,
-    get_allocator_backend,
-    get_per_process_memory_fraction,
-    host_empty_cache,
-    is_pinned,
-    max_memory_allocated,
-    max_memory_cached,
-    max_memory_reserved,
-    mem_get_info,
-    memory_allocated,
-    memory_cached,
-    memory_reserved,
-    memory_snapshot,
-    memory_stats,
-    memory_stats_as_nested_dict,
-    memory_summary,
-    pin_memory,
-    reset_accumulated_memory_stats,
-    reset_max_memory_allocated,
-    reset_max_memory_cached,
-    reset_peak_memory_stats,
-    set_per_process_memory_fraction,
-    use_mem_pool,
-)
-from mindtorch.npu.memory import (
-    _erase_stream as _erase_stream,
-)
-from mindtorch.npu.memory import (
-    _get_allocator as _get_allocator,
-)
-from mindtorch.npu.random import (
-    _default_generators,
-    get_rng_state,
-    get_rng_state_all,
-    initial_seed,
-    manual_seed,
-    manual_seed_all,
-    seed,
-    seed_all,
-    set_rng_state,
-    set_rng_state_all,
-)
-from mindtorch.npu.random import (
-    _get_generator as _get_generator,
-)
-from mindtorch.npu.random import (
-    _get_rng_state_offset as _get_rng_state_offset,
-)
-from mindtorch.npu.random import (
-    _set_rng_state_offset as _set_rng_state_offset,
-)
-from mindtorch.npu.streams import (
-    StreamContext,
-    current_stream,
-    default_stream,
-    get_sync_debug_mode,
-    set_stream,
-    set_sync_debug_mode,
-    stream,
-    stream_priority_range,
-)
-from mindtorch.npu.streams import (
-    _launch_host_func as _launch_host_func,
-)
-from mindtorch.npu.streams import (
-    _sleep as _sleep,
-)
+# Private names of torch_npu that programs call -> the module that has them.
+_PRIVATE = {
+    "device": ("_get_device_capability", "_get_device_index", "_get_device_name", "_is_in_bad_fork", "_lazy_call",
+               "_lazy_init"),
+    "memory": ("_erase_stream", "_get_allocator"),
+    "random": ("_get_generator", "_get_rng_state_offset", "_set_rng_state_offset"),
+    "streams": ("_launch_host_func", "_sleep"),
+}
 
-__all__ = [
-    "Event", "MemPool", "NPUPluggableAllocator", "Stream", "StreamContext", "amp", "caching_allocator_alloc",
-    "caching_allocator_delete", "can_device_access_peer", "change_current_allocator", "current_device",
-    "current_stream", "default_stream", "device", "device_count", "device_of", "disable_peer_access", "empty_cache",
-    "empty_virt_addr_cache", "enable_peer_access", "get_allocator_backend", "get_amp_supported_dtype",
-    "get_autocast_dtype", "get_device_capability", "get_device_name", "get_device_properties",
-    "get_per_process_memory_fraction", "get_rng_state", "get_rng_state_all", "host_empty_cache", "init",
-    "initial_seed", "is_autocast_enabled", "is_available", "is_bf16_supported", "is_initialized", "is_pinned",
-    "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_cached", "max_memory_reserved",
-    "mem_get_info", "memory_allocated", "memory_cached", "memory_reserved", "memory_snapshot", "memory_stats",
-    "memory_stats_as_nested_dict", "memory_summary", "pin_memory", "reset_accumulated_memory_stats",
-    "reset_max_memory_allocated", "reset_max_memory_cached", "reset_peak_memory_stats", "seed", "seed_all",
-    "set_autocast_dtype", "set_autocast_enabled", "set_device", "set_per_process_memory_fraction", "set_rng_state",
-    "set_rng_state_all", "set_stream", "stream", "stream_priority_range", "synchronize", "toolkit", "use_mem_pool",
-]
-
-__all__ += [
-    "get_sync_debug_mode", "host_memory_stats", "host_memory_stats_as_nested_dict", "ipc_collect",
-    "reset_accumulated_host_memory_stats", "reset_peak_host_memory_stats", "set_sync_debug_mode", "utilization"]
+__all__ = ["amp"]
+for _name in ("_host_memory", "autocast_utils", "device", "memory", "random", "streams"):
+    _module = _import_module(f"mindtorch.npu.{_name}")
+    _public = [name for name in _module.__all__ if not name.startswith("_")]
+    globals().update({name: getattr(_module, name) for name in (*_public, *_PRIVATE.get(_name, ()))})
+    __all__ += list(_public)
 
 # Imported when they are first asked for: names by the module that has them.
 _LAZY = {
@@ -177,12 +46,12 @@ _LAZY = {
         "super_kernel_scope_begin", "super_kernel_scope_end"),
 }
 _MODULE_OF = {name: module for module, names in _LAZY.items() for name in names}
-__all__ += [name for name in _MODULE_OF if name not in __all__]
+__all__ += list(_MODULE_OF)
 
 
 def __getattr__(name):
     if name == "default_generators":             # of those devices that are there now
-        return _default_generators()
+        return _import_module("mindtorch.npu.random")._default_generators()
     if name == "amp":
         return _import_module("mindtorch.npu.amp")
     if name not in _MODULE_OF:

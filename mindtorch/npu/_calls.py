@@ -2,13 +2,13 @@
 
 
 def bound(index):
-    """acl.rt, with device `index` started and bound to the calling thread."""
+    """acl.rt, after device `index` is started and made current in the calling thread."""
     from mindtorch._npu import acl, handles
     handles.bind(index)
     return acl.rt
 
 
 def check(status, function):
-    """RuntimeError for a status that is no success."""
+    """RuntimeError unless the status is 0."""
     from mindtorch._npu.errors import check_status
     check_status(status, function)

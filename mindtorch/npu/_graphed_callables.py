@@ -19,24 +19,24 @@ def make_graphed_callables(callables, sample_args, num_warmup_iters=3, allow_unu
                            "`cache_enabled=False`.")
     if not isinstance(callables, tuple):
         return make_graphed_callables((callables,), (sample_args,), num_warmup_iters, allow_unused_input, pool)[0]
-    parts = [_Part(*each, allow_unused_input) for each in zip(callables, sample_args, strict=True)]
-    _warm_up(parts, num_warmup_iters)
+    graphed = [_GraphedCallable(*each, allow_unused_input) for each in zip(callables, sample_args, strict=True)]
+    _warm_up(graphed, num_warmup_iters)
     pool = npu.graph_pool_handle() if pool is None else pool
-    for part in parts:
-        part.capture_forward(pool)
-    for part in reversed(parts):
-        part.capture_backward(pool)
-    return tuple(part.finish() for part in parts)
+    for one in graphed:
+        one.capture_forward(pool)
+    for one in reversed(graphed):
+        one.capture_backward(pool)
+    return tuple(one.wrapper() for one in graphed)
 
 
-def _warm_up(parts, iterations):
-    """Runs all parts on a stream aside, so that what happens once only has happened before the capture."""
+def _warm_up(graphed, iterations):
+    """Runs all callables on a side stream, so that one-time initialization happens before the capture."""
     npu.synchronize()
     with npu.stream(npu.Stream()):
-        for part in parts:
+        for one in graphed:
             for _ in range(iterations):
-                outputs = tree_flatten(part.call(*part.arguments))[0]
-                part.gradients(outputs, [mindtorch.empty_like(output) for output in outputs if output.requires_grad])
+                outputs = tree_flatten(one.call(*one.arguments))[0]
+                one.gradients(outputs, [mindtorch.empty_like(output) for output in outputs if output.requires_grad])
     npu.synchronize()
 
 
@@ -49,7 +49,7 @@ def _check_module(module):
                              "buffers must have ``requires_grad=False``.")
 
 
-class _Part:
+class _GraphedCallable:
     """One callable: its tensors, which the graphs read and write, and its two graphs."""
 
     def __init__(self, call, arguments, allow_unused):
@@ -101,8 +101,8 @@ class _Part:
         self.backward_graph.replay()
         return tuple(None if grad is None else grad.detach() for grad in self.grad_inputs)
 
-    def finish(self):
-        """What stands for the callable from now on."""
+    def wrapper(self):
+        """The function or module that replays the graphs."""
         parameters = self.inputs[len(self.given):]
 
         class Graphed(Function):

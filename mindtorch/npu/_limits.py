@@ -1,8 +1,8 @@
-"""How many cores operators may use: of a device, of a stream. The chip shares them out; the simulator keeps count."""
+"""Limits on the number of cores that operators may use, per device and per stream. The simulator only stores them."""
 import threading
 
 from mindtorch import npu
-from mindtorch.npu import streams
+from mindtorch._npu import stream_context
 from mindtorch.npu._calls import bound, check
 from mindtorch.npu.device import _valid_index
 
@@ -15,29 +15,29 @@ def _kinds():
     return {"cube_core_num": acl.CUBE_CORE_LIMIT, "vector_core_num": acl.VECTOR_CORE_LIMIT}
 
 
-def _asked(index, cube_num, vector_num):
-    """(kind, cores) of the limits to set; nothing is set where one of them cannot be."""
+def _requested_limits(index, cube_num, vector_num):
+    """(kind, cores) of the limits to set. All are checked before any is set."""
     properties = npu.get_device_properties(index)
-    asked = []
+    requested = []
     for (name, kind), cores in zip(_kinds().items(), (cube_num, vector_num), strict=True):
         if not isinstance(cores, int):
             raise TypeError(f"{name} must be int, not {type(cores).__name__}")
         if cores != -1 and not 1 <= cores <= getattr(properties, name):
             raise ValueError(f"{name} is {cores}, expected 1 to {getattr(properties, name)}, or -1 to leave it")
         if cores != -1:
-            asked.append((kind, cores))
-    return asked
+            requested.append((kind, cores))
+    return requested
 
 
 def set_device_limit(device, cube_num=-1, vector_num=-1):
-    """Lets this process's operators use so many cores of `device` at most; -1: as many as before."""
+    """Limits the cores of `device` that operators of this process use; -1 leaves a limit as it is."""
     index = _valid_index(device)
-    for kind, cores in _asked(index, cube_num, vector_num):
+    for kind, cores in _requested_limits(index, cube_num, vector_num):
         check(bound(index).set_device_res_limit(index, kind, cores), "aclrtSetDeviceResLimit")
 
 
 def get_device_limit(device):
-    """How many cores operators may use on `device`, by their kind: all, where no limit is set."""
+    """The numbers of cores that operators may use on `device`, by kind; all cores where no limit is set."""
     index = _valid_index(device)
     limits = {}
     for name, kind in _kinds().items():
@@ -47,17 +47,17 @@ def get_device_limit(device):
 
 
 def set_stream_limit(stream, cube_num=-1, vector_num=-1):
-    """Lets operators of `stream` use so many cores at most, from when it becomes current; -1: as many as before."""
+    """Limits the cores that operators of `stream` use; -1 leaves a limit as it is."""
     index = _index_of(stream)
-    for kind, cores in _asked(index, cube_num, vector_num):
+    for kind, cores in _requested_limits(index, cube_num, vector_num):
         check(bound(index).set_stream_res_limit(stream.npu_stream, kind, cores), "aclrtSetStreamResLimit")
         _limited.add(stream)
-    streams._follow_limits = _follow
-    _follow(npu.current_stream(index))
+    stream_context.apply_limits = _apply_limits
+    _apply_limits(npu.current_stream(index))
 
 
 def get_stream_limit(stream):
-    """How many cores operators of `stream` may use, by their kind: its device's limits, where it has none."""
+    """The numbers of cores that operators of `stream` may use, by kind; those of its device where it has no limit."""
     index = _index_of(stream)
     limits = {}
     for name, kind in _kinds().items():
@@ -67,11 +67,11 @@ def get_stream_limit(stream):
 
 
 def reset_stream_limit(stream):
-    """Takes the limits of set_stream_limit away."""
+    """Removes the limits of set_stream_limit."""
     index = _index_of(stream)
     check(bound(index).reset_stream_res_limit(stream.npu_stream), "aclrtResetStreamResLimit")
     _limited.discard(stream)
-    _follow(npu.current_stream(index))
+    _apply_limits(npu.current_stream(index))
 
 
 def _index_of(stream):
@@ -80,8 +80,8 @@ def _index_of(stream):
     return stream.device_index
 
 
-def _follow(stream):
-    """The calling thread's operators go to `stream` from now on: its limits are theirs."""
+def _apply_limits(stream):
+    """Applies the limits of `stream`, the new current stream, to the calling thread."""
     before = getattr(_thread, "stream", None)
     if stream in _limited:
         check(bound(stream.device_index).use_stream_res_in_current_thread(stream.npu_stream),

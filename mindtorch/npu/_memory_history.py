@@ -1,11 +1,8 @@
 """The recorded history of device memory and its files, which PyTorch's memory viewer reads."""
-import pickle
 import sys
 
 from mindtorch import npu
-from mindtorch.npu.device import _get_device_index, _lazy_init, device_count, is_initialized
-
-PROTOCOL = 4            # the highest that the viewer's own unpickler knows
+from mindtorch.npu.device import _get_device_index, _lazy_init, is_initialized
 
 
 def _check_option(name, value, allowed, none):
@@ -15,11 +12,11 @@ def _check_option(name, value, allowed, none):
 
 
 def _record_memory_history(enabled="all", context="all", stacks="all", max_entries=sys.maxsize, device=None):
-    """Keeps the last `max_entries` events of device memory, and where live memory was allocated; None ends it.
+    """Records the last `max_entries` events of device memory, with stack traces; enabled=None stops the recording.
 
-    `enabled`: "all", or "state" for what is allocated now alone. `context`: what keeps Python frames: "state" (live
-    memory), "alloc" (allocations too), "all" (frees too), None (nothing). `stacks`: "python" or "all"; both mean Python
-    frames here. What was recorded before is forgotten.
+    `enabled`: "all", or "state" for live memory alone. `context`: which entries have stack traces: "state" (live
+    memory), "alloc" (allocations too), "all" (frees too), None (no entries). `stacks`: "python" or "all"; both record
+    Python frames only. Earlier records are discarded.
     """
     _check_option("enabled", enabled, ("state", "all"), True)
     _check_option("context", context, ("state", "alloc", "all"), True)
@@ -34,39 +31,25 @@ def _record_memory_history(enabled="all", context="all", stacks="all", max_entri
         lambda: None if enabled is None else MemoryHistory(enabled, context or "never", max_entries))
 
 
-def _trace(index):
-    from mindtorch._npu import allocator, runtime
-    if index not in runtime.started_devices():
-        return [], []
-    memory = allocator.get_allocator(index)
-    history = memory.get_history()
-    events = [] if history is None else history.trace()
-    segments = memory.snapshot()
-    if history is not None:
-        history.record("snapshot", 0, sum(segment["active_size"] for segment in segments), 0, (0, 0), None)
-    return segments, events
-
-
 def _snapshot(device=None, augment_with_fx_traces=False):
     """{"segments": all segments with their blocks, "device_traces": for each device its recorded events}.
 
-    Of all devices, whatever `device` is. There are no traces of torch.fx that frames could be augmented with.
+    It always covers all devices. augment_with_fx_traces has no effect.
     """
     if not is_initialized():
         return {"segments": [], "device_traces": []}
-    pictures = [_trace(index) for index in range(device_count())]
-    return {"segments": [segment for segments, _ in pictures for segment in segments],
-            "device_traces": [events for _, events in pictures]}
+    from mindtorch._npu import memory_history
+    return memory_history.snapshot()
 
 
 def _dump_snapshot(filename="dump_snapshot.pickle", augment_with_fx_traces=False):
     """Writes `_snapshot()` to a file that torch/cuda/_memory_viz.py and pytorch.org/memory_viz read."""
-    with open(filename, "wb") as file:
-        pickle.dump(npu.memory._snapshot(), file, protocol=PROTOCOL)
+    from mindtorch._npu import memory_history
+    memory_history.dump(filename, npu.memory._snapshot())
 
 
 def memory_snapshot(mempool_id=None):
-    """Every segment of device memory with its blocks, as dictionaries; only those of a pool given by its id."""
+    """All segments of device memory with their blocks, as dictionaries; with `mempool_id` those of one pool."""
     if mempool_id is not None and (not isinstance(mempool_id, tuple | list) or len(mempool_id) != 2):
         raise TypeError(f"mempool_id must be a pair of ints, as MemPool.id is, not {mempool_id!r}")
     pool = () if mempool_id is None else (mempool_id,)
@@ -88,10 +71,10 @@ def _save_picture(stacks_of, filename, snapshot):
 
 
 def _save_segment_usage(filename="output.svg", snapshot=None):
-    """Draws all memory taken from the driver, used or not, as a flame graph. `snapshot`: what memory_snapshot gave."""
+    """Writes an SVG flame graph of all memory from the driver. `snapshot`: a result of memory_snapshot."""
     _save_picture("segment_stacks", filename, snapshot)
 
 
 def _save_memory_usage(filename="output.svg", snapshot=None):
-    """Draws the memory in use by where it was allocated. `snapshot`: what memory_snapshot gave."""
+    """Writes an SVG flame graph of the memory in use by stack trace. `snapshot`: a result of memory_snapshot."""
     _save_picture("memory_stacks", filename, snapshot)

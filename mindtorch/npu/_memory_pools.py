@@ -1,4 +1,4 @@
-"""Private pools of device memory, and memory from other sources than the caching allocator."""
+"""Private pools of device memory, pluggable allocators, and memory by address."""
 import ctypes
 import itertools
 import operator
@@ -10,9 +10,9 @@ _pool_numbers = itertools.count(1)
 
 
 class NPUPluggableAllocator:
-    """Memory from functions of a shared library, in place of the driver's.
+    """An allocator whose functions come from a shared library.
 
-    alloc: void *(size_t bytes, int device, aclrtStream stream); NULL where there is no room.
+    alloc: void *(size_t bytes, int device, aclrtStream stream); NULL when out of memory.
     free: void (void *pointer, size_t bytes, int device, aclrtStream stream).
     """
 
@@ -24,20 +24,20 @@ class NPUPluggableAllocator:
             (free_fn_name, library))
 
     def allocator(self):
-        """The allocator itself, which is what MemPool takes."""
+        """The allocator itself, as MemPool takes it."""
         return self
 
     def allocate(self, nbytes, device, stream):
-        """The address of `nbytes` of memory for a stream given by its handle; 0 where there is no room."""
+        """The address of `nbytes` of memory for a stream handle; 0 when out of memory."""
         return self._alloc(nbytes, device, stream) or 0
 
     def free(self, address, nbytes, device, stream):
-        """Gives back what `allocate` gave."""
+        """Frees what `allocate` returned."""
         self._free(address, nbytes, device, stream)
 
 
 def change_current_allocator(allocator):
-    """Takes all device memory from `allocator`, uncached. RuntimeError once a device's memory has been used."""
+    """Replaces the caching allocator by `allocator`. RuntimeError after the first allocation."""
     from mindtorch._npu.allocator import set_first_source
     set_first_source(allocator.allocator())
 
@@ -54,16 +54,16 @@ def get_allocator_backend():
 
 
 def graph_pool_handle():
-    """The id of a pool of memory that no other has, for graphs to share: (0, n)."""
+    """A new id of a memory pool, (0, n), that graphs can share."""
     return 0, next(_pool_numbers)
 
 
 class MemPool:
-    """A pool of device memory of its own: with torch.npu.use_mem_pool(pool): ... allocates from it.
+    """A private pool of device memory: with torch.npu.use_mem_pool(pool): ... allocates from it.
 
-    `allocator` (an NPUPluggableAllocator) gives its memory, else the driver. `use_on_oom`: what is free in it serves
-    others before they run out of memory. `no_split`: its blocks are whole segments. Its free memory goes back to the
-    driver with the pool, the rest when it is freed and the cache is emptied.
+    `allocator` (an NPUPluggableAllocator) provides its memory, by default the driver. `use_on_oom`: allocations outside
+    the pool may use its free memory before they run out of memory. `no_split`: a block is a whole segment. The pool
+    returns its free memory to the driver when it is deleted, the rest once it is freed and the cache is emptied.
     """
 
     def __init__(self, allocator=None, use_on_oom=False, no_split=False):
@@ -75,56 +75,56 @@ class MemPool:
         _lazy_init()
         self._id = (0, next(_pool_numbers))
         self._source, self._use_on_oom, self._no_split = allocator, use_on_oom, no_split
-        self._holders = {}                    # of devices that the pool has been used on
+        self._allocators = {}                    # of devices that the pool has been used on
         self._hold(_get_device_index(None, optional=True))
 
     def _hold(self, index):
         from mindtorch import npu
-        if index not in self._holders:
-            self._holders[index] = npu._get_allocator(index)
-            self._holders[index].hold_pool(self._id, self._source, self._use_on_oom, self._no_split)
-        return self._holders[index]
+        if index not in self._allocators:
+            self._allocators[index] = npu._get_allocator(index)
+            self._allocators[index].hold_pool(self._id, self._source, self._use_on_oom, self._no_split)
+        return self._allocators[index]
 
     @property
     def id(self):
-        """(0, n): the n-th pool of this process."""
+        """(0, n), unique in this process."""
         return self._id
 
     @property
     def allocator(self):
-        """The NPUPluggableAllocator that gives the pool's memory; None: the driver does."""
+        """The NPUPluggableAllocator of the pool; None: the driver."""
         return self._source
 
     def use_count(self):
-        """How many hold the pool: this object, and every use_mem_pool under way."""
-        return max(holder.pool_uses(self._id) for holder in self._holders.values())
+        """The number of users of the pool: this object and every active use_mem_pool."""
+        return max(allocator.pool_uses(self._id) for allocator in self._allocators.values())
 
     def snapshot(self):
         """The pool's segments, as torch.npu.memory_snapshot has them."""
-        return [segment for holder in self._holders.values() for segment in holder.snapshot(self._id)]
+        return [segment for allocator in self._allocators.values() for segment in allocator.snapshot(self._id)]
 
     def __del__(self):
-        for holder in getattr(self, "_holders", {}).values():
+        for allocator in getattr(self, "_allocators", {}).values():
             if is_initialized():
-                holder.leave_pool(self._id)
+                allocator.leave_pool(self._id)
 
 
 @contextmanager
 def use_mem_pool(pool, device=None):
-    """Inside, what the calling thread allocates on `device` comes from `pool`, a MemPool."""
+    """Context manager: allocations of the calling thread on `device` come from `pool`, a MemPool."""
     number = pool.id
-    holder = pool._hold(_get_device_index(device, optional=True))
-    holder.route(number)
+    allocator = pool._hold(_get_device_index(device, optional=True))
+    allocator.route(number)
     try:
         yield
     finally:
-        holder.unroute(number)
+        allocator.unroute(number)
 
 
 def caching_allocator_alloc(size, device=None, stream=None):
     """The address of `size` bytes of device memory, as an int, for code that manages memory itself.
 
-    `stream` (None: the current one) owns it: a Stream or the handle of one. caching_allocator_delete gives it back.
+    `stream` (None: the current one) is a Stream or a stream handle. Free it by caching_allocator_delete.
     """
     from mindtorch import npu
     index = _get_device_index(device, optional=True)
@@ -140,20 +140,20 @@ def caching_allocator_alloc(size, device=None, stream=None):
 
 
 def caching_allocator_delete(mem_ptr):
-    """Gives back the memory of caching_allocator_alloc. RuntimeError for any other address."""
+    """Frees the memory of caching_allocator_alloc. RuntimeError for any other address."""
     from mindtorch._npu import raw_memory
     raw_memory.release(mem_ptr)
 
 
 @contextmanager
 def _free_mutex():
-    """Inside, only the calling thread gives device memory back to the driver; others wait."""
+    """Context manager: other threads that return device memory to the driver wait until its end."""
     from mindtorch._npu.segments import FREE_MUTEX
     with FREE_MUTEX:
         yield
 
 
 def _erase_stream(tensor, stream):
-    """Takes back tensor.record_stream(stream), once the current stream has waited for `stream` by itself."""
+    """Undoes tensor.record_stream(stream), for programs that synchronized the current stream with `stream`."""
     from mindtorch._npu import raw_memory
     raw_memory.erase_stream(tensor, stream)

@@ -1,4 +1,4 @@
-"""torch.npu.mstx: marks for the profilers of CANN (msprof, MSPTI), by the toolkit's libms_tools_ext.so."""
+"""torch.npu.mstx: markers for the profilers of CANN (msprof, MSPTI), by the toolkit's libms_tools_ext.so."""
 import ctypes
 import functools
 import threading
@@ -77,34 +77,34 @@ def _handle(stream):
 
 
 class mstx:
-    """Marks of moments and ranges for CANN's profilers; on the simulator, which has none, they have no effect.
+    """Marks and ranges for CANN's profilers. They have no effect on the simulator, which has no profiler.
 
-    `message`: up to 156 bytes. `stream`: None marks the host's time alone, a Stream the device's, too.
+    `message`: up to 156 bytes. `stream`: None marks the host timeline only; a Stream also that of the device.
     """
 
     @staticmethod
     def mark(message, stream=None, domain=DEFAULT_DOMAIN):
-        """Marks this moment."""
+        """Marks the current time."""
         if _valid("mark", message=_is_text(message), stream=_is_stream(stream), domain=_is_text(domain)):
             _call("MarkA", domain, message.encode(), _handle(stream))
 
     @staticmethod
     def range_start(message, stream=None, domain=DEFAULT_DOMAIN):
-        """Begins a range; its number for range_end, 0 where nothing records."""
+        """Starts a range and returns its id for range_end; 0 without a profiler."""
         if _valid("range_start", message=_is_text(message), stream=_is_stream(stream), domain=_is_text(domain)):
             return _call("RangeStartA", domain, message.encode(), _handle(stream))
         return 0
 
     @staticmethod
     def range_end(range_id, domain=DEFAULT_DOMAIN):
-        """Ends the range of range_start."""
+        """Ends a range of range_start."""
         known = isinstance(range_id, int) and 0 <= range_id < 1 << 64
         if _valid("range_end", range_id=known, domain=_is_text(domain)):
             _call("RangeEnd", domain, range_id)
 
     @staticmethod
     def range_push(message, stream=None, domain=DEFAULT_DOMAIN):
-        """Begins a range that range_pop of the same thread ends; how many are open around it."""
+        """Starts a nested range of this thread; returns its depth, 0 for the outermost."""
         if not hasattr(_pushed, "ranges"):
             _pushed.ranges = []
         _pushed.ranges.append((mstx.range_start(message, stream, domain), domain))
@@ -112,7 +112,7 @@ class mstx:
 
     @staticmethod
     def range_pop():
-        """Ends the range begun last by range_push; how many are open around it, -1 where there was none."""
+        """Ends the innermost range of range_push; returns its depth, -1 if there is none."""
         ranges = getattr(_pushed, "ranges", [])
         if ranges:
             mstx.range_end(*ranges.pop())

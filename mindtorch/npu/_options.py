@@ -1,4 +1,4 @@
-"""Options of torch_npu that a program may set: what they permit, and what of it mindtorch makes use of."""
+"""Options of torch_npu that a program may set, and which of them mindtorch uses."""
 import ctypes
 import enum
 import os
@@ -18,7 +18,7 @@ _chosen = {"task queue": _task_queue_of_environment()}
 
 
 class CubeMathType(enum.IntEnum):
-    """How ACLNN's matrix products may compute, as their argument cubeMathType says it. mindtorch passes the first."""
+    """Values of the argument cubeMathType of ACLNN's matrix products. mindtorch passes KEEP_DTYPE."""
 
     KEEP_DTYPE = 0
     ALLOW_FP32_DOWN_PRECISION = 1
@@ -28,7 +28,7 @@ class CubeMathType(enum.IntEnum):
 
 
 class _Permissions:
-    """Truth values by name: what a program allows. Nothing obliges mindtorch to make use of it."""
+    """Flags that a program may set. mindtorch keeps them and ignores them."""
 
     def __init__(self, **permissions):
         self.__dict__.update(permissions)
@@ -43,11 +43,11 @@ class _Permissions:
 
 matmul = _Permissions(allow_hf32=False)                  # mindtorch computes float32 in full precision
 conv = _Permissions(allow_hf32=True)
-config = _Permissions(allow_internal_format=False)       # its tensors are never in formats of the chip's own
+config = _Permissions(allow_internal_format=False)       # tensors never have the chip's internal formats
 
 
 def _only(name, value, allowed, reason):
-    """For options with one choice: TypeError for what is no bool, RuntimeError for the other choice."""
+    """Checks an option that has only one valid value: TypeError for a non-bool, RuntimeError for the other value."""
     if not isinstance(value, bool):
         raise TypeError(f"{name} must be bool, not {type(value).__name__}")
     if value is not allowed:
@@ -55,8 +55,8 @@ def _only(name, value, allowed, reason):
 
 
 def set_compile_mode(jit_compile=False):
-    """False is the only mode: ACLNN's operators are compiled beforehand."""
-    _only("set_compile_mode", jit_compile, False, "ACLNN's operators are compiled beforehand")
+    """Accepts False only: ACLNN's operators are precompiled."""
+    _only("set_compile_mode", jit_compile, False, "ACLNN's operators are precompiled")
 
 
 # Options of CANN's operator compiler that torch_npu knows: their number, and the values of those that have a list.
@@ -74,9 +74,9 @@ _COMPILE_OPTIONS = {
 
 
 def set_option(option):
-    """Sets options of CANN's operator compiler, by name: aclSetCompileopt. ACLNN's operators are compiled beforehand.
+    """Sets options of CANN's operator compiler by aclSetCompileopt. ACLNN's operators are precompiled and ignore them.
 
-    ValueError for an option or value that there is not; then none is set.
+    ValueError for an unknown option or value; then no option is set.
     """
     if not isinstance(option, dict):
         raise TypeError(f"npu option must be a dict, not {type(option).__name__}")
@@ -110,8 +110,8 @@ def is_jit_compile_false():
 
 
 def set_mm_bmm_format_nd(is_nd=True):
-    """True is the only choice: matrices lie in rows."""
-    _only("set_mm_bmm_format_nd", is_nd, True, "tensors are never in formats of the chip's own")
+    """Accepts True only: matrices are stored row by row (format ND)."""
+    _only("set_mm_bmm_format_nd", is_nd, True, "tensors never have the chip's internal formats")
 
 
 def get_mm_bmm_format_nd():
@@ -120,7 +120,7 @@ def get_mm_bmm_format_nd():
 
 
 def use_compatible_impl(is_enable):
-    """False is the only choice: operators are those of ACLNN."""
+    """Accepts False only: each operator has one implementation."""
     _only("use_compatible_impl", is_enable, False, "there is one implementation of each operator")
 
 
@@ -130,12 +130,12 @@ def are_compatible_impl_enabled():
 
 
 def clear_npu_overflow_flag():
-    """Warns, and changes nothing: only the first Ascend 910 keeps a flag of overflows."""
-    warnings.warn("clear_npu_overflow_flag changes nothing: only the first Ascend 910 keeps such a flag", stacklevel=2)
+    """Warns and does nothing: only the first Ascend 910 has an overflow flag."""
+    warnings.warn("clear_npu_overflow_flag does nothing: only the first Ascend 910 has an overflow flag", stacklevel=2)
 
 
 def set_task_queue_enable(mode):
-    """0, 1 or 2; kept and given back, without effect: the thread that calls an operator launches it itself."""
+    """Stores 0, 1 or 2 and has no other effect: the thread that calls an operator launches it."""
     mode = int(mode)
     if mode not in (0, 1, 2):
         raise RuntimeError(f"mode must be 0, 1, or 2, but got {mode}")
@@ -143,12 +143,12 @@ def set_task_queue_enable(mode):
 
 
 def get_task_queue_enable():
-    """What set_task_queue_enable has been told last, TASK_QUEUE_ENABLE of the environment at first; else 0."""
+    """The value of set_task_queue_enable; at first that of the environment variable TASK_QUEUE_ENABLE, or 0."""
     return _chosen["task queue"]
 
 
 def current_blas_handle():
-    """None, with a warning: CANN has no handle for matrix products."""
+    """Warns and returns None: CANN has no BLAS handle."""
     warnings.warn("NPU does not use blas handle.", UserWarning, stacklevel=2)
 
 
@@ -161,7 +161,7 @@ def _acl():
 
 
 def set_deterministic_level(level):
-    """0: operators may add in any order; 1, 2 and 3: they give the same bits for the same operands each time."""
+    """0: operators may sum in any order. 1, 2, 3: the same inputs give bitwise the same results."""
     if level not in (0, 1, 2, 3):
         raise RuntimeError(f"set_deterministic_level supports the levels 0, 1, 2 and 3, but got {level}")
     deterministic = 0                                    # ACL_OPT_DETERMINISTIC
@@ -185,32 +185,32 @@ def _toggled(tensor, forward, backward):
 
 
 def enable_deterministic_with_backward(tensor):
-    """`tensor`, from whose making on operators are deterministic; in backward, up to its gradient."""
+    """Returns `tensor` and makes later operators deterministic, until backward reaches this tensor."""
     return _toggled(tensor, 1, 0)
 
 
 def disable_deterministic_with_backward(tensor):
-    """`tensor`, from whose making on operators need not be deterministic; in backward, up to its gradient."""
+    """Returns `tensor` and lets later operators be non-deterministic, until backward reaches this tensor."""
     return _toggled(tensor, 0, 1)
 
 
 def set_op_timeout_ms(timeout):
-    """An operator that runs for longer than `timeout` milliseconds is a fault of the device."""
+    """Sets the execution timeout of an operator in milliseconds. A longer run is a device fault."""
     check(_acl().rt.set_op_execute_time_out_with_ms(timeout), "aclrtSetOpExecuteTimeOutWithMs")
 
 
 def init_dump():
-    """Begins with dumps of what operators read and write: aclmdlInitDump."""
+    """Starts dumping inputs and outputs of operators: aclmdlInitDump."""
     check(_acl().mdl.init_dump(), "aclmdlInitDump")
 
 
 def set_dump(cfg_file):
-    """Says in a file of JSON what is dumped: aclmdlSetDump."""
+    """Sets what is dumped, by a JSON file: aclmdlSetDump."""
     check(_acl().mdl.set_dump(cfg_file), "aclmdlSetDump")
 
 
 def finalize_dump():
-    """Ends the dumps: aclmdlFinalizeDump."""
+    """Stops dumping: aclmdlFinalizeDump."""
     check(_acl().mdl.finalize_dump(), "aclmdlFinalizeDump")
 
 
@@ -219,12 +219,12 @@ class _Npurt:
 
     @staticmethod
     def npuHostRegister(pointer, size):
-        """Pins memory of the program's own: aclrtHostRegister."""
+        """Page-locks memory that the program allocated: aclrtHostRegister."""
         return _acl().rt.host_register(pointer, size)[1]
 
     @staticmethod
     def npuHostUnregister(pointer):
-        """Ends npuHostRegister."""
+        """Undoes npuHostRegister."""
         return _acl().rt.host_unregister(pointer)
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Devices that go on after a fault: what their memory has lost, and work that is given up."""
+"""Recovery after a device fault: uncorrectable memory errors, stopping and restarting a device."""
 from mindtorch import npu
 from mindtorch.npu._calls import bound, check
 from mindtorch.npu.device import _valid_index
@@ -7,10 +7,10 @@ NONE, OUTSIDE, UNUSED, IN_USE = range(4)
 
 
 def check_uce_in_memory(device_id):
-    """Where the device has memory errors that it could not correct, as a number.
+    """Where the device has uncorrectable memory errors, as a number.
 
-    0: nowhere. 1: outside this process's cached memory. 2: in memory that nobody used, which has gone back to the
-    driver: the step can be repeated. 3: in memory in use: what it held has to be loaded again.
+    0: none. 1: outside the memory of this process's allocator. 2: in free cached memory, which is now returned to the
+    driver, so the training step can be repeated. 3: in memory in use, whose contents must be loaded again.
     """
     index = _valid_index(device_id)
     errors, status = bound(index).get_mem_uce_info(index)
@@ -31,13 +31,13 @@ def _cached(index, errors):
 
 
 def stop_device(device_id):
-    """Gives up what the device has yet to do: who waits for it gets a RuntimeError. 0 where it did, else 1."""
+    """Aborts the pending work of the device; waiting for it raises RuntimeError. Returns 0 on success, else 1."""
     index = _valid_index(device_id)
     return int(bound(index).device_task_abort(index) != 0)
 
 
 def restart_device(device_id, rebuild_all_resources=False, disable_tensor_unsafe_check=False):
-    """Goes on after stop_device. What the work that was given up should have written may hold anything.
+    """Resumes after stop_device. Outputs of the aborted work are undefined.
 
     RuntimeError where `rebuild_all_resources`: a device is closed only when the process ends.
     """

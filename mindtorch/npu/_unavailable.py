@@ -1,18 +1,16 @@
-"""Names of torch.npu that need what mindtorch, or any CPU, does not have. Calling one is an error that says why."""
+"""Names of torch.npu that are not available. Calling one raises RuntimeError with the reason."""
 
-_UPDATES = "it is for operators that take lengths from the host, which mindtorch has not; see graph_task_group_begin"
-_SUPER = "CANN's graph compiler joins the kernels of such a scope, and mindtorch's operators are ACLNN's"
-_COMPILER = "it sets up CANN's graph compiler, and mindtorch's operators are ACLNN's, compiled beforehand"
-_SECRET = "it runs in the chip's trusted environment, which has the keys"
+_HOST_LENGTHS = "mindtorch has no operators with sequence lengths on the host; see graph_task_group_begin"
+_GRAPH_COMPILER = "it needs CANN's graph compiler; mindtorch calls ACLNN operators, which are precompiled"
+_TRUSTED = "it needs the chip's trusted execution environment, which holds the keys"
 
 REASONS = {
-    "NpuGraphOpHandler": _UPDATES, "register_npu_graph_handler": _UPDATES,
-    "super_kernel_scope_begin": _SUPER, "super_kernel_scope_end": _SUPER,
-    "set_aoe": _COMPILER,
-    "get_npu_overflow_flag": "only the first Ascend 910 keeps such a flag; later chips give inf and nan, which "
-                             "torch.isfinite finds",
-    "stress_detect": "it tests the cores of a chip",
-    "obfuscation_calculate": _SECRET, "obfuscation_finalize": _SECRET, "obfuscation_initialize": _SECRET,
+    "NpuGraphOpHandler": _HOST_LENGTHS, "register_npu_graph_handler": _HOST_LENGTHS,
+    "super_kernel_scope_begin": _GRAPH_COMPILER, "super_kernel_scope_end": _GRAPH_COMPILER,
+    "set_aoe": _GRAPH_COMPILER,
+    "get_npu_overflow_flag": "only the first Ascend 910 has this flag; on later chips use torch.isfinite",
+    "stress_detect": "it is a hardware test",
+    "obfuscation_calculate": _TRUSTED, "obfuscation_finalize": _TRUSTED, "obfuscation_initialize": _TRUSTED,
 }
 
 

@@ -1,55 +1,43 @@
-"""Devices: which there are, which one is current, what they can do."""
+"""Devices: their number, the current one, their properties."""
 import os
 import sys
 import warnings
 
 from mindtorch import npu
+from mindtorch._npu.availability import device_count, is_available, is_initialized
 from mindtorch.npu._properties import _NPUDeviceProperties, _NPUuuid
 
-
-def is_available():
-    """Whether there is an NPU to use. Starts nothing, never raises.
-
-    Without Ascend the answer is no, as torch_npu gives it, until the simulator is wanted: MINDTORCH_NPU=sim says so, or
-    a tensor was made on device "npu".
-    """
-    try:
-        return device_count() > 0
-    except Exception:       # noqa: BLE001 - a toolkit may fail in any way; what is wrong is said at the first use
-        return False
-
-
-def is_initialized():
-    """Whether a device has been started in this process."""
-    runtime = sys.modules.get("mindtorch._npu.runtime")
-    return runtime is not None and runtime.is_started()
+__all__ = ["can_device_access_peer", "current_device", "device", "device_count", "device_of", "disable_peer_access",
+           "enable_peer_access", "get_device_capability", "get_device_name", "get_device_properties", "init",
+           "ipc_collect", "is_available", "is_bf16_supported", "is_initialized", "set_device", "synchronize", "toolkit",
+           "utilization"]
 
 
 def _is_in_bad_fork():
-    """Whether this process is the child of a fork that CANN does not survive: then no device can be used in it."""
+    """Whether this process was forked after a device was started: then it cannot use devices."""
     runtime = sys.modules.get("mindtorch._npu.runtime")
     return runtime is not None and runtime.in_bad_fork()
 
 
 def init():
-    """Starts the current device, which its first use would do too."""
+    """Starts the current device. Its first use would also do so."""
     from mindtorch._npu import handles, runtime
     runtime.get_runtime(handles.current_device())
 
 
 def _lazy_init():
-    """init() by the name that torch calls."""
+    """The same as init()."""
     init()
 
 
 def _lazy_call(callback):
-    """Calls `callback` now where a device has been started, else right after the first one is."""
+    """Calls `callback` when the first device has been started, at once if one already has."""
     from mindtorch._npu import runtime
     runtime.call_when_started(callback)
 
 
 def ipc_collect():
-    """Starts the current device and does nothing else: no memory of other processes is held."""
+    """Starts the current device. There is nothing to collect: memory is not shared between processes."""
     _lazy_init()
 
 
@@ -60,20 +48,14 @@ def toolkit():
     return acl_loader.toolkit()
 
 
-def device_count():
-    """How many devices there are; 0 where is_available() is False. Starts none."""
-    from mindtorch._npu import acl_loader
-    return _existing_devices() if acl_loader.asked_for() else 0
-
-
 def _existing_devices():
-    """How many devices there are for those who name one."""
+    """How many devices there are, also where only the simulator would provide them."""
     from mindtorch._npu import runtime
     return runtime.device_count()
 
 
 def _get_device_index(device, optional=False, allow_cpu=False):
-    """See mindtorch._npu.index.get_device_index; a `torch.npu.device` object stands for its index."""
+    """The index of `device`; see mindtorch._npu.index.get_device_index. torch.npu.device objects are accepted too."""
     from mindtorch._npu.index import get_device_index
     return get_device_index(device.idx if isinstance(device, npu.device) else device, optional, allow_cpu)
 
@@ -161,15 +143,15 @@ def _get_device_capability(device=None):
 
 
 def get_device_capability(device=None):
-    """None, with a warning: what CUDA calls a compute capability has no counterpart on Ascend.
+    """Warns and returns None: Ascend has no compute capability.
 
-    TORCH_NPU_DEVICE_CAPABILITY="8.0" in the environment makes it (8, 0), for programs that must be told something.
+    The environment variable TORCH_NPU_DEVICE_CAPABILITY="8.0" makes it (8, 0), for programs that need a value.
     """
     return npu._get_device_capability(device)
 
 
 def get_device_properties(device_name=None):
-    """What a device is: `name`, `total_memory` and `L2_cache_size` (bytes), `cube_core_num`, `vector_core_num`, `uuid`.
+    """Properties: `name`, `total_memory` and `L2_cache_size` (bytes), `cube_core_num`, `vector_core_num`, `uuid`.
 
     What CUDA alone has is None, and `uuid` before CANN 8.5. AssertionError for a device that does not exist.
     """
@@ -190,7 +172,7 @@ def get_device_properties(device_name=None):
 
 
 def utilization(device=None):
-    """How busy the device is, in per cent: the mean of its cube and vector cores, where the driver measures them."""
+    """The mean utilization of the cube and vector cores in per cent, as far as the driver measures it."""
     from mindtorch._npu import acl
     from mindtorch._npu.errors import check_status
     index = _valid_index(device)
@@ -204,12 +186,12 @@ def utilization(device=None):
 
 
 def is_bf16_supported(including_emulation=False):
-    """Whether the chip computes in bfloat16: all of the 910B family and later."""
+    """Whether the chip computes in bfloat16: the 910B family and later do."""
     return not get_device_name().startswith(("Ascend310", "Ascend910A", "Ascend910Pro"))
 
 
 def can_device_access_peer(device_id, peer_device_id):
-    """Whether one device can be let reach another one's memory; False for a peer that does not exist."""
+    """Whether a device can access the memory of another one; False for a peer that does not exist."""
     count = _existing_devices()
     if not 0 <= device_id < count:
         raise AssertionError("Invalid device id")
@@ -222,20 +204,20 @@ def can_device_access_peer(device_id, peer_device_id):
 
 
 def enable_peer_access(peer_device_id, device=None):
-    """Lets `device` (None: the current one) reach the memory of another device. RuntimeError where it cannot."""
-    index = _reachable(peer_device_id, device)
+    """Lets `device` (None: the current one) access the memory of a peer. RuntimeError if it cannot."""
+    index = _peer_index(peer_device_id, device)
     from mindtorch._npu import peers
-    peers.open_access(index, peer_device_id)
+    peers.enable_access(index, peer_device_id)
 
 
 def disable_peer_access(peer_device_id, device=None):
-    """Ends what enable_peer_access began."""
-    index = _reachable(peer_device_id, device)
+    """Undoes enable_peer_access."""
+    index = _peer_index(peer_device_id, device)
     from mindtorch._npu import peers
-    peers.close_access(index, peer_device_id)
+    peers.disable_access(index, peer_device_id)
 
 
-def _reachable(peer, device):
+def _peer_index(peer, device):
     index = _valid_index(device)
     if not can_device_access_peer(index, peer):
         raise RuntimeError(f"peer access from npu:{index} to npu:{peer} is not possible: "

@@ -1,4 +1,4 @@
-"""Graphs: the work of a stream, captured once and done again by one call each time."""
+"""Graphs: work of a stream that is captured once and replayed by one call."""
 from mindtorch import npu
 from mindtorch._npu.graph import GraphBase
 from mindtorch.npu.device import is_initialized, synchronize
@@ -11,11 +11,11 @@ _capture_streams: dict = {}      # by device, so that graphs which share a pool 
 
 
 class NPUGraph(GraphBase):
-    """Work of a stream that is captured between capture_begin and capture_end, and done again by replay.
+    """Work of a stream that is captured between capture_begin and capture_end, and repeated by replay.
 
-    Its tensors have fixed addresses: fill the inputs by copy_, read the outputs after replay. Their memory is the
-    graph's until reset. Each replay draws new random numbers, those that the same work would draw next. What reads from
-    the device cannot be captured.
+    Its tensors have fixed addresses: fill the inputs by copy_, read the outputs after replay. The graph owns their
+    memory until reset. Each replay draws new random numbers, the same as eager execution would draw. Operators that
+    copy to the host cannot be captured.
     """
 
     def __del__(self):
@@ -23,7 +23,7 @@ class NPUGraph(GraphBase):
 
 
 def is_current_stream_capturing():
-    """Whether the work of the current stream is being stored in a graph. Starts no device."""
+    """Whether the current stream is capturing a graph. Starts no device."""
     if not is_initialized():
         return False
     from mindtorch._npu import stream
@@ -31,11 +31,11 @@ def is_current_stream_capturing():
 
 
 class graph:
-    """with torch.npu.graph(npu_graph): ... captures the work inside, on a stream of its own.
+    """with torch.npu.graph(npu_graph): ... captures the work inside on a separate stream.
 
-    pool: memory to share, as in NPUGraph.capture_begin, as is capture_error_mode. stream: where to capture, instead of
-    the stream that all such graphs of a device have in common. auto_dispatch_capture changes nothing: it is for
-    operators that mindtorch does not have.
+    pool: memory to share, as in NPUGraph.capture_begin, as is capture_error_mode. stream: the
+    capturing stream, by default one per device for all graphs. auto_dispatch_capture has no effect: it is for operators
+    that mindtorch does not have.
     """
 
     def __init__(self, npu_graph, pool=None, stream=None, auto_dispatch_capture=False, capture_error_mode="global"):
@@ -77,27 +77,27 @@ def _capture_stream():
 
 
 def graph_task_group_begin(stream):
-    """What the capturing `stream` stores from here on, until graph_task_group_end, may be replaced by other tasks."""
+    """Starts a group of captured tasks of `stream`. graph_task_update_begin can replace their arguments later."""
     from mindtorch._npu.graph import begin_group
     begin_group(stream)
 
 
 def graph_task_group_end(stream):
-    """The tasks since graph_task_group_begin, for graph_task_update_begin."""
+    """Ends the group and returns its handle for graph_task_update_begin."""
     from mindtorch._npu.graph import end_group
     return end_group(stream)
 
 
 def graph_task_update_begin(stream, handle):
-    """What `stream`, which does not capture, is given from here on replaces the tasks of the group `handle`.
+    """Starts an update: operators launched on `stream`, which must not be capturing, replace those of group `handle`.
 
-    The operators must be those of the group, in its order; only their arguments may differ. They must be kept alive.
+    They must be the operators of the group in the same order; only arguments may differ, and must be kept alive.
     """
     from mindtorch._npu.graph import begin_update
     begin_update(stream, handle)
 
 
 def graph_task_update_end(stream):
-    """Replaces the tasks when `stream` comes to it. RuntimeError where they are not those of the group."""
+    """Ends the update, which takes effect in the order of `stream`. RuntimeError if the operators differ."""
     from mindtorch._npu.graph import end_update
     end_update(stream)

@@ -38,8 +38,8 @@ __all__ = [
 ]
 
 
-class _Unused:
-    """The allocator of a process that has used no device: no figures at all, as torch has it."""
+class _UninitializedAllocator:
+    """The allocator before the first use of a device: its statistics are empty, as in torch."""
 
     def memory_stats(self):
         return OrderedDict()
@@ -51,16 +51,16 @@ class _Unused:
         return []
 
     def reset_peak(self):
-        """There are no peaks."""
+        """Does nothing."""
 
     def reset_accumulated(self):
-        """There are no sums."""
+        """Does nothing."""
 
 
 def _get_allocator(device=None):
     """The allocator of a device, which is not started for it; RuntimeError for a device that does not exist."""
     if not is_initialized():
-        return _Unused()
+        return _UninitializedAllocator()
     from mindtorch._npu import allocator, runtime
     index = _get_device_index(device, optional=True)
     runtime.require_device(index)
@@ -81,49 +81,49 @@ def memory_stats(device=None):
 
 
 def memory_stats_as_nested_dict(device=None):
-    """The counters of memory_stats as dictionaries in dictionaries."""
+    """The counters of memory_stats as nested dictionaries."""
     return npu._get_allocator(device).nested_stats()
 
 
 def memory_allocated(device=None):
-    """Bytes that tensors occupy now. The workspace of an operator counts while it is launched: in the peak."""
+    """Bytes that tensors occupy now. Workspaces of operators count during the launch, so they show in the peak."""
     return memory_stats(device).get("allocated_bytes.all.current", 0)
 
 
 def max_memory_allocated(device=None):
-    """The most that memory_allocated has been since the start or reset_peak_memory_stats."""
+    """The peak of memory_allocated since the start or the last reset_peak_memory_stats."""
     return memory_stats(device).get("allocated_bytes.all.peak", 0)
 
 
 def memory_reserved(device=None):
-    """Bytes taken from the device, in use or cached."""
+    """Bytes that the allocator holds, in use or cached."""
     return memory_stats(device).get("reserved_bytes.all.current", 0)
 
 
 def max_memory_reserved(device=None):
-    """The most that memory_reserved has been since the start or reset_peak_memory_stats."""
+    """The peak of memory_reserved since the start or the last reset_peak_memory_stats."""
     return memory_stats(device).get("reserved_bytes.all.peak", 0)
 
 
 def reset_peak_memory_stats(device=None):
-    """Sets every peak to the current figure."""
+    """Sets every peak to the current value."""
     npu._get_allocator(device).reset_peak()
 
 
 def reset_accumulated_memory_stats(device=None):
-    """Sets the sums of all allocations and frees, and the counts of retries and failures, to zero."""
+    """Resets the totals of allocations and frees and the numbers of retries and out-of-memory errors."""
     npu._get_allocator(device).reset_accumulated()
 
 
 def mem_get_info(device=None):
-    """(free, total) bytes of the device, as the driver has them. AssertionError for a device that does not exist."""
+    """(free, total) bytes of the device, from the driver. AssertionError for a device that does not exist."""
     index = _valid_index(device)
     _lazy_init()
     return npu._get_allocator(index)._mem_get_info()
 
 
 def empty_cache():
-    """Gives all cached memory of all devices back, idle streams, events and pinned host memory included."""
+    """Returns all cached memory of all devices to the driver; also pinned host memory, and idle streams and events."""
     if not is_initialized():
         return
     from mindtorch._npu import handles, host_memory, runtime
@@ -136,14 +136,14 @@ def empty_cache():
 
 
 def host_empty_cache():
-    """Gives the pinned host memory that nobody uses back."""
+    """Returns unused pinned host memory to the driver."""
     if is_initialized():
         from mindtorch._npu import host_memory
         host_memory.release_idle()
 
 
 def set_per_process_memory_fraction(fraction, device=None):
-    """Limits what this process may take from the device to `fraction` of its memory; 1.0 takes the limit away."""
+    """Limits what this process may take from the device to `fraction` of its memory; 1.0 removes the limit."""
     if not isinstance(fraction, float):
         raise TypeError("Invalid type for fraction argument, must be `float`")
     if not 0 <= fraction <= 1:
@@ -159,44 +159,44 @@ def get_per_process_memory_fraction(device=None):
 
 
 def pin_memory(tensor):
-    """A copy of a CPU tensor in pinned memory, from which copies to the device need not wait for each other."""
+    """A copy of a CPU tensor in pinned memory. Copies from pinned memory to the device can be asynchronous."""
     from mindtorch._npu import host_memory
     return host_memory.pin_memory(tensor)
 
 
 def is_pinned(tensor):
-    """Whether a tensor lies in pinned host memory."""
+    """Whether a tensor is in pinned host memory."""
     from mindtorch._npu import host_memory
     return host_memory.is_pinned(tensor)
 
 
 def memory_summary(device=None, abbreviated=False):
-    """A table of memory_stats for people, laid out as torch_npu prints it."""
+    """memory_stats as a readable table, in the layout of torch_npu."""
     from mindtorch.npu._memory_summary import summary
     stats = memory_stats(device)
     return summary(stats, _get_device_index(device, optional=True), abbreviated)
 
 
 def memory_cached(device=None):
-    """memory_reserved under its old name."""
+    """memory_reserved under its former name."""
     _warn_old("memory_cached", "memory_reserved")
     return memory_reserved(device)
 
 
 def max_memory_cached(device=None):
-    """max_memory_reserved under its old name."""
+    """max_memory_reserved under its former name."""
     _warn_old("max_memory_cached", "max_memory_reserved")
     return max_memory_reserved(device)
 
 
 def reset_max_memory_allocated(device=None):
-    """reset_peak_memory_stats under an old name: resets every peak."""
+    """reset_peak_memory_stats under a former name: resets every peak."""
     _warn_old("reset_max_memory_allocated", "reset_peak_memory_stats")
     reset_peak_memory_stats(device)
 
 
 def reset_max_memory_cached(device=None):
-    """reset_peak_memory_stats under an old name: resets every peak."""
+    """reset_peak_memory_stats under a former name: resets every peak."""
     _warn_old("reset_max_memory_cached", "reset_peak_memory_stats")
     reset_peak_memory_stats(device)
 
@@ -206,20 +206,20 @@ def _warn_old(name, instead):
 
 
 def _set_allocator_settings(settings):
-    """Changes settings of PYTORCH_NPU_ALLOC_CONF while the program runs; see alloc_config.CHANGEABLE for which."""
+    """Changes those settings of PYTORCH_NPU_ALLOC_CONF that alloc_config.CHANGEABLE lists, at run time."""
     from mindtorch._npu import alloc_config
-    from mindtorch._npu import settings as in_force
-    config = alloc_config.parse(settings, in_force.current, alloc_config.CHANGEABLE)
+    from mindtorch._npu import settings as current_settings
+    config = alloc_config.parse(settings, current_settings.current, alloc_config.CHANGEABLE)
     if is_initialized():
         npu.synchronize()
-    in_force.apply(config)
+    current_settings.apply(config)
     if config.per_process_memory_fraction is not None:
         for allocator in _allocators():
             allocator.set_memory_fraction(config.per_process_memory_fraction)
 
 
 def empty_virt_addr_cache():
-    """Gives back cached addresses of expandable segments; their memory stays with the process."""
+    """Releases cached virtual addresses of expandable segments. The physical memory stays with the process."""
     from mindtorch._npu import settings
     if not settings.current.expandable_segments:
         raise RuntimeError("empty_virt_addr_cache needs expandable_segments:True in PYTORCH_NPU_ALLOC_CONF")

@@ -20,7 +20,7 @@ def get_rng_state(device="npu"):
 
 
 def set_rng_state(new_state, device="npu"):
-    """Go on from what `get_rng_state` gave, or from the 8 bytes of a seed."""
+    """Set the state of a device's default generator: what `get_rng_state` returned, or the 8 bytes of a seed."""
     _generator(device).set_state(new_state)
 
 
@@ -46,17 +46,17 @@ def manual_seed_all(seed):
 
 
 def seed():
-    """Seed the current device's default generator with a number that nobody can foretell."""
+    """Seed the current device's default generator with a non-deterministic number."""
     npu_generator(current_device() if is_initialized() else 0).seed()
 
 
 def seed_all():
-    """Seed the generators of all devices with one number that nobody can foretell."""
+    """Seed the generators of all devices with one non-deterministic number."""
     seed_npus(npu_generator(0).seed())
 
 
 def initial_seed():
-    """The seed that the current device's generator started from."""
+    """The initial seed of the current device's generator."""
     return _generator("npu").initial_seed()
 
 
@@ -66,12 +66,12 @@ def _get_generator(device):
 
 
 def _get_rng_state_offset(device="npu"):
-    """How far the numbers of the device's default generator have been dealt out since its seed."""
+    """The offset of the device's default generator: how many numbers were drawn since it was seeded."""
     return _generator(device).get_offset()
 
 
 def _set_rng_state_offset(offset, device="npu"):
-    """Go on from `offset`, a multiple of 4; the seed stays."""
+    """Set the offset of the device's default generator, a multiple of 4. The seed stays."""
     _generator(device).set_offset(offset)
 
 

@@ -1,6 +1,7 @@
 """torch.signal.windows: symmetric windows of M points, or with `sym=False` periodic ones."""
 from math import pi, sqrt
 
+from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.dtype import float32, float64, get_default_dtype
 from mindtorch._core.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.formats import strided
@@ -58,9 +59,8 @@ def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=None, device=None, requ
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
 
     def formula(n, period):
-        from mindtorch import i0
         x = n * (2 / period) - 1
-        return i0((1 - x * x).clamp(min=0).sqrt() * beta) / i0(n.new_full((), beta))
+        return _OPS["i0"]((1 - x * x).clamp(min=0).sqrt() * beta) / _OPS["i0"](n.new_full((), beta))
     return _window("kaiser", M, sym, dtype, layout, device, requires_grad, formula)
 
 

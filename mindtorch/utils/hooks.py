@@ -1,61 +1,12 @@
 """torch.utils.hooks: handles of registered hooks, and the hooks around the backward of a module."""
 import warnings
-import weakref
-from collections import OrderedDict
 
 from mindtorch._core.modes import is_grad_enabled
+from mindtorch._core.removable_handle import RemovableHandle
 from mindtorch._core.tensor import TensorBase
 from mindtorch.autograd.function import Function
 
 __all__ = ["BackwardHook", "RemovableHandle"]
-
-class RemovableHandle:
-    """What registering a hook gives: `remove()` takes the hook away again. Also a context manager that does so."""
-
-    next_id = 0
-
-    def __init__(self, hooks_dict, *, extra_dict=None):
-        self.id = RemovableHandle.next_id
-        RemovableHandle.next_id += 1
-        self._hooks = _Reference(hooks_dict)
-        extra = extra_dict if isinstance(extra_dict, list) else [extra_dict] if extra_dict is not None else []
-        self._extra = [_Reference(hooks) for hooks in extra]
-
-    def remove(self):
-        """Take the hook away; nothing happens when it is gone."""
-        for reference in (self._hooks, *self._extra):
-            hooks = reference()
-            if hooks is not None:
-                hooks.pop(self.id, None)
-
-    def __getstate__(self):
-        return self._hooks(), self.id, tuple(extra() for extra in self._extra)
-
-    def __setstate__(self, state):
-        hooks, self.id, *extra = state
-        self._hooks = _Reference(OrderedDict() if hooks is None else hooks)
-        self._extra = [_Reference(OrderedDict() if one is None else one) for one in (extra[0] if extra else ())]
-        RemovableHandle.next_id = max(RemovableHandle.next_id, self.id + 1)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.remove()
-
-
-class _Reference:
-    """A weak reference where the type has them (OrderedDict); plain dictionaries have none and are held."""
-
-    def __init__(self, hooks):
-        try:
-            self._get = weakref.ref(hooks)
-        except TypeError:
-            self._get = lambda: hooks
-
-    def __call__(self):
-        return self._get()
-
 
 class BackwardHook:
     """The full backward hooks of one call of a module: identity nodes before and behind it, with hooks on them."""

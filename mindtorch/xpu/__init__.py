@@ -1,8 +1,8 @@
 """torch.xpu as in a torch that was built without XPU support: there is no such device."""
 from importlib import import_module
 
-from mindtorch._absent import NoStreams as StreamContext
-from mindtorch._absent import answer, class_without_instances, common, refusal
+from mindtorch._compat.absent_device import NoStreams as StreamContext
+from mindtorch._compat.absent_device import answer, class_without_instances, common, refusal
 
 _REFUSED = AssertionError("Torch not compiled with XPU enabled")
 

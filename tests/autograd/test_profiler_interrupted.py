@@ -196,11 +196,11 @@ def ran(code):
 RACE = """
 import threading, time
 import mindtorch
-from mindtorch import _overriding
+from mindtorch._tensor import function_overrides
 from mindtorch.autograd.profiler import profile
 from mindtorch.nn import functional
 
-halfway, errors, exchanged, exchange = threading.Event(), [], [], _overriding._exchange_code
+halfway, errors, exchanged, exchange = threading.Event(), [], [], function_overrides._exchange_code
 
 def slow(*args, **kwargs):
     exchanged.append(args)
@@ -209,7 +209,7 @@ def slow(*args, **kwargs):
         time.sleep(0.3)
     return exchange(*args, **kwargs)
 
-_overriding._exchange_code = slow
+function_overrides._exchange_code = slow
 
 def use():
     class Mine(mindtorch.Tensor):
@@ -278,19 +278,19 @@ assert "aten::dropout" in [event.name for event in recorded.function_events]
 def test_an_interrupted_activation_is_tried_again():
     ran("""
         import mindtorch
-        from mindtorch import _overriding
+        from mindtorch._tensor import function_overrides
         from mindtorch.nn import functional
         class Mine:
             @classmethod
             def __torch_function__(cls, function, types, args=(), kwargs=None):
                 return "asked"
-        count, own = [], _overriding._exchange_code
+        count, own = [], function_overrides._exchange_code
         def interrupted(*args, **kwargs):
             count.append(args)
             if len(count) == 20:
                 raise KeyboardInterrupt
             return own(*args, **kwargs)
-        _overriding._exchange_code = interrupted
+        function_overrides._exchange_code = interrupted
         try:
             mindtorch.relu(Mine())
         except KeyboardInterrupt:

@@ -65,7 +65,7 @@ def test_the_device_is_named():
 
 @pytest.mark.parametrize("indent", [0, 7])
 def test_the_numbers_alone_are_printed(indent):
-    from mindtorch._tensor_str import PRINT_OPTS, _tensor_str
+    from mindtorch._tensor.printing import PRINT_OPTS, _tensor_str
     values = np.arange(60.0).reshape(3, 20) / 7
     expected = reference._tensor_str._tensor_str(reference.tensor(values), indent)
     assert _tensor_str(torch.tensor(values), indent) == expected

@@ -159,7 +159,7 @@ def test_deprecated(expression, device):
 
 
 def test_names_of_the_namespace_are_those_of_the_modules_behind_them():
-    for module in ("_ops.composite.nn_functional", "_legacy_types", "_symbols"):
+    for module in ("_ops.composite.nn_functional", "_compat.legacy_types", "_compat.symbolic"):
         held = __import__(f"mindtorch.{module}", fromlist=["__all__"])
         listed = {name for name, place in mindtorch._LAZY_NAMES.items() if place == module}
         assert listed == set(held.__all__)

@@ -105,7 +105,7 @@ def test_files_without_checksums():
 
 def test_devices_of_ones_own(monkeypatch):
     """Asked before the CPU's own functions; where they answer None, those are asked."""
-    monkeypatch.setattr("mindtorch._checkpoint_places._packages", list(serialization.places._packages))
+    monkeypatch.setattr("mindtorch._serialization.locations._packages", list(serialization.locations._packages))
     seen = []
 
     def restore(storage, location):
@@ -124,7 +124,7 @@ def test_devices_of_ones_own(monkeypatch):
     file.seek(0)
     with pytest.raises(RuntimeError, match=r"don't know how to restore data location .*tagged with cellar"):
         torch.load(file)
-    monkeypatch.setattr("mindtorch._checkpoint_places._packages", [])
+    monkeypatch.setattr("mindtorch._serialization.locations._packages", [])
     with pytest.raises(RuntimeError, match=r"don't know how to determine data location of numpy\.ndarray"):
         serialization.location_tag(np.zeros(1))
 

@@ -5,7 +5,6 @@ torch_npu's own operators are there.
 torch_npu 2.13, and from mindtorch's docstrings and rows.
 """
 from pathlib import Path
-from textwrap import fill
 
 from mindtorch import _torch_npu, npu
 from mindtorch._ops.codegen.rows import Table
@@ -25,8 +24,8 @@ PRIVATE = {
 
 _HEAD = """# torch.npu
 
-The {count} public names of `torch_npu.npu` 2.13. All are there; {refused} of them raise RuntimeError when called, and
-say why. Written by `python tests/npu/npu_names.py`; a test keeps the page current.
+The {count} public names of `torch_npu.npu` 2.13. All exist; {refused} of them raise RuntimeError with the reason when
+called. Written by `python tests/npu/npu_names.py`; a test keeps the page current.
 
 | name | what it does here |
 |---|---|
@@ -35,7 +34,7 @@ say why. Written by `python tests/npu/npu_names.py`; a test keeps the page curre
 _OPERATORS_HEAD = """
 ## torch_npu's own operators
 
-{count} of the {all} functions `torch_npu.npu_*` of torch_npu 2.13, on the NPU alone as there. Under the alias
+{count} of the {all} functions `torch_npu.npu_*` of torch_npu 2.13 are available, on the NPU only. Under the alias
 `import torch_npu` has them; [ops.md](ops.md#torch_npu) has the schemas.
 
 | name | what it does here |
@@ -44,7 +43,7 @@ _OPERATORS_HEAD = """
 
 # What has no docstring of its own.
 _ATTRIBUTES = {
-    "config": "`allow_internal_format` may be set; tensors are never in formats of the chip's own.",
+    "config": "`allow_internal_format` may be set; tensors never have the chip's internal formats.",
     "conv": "`allow_hf32` may be set; float32 is computed in full precision.",
     "matmul": "`allow_hf32` may be set; float32 is computed in full precision.",
     "default_generators": "The default generators of all devices; none before the first use of a device.",
@@ -72,10 +71,8 @@ def operators():
     """The section about them."""
     rows = {row.key: row for row in Table().rows if row.of_npu}
     there = [name for name in OPERATORS if name in _torch_npu.__all__]
-    missing = [f"`{name}`" for name in OPERATORS if name not in there]
     return (_OPERATORS_HEAD.format(count=len(there), all=len(OPERATORS))
-            + "".join(f"| `{name}` | {operator(name, rows)} |\n" for name in there)
-            + "\n" + fill(f"Not there: {', '.join(missing)}.", 120, break_on_hyphens=False) + "\n")
+            + "".join(f"| `{name}` | {operator(name, rows)} |\n" for name in there))
 
 
 def page():
@@ -85,7 +82,7 @@ def page():
     more = sorted(f"| `{'memory.' * (module is memory)}{name}` | {summary(module, name)} |"
                   for module, names in PRIVATE.items() for name in names)
     return (_HEAD.format(count=len(NAMES), refused=refused) + "\n".join(rows)
-            + "\n\nWithout being public, these are there too:\n\n| name | what it does here |\n|---|---|\n"
+            + "\n\nPrivate names that programs use:\n\n| name | what it does here |\n|---|---|\n"
             + "\n".join(more) + "\n" + operators())
 
 

@@ -100,7 +100,7 @@ def unravel_index(indices, shape):
 
 def broadcast_shapes(*shapes):
     """The shape that tensors of these shapes have together."""
-    from mindtorch import Size
+    from mindtorch._core.tensor import Size
     shapes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     made = [1] * max((len(shape) for shape in shapes), default=0)
     for shape in shapes:

@@ -9,9 +9,9 @@ from mindtorch._core.factories import empty_like as _empty_like
 from mindtorch._core.factories import ones_like as _ones_like
 from mindtorch._core.factories import zeros_like as _zeros_like
 from mindtorch._core.tensor import TensorBase
-from mindtorch._factories import tensor as _tensor
+from mindtorch._core.nested import tensor_from as _tensor_from
 from mindtorch._ops.composite.common import _require_tensors, scalar_type
-from mindtorch.autograd.grad_mode import no_grad
+from mindtorch._core.grad_mode import no_grad
 
 _elu, _elu_in_place, _prelu_kernel = _ATEN["elu"], _ATEN["elu_"], _ATEN["_prelu_kernel"]
 _leaky_relu, _leaky_relu_in_place = _ATEN["leaky_relu"], _ATEN["leaky_relu_"]
@@ -131,7 +131,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     losses = _losses(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
     if reduction == 1:
         lengths = [max(length, 1) for length in target_lengths]
-        return (losses / _tensor(lengths, dtype=losses.dtype, device=losses.device)).mean()
+        return (losses / _tensor_from(lengths, losses.dtype, losses.device, False, "tensor")).mean()
     if reduction == 2:
         return losses.sum()
     return losses if batched else losses.squeeze(0)

@@ -10,8 +10,11 @@ from mindtorch._core import view_functions as _view_functions
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.dtype import _promote_types as promote_types
-from mindtorch._core.formats import require_strided
+from mindtorch._core.dtype import int64
+from mindtorch._core.factories import arange, empty
+from mindtorch._core.formats import contiguous_format, require_strided
 from mindtorch._core.tensor import TensorBase
+from mindtorch._core.values import from_numpy
 from mindtorch._ops.composite.indexing import _to_out, _wrapped
 
 _VIEWS = _view_functions.FUNCTIONS
@@ -19,7 +22,6 @@ _WHOLE = builtins.slice(None)
 
 
 def _arange(*numbers, like):
-    from mindtorch import arange
     return arange(*numbers, device=like.device)
 
 
@@ -82,7 +84,6 @@ def rot90(input, k=1, dims=(0, 1)):
 
 def _triangle(name, row, col, offset, upper, dtype, layout, device, pin_memory):
     """Rows and columns of the places of a row x col matrix with c - r >= offset if `upper`, c - r <= offset if not."""
-    from mindtorch import empty, from_numpy, int64
     if layout is not None:
         require_strided(layout, name)
     for words, size in (("row", row), ("col", col)):
@@ -140,7 +141,6 @@ def diagflat(input, offset=0):
 def block_diag(*tensors):
     """A matrix with the matrices along its diagonal."""
     if not tensors:
-        from mindtorch import empty
         return empty(1, 0)
     blocks = [tensor.reshape(1, -1) if tensor.dim() < 2 else tensor for tensor in tensors]
     if any(block.dim() > 2 for block in blocks):
@@ -328,14 +328,9 @@ def _copy_of(name, view):
         if isinstance(found, (tuple, list)):
             return tuple(part.clone() for part in found) if out is None else [
                 _to_out(part, one) for part, one in zip(found, out, strict=True)]
-        return _to_out(found.clone(memory_format=_contiguous()), out)
+        return _to_out(found.clone(memory_format=contiguous_format), out)
     copy.__name__, copy.__doc__ = name, f"A copy of what {name.removesuffix('_copy')} shows."
     return copy
-
-
-def _contiguous():
-    from mindtorch import contiguous_format
-    return contiguous_format
 
 
 def alias(input):
@@ -360,7 +355,6 @@ _COPIES = {f"{name}_copy": _copy_of(f"{name}_copy", view) for name, view in _OF_
 
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """Undefined content with the strides given."""
-    from mindtorch import empty
     reach = 0 if 0 in size else 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     made = empty((reach,), dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
     return made.as_strided(size, stride).detach().requires_grad_(requires_grad)
@@ -397,7 +391,6 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
 
 def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
     """Ones on the diagonal of a matrix of zeros."""
-    from mindtorch import empty
     m = n if m is None else m
     for name, size in (("n", n), ("m", m)):
         if size < 0:

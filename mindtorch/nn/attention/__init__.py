@@ -1,7 +1,7 @@
 """torch.nn.attention: how scaled_dot_product_attention computes, and masks that it knows."""
 from contextlib import contextmanager
 
-from mindtorch._sdp_backends import CHOICE, SDPBackend
+from mindtorch.nn._sdp_backends import CHOICE, SDPBackend
 
 __all__ = ["SDPBackend", "sdpa_kernel"]
 

@@ -7,7 +7,7 @@ from itertools import chain, groupby
 from typing import Any
 
 from mindtorch._core.tensor import TensorBase
-from mindtorch._type_info import typename
+from mindtorch._tensor.type_info import typename
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.parameter import Parameter
 

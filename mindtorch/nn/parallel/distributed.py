@@ -1,5 +1,5 @@
 """torch.nn.parallel.distributed: for programs that ask whether a module is trained by several processes. None is."""
-from mindtorch._absent import class_without_instances
+from mindtorch._compat.absent_device import class_without_instances
 
 __all__ = ["DistributedDataParallel"]
 

@@ -3,7 +3,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import mindtorch
 from mindtorch._core.tensor import TensorBase
-from mindtorch._exception_wrapper import ExceptionWrapper
+from mindtorch._utils import ExceptionWrapper
 from mindtorch.nn.parallel.scatter_gather import _place
 
 __all__ = ["get_a_var", "parallel_apply"]

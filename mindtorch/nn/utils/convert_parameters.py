@@ -1,7 +1,7 @@
 """Parameters as one vector, and back."""
 import mindtorch
 from mindtorch._core.tensor import TensorBase
-from mindtorch._type_info import typename
+from mindtorch._tensor.type_info import typename
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 import mindtorch
 from mindtorch._core import shared_memory
-from mindtorch._shared_tensors import SHARED_FROM, bytes_of, share, tensor_on
+from mindtorch._serialization.shared_tensors import SHARED_FROM, bytes_of, share, tensor_on
 
 __all__ = ["empty_shared", "receive", "send"]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import mindtorch
 from mindtorch import _backend
-from mindtorch._exception_wrapper import ExceptionWrapper
+from mindtorch._utils import ExceptionWrapper
 from mindtorch.utils.data._utils import MP_STATUS_CHECK_INTERVAL, transport
 from mindtorch.utils.data._utils.fetch import IterableDatasetFetcher
 

@@ -1,14 +1,15 @@
-"""class Tensor: TensorBase with its methods. What needs speed is in Cython; here are names and the cold methods."""
+"""torch._tensor: class Tensor, which is TensorBase with its methods. What needs speed is in Cython (_core)."""
 import copy
 import warnings
 from collections import OrderedDict
 
 import numpy
 
-from mindtorch import _backend, _tensor_methods, autograd
+from mindtorch import _backend, autograd
 from mindtorch._core import (
     attributes,
     gradient_attributes,
+    hooks,
     moves,
     shared_memory,
     tensor,
@@ -20,7 +21,8 @@ from mindtorch._core import dtype as dtype_module
 from mindtorch._core.device import device as _device
 from mindtorch._core.nested import tensor_from
 from mindtorch._core.tensor import Size, TensorBase
-from mindtorch._tensor_str import tensor_str
+from mindtorch._tensor import methods
+from mindtorch._tensor.printing import tensor_str
 from mindtorch.storage import UntypedStorage
 
 
@@ -230,8 +232,7 @@ class Tensor(TensorBase):
         """A copy in page-locked host memory, from which copies to an NPU are asynchronous."""
         if device is not None and _old_device(device, "pin_memory").type == "cpu":
             raise RuntimeError("CPU device type not an accelerator.")
-        from mindtorch import npu
-        return npu.pin_memory(self)
+        return _backend.pin_memory(self)
 
     def cuda(self, device=None, non_blocking=False, memory_format=None):
         """AssertionError, as from a torch that was built without CUDA."""
@@ -245,8 +246,7 @@ class Tensor(TensorBase):
         """Whether the tensor is in page-locked host memory."""
         if device is not None and _old_device(device, "is_pinned").type != "npu":
             return False
-        from mindtorch import npu
-        return npu.is_pinned(self)
+        return _backend.is_pinned(self)
 
     def record_stream(self, stream):
         """Tell the allocator that `stream` uses the tensor, which is on an NPU."""
@@ -295,7 +295,7 @@ def attach_methods(methods):
         setattr(Tensor, name, function)
 
 
-for _name, _getter in (attributes.PROPERTIES | _tensor_methods.PROPERTIES).items():
+for _name, _getter in (attributes.PROPERTIES | methods.PROPERTIES).items():
     setattr(Tensor, _name, property(_getter, doc=_getter.__doc__))
 for _name, (_getter, _setter) in gradient_attributes.PROPERTIES.items():
     setattr(Tensor, _name, property(_getter, _setter, doc=_getter.__doc__))
@@ -317,6 +317,19 @@ attach_methods(attributes.METHODS)
 attach_methods(gradient_attributes.METHODS)
 attach_methods(view_functions.METHODS)
 attach_methods(moves.METHODS)
-attach_methods(_tensor_methods.METHODS)
+attach_methods(methods.METHODS)
 tensor.register_tensor_class(Tensor)
+
+
+def _install_function_overrides():
+    from mindtorch._tensor import function_overrides
+    function_overrides.install()
+
+
+def _resolve_name(function):
+    from mindtorch.overrides import resolve_name
+    return resolve_name(function)
+
+
+hooks.install_function_overrides, hooks.resolve_name = _install_function_overrides, _resolve_name
 

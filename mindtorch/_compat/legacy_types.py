@@ -1,16 +1,26 @@
-"""Storages with a dtype, which torch has deprecated: TypedStorage, FloatStorage and its like."""
+"""torch.FloatTensor, torch.FloatStorage and the like: a dtype on a device as a class. torch has deprecated them."""
 import copy
+import importlib
 import warnings
 
 import mindtorch
+from mindtorch._core.device import set_default_device
+from mindtorch._core.dtype import set_default_dtype
+from mindtorch._ops.composite.common import scalar_type
+from mindtorch._tensor import methods
 from mindtorch.storage import UntypedStorage
 
-__all__ = ["TypedStorage", "storage_class"]
+_TENSOR_DTYPES = {
+    "Bool": mindtorch.bool, "Byte": mindtorch.uint8, "Char": mindtorch.int8, "Short": mindtorch.int16,
+    "Int": mindtorch.int32, "Long": mindtorch.int64, "Half": mindtorch.float16, "BFloat16": mindtorch.bfloat16,
+    "Float": mindtorch.float32, "Double": mindtorch.float64}
+_STORAGE_DTYPES = _TENSOR_DTYPES | {"ComplexFloat": mindtorch.complex64, "ComplexDouble": mindtorch.complex128}
+__all__ = ["TypedStorage", "set_default_tensor_type"]
+__all__ += [f"{name}Tensor" for name in _TENSOR_DTYPES] + [f"{name}Storage" for name in _STORAGE_DTYPES]
 
-_DTYPES = {"Bool": mindtorch.bool, "Byte": mindtorch.uint8, "Char": mindtorch.int8, "Short": mindtorch.int16,
-           "Int": mindtorch.int32, "Long": mindtorch.int64, "Half": mindtorch.float16, "BFloat16": mindtorch.bfloat16,
-           "Float": mindtorch.float32, "Double": mindtorch.float64, "ComplexFloat": mindtorch.complex64,
-           "ComplexDouble": mindtorch.complex128}
+
+# --- storages ---------------------------------------------------------------------------------------------------------
+
 _warned = []
 
 
@@ -178,11 +188,8 @@ def _casting(name, dtype):
     return cast
 
 
-for _name, _dtype in (("bool", mindtorch.bool), ("byte", mindtorch.uint8), ("char", mindtorch.int8),
-                      ("short", mindtorch.int16), ("int", mindtorch.int32), ("long", mindtorch.int64),
-                      ("half", mindtorch.float16), ("bfloat16", mindtorch.bfloat16), ("float", mindtorch.float32),
-                      ("double", mindtorch.float64), ("complex_float", mindtorch.complex64),
-                      ("complex_double", mindtorch.complex128)):
+for _name, _dtype in _STORAGE_DTYPES.items():
+    _name = {"ComplexFloat": "complex_float", "ComplexDouble": "complex_double"}.get(_name, _name.lower())
     setattr(TypedStorage, _name, _casting(_name, _dtype))
 
 
@@ -191,10 +198,10 @@ class _StorageType(type):
 
     def __instancecheck__(cls, instance):
         return (isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
-                and instance.device.type == cls.place)
+                and instance.device.type == cls.device_type)
 
     def __call__(cls, data=0, *, wrap_storage=None):
-        return TypedStorage(data, dtype=cls.dtype, device=cls.place, wrap_storage=wrap_storage)
+        return TypedStorage(data, dtype=cls.dtype, device=cls.device_type, wrap_storage=wrap_storage)
 
 
 def storage_class(dtype):
@@ -202,13 +209,67 @@ def storage_class(dtype):
     return _CLASSES[dtype]
 
 
-def storage_types(module, place):
+def storage_types(module, device_type):
     """FloatStorage and the like of a module, for one type of device, by dtype."""
     return {dtype: _StorageType(f"{name}Storage", (), {
-        "__module__": module, "__doc__": f"Storages of {dtype} on {place}.", "dtype": dtype, "place": place})
-        for name, dtype in _DTYPES.items()}
+        "__module__": module, "__doc__": f"Storages of {dtype} on {device_type}.", "dtype": dtype,
+        "device_type": device_type})
+        for name, dtype in _STORAGE_DTYPES.items()}
 
 
 _CLASSES = storage_types("mindtorch", "cpu")
 globals().update({made.__name__: made for made in _CLASSES.values()})
-__all__ += [made.__name__ for made in _CLASSES.values()]
+
+
+# --- tensors ----------------------------------------------------------------------------------------------------------
+
+class tensortype(type):
+    """The class of these classes."""
+
+    is_sparse = is_cuda = False
+    layout = mindtorch.strided
+
+    def __instancecheck__(cls, instance):
+        return (isinstance(instance, mindtorch.Tensor) and instance.device.type == cls.device_type
+                and instance.dtype is cls.dtype)
+
+    def __call__(cls, *args, device=None, size=None):
+        """FloatTensor(2, 3) is uninitialised, FloatTensor([2, 3]) holds those numbers, FloatTensor(t) is t."""
+        device = cls.device_type if device is None else mindtorch.device(device)
+        if mindtorch.device(device).type != cls.device_type:
+            raise RuntimeError(f"legacy constructor expects device type: {cls.device_type} but device type: "
+                               f"{mindtorch.device(device).type} was passed")
+        return methods.new(mindtorch.empty(0, dtype=cls.dtype), *(args if size is None else (mindtorch.Size(size),)),
+                                   device=device)
+
+
+def tensor_types(module, device_type):
+    """FloatTensor and the like of a module, for one type of device, by name."""
+    return {f"{name}Tensor": tensortype(f"{name}Tensor", (), {
+        "__module__": module, "__doc__": f"Tensors of {dtype} on {device_type}.", "dtype": dtype,
+        "device_type": device_type})
+        for name, dtype in _TENSOR_DTYPES.items()}
+
+
+globals().update(tensor_types("mindtorch", "cpu"))
+
+
+def set_default_tensor_type(t, /):
+    """Deprecated: the dtype of a legacy type, or of its name, becomes the default, and the CPU the default device."""
+    if isinstance(t, str):
+        module, _, name = t.rpartition(".")
+        if module in ("torch", "mindtorch") and name in globals():
+            t = globals()[name]
+        elif module == "torch.cuda":
+            raise TypeError(f"type {t} not available. Torch not compiled with CUDA enabled.")
+        else:
+            t = getattr(importlib.import_module(module or name), name, None)
+    if not isinstance(t, tensortype):
+        raise TypeError("invalid type object: only floating-point types are supported as the default type")
+    if scalar_type(t.dtype) not in ("Half", "BFloat16", "Float", "Double"):
+        raise TypeError("only floating-point types are supported as the default type")
+    warnings.warn("torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use "
+                  "torch.set_default_dtype() and torch.set_defaultmindtorch.device() as alternatives.", UserWarning,
+                  stacklevel=2)
+    set_default_dtype(t.dtype)
+    set_default_device("cpu")

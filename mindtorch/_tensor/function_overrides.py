@@ -34,7 +34,7 @@ OPERATORS = {
     "getitem": ("__getitem__",), "setitem": ("__setitem__",)}
 
 
-def spaces():
+def namespaces():
     """The namespaces whose functions ask -> their names: torch and Tensor, and modules below torch."""
     import mindtorch
     own = {name for table in mindtorch._OPERATOR_TABLES for name in table.FUNCTIONS}
@@ -68,9 +68,9 @@ def _install_all():
     import mindtorch
     for name in _OF_DATA:
         _exchange_code(getattr(mindtorch, name), of_data=True)
-    for space, names in spaces().items():
+    for namespace, names in namespaces().items():
         for name in names:
-            value = vars(space).get(name) or getattr(space, name)
+            value = vars(namespace).get(name) or getattr(namespace, name)
             if isinstance(value, property):
                 _install_property(value)
             else:
@@ -102,7 +102,7 @@ def _install(function):
 # --- functions written in Python -------------------------------------------------------------------------------------
 
 # What warnings skip when they look for the line to name, as they skip frames of the import system.
-_SKIPPED = "<mindtorch._overriding, no more of interest than importlib._bootstrap>"
+_SKIPPED = "<mindtorch._tensor.function_overrides, skipped like importlib._bootstrap>"
 
 
 def _asking(*args, **kwargs):

@@ -13,7 +13,7 @@ import sys
 import numpy
 
 import mindtorch
-from mindtorch import _weights_only_unpickler as restricted
+from mindtorch._serialization import weights_only_unpickler as restricted
 from mindtorch._utils import StorageType
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C

@@ -231,7 +231,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
 
 def _elements(self, source):
     """What set_ takes over, as a tensor of this dtype."""
-    from mindtorch._typed_storage import TypedStorage, UntypedStorage
+    from mindtorch._compat.legacy_types import TypedStorage, UntypedStorage
     if source is None:
         return self.new_empty(0)
     if isinstance(source, TensorBase):
@@ -253,21 +253,21 @@ def _elements(self, source):
 @_method
 def storage(self):
     """The elements of the tensor and its views, as a TypedStorage. Deprecated: untyped_storage() has the bytes."""
-    from mindtorch._typed_storage import TypedStorage
+    from mindtorch._compat.legacy_types import TypedStorage
     return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
 
 
 @_method
 def _typed_storage(self):
     """The same without a warning, as torch's own code has it."""
-    from mindtorch._typed_storage import TypedStorage
+    from mindtorch._compat.legacy_types import TypedStorage
     return TypedStorage._of(self.untyped_storage(), self.dtype)
 
 
 @_method
 def storage_type(self):
     """The class of storages of this dtype, as torch.FloatStorage."""
-    from mindtorch._typed_storage import storage_class
+    from mindtorch._compat.legacy_types import storage_class
     return storage_class(self.dtype)
 
 

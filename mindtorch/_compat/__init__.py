@@ -1,0 +1,7 @@
+"""Names that torch keeps for older programs, for its compiler or for devices that are absent here.
+
+MODULES has the private modules of torch that stand elsewhere here: name in torch -> name in mindtorch.
+"""
+
+MODULES = {"_custom_ops": "_library.fake", "_tensor_str": "_tensor.printing",
+           "_weights_only_unpickler": "_serialization.weights_only_unpickler"}

@@ -1,0 +1,40 @@
+"""torch.npu.StreamContext and set_stream, which `with stream:` uses as well."""
+apply_limits = None            # called with the new current stream, once one has limits: see npu/_limits.py
+
+
+def set_stream(stream):
+    """Makes `stream` current on its device, and that device current. None changes nothing."""
+    if stream is None:
+        return
+    from mindtorch._npu import handles
+    from mindtorch._npu.stream import set_current_stream
+    set_current_stream(stream)
+    handles.set_current_device(stream.device_index)
+    if apply_limits is not None:
+        apply_limits(stream)
+
+
+class StreamContext:
+    """with torch.npu.stream(s): ... makes `s`, and its device, current inside. None changes nothing."""
+
+    def __init__(self, stream):
+        self.stream = stream
+        self._before = []            # on entry: the current stream, and that of `stream`'s device
+
+    def __enter__(self):
+        if self.stream is not None:
+            from mindtorch._npu import handles
+            from mindtorch._npu.stream import get_current_stream
+            current = get_current_stream(handles.current_device())
+            self._before.append((current, get_current_stream(self.stream.device_index)))
+            set_stream(self.stream)
+        return self.stream
+
+    def __exit__(self, *exception):
+        if self.stream is not None:
+            current, on_device = self._before.pop()
+            set_stream(on_device)
+            set_stream(current)
+
+
+set_stream.__module__ = StreamContext.__module__ = "mindtorch.npu.streams"
