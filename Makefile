@@ -13,9 +13,9 @@ export MINDTORCH_BUILD_CACHE := $(CURDIR)/build/cache
 SOURCES := pyproject.toml setup.py $(shell find include mindtorch -type f -not -path '*/_gen/*' -not -path '*/aclnnop/*' -not -path '*/toolkit/*' \
 	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.toml' -o -name 'aten.txt' -o -name '*.jsonl' -o -name '*.h' -o -name '*.def' -o -name '*.inc' \
 	-o -path '*/_sim/*.cpp' -o -path '*/generator/*.py' \))
-# Prints one list of requirements of pyproject.toml: `build`, or an extra's.
+# Prints one list of requirements of pyproject.toml: `build`, with what the package needs when it runs, or an extra's.
 REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb")); \
-	t["project"]["optional-dependencies"]["build"] = t["build-system"]["requires"]; \
+	t["project"]["optional-dependencies"]["build"] = t["build-system"]["requires"] + t["project"]["dependencies"]; \
 	print(*t["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
 
 .PHONY: help demo train-digits train-gpt
@@ -87,7 +87,7 @@ bench: $(VENV)/.package $(VENV)/.test $(VENV)/.bench $(VENV)/.examples          
 	$(RUN) -m bench.memory
 	$(RUN) -m bench.kernels
 
-build: $(VENV)/.package            ## compile in place
+build: $(VENV)/.package            ## compile in place what has changed
 
 wheel: $(VENV)/.build            ## dist/mindtorch-*.whl
 	$(RUN) -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
@@ -108,7 +108,7 @@ test-packages: $(VENV)/.package $(VENV)/.test $(PACKAGES)/.ready            ## p
 	$(RUN) tests/clients/packages/compare.py --packages $(PACKAGES)/bin/python
 
 clean:            ## take away all that a build makes
-	rm -rf build dist bench/build *.egg-info $(VENV)/.package mindtorch/_sim/toolkit include/aclnnop mindtorch/_ops.pyi
+	rm -rf build dist bench/build *.egg-info $(VENV)/.package $(VENV)/.installed mindtorch/_sim/toolkit include/aclnnop mindtorch/_ops.pyi
 	find mindtorch -name _gen -type d -prune -exec rm -rf {} +
 	find mindtorch \( -name '*.so' -o -name '*.pyx' \) | while read -r f; do \
 		case $$f in *.so) rm -f "$$f";; *) rm -f "$${f%.pyx}.c" "$${f%.pyx}.cpp";; esac; done
@@ -123,11 +123,17 @@ $(VENV)/pyvenv.cfg:
 
 $(VENV)/.build $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.examples: $(VENV)/.%: $(VENV)/pyvenv.cfg pyproject.toml
 	$(RUN) -c '$(REQUIREMENTS)' $* > $(VENV)/$*.txt
-	$(RUN) -m pip install --quiet -r $(VENV)/$*.txt
+	$(RUN) -m pip install --no-compile --progress-bar off -r $(VENV)/$*.txt
 	@touch $@
 
+# The compilers first, who say how far they are; pip, which would keep that to itself, finds all built.
 $(VENV)/.package: $(SOURCES) | $(VENV)/.build
-	$(RUN) -m pip install --quiet --no-build-isolation -e .
+	$(RUN) setup.py -q build_ext --inplace
+	@test $(VENV)/.installed -nt pyproject.toml || $(MAKE) --no-print-directory $(VENV)/.installed
+	@touch $@
+
+$(VENV)/.installed: pyproject.toml
+	$(RUN) -m pip install --quiet --no-build-isolation --no-deps -e .
 	@touch $@
 
 $(CLIENTS)/.ready:

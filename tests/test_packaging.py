@@ -72,6 +72,9 @@ def test_wheel_holds_what_runs_and_nothing_else(built):
     leftovers = [name for name in names if name.endswith((".c", ".cpp", ".o", ".pyx"))
                  or name.startswith(("tests/", "bench/", "examples/"))]
     assert not leftovers
+    with zipfile.ZipFile(built[1]) as archive:
+        libraries = sum(entry.file_size for entry in archive.infolist() if entry.filename.endswith(".so"))
+    assert libraries < 14e6, f"{libraries / 1e6:.1f} MB"
 
 
 @pytest.mark.slow
@@ -81,6 +84,12 @@ def test_wheel_runs_in_an_empty_environment(built, tmp_path):
     run(python, "-m", "pip", "install", built[1])
     output = run(python, "-c", PROGRAM, cwd=tmp_path, env={"PATH": "/usr/bin:/bin", "MINDTORCH_NPU": "sim"})
     assert str(tmp_path) in output
+    toolkit = Path(run(python, "-m", "mindtorch.sim", cwd=tmp_path).strip())
+    assert not list(toolkit.rglob("*openblas*"))
+    program = ROOT / "tests" / "sim" / "opapi" / "matmul.cpp"       # in C++, which no Python tells where the BLAS is
+    run("c++", program, "-o", tmp_path / "matmul", "-std=c++17", f"-I{INCLUDE}", f"-I{ROOT / 'mindtorch' / '_sim'}",
+        f"-L{toolkit / 'lib64'}", "-lopapi", "-lnnopbase", "-lascendcl", f"-Wl,-rpath,{toolkit / 'lib64'}", "-pthread")
+    assert run(tmp_path / "matmul", env={}).splitlines()[-1:] == ["ok"]
     installed = {line.partition("==")[0] for line in run(python, "-m", "pip", "freeze").splitlines()}
     assert "torch" not in installed
 
