@@ -10,12 +10,12 @@ PACKAGES := .venv-packages
 # What has once been compiled is used again, by the wheel that the tests build, too.
 export MINDTORCH_BUILD_CACHE := $(CURDIR)/build/cache
 
-SOURCES := pyproject.toml setup.py $(shell find include mindtorch -type f -not -path '*/_gen/*' -not -path '*/toolkit/*' \
+SOURCES := pyproject.toml setup.py $(shell find include mindtorch -type f -not -path '*/_gen/*' -not -path '*/aclnnop/*' -not -path '*/toolkit/*' \
 	\( -name '*.pyx' -o -name '*.pxd' -o -name '*.toml' -o -name 'aten.txt' -o -name '*.jsonl' -o -name '*.h' -o -name '*.def' -o -name '*.inc' \
 	-o -path '*/_sim/*.cpp' -o -path '*/codegen/*.py' \))
-# Prints one list of requirements of pyproject.toml: `build`, or an extra's.
+# Prints one list of requirements of pyproject.toml: `build`, with what the package needs when it runs, or an extra's.
 REQUIREMENTS := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb")); \
-	t["project"]["optional-dependencies"]["build"] = t["build-system"]["requires"]; \
+	t["project"]["optional-dependencies"]["build"] = t["build-system"]["requires"] + t["project"]["dependencies"]; \
 	print(*t["project"]["optional-dependencies"][sys.argv[1]], sep="\n")
 
 .PHONY: help demo train-digits train-gpt
@@ -59,8 +59,7 @@ valgrind: $(VENV)/.package $(VENV)/.test            ## the same under valgrind
 	@command -v valgrind > /dev/null || { echo "make valgrind: install the package valgrind" >&2; exit 1; }
 	$(RUN) -m pytest -m valgrind --numprocesses $(TEST_PROCESSES) tests/sim $(PYTEST_ARGS)
 
-# libopenblas and generated code are not ours to format; the declarations in include/ keep the vendor's argument order
-# one to a line.
+# Generated code is not ours to format; the declarations in include/ keep the vendor's argument order one to a line.
 NATIVE = $(shell find mindtorch/_sim tests/sim bench -name '*.h' -o -name '*.cpp' -o -name '*.c' | grep -v -e /toolkit/ -e /build/)
 
 # cython-lint calls `dtype` and `device` as argument names shadowing; they are torch's.
@@ -70,6 +69,7 @@ lint: $(VENV)/.lint            ## ruff, cython-lint, clang-format, mypy
 	$(VENV)/bin/ruff check .
 	! PATH="$(abspath $(VENV))/bin:$$PATH" cython-lint $(CYTHON) 2>&1 | grep -v 'shadows global import'
 	$(VENV)/bin/clang-format --dry-run -Werror $(NATIVE)
+	cd mindtorch/_ops && $(abspath $(RUN)) -m generator
 	$(VENV)/bin/mypy
 
 format: $(VENV)/.lint            ## lets ruff and clang-format mend what they can
@@ -87,7 +87,7 @@ bench: $(VENV)/.package $(VENV)/.test $(VENV)/.bench $(VENV)/.examples          
 	$(RUN) -m bench.memory
 	$(RUN) -m bench.kernels
 
-build: $(VENV)/.package            ## compile in place
+build: $(VENV)/.package            ## compile in place what has changed
 
 wheel: $(VENV)/.build            ## dist/mindtorch-*.whl
 	$(RUN) -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
@@ -108,7 +108,7 @@ test-packages: $(VENV)/.package $(VENV)/.test $(PACKAGES)/.ready            ## p
 	$(RUN) tests/clients/packages/compare.py --packages $(PACKAGES)/bin/python
 
 clean:            ## take away all that a build makes
-	rm -rf build dist bench/build *.egg-info $(VENV)/.package mindtorch/_sim/toolkit
+	rm -rf build dist bench/build *.egg-info $(VENV)/.package $(VENV)/.installed mindtorch/_sim/toolkit include/aclnnop mindtorch/_ops.pyi
 	find mindtorch -name _gen -type d -prune -exec rm -rf {} +
 	find mindtorch \( -name '*.so' -o -name '*.pyx' \) | while read -r f; do \
 		case $$f in *.so) rm -f "$$f";; *) rm -f "$${f%.pyx}.c" "$${f%.pyx}.cpp";; esac; done
@@ -123,11 +123,17 @@ $(VENV)/pyvenv.cfg:
 
 $(VENV)/.build $(VENV)/.test $(VENV)/.lint $(VENV)/.bench $(VENV)/.examples: $(VENV)/.%: $(VENV)/pyvenv.cfg pyproject.toml
 	$(RUN) -c '$(REQUIREMENTS)' $* > $(VENV)/$*.txt
-	$(RUN) -m pip install --quiet -r $(VENV)/$*.txt
+	$(RUN) -m pip install --no-compile --progress-bar off -r $(VENV)/$*.txt
 	@touch $@
 
+# The compilers first, who say how far they are; pip, which would keep that to itself, finds all built.
 $(VENV)/.package: $(SOURCES) | $(VENV)/.build
-	$(RUN) -m pip install --quiet --no-build-isolation -e .
+	$(RUN) setup.py -q build_ext --inplace
+	@test $(VENV)/.installed -nt pyproject.toml || $(MAKE) --no-print-directory $(VENV)/.installed
+	@touch $@
+
+$(VENV)/.installed: pyproject.toml
+	$(RUN) -m pip install --quiet --no-build-isolation --no-deps -e .
 	@touch $@
 
 $(CLIENTS)/.ready:

@@ -3,19 +3,22 @@
 Everything else about the package stands in pyproject.toml. MINDTORCH_BUILD_JOBS sets how many compilers run at once
 (default: the number of cores); MINDTORCH_WERROR=1 makes compiler warnings errors; MINDTORCH_BUILD_OPTIMIZE=0 (or 1)
 compiles everything at that level, in half the time; MINDTORCH_BUILD_CACHE names a folder for what has been compiled.
+Every few seconds a line tells how far the build is; pip shows it with --verbose.
 """
 import hashlib
+import importlib.util
+import multiprocessing
 import os
 import re
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+import time
+from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from functools import cache, partial
 from pathlib import Path
 
 import numpy
-import scipy_openblas32
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
@@ -50,6 +53,8 @@ class SharedLibrary(Extension):
         self.needs = needs          # libraries of the toolkit that this one links
 
 
+# Where a library of the toolkit finds the others, and the BLAS: here, or in the package that is installed beside ours.
+RUN_PATH = "$ORIGIN:$ORIGIN/../../../../scipy_openblas32/lib"
 # In the order of linking.
 LIBRARIES = [
     SharedLibrary("ascendcl", "runtime"),
@@ -63,6 +68,7 @@ LIBRARIES = [
 ]
 
 
+DIRECTIVES = {"boundscheck": False, "wraparound": False, "initializedcheck": False, "cdivision": True, "binding": True}
 # Calls of NumPy: what -O2 would gain is lost in them, and it takes half as long again to compile.
 COOL = "mindtorch/_cpu/_gen"
 
@@ -79,7 +85,7 @@ def up_to_date(target, *sources):
     return os.path.exists(target) and all(os.path.getmtime(s) <= os.path.getmtime(target) for s in sources)
 
 
-_INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
+_INCLUDED = re.compile(r'#[ \t]*include[ \t]*"([^"]+)"')
 
 
 @cache
@@ -122,7 +128,6 @@ class Cache:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(kept, target)
             return
-        target.unlink(missing_ok=True)      # setuptools looks at the times of sources alone, not of headers
         compile()
         self.folder.mkdir(parents=True, exist_ok=True)
         whole = shutil.copy(target, f"{kept}.{os.getpid()}")
@@ -135,9 +140,10 @@ class Build(build_ext):
     def finalize_options(self):
         super().finalize_options()
         self.folder = os.environ.get("MINDTORCH_BUILD_CACHE")
-        if self.editable_mode:      # keep what is compiled, so that installing again compiles only what has changed
-            self.build_temp = os.path.join("build", "editable", "objects")
-            self.build_lib = os.path.join("build", "editable", "lib")
+        self.in_tree = self.inplace or self.editable_mode
+        if self.in_tree:            # keep what is compiled, so that building again compiles only what has changed
+            self.build_temp = os.path.join("build", "inplace", "objects")
+            self.build_lib = os.path.join("build", "inplace", "lib")
 
     def get_ext_filename(self, name):
         extension = self.ext_map.get(name)
@@ -151,33 +157,60 @@ class Build(build_ext):
 
     def build_extensions(self):
         from Cython.Build import cythonize
+        from Cython.Build.Dependencies import create_dependency_tree
         from Cython.Compiler import Options
         Options.warning_errors = True
         jobs = int(os.environ.get("MINDTORCH_BUILD_JOBS", os.cpu_count() or 1))
-        modules = [e for e in self.extensions if not isinstance(e, SharedLibrary)]
-        cythonized = cythonize(modules, nthreads=jobs, quiet=True, cache=self.folder and f"{self.folder}/cython",
-                               language_level=3, compiler_directives={
-            "boundscheck": False, "wraparound": False, "initializedcheck": False, "cdivision": True, "binding": True})
-        for module, done in zip(modules, cythonized, strict=True):
-            module.sources = done.sources
         self.cache = Cache(f"{self.folder}/objects", self.compiler.compiler_so[0]) if self.folder else None
-        with ThreadPoolExecutor(jobs) as pool:
-            work = [pool.submit(self._compile, *unit) for library in LIBRARIES for unit in self._stale_units(library)]
-            work += [pool.submit(self.build_extension, module) for module in modules]
-            for done in work:
-                done.result()
+        modules = [e for e in self.extensions if not isinstance(e, SharedLibrary)]
+        units = [unit for library in LIBRARIES for unit in self._stale_units(library)]
+        dependencies = create_dependency_tree(quiet=True)
+        for module in modules:      # read once, for all processes that are forked here
+            dependencies.newest_dependency(module.sources[0])
+        # Cython needs processes of its own, which are forked before there are threads; a thread waits for each of them.
+        with (ProcessPoolExecutor(jobs, multiprocessing.get_context("fork")) as cython,
+              ThreadPoolExecutor(jobs) as compilers):
+            cython.submit(abs, 0).result()
+            translate = partial(cython.submit, cythonize, quiet=True, cache=self.folder and f"{self.folder}/cython",
+                                language_level=3, compiler_directives=DIRECTIVES)
+            work = [(module.sources, self._build_module, module, translate) for module in modules]
+            work += [([unit[1], *(h for h in unit[3] if h.endswith(".inc"))], self._compile, *unit) for unit in units]
+            work.sort(key=lambda task: sum(map(os.path.getsize, task[0])), reverse=True)    # the largest first
+            self._follow({compilers.submit(*task[1:]): task[0][0] for task in work})
         for library in LIBRARIES:
             self._link_library(library)
+
+    def _follow(self, work):
+        """Waits for `work`, tasks by what they compile, and says every few seconds how far it is."""
+        start, waiting = time.monotonic(), set(work)
+        try:
+            while waiting:
+                done, waiting = wait(waiting, timeout=5, return_when=FIRST_EXCEPTION)
+                for task in done:
+                    task.result()
+                running = sorted(Path(work[task]).name for task in waiting if task.running())
+                print(f"mindtorch: compiled {len(work) - len(waiting)} of {len(work)} files in "
+                      f"{time.monotonic() - start:.0f} s{', at ' * bool(running)}{', '.join(running)}", flush=True)
+        finally:
+            for task in waiting:
+                task.cancel()
+
+    def _build_module(self, module, translate):
+        (translated,) = translate([module]).result()
+        module.sources = translated.sources
+        self.build_extension(module)
 
     def build_extension(self, module):
         command = [self.compiler.compiler_so, self.compiler.linker_so, module.name, module.extra_compile_args,
                    module.define_macros]
         compile = partial(super().build_extension, module)
-        headers = [header for source in module.sources for header in headers_of(source, INCLUDE[:2])]
-        module.depends = [*module.depends, *headers]
-        self._make(self.get_ext_fullpath(module.name), [*module.sources, *headers], command, compile)
+        target = self.get_ext_fullpath(module.name)
+        sources = [*module.sources, *(header for path in module.sources for header in headers_of(path, INCLUDE[:2]))]
+        if self.force or not up_to_date(target, *sources):
+            self._make(target, sources, command, compile)
 
     def _make(self, target, sources, command, compile):
+        Path(target).unlink(missing_ok=True)    # setuptools looks at the times of sources alone, not of headers
         if self.cache:
             self.cache.make(target, sources, command, compile)
         else:
@@ -189,8 +222,7 @@ class Build(build_ext):
 
     def run(self):
         super().run()
-        for root in {Path(self.build_lib), ROOT if self.inplace or self.editable_mode else Path(self.build_lib)}:
-            self._complete_toolkit(root.joinpath(*TOOLKIT.split(".")))
+        self._complete_toolkit((ROOT if self.in_tree else Path(self.build_lib)).joinpath(*TOOLKIT.split(".")))
 
     def _objects(self, library):
         return {s: os.path.join(self.build_temp, os.path.splitext(s)[0] + ".o") for s in library.sources}
@@ -220,21 +252,24 @@ class Build(build_ext):
         objects = list(self._objects(library).values())
         if self.force or not up_to_date(target, *objects):
             self.spawn([*self.compiler.linker_so_cxx, *objects, "-o", target, "-pthread", "-Wl,--no-undefined",
-                        f"-Wl,-soname,lib{library.library}.so", "-Wl,-rpath,$ORIGIN", f"-L{folder}",
+                        f"-Wl,-soname,lib{library.library}.so", f"-Wl,-rpath,{RUN_PATH}", f"-L{folder}",
                         *(f"-L{d}" for d in library.library_dirs), "-Wl,--no-as-needed",
                         *(f"-l{name}" for name in [*library.needs, *library.libraries])])
 
     def _complete_toolkit(self, root):
-        """The files beside the libraries: the version that clients read, and the BLAS that libopapi.so loads."""
+        """The files beside the libraries: the version that clients read, and in a source tree a link to the BLAS."""
         for package in ("runtime", "opbase", "ops_math", "ops_nn"):
             info = root / "share" / "info" / package
             info.mkdir(parents=True, exist_ok=True)
             (info / "version.info").write_text(f"Version={SIM_CANN_VERSION}\n", encoding="utf-8")
-        blas = Path(scipy_openblas32.get_lib_dir(), "libscipy_openblas.so")
-        copy = root / "lib64" / blas.name
-        if not up_to_date(copy, blas):
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(blas, copy)
+        blas = importlib.util.find_spec("scipy_openblas32")
+        if self.in_tree and blas:
+            library = Path(blas.origin).with_name("lib") / "libscipy_openblas.so"
+            link = root / "lib64" / library.name
+            link.unlink(missing_ok=True)
+            link.symlink_to(library)
+        if not self.in_tree:        # a tenth less to load and to store; debuggers miss the lines, not the functions
+            subprocess.run(["strip", "--strip-debug", *Path(self.build_lib).rglob("*.so")], check=True)
 
 
 os.chdir(ROOT)

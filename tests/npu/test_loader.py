@@ -167,6 +167,18 @@ def test_simulator_is_announced_once_on_stderr():
     assert done.stdout.splitlines()[0].endswith(f"(simulated) at {toolkit.SIMULATOR}")
 
 
+@pytest.mark.parametrize(("file", "message"), [
+    ("/nowhere/blas.so", "/nowhere/blas.so: cannot open shared object file: No such file or directory: install the "
+     "Python package scipy-openblas32, or name the file in MINDTORCH_SIM_BLAS"),
+    (None, "2.0"),
+])
+def test_the_simulator_has_its_blas_from_the_package_unless_another_is_named(file, message):
+    code = ("import mindtorch as torch\na = torch.ones(2, 2, device='npu')\n"
+            "try:\n    print((a @ a)[0, 0].item())\nexcept RuntimeError as error:\n    print(error)\n")
+    done = run(code, MINDTORCH_NPU="sim", **({} if file is None else {"MINDTORCH_SIM_BLAS": file}))
+    assert message in done.stdout
+
+
 def test_a_simulated_toolkit_is_recognised_wherever_it_lies(tmp_path):
     shutil.copytree(toolkit.SIMULATOR, tmp_path / "copy")
     done = run(ASCEND_HOME_PATH=str(tmp_path / "copy"))

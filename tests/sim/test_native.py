@@ -68,7 +68,8 @@ def outdated(target, *sources):
 
 
 def headers():
-    folders = (ROOT / "include", SOURCES, HERE)
+    """What the libraries' sources include: all but the declarations of operators, which only programs need."""
+    folders = (*(ROOT / "include" / part for part in ("acl", "aclnn", "mindtorch")), SOURCES, HERE)
     return [path for folder in folders for path in folder.rglob("*") if path.suffix in (".h", ".inc", ".def")]
 
 

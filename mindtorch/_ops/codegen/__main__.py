@@ -16,11 +16,13 @@ from . import (
     emit_rules,
     emit_table,
     emit_thunks,
+    headers,
 )
 from .rows import RowError, Table
 
 PACKAGE = Path(__file__).parents[2]
 CORE, NPU, CPU = (PACKAGE / part / "_gen" for part in ("_core", "_npu", "_cpu"))
+FOLDERS = (CORE, CORE / "backward", NPU, CPU, headers.FOLDER)      # all that is in them is generated
 
 
 def outputs(table) -> dict:
@@ -46,18 +48,17 @@ def outputs(table) -> dict:
         files[CPU / f"{family}.py"] = emit_cpu.family_py(table, family)
     for family in {row.family for row in table.rows if emit_grad.recorded(row)}:
         files[CORE / "backward" / f"{family}.py"] = emit_grad.backward_py(table, family)
-    return files
+    return files | headers.files()
 
 
 def write(files):
-    """Write what differs; generated modules of rows that are gone are removed."""
-    for folder in (CORE, CORE / "backward", NPU, CPU):
+    """Write what differs; what rows and operators that are gone became is removed."""
+    for folder in FOLDERS:
         folder.mkdir(parents=True, exist_ok=True)
-        for path in folder.glob("*.p[yx]*"):
-            if path not in files and path.suffix in (".py", ".pyx", ".pxd"):
+        for path in folder.iterdir():
+            if path not in files and path.suffix in (".py", ".pyx", ".pxd", ".h"):
                 path.unlink()
     for path, text in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
 

@@ -1,6 +1,6 @@
 """The facts about ACLNN operators (aclnn_ops.jsonl): prototypes, roles, documented dtypes, ranks and contiguity.
 
-The table is read at build time only. It feeds the declarations in include/aclnnop, the check of every op row
+The table is read at build time only. Of it are made the declarations in include/aclnnop, the check of every op row
 against its call, and the simulator's parameter checks.
 """
 import functools
@@ -35,6 +35,10 @@ class Parameter:
     def kind(self) -> str:
         """The argument kind: the bare C type, const and pointer taken off."""
         return self.type.replace("const", "").replace("*", "").strip()
+
+    @property
+    def declaration(self) -> str:
+        return f"{self.type}{'' if self.type.endswith('*') else ' '}{self.name}"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ _STUB_TYPES = {
 }
 _DOC_HEAD = """# Operators
 
-Generated from the rows in `mindtorch/_ops/rows/*.toml` by `python -m mindtorch._ops.codegen`: edit those.
+Generated from the rows in `mindtorch/_ops/rows/*.toml` by the build: edit those.
 
 Every operator below works on `cpu` (NumPy) and, unless said otherwise, on `npu` by the call named; those of the form
 "npu" are torch_npu's and have no kernel on `cpu`. "view" shares the storage and runs nothing, "composite" and

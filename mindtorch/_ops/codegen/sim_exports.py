@@ -121,10 +121,6 @@ def _contiguous_only() -> frozenset:
     return frozenset(listed | {("aclnnNonzeroV2", "out")})  # dense in the shape that the kernel finds
 
 
-def _declare(parameter) -> str:
-    return f"{parameter.type}{'' if parameter.type.endswith('*') else ' '}{parameter.name}"
-
-
 def plain_form(op):
     """The operator that does what the in-place `op` does, with outputs of their own; None where there is none."""
     return operators().get(op.name.replace("aclnnInplace", "aclnn")) if op.name.startswith("aclnnInplace") else None
@@ -161,7 +157,7 @@ def _export(op, plain=None) -> str:
     arguments = plain_arguments(op, plain) if plain else op.parameters
     rules = "\n".join(_rule(op, argument or parameter, parameter.role if plain else None)
                       for argument, parameter in zip(arguments, body.parameters, strict=True))
-    parameters = ", ".join(map(_declare, op.parameters))
+    parameters = ", ".join(parameter.declaration for parameter in op.parameters)
     names = ", ".join(argument.name if argument else f"sim::typeOf({op.parameters[0].name})" for argument in arguments)
     return f"""
 namespace sim {{
@@ -185,15 +181,14 @@ extern "C" SIM_API aclnnStatus {op.name}(
 
 def render() -> str:
     kernels = set(kernel_names())
-    headers, parts = set(), []
+    parts = []
     for op in operators().values():
         plain = plain_form(op) if op.name not in kernels else None
         if op.name in kernels or (plain and plain.name in kernels):
-            headers.add(op.header)
             parts.append(_export(op, plain))
         else:
             parts.append(f"SIM_NO_KERNEL({op.name})")
-    return "\n".join([*(f'#include "aclnnop/{header}"' for header in sorted(headers)), *parts]) + "\n"
+    return "\n".join(parts) + "\n"
 
 
 def main(argv):

@@ -3,12 +3,15 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
+#include <cstdlib>
 #include <string>
 
 namespace sim {
 namespace {
 
-/* OpenBLAS as scipy-openblas32 builds it, beside this library. */
+/* OpenBLAS as the Python package scipy-openblas32 brings it. The file that the variable names, or else the library of
+ * this name: the run path of libopapi.so leads to the package beside mindtorch's own, or to a link to it. */
+constexpr char kVariable[] = "MINDTORCH_SIM_BLAS";
 constexpr char kLibrary[] = "libscipy_openblas.so";
 
 /* Held for reading by whoever is inside the library. OpenBLAS ends its threads before a fork, and neither the process
@@ -45,15 +48,11 @@ struct Loaded {
   std::string reason;
 
   Loaded() {
-    Dl_info own;
-    std::string path(kLibrary);
-    if (dladdr(reinterpret_cast<void *>(&loadSgemm), &own) != 0 && own.dli_fname != nullptr) {
-      const std::string file(own.dli_fname);
-      path = file.substr(0, file.find_last_of('/') + 1) + kLibrary;
-    }
-    void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    const char *named = std::getenv(kVariable);
+    void *handle = dlopen(named != nullptr ? named : kLibrary, RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) {
-      reason = dlerror();
+      reason =
+          std::string(dlerror()) + ": install the Python package scipy-openblas32, or name the file in " + kVariable;
       return;
     }
     /* Behind OpenBLAS's own, so that it comes before that. */
