@@ -69,21 +69,19 @@ aclnnStatus requireShape(const aclOpExecutor &executor, const Operand &out, cons
   bool equal = out.rank == shape.rank;
   for (int32_t i = 0; equal && i < shape.rank; ++i) equal = out.dims[i] == shape.dims[i];
   if (equal) return ACLNN_SUCCESS;
-  return refuse(executor, "%s has shape %s, expected %s", executor.op->parameters[out.parameter].name,
-                ShapeText(out.dims, out.rank).text, ShapeText(shape.dims, shape.rank).text);
+  return refuse(executor, "{} has shape {}, expected {}", out, ShapeText(out.dims, out.rank).text,
+                ShapeText(shape.dims, shape.rank).text);
 }
 
 aclnnStatus requireCast(const aclOpExecutor &executor, aclDataType from, const Operand &out) {
   if (canCast(from, out.type)) return ACLNN_SUCCESS;
-  return refuse(executor, "%s has data type %s, but a result of type %s cannot be cast to it",
-                executor.op->parameters[out.parameter].name, typeName(out.type), typeName(from));
+  return refuse(executor, "{} has data type {}, but a result of type {} cannot be cast to it", out, out.type, from);
 }
 
 aclnnStatus normalizeDim(const aclOpExecutor &executor, int64_t dim, int32_t rank, int32_t *result) {
   int64_t range = rank == 0 ? 1 : rank;
   if (dim < -range || dim >= range) {
-    return refuse(executor, "dim is %lld, expected %lld to %lld", static_cast<long long>(dim),
-                  static_cast<long long>(-range), static_cast<long long>(range - 1));
+    return refuse(executor, "dim is {}, expected {} to {}", dim, -range, range - 1);
   }
   *result = static_cast<int32_t>(dim < 0 ? dim + range : dim);
   return ACLNN_SUCCESS;

@@ -22,8 +22,8 @@ aclnnStatus checkNumbers(const aclOpExecutor &executor, const Loops &loops, aclD
   for (int i = 0; i < loops.numbers; ++i) {
     Category category = categoryOf(executor.numbers[i].type);
     if (category > kInteger && category > categoryOf(type)) {
-      return refuse(executor, "a scalar of type %s does not go with tensors of type %s",
-                    typeName(executor.numbers[i].type), typeName(type));
+      return refuse(executor, "a scalar of type {} does not go with tensors of type {}", executor.numbers[i].type,
+                    type);
     }
   }
   return ACLNN_SUCCESS;
@@ -79,19 +79,16 @@ aclnnStatus prepareLoops(aclOpExecutor &executor, const Loops &loops, int64_t va
   uint8_t compute = loops.loop[kTruth] != nullptr ? kTruth : computeOf(type);
   if (compute >= kRaw || loops.loop[compute] == nullptr) return refuseType(executor, type);
   if ((variant & kOrdered) && type == ACL_UINT64) return refuseType(executor, type);
-  aclnnStatus status = requireCast(executor, resultType(type, variant), out);
-  if (status == ACLNN_SUCCESS && loops.numbers > 0) status = checkNumbers(executor, loops, type);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireCast(executor, resultType(type, variant), out));
+  if (loops.numbers > 0) SIM_TRY(checkNumbers(executor, loops, type));
   if (!equal_shapes) {
     Shape shape = shapeOf(first);
     for (const Operand &operand : executor.operands) {
       if ((operand.role & kIn) && !broadcastInto(&shape, operand)) {
-        return refuse(executor, "the shape of %s cannot be broadcast with the others",
-                      executor.op->parameters[operand.parameter].name);
+        return refuse(executor, "the shape of {} cannot be broadcast with the others", operand);
       }
     }
-    status = requireShape(executor, out, shape);
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(requireShape(executor, out, shape));
     for (Operand &operand : executor.operands) {
       if (operand.role == kIn) expandTo(&operand, shape);
     }
@@ -175,11 +172,9 @@ aclError runCopy(const aclOpExecutor &executor) {
 aclnnStatus prepareCopy(aclOpExecutor &executor, Operand &in, Operand &out) {
   Shape shape = shapeOf(out);
   if (!broadcastInto(&shape, in)) {
-    return refuse(executor, "%s cannot be broadcast to the shape of %s", executor.op->parameters[in.parameter].name,
-                  executor.op->parameters[out.parameter].name);
+    return refuse(executor, "{} cannot be broadcast to the shape of {}", in, out);
   }
-  aclnnStatus status = requireShape(executor, out, shape);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireShape(executor, out, shape));
   expandTo(&in, shape);
   in.compute = out.compute = copyCompute(in.type, out.type);
   orderDims(executor, out);

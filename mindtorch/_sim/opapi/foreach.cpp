@@ -41,18 +41,18 @@ aclnnStatus checkLists(const aclOpExecutor &executor, uint32_t *lists, uint32_t 
   *lists = executor.operands.back().ordinal - executor.operands[0].ordinal + 1;
   *tensors = executor.operands.size() / *lists;
   if (*tensors == 0 || *tensors > kMostTensors) {
-    return refuse(executor, "the lists hold %u tensors, expected 1 to %u", *tensors, kMostTensors);
+    return refuse(executor, "the lists hold {} tensors, expected 1 to {}", *tensors, kMostTensors);
   }
   for (uint32_t k = 0; k < executor.operands.size(); ++k) {
     const Operand &operand = executor.operands[k], &first = executor.operands[k % *tensors];
     const char *name = executor.op->parameters[operand.parameter].name;
     if (operand.ordinal - executor.operands[0].ordinal != k / *tensors) {
-      return refuse(executor, "%s has another length than %s", name, executor.op->parameters[first.parameter].name);
+      return refuse(executor, "{} has another length than {}", name, first);
     }
-    if (!alike(operand, first)) return refuse(executor, "tensor %u of %s has another shape", k % *tensors, name);
+    if (!alike(operand, first)) return refuse(executor, "tensor {} of {} has another shape", k % *tensors, name);
     if (operand.type != executor.operands[0].type) {
-      return refuse(executor, "tensor %u of %s is a %s, the first tensor a %s", k % *tensors, name,
-                    typeName(operand.type), typeName(executor.operands[0].type));
+      return refuse(executor, "tensor {} of {} is a {}, the first tensor a {}", k % *tensors, name, operand.type,
+                    executor.operands[0].type);
     }
   }
   return ACLNN_SUCCESS;
@@ -60,6 +60,10 @@ aclnnStatus checkLists(const aclOpExecutor &executor, uint32_t *lists, uint32_t 
 
 aclnnStatus prepareForeach(aclOpExecutor &executor, const Argument *, const OpBody &body) {
   return prepareForeachLoops(executor, *static_cast<const Loops *>(body.kernel));
+}
+
+aclnnStatus prepareForeachOf(aclOpExecutor &executor, const Argument *, const OpBody &body) {
+  return prepareForeachLoops(executor, *static_cast<const Loops *>(static_cast<const OpBody *>(body.kernel)->kernel));
 }
 
 aclnnStatus prepareForeachByTensor(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
@@ -70,8 +74,7 @@ aclnnStatus prepareForeachByTensor(aclOpExecutor &executor, const Argument *argu
   }
   const Operand number = operands[tensors];
   if (number.count != 1) {
-    return refuse(executor, "%s has %lld elements, expected 1", executor.op->parameters[number.parameter].name,
-                  static_cast<long long>(number.count));
+    return refuse(executor, "{} has {} elements, expected 1", number, number.count);
   }
   /* The number becomes a list as long as the others, of the shapes that it meets there. */
   SmallArray<Operand, 6> results;
@@ -98,14 +101,13 @@ aclnnStatus prepareForeachByTensor(aclOpExecutor &executor, const Argument *argu
 aclnnStatus prepareForeachLoops(aclOpExecutor &executor, const Loops &loops) {
   uint32_t lists, tensors;
   if (executor.operands.size() == 0) return refuse(executor, "the lists are empty");
-  aclnnStatus status = checkLists(executor, &lists, &tensors);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkLists(executor, &lists, &tensors));
   const aclDataType type = executor.operands[0].type;
   const uint8_t compute = computeOf(type);
   if (compute >= kRaw || loops.loop[compute] == nullptr) return refuseType(executor, type);
   const uint32_t numbers = executor.listed_numbers.size();
   if (numbers != 0 && numbers != tensors) {
-    return refuse(executor, "there are %u scalars for %u tensors", numbers, tensors);
+    return refuse(executor, "there are {} scalars for {} tensors", numbers, tensors);
   }
   for (Operand &operand : executor.operands) operand.compute = compute;
   executor.attributes[0] = loops.result[compute];

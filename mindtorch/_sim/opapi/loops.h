@@ -21,6 +21,7 @@ enum ComputeMask : unsigned {
   kTruths = 1u << kTruth,
   kReals = kFloats | kIntegers,
   kAll = kReals | kComplexes,
+  kLibm = 1u << 31, /* the expression calls libm: its loops cannot be vectorised, one version of them is enough */
 };
 
 /* What prepareElementwise is told beside the loops. */
@@ -128,7 +129,7 @@ template <class F, class C>
 using ResultOf = Written<decltype(F::apply(C(), C(), C(), static_cast<const C *>(nullptr)))>;
 
 template <class F, class C>
-SIM_CLONES void elementLoop(const LoopArguments &arguments) {
+SIM_INLINE void elementLoop(const LoopArguments &arguments) {
   C p[3] = {};
   for (int i = 0; i < F::kNumbers; ++i) p[i] = numberAs<C>(arguments.numbers[i]);
   const C *x = static_cast<const C *>(arguments.in[0]);
@@ -140,11 +141,25 @@ SIM_CLONES void elementLoop(const LoopArguments &arguments) {
   for (int64_t i = 0; i < count; ++i) out[i] = F::apply(x[i], y[i], z[i], p);
 }
 
+/* The loop for the processors that it is compiled for, and once more for wide vectors where that pays. */
+template <class F, class C>
+void plainLoop(const LoopArguments &arguments) {
+  elementLoop<F, C>(arguments);
+}
+template <class F, class C>
+SIM_CLONES void vectorLoop(const LoopArguments &arguments) {
+  elementLoop<F, C>(arguments);
+}
+
 template <class F, class C>
 constexpr void addLoop(Loops *loops) {
   constexpr Compute compute = computeOfType<C>();
   if constexpr ((F::kTypes >> compute & 1u) != 0) {
-    loops->loop[compute] = elementLoop<F, C>;
+    if constexpr ((F::kTypes & kLibm) != 0 || compute == kC128) {
+      loops->loop[compute] = plainLoop<F, C>;
+    } else {
+      loops->loop[compute] = vectorLoop<F, C>;
+    }
     loops->result[compute] = computeOfType<ResultOf<F, C>>();
   }
 }
@@ -176,6 +191,10 @@ constexpr Loops kLoopsOf = makeLoops<F>();
   };
 
 #define SIM_ELEMENTWISE(op, Name, variant) SIM_OP(op, prepareElementwise, &kLoopsOf<Name>, variant)
+/* Both in one: the operator is the only one that has this element. */
+#define SIM_POINTWISE(op, inputs, types, scalars, variant, expression) \
+  SIM_ELEMENT(Element_##op, inputs, types, scalars, expression)        \
+  SIM_ELEMENTWISE(op, Element_##op, variant)
 #define SIM_FOREACH(op, Name) SIM_OP(op, prepareForeach, &kLoopsOf<Name>, 0)
 
 }  // namespace sim

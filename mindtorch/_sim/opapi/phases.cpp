@@ -1,6 +1,5 @@
 /* The two phases of every operator: checking and capturing the arguments, then handing the executor to a stream. */
 #include <algorithm>
-#include <cstdarg>
 #include <cstdio>
 #include <iterator>
 #include <limits>
@@ -49,6 +48,12 @@ aclnnStatus unsound(const OpRule &op, const ParameterRule &rule, const char *wha
                     const char *expected) {
   return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s has %s %lld, expected %s", op.name, rule.name, what,
                  static_cast<long long>(value), expected);
+}
+
+/* What SIM_ENTER does for a function whose name is put together when it is asked for. */
+aclnnStatus enter(const char *op, const char *phase) {
+  if (__builtin_expect(__atomic_load_n(&simArmed, __ATOMIC_RELAXED) == 0, 1)) return ACLNN_SUCCESS;
+  return simEnterArmed((std::string(op) + phase).c_str());
 }
 
 /* Copies the view and measures it: number of elements, bytes it spans. */
@@ -147,9 +152,8 @@ aclnnStatus captureTensor(aclOpExecutor &executor, const ParameterRule &rule, co
   operand.type = type;
   operand.compute = kRaw;
   operand.rank = static_cast<int32_t>(tensor->rank);
-  aclnnStatus status = measure(op, rule, tensor, &operand);
-  if (status == ACLNN_SUCCESS) status = checkStorage(op, rule, tensor, operand);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(measure(op, rule, tensor, &operand));
+  SIM_TRY(checkStorage(op, rule, tensor, operand));
   operand.address = elementAddress(tensor, operand.item);
   return checkMemory(op, rule.name, operand);
 }
@@ -225,8 +229,7 @@ aclnnStatus captureList(aclOpExecutor &executor, const ParameterRule &rule, cons
   if (!isLive(list, kTensorListMagic)) return dead(*executor.op, rule, list);
   executor.references.push() = {&list->header, list->header.generation, parameter};
   for (uint64_t i = 0; i < list->size; ++i) {
-    aclnnStatus status = captureTensor(executor, rule, list->items[i], parameter, ordinal, static_cast<int64_t>(i));
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(captureTensor(executor, rule, list->items[i], parameter, ordinal, static_cast<int64_t>(i)));
   }
   return ACLNN_SUCCESS;
 }
@@ -264,33 +267,31 @@ aclnnStatus capture(aclOpExecutor &executor, const Argument *arguments) {
   for (uint32_t i = 0; i < op.count; ++i) {
     const ParameterRule &rule = op.parameters[i];
     const void *pointer = arguments[i].pointer;
-    aclnnStatus status = ACLNN_SUCCESS;
     switch (rule.kind) {
       case kTensor:
-        status = captureTensor(executor, rule, static_cast<const aclTensor *>(pointer), i, ordinal++, -1);
+        SIM_TRY(captureTensor(executor, rule, static_cast<const aclTensor *>(pointer), i, ordinal++, -1));
         break;
       case kTensorList:
-        status = captureList(executor, rule, static_cast<const aclTensorList *>(pointer), i, ordinal++);
+        SIM_TRY(captureList(executor, rule, static_cast<const aclTensorList *>(pointer), i, ordinal++));
         break;
       case kScalar:
-        status = captureScalar(executor, rule, static_cast<const aclScalar *>(pointer), i);
+        SIM_TRY(captureScalar(executor, rule, static_cast<const aclScalar *>(pointer), i));
         break;
       case kIntArray:
-        status = captureArray<aclIntArray>(executor, rule, pointer, kIntArrayMagic, i);
+        SIM_TRY(captureArray<aclIntArray>(executor, rule, pointer, kIntArrayMagic, i));
         break;
       case kFloatArray:
-        status = captureArray<aclFloatArray>(executor, rule, pointer, kFloatArrayMagic, i);
+        SIM_TRY(captureArray<aclFloatArray>(executor, rule, pointer, kFloatArrayMagic, i));
         break;
       case kBoolArray:
-        status = captureArray<aclBoolArray>(executor, rule, pointer, kBoolArrayMagic, i);
+        SIM_TRY(captureArray<aclBoolArray>(executor, rule, pointer, kBoolArrayMagic, i));
         break;
       case kScalarList:
-        status = captureNumbers(executor, rule, static_cast<const aclScalarList *>(pointer), i);
+        SIM_TRY(captureNumbers(executor, rule, static_cast<const aclScalarList *>(pointer), i));
         break;
       case kValue:
         break;
     }
-    if (status != ACLNN_SUCCESS) return status;
   }
   return ACLNN_SUCCESS;
 }
@@ -393,8 +394,7 @@ aclnnStatus refreshAddresses(const OpRule &op, aclOpExecutor &executor) {
       return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s has storage address %p, expected a multiple of 32",
                      op.name, name, operand.tensor->data);
     }
-    aclnnStatus status = checkMemory(op, name, operand);
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(checkMemory(op, name, operand));
   }
   return ACLNN_SUCCESS;
 }
@@ -426,6 +426,7 @@ aclOpExecutor *consume(aclOpExecutor *executor) {
 }  // namespace
 
 aclnnStatus beginOp(const OpRule &op, const Argument *arguments, uint64_t *workspace_size, aclOpExecutor **executor) {
+  SIM_TRY(enter(op.name, kPhase1));
   if (workspace_size == nullptr || executor == nullptr) {
     return simFail(ACLNN_ERR_PARAM_NULLPTR, "EZ1001", "%s: %s is NULL", op.name,
                    workspace_size == nullptr ? "workspaceSize" : "executor");
@@ -457,8 +458,7 @@ aclnnStatus launchOp(const OpRule &op, void *workspace, uint64_t workspace_size,
     return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: the executor was made by phase 1 of %s", op.name,
                    executor->op->name);
   }
-  aclnnStatus status = ACLNN_SUCCESS; /* an injected fault consumes the executor, as every failure does */
-  if (__builtin_expect(__atomic_load_n(&simArmed, __ATOMIC_RELAXED), 0)) status = simEnterArmed(op.name);
+  aclnnStatus status = enter(op.name, ""); /* an injected fault consumes the executor, as every failure does */
   if (status == ACLNN_SUCCESS) status = checkReferences(op, *executor);
   if (status == ACLNN_SUCCESS && executor->repeatable) status = refreshAddresses(op, *executor);
   if (status == ACLNN_SUCCESS) status = checkWorkspace(op, workspace, workspace_size, *executor);
@@ -474,16 +474,40 @@ aclnnStatus launchOp(const OpRule &op, void *workspace, uint64_t workspace_size,
   return status;
 }
 
-aclnnStatus noKernel(const char *op) {
+aclnnStatus noKernel(const char *op, const char *phase) {
+  SIM_TRY(enter(op, phase));
   return simFail(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "EZ9999", "%s: the simulator has no kernel for this operator", op);
 }
 
-aclnnStatus refuse(const aclOpExecutor &executor, const char *format, ...) {
+MessageValue::MessageValue(aclDataType type) : kind_(kText), text_(typeName(type)) {}
+
+int MessageValue::print(const OpRule &op, char *to, size_t room) const {
+  switch (kind_) {
+    case kSigned:
+      return std::snprintf(to, room, "%lld", signed_);
+    case kUnsigned:
+      return std::snprintf(to, room, "%llu", unsigned_);
+    case kReal:
+      return std::snprintf(to, room, "%g", real_);
+    case kText:
+      return std::snprintf(to, room, "%s", text_);
+    default:
+      return std::snprintf(to, room, "%s", op.parameters[unsigned_].name);
+  }
+}
+
+aclnnStatus refuseWith(const aclOpExecutor &executor, const char *format, const MessageValue *values) {
   char text[512];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
+  size_t length = 0;
+  for (; *format != '\0' && length + 1 < sizeof text; ++format) {
+    if (format[0] != '{' || format[1] != '}') {
+      text[length++] = *format;
+      continue;
+    }
+    length += static_cast<size_t>(values++->print(*executor.op, text + length, sizeof text - length));
+    ++format;
+  }
+  text[std::min(length, sizeof text - 1)] = '\0';
   return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s", executor.op->name, text);
 }
 

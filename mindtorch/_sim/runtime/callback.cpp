@@ -72,17 +72,18 @@ void forgetSubscriptions() {
 
 }  // namespace sim
 
+using namespace sim;
+
 aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void *args) {
   SIM_ENTER(aclrtLaunchHostFunc);
-  if (fn == nullptr) return sim::nullArgument(__func__, "fn");
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
-  if (aclError error = found->device().check(__func__); error != ACL_SUCCESS) return error;
+  if (fn == nullptr) return nullArgument(__func__, "fn");
+  SIM_REQUIRE_STREAM(found, stream);
+  SIM_TRY(found->device().check(__func__));
   if (found->subscriber.load() != 0) {
     return simFail(ACL_ERROR_RT_STREAM_SUBSCRIBE, "EE1001",
                    "%s: the stream is subscribed for aclrtLaunchCallback; the two do not mix", __func__);
   }
-  return sim::submitWork(*found, __func__, [fn, args]() -> aclError {
+  return submitWork(*found, __func__, [fn, args]() -> aclError {
     fn(args);
     return ACL_SUCCESS;
   });
@@ -90,55 +91,52 @@ aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void *args) {
 
 aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream) {
   SIM_ENTER(aclrtSubscribeReport);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
-  if (threadId == 0) return sim::badValue(__func__, "threadId", 0, "the id of a thread");
+  SIM_REQUIRE_STREAM(found, stream);
+  if (threadId == 0) return badValue(__func__, "threadId", 0, "the id of a thread");
   uint64_t nobody = 0;
   if (!found->subscriber.compare_exchange_strong(nobody, threadId)) {
     return simFail(ACL_ERROR_RT_STREAM_SUBSCRIBE, "EE1001", "%s: the stream is subscribed already", __func__);
   }
-  sim::signal().raise([&] { ++sim::subscribers()[threadId].streams; });
+  signal().raise([&] { ++subscribers()[threadId].streams; });
   return ACL_SUCCESS;
 }
 
 aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream) {
   SIM_ENTER(aclrtUnSubscribeReport);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_STREAM(found, stream);
   uint64_t subscriber = threadId;
   if (threadId == 0 || !found->subscriber.compare_exchange_strong(subscriber, 0)) {
     return simFail(ACL_ERROR_RT_THREAD_SUBSCRIBE, "EE1001", "%s: the stream is not subscribed to thread %llu", __func__,
                    static_cast<unsigned long long>(threadId));
   }
-  sim::unsubscribe(threadId);
+  unsubscribe(threadId);
   return ACL_SUCCESS;
 }
 
 aclError aclrtLaunchCallback(aclrtCallback fn, void *userData, aclrtCallbackBlockType blockType, aclrtStream stream) {
   SIM_ENTER(aclrtLaunchCallback);
-  if (fn == nullptr) return sim::nullArgument(__func__, "fn");
-  if (blockType > ACL_CALLBACK_BLOCK) return sim::badValue(__func__, "blockType", blockType, "0 or 1");
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
-  if (aclError error = found->device().check(__func__); error != ACL_SUCCESS) return error;
+  if (fn == nullptr) return nullArgument(__func__, "fn");
+  if (blockType > ACL_CALLBACK_BLOCK) return badValue(__func__, "blockType", blockType, "0 or 1");
+  SIM_REQUIRE_STREAM(found, stream);
+  SIM_TRY(found->device().check(__func__));
   const uint64_t thread = found->subscriber.load();
   if (thread == 0) {
     return simFail(ACL_ERROR_RT_STREAM_NO_CB_REG, "EE1001", "%s: call aclrtSubscribeReport for the stream first",
                    __func__);
   }
-  return sim::submitWork(*found, __func__, sim::CallbackWork{thread, fn, userData, blockType == ACL_CALLBACK_BLOCK});
+  return submitWork(*found, __func__, CallbackWork{thread, fn, userData, blockType == ACL_CALLBACK_BLOCK});
 }
 
 aclError aclrtProcessReport(int32_t timeout) {
   SIM_ENTER(aclrtProcessReport);
   SIM_REQUIRE_DEVICES();
-  if (timeout < -1 || timeout == 0) return sim::badValue(__func__, "timeout", timeout, "-1 or milliseconds");
-  const uint64_t thread = sim::callingThread();
-  std::deque<sim::Callback> callbacks;
+  if (timeout < -1 || timeout == 0) return badValue(__func__, "timeout", timeout, "-1 or milliseconds");
+  const uint64_t thread = callingThread();
+  std::deque<Callback> callbacks;
   bool subscribed = true;
-  const bool in_time = sim::signal().wait(sim::afterMilliseconds(timeout), [&] {
-    const auto found = sim::subscribers().find(thread);
-    subscribed = found != sim::subscribers().end();
+  const bool in_time = signal().wait(afterMilliseconds(timeout), [&] {
+    const auto found = subscribers().find(thread);
+    subscribed = found != subscribers().end();
     if (subscribed) callbacks.swap(found->second.callbacks);
     return !subscribed || !callbacks.empty();
   });
@@ -149,9 +147,9 @@ aclError aclrtProcessReport(int32_t timeout) {
   if (!in_time) {
     return simFail(ACL_ERROR_RT_REPORT_TIMEOUT, "EE9999", "%s: no callback came in time", __func__);
   }
-  for (const sim::Callback &callback : callbacks) {
+  for (const Callback &callback : callbacks) {
     callback.function(callback.argument);
-    sim::complete(*callback.finished);
+    complete(*callback.finished);
   }
   return ACL_SUCCESS;
 }

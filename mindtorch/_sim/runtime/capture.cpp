@@ -353,35 +353,36 @@ aclError checkUpdate(const char *function, const Update &update) {
 }  // namespace
 }  // namespace sim
 
+using namespace sim;
+
 aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mode) {
   SIM_ENTER(aclmdlRICaptureBegin);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
-  if (mode > ACL_MODEL_RI_CAPTURE_MODE_RELAXED) return sim::badValue(__func__, "mode", mode, "0, 1 or 2");
+  SIM_REQUIRE_STREAM(found, stream);
+  if (mode > ACL_MODEL_RI_CAPTURE_MODE_RELAXED) return badValue(__func__, "mode", mode, "0, 1 or 2");
   if (found == found->context()->default_stream) {
     return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: a default stream does not capture", __func__);
   }
-  if (aclError error = found->device().check(__func__); error != ACL_SUCCESS) return error;
-  std::lock_guard<std::mutex> lock(sim::captureMutex());
+  SIM_TRY(found->device().check(__func__));
+  std::lock_guard<std::mutex> lock(captureMutex());
   if (found->stores()) {
     return simFail(ACL_ERROR_RT_STREAM_CAPTURED, "EE1001", "%s: the stream captures already, or stores its tasks",
                    __func__);
   }
-  sim::GraphHandle *handle = sim::graphs().take();
+  GraphHandle *handle = graphs().take();
   if (handle == nullptr) {
     return simFail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "EE1001", "%s: no graph is left", __func__);
   }
   simCount(SIM_GRAPH, 1);
-  handle->graph = std::make_shared<sim::Graph>(&found->device());
-  auto capture = std::make_shared<sim::Capture>();
+  handle->graph = std::make_shared<Graph>(&found->device());
+  auto capture = std::make_shared<Capture>();
   capture->handle = handle;
   capture->graph = handle->graph;
   capture->context = found->context();
   capture->thread = std::this_thread::get_id();
   capture->mode = mode;
   capture->lanes.push_back({found, 1, {}});
-  sim::captures().by_stream.emplace(found, std::move(capture));
-  sim::underway.fetch_add(1);
+  captures().by_stream.emplace(found, std::move(capture));
+  underway.fetch_add(1);
   found->diverted.store(true, std::memory_order_release);
   return ACL_SUCCESS;
 }
@@ -390,10 +391,9 @@ aclError aclmdlRICaptureGetInfo(aclrtStream stream, aclmdlRICaptureStatus *statu
   SIM_ENTER(aclmdlRICaptureGetInfo);
   SIM_REQUIRE_POINTER(status);
   SIM_REQUIRE_POINTER(modelRI);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
-  std::lock_guard<std::mutex> lock(sim::captureMutex());
-  const sim::CapturePtr capture = sim::captureOf(*found);
+  SIM_REQUIRE_STREAM(found, stream);
+  std::lock_guard<std::mutex> lock(captureMutex());
+  const CapturePtr capture = captureOf(*found);
   *modelRI = capture == nullptr ? nullptr : capture->handle;
   *status = capture == nullptr ? ACL_MODEL_RI_CAPTURE_STATUS_NONE
             : capture->valid   ? ACL_MODEL_RI_CAPTURE_STATUS_ACTIVE
@@ -405,12 +405,11 @@ aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI *modelRI) {
   SIM_ENTER(aclmdlRICaptureEnd);
   SIM_REQUIRE_POINTER(modelRI);
   *modelRI = nullptr;
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
-  std::lock_guard<std::mutex> lock(sim::captureMutex());
-  sim::CapturePtr ended;
-  if (aclError error = sim::endCapture(__func__, *found, &ended); error != ACL_SUCCESS) return error;
-  sim::graphs().publish(ended->handle);
+  SIM_REQUIRE_STREAM(found, stream);
+  std::lock_guard<std::mutex> lock(captureMutex());
+  CapturePtr ended;
+  SIM_TRY(endCapture(__func__, *found, &ended));
+  graphs().publish(ended->handle);
   *modelRI = ended->handle;
   return ACL_SUCCESS;
 }
@@ -418,18 +417,17 @@ aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI *modelRI) {
 aclError aclmdlRICaptureThreadExchangeMode(aclmdlRICaptureMode *mode) {
   SIM_ENTER(aclmdlRICaptureThreadExchangeMode);
   SIM_REQUIRE_POINTER(mode);
-  if (*mode > ACL_MODEL_RI_CAPTURE_MODE_RELAXED) return sim::badValue(__func__, "*mode", *mode, "0, 1 or 2");
-  std::swap(*mode, sim::thread_mode);
+  if (*mode > ACL_MODEL_RI_CAPTURE_MODE_RELAXED) return badValue(__func__, "*mode", *mode, "0, 1 or 2");
+  std::swap(*mode, thread_mode);
   return ACL_SUCCESS;
 }
 
 aclError aclmdlRICaptureTaskGrpBegin(aclrtStream stream) {
   SIM_ENTER(aclmdlRICaptureTaskGrpBegin);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
-  std::lock_guard<std::mutex> lock(sim::captureMutex());
-  sim::CapturePtr capture;
-  if (aclError error = sim::findCapture(__func__, *found, &capture); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_STREAM(found, stream);
+  std::lock_guard<std::mutex> lock(captureMutex());
+  CapturePtr capture;
+  SIM_TRY(findCapture(__func__, *found, &capture));
   if (capture->grouping) {
     return simFail(ACL_ERROR_STREAM_TASK_GROUP_STATUS, "EE1001", "%s: a group has begun already", __func__);
   }
@@ -441,15 +439,14 @@ aclError aclmdlRICaptureTaskGrpBegin(aclrtStream stream) {
 aclError aclmdlRICaptureTaskGrpEnd(aclrtStream stream, aclrtTaskGrp *handle) {
   SIM_ENTER(aclmdlRICaptureTaskGrpEnd);
   SIM_REQUIRE_POINTER(handle);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
-  std::lock_guard<std::mutex> lock(sim::captureMutex());
-  sim::CapturePtr capture;
-  if (aclError error = sim::findCapture(__func__, *found, &capture); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_STREAM(found, stream);
+  std::lock_guard<std::mutex> lock(captureMutex());
+  CapturePtr capture;
+  SIM_TRY(findCapture(__func__, *found, &capture));
   if (!capture->grouping) {
     return simFail(ACL_ERROR_STREAM_TASK_GROUP_STATUS, "EE1001", "%s: no group has begun", __func__);
   }
-  sim::TaskGroup *group = sim::taskGroups().take();
+  TaskGroup *group = taskGroups().take();
   if (group == nullptr) {
     return simFail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "EE1001", "%s: no group of tasks is left", __func__);
   }
@@ -458,7 +455,7 @@ aclError aclmdlRICaptureTaskGrpEnd(aclrtStream stream, aclrtTaskGrp *handle) {
   group->first = capture->group_start;
   group->count = capture->graph->nodes.size() - capture->group_start;
   capture->graph->groups.push_back(group);
-  sim::taskGroups().publish(group);
+  taskGroups().publish(group);
   *handle = group;
   return ACL_SUCCESS;
 }
@@ -466,29 +463,27 @@ aclError aclmdlRICaptureTaskGrpEnd(aclrtStream stream, aclrtTaskGrp *handle) {
 aclError aclmdlRICaptureTaskUpdateBegin(aclrtStream stream, aclrtTaskGrp handle) {
   SIM_ENTER(aclmdlRICaptureTaskUpdateBegin);
   SIM_REQUIRE_POINTER(handle);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
-  std::lock_guard<std::mutex> lock(sim::captureMutex());
-  return sim::beginUpdate(__func__, *found, handle);
+  SIM_REQUIRE_STREAM(found, stream);
+  std::lock_guard<std::mutex> lock(captureMutex());
+  return beginUpdate(__func__, *found, handle);
 }
 
 aclError aclmdlRICaptureTaskUpdateEnd(aclrtStream stream) {
   SIM_ENTER(aclmdlRICaptureTaskUpdateEnd);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
-  sim::Update update;
+  SIM_REQUIRE_STREAM(found, stream);
+  Update update;
   {
-    std::lock_guard<std::mutex> lock(sim::captureMutex());
-    const auto begun = sim::captures().updates.find(found);
-    if (begun == sim::captures().updates.end()) {
+    std::lock_guard<std::mutex> lock(captureMutex());
+    const auto begun = captures().updates.find(found);
+    if (begun == captures().updates.end()) {
       return simFail(ACL_ERROR_STREAM_TASK_GROUP_STATUS, "EE1001", "%s: the stream updates no group", __func__);
     }
     update = std::move(begun->second);
-    sim::captures().updates.erase(begun);
+    captures().updates.erase(begun);
     found->diverted.store(false, std::memory_order_release);
   }
-  if (aclError error = sim::checkUpdate(__func__, update); error != ACL_SUCCESS) return error;
-  return sim::submitWork(*found, __func__, [update = std::move(update)]() mutable -> aclError {
+  SIM_TRY(checkUpdate(__func__, update));
+  return submitWork(*found, __func__, [update = std::move(update)]() mutable -> aclError {
     std::lock_guard<std::mutex> lock(update.graph->mutex);
     for (size_t i = 0; i < update.count; ++i) update.graph->nodes[update.first + i].task.swap(update.tasks[i]);
     return ACL_SUCCESS;

@@ -3,19 +3,21 @@
 #include "runtime.h"
 #include "stream.h"
 
+using namespace sim;
+
 namespace {
 
-thread_local uint32_t thread_limits[sim::kCoreKinds];  // 0: what the device has
+thread_local uint32_t thread_limits[kCoreKinds];  // 0: what the device has
 
 aclError checkLimit(const char *function, aclrtDevResLimitType type, uint32_t value) {
-  const uint32_t cores = sim::coreCount(type);
-  if (cores == 0) return sim::badValue(function, "type", type, "a member of aclrtDevResLimitType");
-  return value >= 1 && value <= cores ? ACL_SUCCESS : sim::badValue(function, "value", value, "1 to the chip's cores");
+  const uint32_t cores = coreCount(type);
+  if (cores == 0) return badValue(function, "type", type, "a member of aclrtDevResLimitType");
+  return value >= 1 && value <= cores ? ACL_SUCCESS : badValue(function, "value", value, "1 to the chip's cores");
 }
 
-uint32_t limitOf(const sim::Device &device, aclrtDevResLimitType type) {
+uint32_t limitOf(const Device &device, aclrtDevResLimitType type) {
   const uint32_t limit = device.core_limits[type];
-  return limit != 0 ? limit : sim::coreCount(type);
+  return limit != 0 ? limit : coreCount(type);
 }
 
 }  // namespace
@@ -23,9 +25,8 @@ uint32_t limitOf(const sim::Device &device, aclrtDevResLimitType type) {
 aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t value) {
   SIM_ENTER(aclrtSetDeviceResLimit);
   SIM_REQUIRE_DEVICES();
-  sim::Device *device = sim::deviceOrNull(deviceId);
-  if (device == nullptr) return sim::badDevice(__func__, deviceId);
-  if (aclError error = checkLimit(__func__, type, value); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_DEVICE(device, deviceId);
+  SIM_TRY(checkLimit(__func__, type, value));
   device->core_limits[type] = value;
   return ACL_SUCCESS;
 }
@@ -34,9 +35,8 @@ aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uin
   SIM_ENTER(aclrtGetDeviceResLimit);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(value);
-  sim::Device *device = sim::deviceOrNull(deviceId);
-  if (device == nullptr) return sim::badDevice(__func__, deviceId);
-  if (aclError error = checkLimit(__func__, type, 1); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_DEVICE(device, deviceId);
+  SIM_TRY(checkLimit(__func__, type, 1));
   *value = limitOf(*device, type);
   return ACL_SUCCESS;
 }
@@ -44,17 +44,15 @@ aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uin
 aclError aclrtResetDeviceResLimit(int32_t deviceId) {
   SIM_ENTER(aclrtResetDeviceResLimit);
   SIM_REQUIRE_DEVICES();
-  sim::Device *device = sim::deviceOrNull(deviceId);
-  if (device == nullptr) return sim::badDevice(__func__, deviceId);
+  SIM_REQUIRE_DEVICE(device, deviceId);
   for (auto &limit : device->core_limits) limit = 0;
   return ACL_SUCCESS;
 }
 
 aclError aclrtSetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t value) {
   SIM_ENTER(aclrtSetStreamResLimit);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
-  if (aclError error = checkLimit(__func__, type, value); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_STREAM(found, stream);
+  SIM_TRY(checkLimit(__func__, type, value));
   found->core_limits[type] = value;
   return ACL_SUCCESS;
 }
@@ -62,9 +60,8 @@ aclError aclrtSetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, u
 aclError aclrtGetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, uint32_t *value) {
   SIM_ENTER(aclrtGetStreamResLimit);
   SIM_REQUIRE_POINTER(value);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
-  if (aclError error = checkLimit(__func__, type, 1); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_STREAM(found, stream);
+  SIM_TRY(checkLimit(__func__, type, 1));
   const uint32_t limit = found->core_limits[type];
   *value = limit != 0 ? limit : limitOf(found->device(), type);
   return ACL_SUCCESS;
@@ -72,24 +69,21 @@ aclError aclrtGetStreamResLimit(aclrtStream stream, aclrtDevResLimitType type, u
 
 aclError aclrtResetStreamResLimit(aclrtStream stream) {
   SIM_ENTER(aclrtResetStreamResLimit);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_STREAM(found, stream);
   for (auto &limit : found->core_limits) limit = 0;
   return ACL_SUCCESS;
 }
 
 aclError aclrtUseStreamResInCurrentThread(aclrtStream stream) {
   SIM_ENTER(aclrtUseStreamResInCurrentThread);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
-  for (int kind = 0; kind < sim::kCoreKinds; ++kind) thread_limits[kind] = found->core_limits[kind];
+  SIM_REQUIRE_STREAM(found, stream);
+  for (int kind = 0; kind < kCoreKinds; ++kind) thread_limits[kind] = found->core_limits[kind];
   return ACL_SUCCESS;
 }
 
 aclError aclrtUnuseStreamResInCurrentThread(aclrtStream stream) {
   SIM_ENTER(aclrtUnuseStreamResInCurrentThread);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_STREAM(found, stream);
   for (uint32_t &limit : thread_limits) limit = 0;
   return ACL_SUCCESS;
 }
@@ -98,7 +92,7 @@ aclError aclrtGetResInCurrentThread(aclrtDevResLimitType type, uint32_t *value) 
   SIM_ENTER(aclrtGetResInCurrentThread);
   SIM_REQUIRE_POINTER(value);
   SIM_REQUIRE_CONTEXT(context);
-  if (aclError error = checkLimit(__func__, type, 1); error != ACL_SUCCESS) return error;
+  SIM_TRY(checkLimit(__func__, type, 1));
   *value = thread_limits[type] != 0 ? thread_limits[type] : limitOf(*context->device, type);
   return ACL_SUCCESS;
 }

@@ -42,7 +42,7 @@ void releaseDevice(Device &device) {
 aclError synchronizeContext(const char *function, Clock::time_point end) {
   Context *context = contextOrDefault();
   if (context == nullptr) return noContext(function);
-  if (aclError error = refuseCapturing(function, *context); error != ACL_SUCCESS) return error;
+  SIM_TRY(refuseCapturing(function, *context));
   std::vector<Stream *> waiting;
   {
     std::lock_guard<std::mutex> lock(lifecycleMutex());
@@ -50,7 +50,7 @@ aclError synchronizeContext(const char *function, Clock::time_point end) {
   }
   for (Stream *stream : waiting) {
     if (streams().find(stream) == nullptr) continue;
-    if (aclError error = stream->wait(function, end); error != ACL_SUCCESS) return error;
+    SIM_TRY(stream->wait(function, end));
   }
   return context->device->check(function);
 }
@@ -151,36 +151,36 @@ void releaseAllDevices() {
 
 }  // namespace sim
 
+using namespace sim;
+
 aclError aclrtSetDevice(int32_t deviceId) {
   SIM_ENTER(aclrtSetDevice);
   SIM_REQUIRE_DEVICES();
-  sim::Device *device = sim::deviceOrNull(deviceId);
-  return device == nullptr ? sim::badDevice(__func__, deviceId) : sim::retainDevice(*device);
+  Device *device = deviceOrNull(deviceId);
+  return device == nullptr ? badDevice(__func__, deviceId) : retainDevice(*device);
 }
 
 aclError aclrtResetDevice(int32_t deviceId) {
   SIM_ENTER(aclrtResetDevice);
   SIM_REQUIRE_DEVICES();
-  sim::Device *device = sim::deviceOrNull(deviceId);
-  if (device == nullptr) return sim::badDevice(__func__, deviceId);
+  SIM_REQUIRE_DEVICE(device, deviceId);
   {
-    std::lock_guard<std::mutex> lock(sim::lifecycleMutex());
+    std::lock_guard<std::mutex> lock(lifecycleMutex());
     if (device->set_count == 0) {
       return simFail(ACL_ERROR_RT_CONTEXT_NULL, "EE1001", "%s: device %d is not set, or was reset already", __func__,
                      deviceId);
     }
     if (--device->set_count > 0) return ACL_SUCCESS;
   }
-  sim::releaseDevice(*device);
+  releaseDevice(*device);
   return ACL_SUCCESS;
 }
 
 aclError aclrtResetDeviceForce(int32_t deviceId) {
   SIM_ENTER(aclrtResetDeviceForce);
   SIM_REQUIRE_DEVICES();
-  sim::Device *device = sim::deviceOrNull(deviceId);
-  if (device == nullptr) return sim::badDevice(__func__, deviceId);
-  sim::releaseDevice(*device);
+  SIM_REQUIRE_DEVICE(device, deviceId);
+  releaseDevice(*device);
   return ACL_SUCCESS;
 }
 
@@ -195,32 +195,31 @@ aclError aclrtGetDevice(int32_t *deviceId) {
 aclError aclrtGetDeviceCount(uint32_t *count) {
   SIM_ENTER(aclrtGetDeviceCount);
   SIM_REQUIRE_POINTER(count);
-  *count = static_cast<uint32_t>(sim::deviceCount());
+  *count = static_cast<uint32_t>(deviceCount());
   return ACL_SUCCESS;
 }
 
 aclError aclrtSynchronizeDevice(void) {
   SIM_ENTER(aclrtSynchronizeDevice);
-  return sim::synchronizeContext(__func__, sim::forever());
+  return synchronizeContext(__func__, forever());
 }
 
 aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
   SIM_ENTER(aclrtSynchronizeDeviceWithTimeout);
-  if (timeout < -1) return sim::badValue(__func__, "timeout", timeout, "-1 or milliseconds");
-  return sim::synchronizeContext(__func__, sim::afterMilliseconds(timeout));
+  if (timeout < -1) return badValue(__func__, "timeout", timeout, "-1 or milliseconds");
+  return synchronizeContext(__func__, afterMilliseconds(timeout));
 }
 
 aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout) {
   SIM_ENTER(aclrtDeviceTaskAbort);
   SIM_REQUIRE_DEVICES();
   (void)timeout;  // tasks end as soon as they are told
-  sim::Device *device = sim::deviceOrNull(deviceId);
-  if (device == nullptr) return sim::badDevice(__func__, deviceId);
-  std::vector<sim::Stream *> aborting;
-  sim::streams().forEachLive([&](sim::Stream *stream) {
+  SIM_REQUIRE_DEVICE(device, deviceId);
+  std::vector<Stream *> aborting;
+  streams().forEachLive([&](Stream *stream) {
     if (&stream->device() == device) aborting.push_back(stream);
   });
-  for (sim::Stream *stream : aborting) stream->abort(ACL_ERROR_RT_DEVICE_TASK_ABORT);
+  for (Stream *stream : aborting) stream->abort(ACL_ERROR_RT_DEVICE_TASK_ABORT);
   return ACL_SUCCESS;
 }
 
@@ -228,9 +227,9 @@ aclError aclrtDeviceCanAccessPeer(int32_t *canAccessPeer, int32_t deviceId, int3
   SIM_ENTER(aclrtDeviceCanAccessPeer);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(canAccessPeer);
-  if (sim::deviceOrNull(deviceId) == nullptr) return sim::badDevice(__func__, deviceId);
-  if (sim::deviceOrNull(peerDeviceId) == nullptr) return sim::badDevice(__func__, peerDeviceId);
-  if (deviceId == peerDeviceId) return sim::badValue(__func__, "peerDeviceId", peerDeviceId, "another device");
+  if (deviceOrNull(deviceId) == nullptr) return badDevice(__func__, deviceId);
+  if (deviceOrNull(peerDeviceId) == nullptr) return badDevice(__func__, peerDeviceId);
+  if (deviceId == peerDeviceId) return badValue(__func__, "peerDeviceId", peerDeviceId, "another device");
   *canAccessPeer = 1;
   return ACL_SUCCESS;
 }
@@ -238,11 +237,11 @@ aclError aclrtDeviceCanAccessPeer(int32_t *canAccessPeer, int32_t deviceId, int3
 namespace {
 
 // The current device and a peer that is another one.
-aclError resolvePeer(const char *function, int32_t peer, sim::Device **own) {
-  sim::Context *context = sim::contextOrDefault();
-  if (context == nullptr) return sim::noContext(function);
-  if (sim::deviceOrNull(peer) == nullptr) return sim::badDevice(function, peer);
-  if (peer == context->device->id) return sim::badValue(function, "peerDeviceId", peer, "another device");
+aclError resolvePeer(const char *function, int32_t peer, Device **own) {
+  Context *context = contextOrDefault();
+  if (context == nullptr) return noContext(function);
+  if (deviceOrNull(peer) == nullptr) return badDevice(function, peer);
+  if (peer == context->device->id) return badValue(function, "peerDeviceId", peer, "another device");
   *own = context->device;
   return ACL_SUCCESS;
 }
@@ -251,17 +250,17 @@ aclError resolvePeer(const char *function, int32_t peer, sim::Device **own) {
 
 aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, uint32_t flags) {
   SIM_ENTER(aclrtDeviceEnablePeerAccess);
-  if (flags != 0) return sim::badValue(__func__, "flags", flags, "0");
-  sim::Device *own = nullptr;
-  if (aclError error = resolvePeer(__func__, peerDeviceId, &own); error != ACL_SUCCESS) return error;
+  if (flags != 0) return badValue(__func__, "flags", flags, "0");
+  Device *own = nullptr;
+  SIM_TRY(resolvePeer(__func__, peerDeviceId, &own));
   own->peers.fetch_or(uint64_t{1} << peerDeviceId);
   return ACL_SUCCESS;
 }
 
 aclError aclrtDeviceDisablePeerAccess(int32_t peerDeviceId) {
   SIM_ENTER(aclrtDeviceDisablePeerAccess);
-  sim::Device *own = nullptr;
-  if (aclError error = resolvePeer(__func__, peerDeviceId, &own); error != ACL_SUCCESS) return error;
+  Device *own = nullptr;
+  SIM_TRY(resolvePeer(__func__, peerDeviceId, &own));
   own->peers.fetch_and(~(uint64_t{1} << peerDeviceId));
   return ACL_SUCCESS;
 }
@@ -270,9 +269,8 @@ aclError aclrtDevicePeerAccessStatus(int32_t deviceId, int32_t peerDeviceId, int
   SIM_ENTER(aclrtDevicePeerAccessStatus);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(status);
-  sim::Device *own = sim::deviceOrNull(deviceId);
-  if (own == nullptr) return sim::badDevice(__func__, deviceId);
-  if (sim::deviceOrNull(peerDeviceId) == nullptr) return sim::badDevice(__func__, peerDeviceId);
+  SIM_REQUIRE_DEVICE(own, deviceId);
+  if (deviceOrNull(peerDeviceId) == nullptr) return badDevice(__func__, peerDeviceId);
   *status = (own->peers.load() >> peerDeviceId & 1) != 0 ? 1 : 0;
   return ACL_SUCCESS;
 }

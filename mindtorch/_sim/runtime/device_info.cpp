@@ -5,6 +5,8 @@
 
 #include "runtime.h"
 
+using namespace sim;
+
 namespace {
 
 // An Ascend 910B1.
@@ -49,7 +51,7 @@ uint32_t sim::coreCount(aclrtDevResLimitType kind) {
 
 const char *aclrtGetSocName(void) {
   SIM_ENTER_VALUE(aclrtGetSocName, nullptr);
-  return sim::config().soc.c_str();
+  return config().soc.c_str();
 }
 
 aclError aclrtGetRunMode(aclrtRunMode *runMode) {
@@ -76,13 +78,13 @@ aclError aclGetCannAttribute(aclCannAttr cannAttr, int32_t *value) {
     *value = 1;
     return ACL_SUCCESS;
   }
-  return sim::badValue(__func__, "cannAttr", cannAttr, "a member of aclCannAttr");
+  return badValue(__func__, "cannAttr", cannAttr, "a member of aclCannAttr");
 }
 
 aclError aclGetDeviceCapability(uint32_t deviceId, aclDeviceInfo deviceInfo, int64_t *value) {
   SIM_ENTER(aclGetDeviceCapability);
   SIM_REQUIRE_POINTER(value);
-  if (sim::deviceOrNull(static_cast<int32_t>(deviceId)) == nullptr) return sim::badDevice(__func__, deviceId);
+  if (deviceOrNull(static_cast<int32_t>(deviceId)) == nullptr) return badDevice(__func__, deviceId);
   switch (deviceInfo) {
     case ACL_DEVICE_INFO_AI_CORE_NUM:
       *value = kCubeCores;
@@ -94,7 +96,7 @@ aclError aclGetDeviceCapability(uint32_t deviceId, aclDeviceInfo deviceInfo, int
       *value = kL2Bytes;
       return ACL_SUCCESS;
     default:
-      return sim::badValue(__func__, "deviceInfo", deviceInfo, "a member of aclDeviceInfo");
+      return badValue(__func__, "deviceInfo", deviceInfo, "a member of aclDeviceInfo");
   }
 }
 
@@ -102,14 +104,13 @@ aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr, int64_t *value
   SIM_ENTER(aclrtGetDeviceInfo);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(value);
-  sim::Device *device = sim::deviceOrNull(static_cast<int32_t>(deviceId));
-  if (device == nullptr) return sim::badDevice(__func__, deviceId);
+  SIM_REQUIRE_DEVICE(device, static_cast<int32_t>(deviceId));
   if (attr == ACL_DEV_ATTR_TOTAL_GLOBAL_MEM_SIZE) {
-    *value = static_cast<int64_t>(sim::config().memory_bytes);
+    *value = static_cast<int64_t>(config().memory_bytes);
     return ACL_SUCCESS;
   }
   if (attr == ACL_DEV_ATTR_PHY_CHIP_ID) {
-    *value = sim::config().physical[deviceId];
+    *value = config().physical[deviceId];
     return ACL_SUCCESS;
   }
   for (const Attribute &known : kAttributes) {
@@ -125,9 +126,8 @@ aclError aclrtGetDeviceUtilizationRate(int32_t deviceId, aclrtUtilizationInfo *u
   SIM_ENTER(aclrtGetDeviceUtilizationRate);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(utilizationInfo);
-  sim::Device *device = sim::deviceOrNull(deviceId);
-  if (device == nullptr) return sim::badDevice(__func__, deviceId);
-  const uint64_t capacity = sim::config().memory_bytes;
+  SIM_REQUIRE_DEVICE(device, deviceId);
+  const uint64_t capacity = config().memory_bytes;
   utilizationInfo->cubeUtilization = 0;
   utilizationInfo->vectorUtilization = 0;
   utilizationInfo->aicpuUtilization = 0;
@@ -140,9 +140,8 @@ aclError aclrtQueryDeviceStatus(int32_t deviceId, aclrtDeviceStatus *deviceStatu
   SIM_ENTER(aclrtQueryDeviceStatus);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(deviceStatus);
-  sim::Device *device = sim::deviceOrNull(deviceId);
-  if (device == nullptr) return sim::badDevice(__func__, deviceId);
-  const bool faulted = (device->attention.load() & sim::Device::kFaulted) != 0;
+  SIM_REQUIRE_DEVICE(device, deviceId);
+  const bool faulted = (device->attention.load() & Device::kFaulted) != 0;
   *deviceStatus = faulted ? ACL_RT_DEVICE_STATUS_ABNORMAL : ACL_RT_DEVICE_STATUS_NORMAL;
   return ACL_SUCCESS;
 }
@@ -151,10 +150,10 @@ aclError aclrtGetDeviceCapability(int32_t deviceId, aclrtDevFeatureType devFeatu
   SIM_ENTER(aclrtGetDeviceCapability);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(value);
-  if (sim::deviceOrNull(deviceId) == nullptr) return sim::badDevice(__func__, deviceId);
+  if (deviceOrNull(deviceId) == nullptr) return badDevice(__func__, deviceId);
   if (devFeatureType != ACL_FEATURE_TSCPU_TASK_UPDATE_SUPPORT_AIC_AIV &&
       devFeatureType != ACL_FEATURE_SYSTEM_MEMQ_EVENT_CROSS_DEV) {
-    return sim::badValue(__func__, "devFeatureType", devFeatureType, "a member of aclrtDevFeatureType");
+    return badValue(__func__, "devFeatureType", devFeatureType, "a member of aclrtDevFeatureType");
   }
   *value = 0;
   return ACL_SUCCESS;
@@ -164,11 +163,11 @@ aclError aclrtDeviceGetUuid(int32_t deviceId, aclrtUuid *uuid) {
   SIM_ENTER(aclrtDeviceGetUuid);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(uuid);
-  if (sim::deviceOrNull(deviceId) == nullptr) return sim::badDevice(__func__, deviceId);
+  if (deviceOrNull(deviceId) == nullptr) return badDevice(__func__, deviceId);
   constexpr char kPrefix[] = "mindtorch-sim--";
   static_assert(sizeof kPrefix == sizeof uuid->bytes, "the last byte tells the devices apart");
   std::memcpy(uuid->bytes, kPrefix, sizeof kPrefix - 1);
-  uuid->bytes[sizeof uuid->bytes - 1] = static_cast<char>(sim::config().physical[static_cast<size_t>(deviceId)]);
+  uuid->bytes[sizeof uuid->bytes - 1] = static_cast<char>(config().physical[static_cast<size_t>(deviceId)]);
   return ACL_SUCCESS;
 }
 
@@ -183,7 +182,7 @@ aclError aclrtDeviceGetBareTgid(int32_t *pid) {
 aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode) {
   SIM_ENTER(aclrtSetDeviceSatMode);
   SIM_REQUIRE_CONTEXT(context);
-  if (mode >= ACL_RT_OVERFLOW_MODE_UNDEF) return sim::badValue(__func__, "mode", mode, "SATURATION or INFNAN");
+  if (mode >= ACL_RT_OVERFLOW_MODE_UNDEF) return badValue(__func__, "mode", mode, "SATURATION or INFNAN");
   context->device->saturation_mode = mode;
   return ACL_SUCCESS;
 }

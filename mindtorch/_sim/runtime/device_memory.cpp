@@ -409,13 +409,15 @@ __attribute__((noinline)) void *lookUp(uint64_t at, uint64_t bytes, uint64_t gen
 }  // namespace
 }  // namespace sim
 
+using namespace sim;
+
 void *simDeviceMemory(const void *address, uint64_t bytes) {
-  const uint64_t at = sim::toInteger(address);
+  const uint64_t at = toInteger(address);
   // Read before the look-up: a free that comes in between makes the entry stale at once.
-  const uint64_t generation = sim::memory_generation.load(std::memory_order_acquire);
-  const sim::Recent &large = sim::largeEntry(at);
-  if (sim::covers(large, at, bytes, generation)) return sim::toPointer(at + large.distance);
-  const sim::Recent &small = sim::smallEntry(at);
-  if (__builtin_expect(sim::covers(small, at, bytes, generation), 1)) return sim::toPointer(at + small.distance);
-  return sim::lookUp(at, bytes, generation);
+  const uint64_t generation = memory_generation.load(std::memory_order_acquire);
+  const Recent &large = largeEntry(at);
+  if (covers(large, at, bytes, generation)) return toPointer(at + large.distance);
+  const Recent &small = smallEntry(at);
+  if (__builtin_expect(covers(small, at, bytes, generation), 1)) return toPointer(at + small.distance);
+  return lookUp(at, bytes, generation);
 }

@@ -76,6 +76,8 @@ aclError badHandle(const char *function, const char *argument, const void *handl
 
 }  // namespace sim
 
+using namespace sim;
+
 aclError simFail(aclError code, const char *id, const char *format, ...) {
   char text[1024];
   va_list arguments;
@@ -102,13 +104,13 @@ const char *aclGetRecentErrMsg(void) {
 
 aclError aclrtPeekAtLastError(aclrtLastErrLevel level) {
   SIM_ENTER(aclrtPeekAtLastError);
-  if (level != ACL_RT_THREAD_LEVEL) return sim::badValue(__func__, "level", level, "ACL_RT_THREAD_LEVEL");
+  if (level != ACL_RT_THREAD_LEVEL) return badValue(__func__, "level", level, "ACL_RT_THREAD_LEVEL");
   return last_error;
 }
 
 aclError aclrtGetLastError(aclrtLastErrLevel level) {
   SIM_ENTER(aclrtGetLastError);
-  if (level != ACL_RT_THREAD_LEVEL) return sim::badValue(__func__, "level", level, "ACL_RT_THREAD_LEVEL");
+  if (level != ACL_RT_THREAD_LEVEL) return badValue(__func__, "level", level, "ACL_RT_THREAD_LEVEL");
   const aclError error = last_error;
   last_error = ACL_SUCCESS;
   return error;

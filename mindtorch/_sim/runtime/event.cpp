@@ -179,7 +179,7 @@ aclError recordEvent(const char *function, Event &event, Stream &stream) {
     return simFail(ACL_ERROR_RT_STREAM_CONTEXT, "EE1001", "%s: the event is of device %d, the stream of device %d",
                    function, event.device->id, stream.device().id);
   }
-  if (aclError error = stream.device().check(function); error != ACL_SUCCESS) return error;
+  SIM_TRY(stream.device().check(function));
   if (CapturePointPtr point = pointOf(stream)) return recordCaptured(function, event, stream, std::move(point));
   const MarkerPtr recorded = std::make_shared<Marker>();
   MarkerPtr raised;
@@ -268,12 +268,12 @@ aclError synchronizeShared(const char *function, const IpcEvent &shared, Clock::
 aclError waitEvent(const char *function, aclrtStream handle, aclrtEvent event_handle, uint32_t seconds) {
   Stream *stream = nullptr;
   Event *event = nullptr;
-  if (aclError error = resolveStream(function, handle, &stream); error != ACL_SUCCESS) return error;
-  if (aclError error = resolveEvent(function, event_handle, &event); error != ACL_SUCCESS) return error;
+  SIM_TRY(resolveStream(function, handle, &stream));
+  SIM_TRY(resolveEvent(function, event_handle, &event));
   if (!event->extended && (event->flags & ACL_EVENT_SYNC) == 0) {
     return refuse(function, "an event that streams wait for needs the flag ACL_EVENT_SYNC");
   }
-  if (aclError error = stream->device().check(function); error != ACL_SUCCESS) return error;
+  SIM_TRY(stream->device().check(function));
   if (!event->extended && pointOf(*stream) != nullptr) {
     return submitWork(*stream, function, [=] { return waitForFlag(function, event, std::chrono::seconds(seconds)); });
   }
@@ -292,11 +292,11 @@ aclError waitEvent(const char *function, aclrtStream handle, aclrtEvent event_ha
 
 aclError synchronizeEvent(const char *function, aclrtEvent handle, Clock::time_point end) {
   Event *event = nullptr;
-  if (aclError error = resolveEvent(function, handle, &event); error != ACL_SUCCESS) return error;
-  if (aclError error = refuseCaptured(function, capturedAt(*event)); error != ACL_SUCCESS) return error;
+  SIM_TRY(resolveEvent(function, handle, &event));
+  SIM_TRY(refuseCaptured(function, capturedAt(*event)));
   Device &device = *event->device;
   if (const auto shared = sharedOf(*event)) {
-    if (aclError error = synchronizeShared(function, *shared, end); error != ACL_SUCCESS) return error;
+    SIM_TRY(synchronizeShared(function, *shared, end));
     return device.check(function);
   }
   const MarkerPtr marker = latest(*event);
@@ -313,7 +313,7 @@ aclError synchronizeEvent(const char *function, aclrtEvent handle, Clock::time_p
 }
 
 aclError timeOf(const char *function, const char *argument, Event &event, int64_t *nanoseconds) {
-  if (aclError error = refuseCaptured(function, capturedAt(event)); error != ACL_SUCCESS) return error;
+  SIM_TRY(refuseCaptured(function, capturedAt(event)));
   const MarkerPtr marker = latest(event);
   if ((event.flags & ACL_EVENT_TIME_LINE) == 0 || marker == nullptr) {
     return simFail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "EE1001", "%s: %s %s", function, argument,
@@ -338,81 +338,79 @@ void releaseEvents(const Device *device) {
 
 }  // namespace sim
 
+using namespace sim;
+
+#define SIM_REQUIRE_EVENT(found, handle) SIM_RESOLVE(Event, found, resolveEvent, handle)
+
 aclError aclrtCreateEvent(aclrtEvent *event) {
   SIM_ENTER(aclrtCreateEvent);
-  return sim::createEvent(__func__, event, ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE,
-                          false);
+  return createEvent(__func__, event, ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE, false);
 }
 
 aclError aclrtCreateEventWithFlag(aclrtEvent *event, uint32_t flag) {
   SIM_ENTER(aclrtCreateEventWithFlag);
-  return sim::createEvent(__func__, event, flag, false);
+  return createEvent(__func__, event, flag, false);
 }
 
 aclError aclrtCreateEventExWithFlag(aclrtEvent *event, uint32_t flag) {
   SIM_ENTER(aclrtCreateEventExWithFlag);
-  return sim::createEvent(__func__, event, flag, true);
+  return createEvent(__func__, event, flag, true);
 }
 
 aclError aclrtDestroyEvent(aclrtEvent event) {
   SIM_ENTER(aclrtDestroyEvent);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(event);
-  sim::Event *found = sim::events().find(event);
-  if (found == nullptr || !sim::events().retire(found)) return sim::badHandle(__func__, "event", event);
-  sim::closeEvent(found);
+  Event *found = events().find(event);
+  if (found == nullptr || !events().retire(found)) return badHandle(__func__, "event", event);
+  closeEvent(found);
   return ACL_SUCCESS;
 }
 
 aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
   SIM_ENTER(aclrtRecordEvent);
-  sim::Stream *found_stream = nullptr;
-  sim::Event *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found_stream); error != ACL_SUCCESS) return error;
-  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
-  return sim::recordEvent(__func__, *found, *found_stream);
+  SIM_REQUIRE_STREAM(found_stream, stream);
+  SIM_REQUIRE_EVENT(found, event);
+  return recordEvent(__func__, *found, *found_stream);
 }
 
 aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
   SIM_ENTER(aclrtResetEvent);
-  sim::Stream *found_stream = nullptr;
-  sim::Event *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found_stream); error != ACL_SUCCESS) return error;
-  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
-  if (found->extended) return sim::refuse(__func__, "events of aclrtCreateEventExWithFlag are not reset");
-  if ((found->flags & ACL_EVENT_SYNC) == 0) return sim::refuse(__func__, "the event lacks the flag ACL_EVENT_SYNC");
-  if (sim::pointOf(*found_stream) == nullptr) {
-    sim::lower(*found);
+  SIM_REQUIRE_STREAM(found_stream, stream);
+  SIM_REQUIRE_EVENT(found, event);
+  if (found->extended) return refuse(__func__, "events of aclrtCreateEventExWithFlag are not reset");
+  if ((found->flags & ACL_EVENT_SYNC) == 0) return refuse(__func__, "the event lacks the flag ACL_EVENT_SYNC");
+  if (pointOf(*found_stream) == nullptr) {
+    lower(*found);
     return ACL_SUCCESS;
   }
-  return sim::submitWork(*found_stream, __func__, [found]() -> aclError {
-    if (sim::flagOf(found) == nullptr) return sim::destroyedEvent();
-    sim::lower(*found);
+  return submitWork(*found_stream, __func__, [found]() -> aclError {
+    if (flagOf(found) == nullptr) return destroyedEvent();
+    lower(*found);
     return ACL_SUCCESS;
   });
 }
 
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
   SIM_ENTER(aclrtStreamWaitEvent);
-  return sim::waitEvent(__func__, stream, event, sim::opWaitSeconds());
+  return waitEvent(__func__, stream, event, opWaitSeconds());
 }
 
 aclError aclrtStreamWaitEventWithTimeout(aclrtStream stream, aclrtEvent event, int32_t timeout) {
   SIM_ENTER(aclrtStreamWaitEventWithTimeout);
-  if (timeout < 0) return sim::badValue(__func__, "timeout", timeout, "seconds, or 0 for ever");
-  return sim::waitEvent(__func__, stream, event, static_cast<uint32_t>(timeout));
+  if (timeout < 0) return badValue(__func__, "timeout", timeout, "seconds, or 0 for ever");
+  return waitEvent(__func__, stream, event, static_cast<uint32_t>(timeout));
 }
 
 aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus *status) {
   SIM_ENTER(aclrtQueryEvent);
   SIM_REQUIRE_POINTER(status);
-  sim::Event *found = nullptr;
-  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_EVENT(found, event);
   if (found->extended) {
-    return sim::refuse(__func__, "events of aclrtCreateEventExWithFlag are asked by aclrtQueryEventStatus");
+    return refuse(__func__, "events of aclrtCreateEventExWithFlag are asked by aclrtQueryEventStatus");
   }
-  if (aclError error = found->device->check(__func__); error != ACL_SUCCESS) return error;
-  const sim::MarkerPtr marker = sim::latest(*found);
+  SIM_TRY(found->device->check(__func__));
+  const MarkerPtr marker = latest(*found);
   *status = marker != nullptr && marker->done ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
   return ACL_SUCCESS;
 }
@@ -420,12 +418,11 @@ aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus *status) {
 aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus *status) {
   SIM_ENTER(aclrtQueryEventStatus);
   SIM_REQUIRE_POINTER(status);
-  sim::Event *found = nullptr;
-  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
-  if (aclError error = sim::refuseCaptured(__func__, sim::capturedAt(*found)); error != ACL_SUCCESS) return error;
-  if (aclError error = found->device->check(__func__); error != ACL_SUCCESS) return error;
-  const sim::MarkerPtr marker = sim::latest(*found);
-  const auto shared = sim::sharedOf(*found);
+  SIM_REQUIRE_EVENT(found, event);
+  SIM_TRY(refuseCaptured(__func__, capturedAt(*found)));
+  SIM_TRY(found->device->check(__func__));
+  const MarkerPtr marker = latest(*found);
+  const auto shared = sharedOf(*found);
   bool complete = marker == nullptr ? found->extended : marker->done.load(std::memory_order_acquire);
   if (shared != nullptr) complete = shared->passed(shared->recorded());
   *status = complete ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
@@ -435,9 +432,8 @@ aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus *statu
 aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus *status) {
   SIM_ENTER(aclrtQueryEventWaitStatus);
   SIM_REQUIRE_POINTER(status);
-  sim::Event *found = nullptr;
-  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
-  if (found->extended) return sim::refuse(__func__, "not for events of aclrtCreateEventExWithFlag");
+  SIM_REQUIRE_EVENT(found, event);
+  if (found->extended) return refuse(__func__, "not for events of aclrtCreateEventExWithFlag");
   std::lock_guard<std::mutex> lock(found->mutex);
   *status = found->raised->waits.load() == 0 ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
   return ACL_SUCCESS;
@@ -445,26 +441,24 @@ aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus *statu
 
 aclError aclrtSynchronizeEvent(aclrtEvent event) {
   SIM_ENTER(aclrtSynchronizeEvent);
-  return sim::synchronizeEvent(__func__, event, sim::forever());
+  return synchronizeEvent(__func__, event, forever());
 }
 
 aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout) {
   SIM_ENTER(aclrtSynchronizeEventWithTimeout);
-  if (timeout < -1) return sim::badValue(__func__, "timeout", timeout, "-1 or milliseconds");
-  return sim::synchronizeEvent(__func__, event, sim::afterMilliseconds(timeout));
+  if (timeout < -1) return badValue(__func__, "timeout", timeout, "-1 or milliseconds");
+  return synchronizeEvent(__func__, event, afterMilliseconds(timeout));
 }
 
 aclError aclrtEventElapsedTime(float *ms, aclrtEvent startEvent, aclrtEvent endEvent) {
   SIM_ENTER(aclrtEventElapsedTime);
   SIM_REQUIRE_POINTER(ms);
-  sim::Event *start = nullptr;
-  sim::Event *end = nullptr;
-  if (aclError error = sim::resolveEvent(__func__, startEvent, &start); error != ACL_SUCCESS) return error;
-  if (aclError error = sim::resolveEvent(__func__, endEvent, &end); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_EVENT(start, startEvent);
+  SIM_REQUIRE_EVENT(end, endEvent);
   int64_t from = 0;
   int64_t to = 0;
-  if (aclError error = sim::timeOf(__func__, "startEvent", *start, &from); error != ACL_SUCCESS) return error;
-  if (aclError error = sim::timeOf(__func__, "endEvent", *end, &to); error != ACL_SUCCESS) return error;
+  SIM_TRY(timeOf(__func__, "startEvent", *start, &from));
+  SIM_TRY(timeOf(__func__, "endEvent", *end, &to));
   if (to < from) {
     return simFail(ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL, "EE1001", "%s: startEvent is later than endEvent", __func__);
   }
@@ -475,10 +469,9 @@ aclError aclrtEventElapsedTime(float *ms, aclrtEvent startEvent, aclrtEvent endE
 aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t *timestamp) {
   SIM_ENTER(aclrtEventGetTimestamp);
   SIM_REQUIRE_POINTER(timestamp);
-  sim::Event *found = nullptr;
-  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_EVENT(found, event);
   int64_t nanoseconds = 0;
-  if (aclError error = sim::timeOf(__func__, "event", *found, &nanoseconds); error != ACL_SUCCESS) return error;
+  SIM_TRY(timeOf(__func__, "event", *found, &nanoseconds));
   *timestamp = static_cast<uint64_t>(nanoseconds) / 1000;
   return ACL_SUCCESS;
 }
@@ -486,29 +479,27 @@ aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t *timestamp) {
 aclError aclrtIpcGetEventHandle(aclrtEvent event, aclrtIpcEventHandle *handle) {
   SIM_ENTER(aclrtIpcGetEventHandle);
   SIM_REQUIRE_POINTER(handle);
-  sim::Event *found = nullptr;
-  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
-  const auto shared = sim::sharedOf(*found);
-  if (shared == nullptr) return sim::refuse(__func__, "the event lacks the flag ACL_EVENT_IPC");
+  SIM_REQUIRE_EVENT(found, event);
+  const auto shared = sharedOf(*found);
+  if (shared == nullptr) return refuse(__func__, "the event lacks the flag ACL_EVENT_IPC");
   shared->name(handle);
   return ACL_SUCCESS;
 }
 
 aclError aclrtIpcOpenEventHandle(aclrtIpcEventHandle handle, aclrtEvent *event) {
   SIM_ENTER(aclrtIpcOpenEventHandle);
-  auto shared = sim::IpcEvent::open(handle);
+  auto shared = IpcEvent::open(handle);
   if (shared == nullptr) {
     return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: the handle is of no event that lives", __func__);
   }
-  return sim::createEvent(__func__, event, ACL_EVENT_IPC, true, std::move(shared));
+  return createEvent(__func__, event, ACL_EVENT_IPC, true, std::move(shared));
 }
 
 aclError aclrtGetEventId(aclrtEvent event, uint32_t *eventId) {
   SIM_ENTER(aclrtGetEventId);
   SIM_REQUIRE_POINTER(eventId);
-  sim::Event *found = nullptr;
-  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
-  *eventId = sim::events().indexOf(found);
+  SIM_REQUIRE_EVENT(found, event);
+  *eventId = events().indexOf(found);
   return ACL_SUCCESS;
 }
 
@@ -516,6 +507,6 @@ aclError aclrtGetEventAvailNum(uint32_t *eventCount) {
   SIM_ENTER(aclrtGetEventAvailNum);
   SIM_REQUIRE_POINTER(eventCount);
   SIM_REQUIRE_CONTEXT(context);
-  *eventCount = static_cast<uint32_t>(sim::kEventIdsPerDevice - context->device->event_ids.load());
+  *eventCount = static_cast<uint32_t>(kEventIdsPerDevice - context->device->event_ids.load());
   return ACL_SUCCESS;
 }

@@ -8,6 +8,8 @@
 
 int32_t simArmed = 0;
 
+using namespace sim;
+
 namespace {
 
 struct Watch {
@@ -75,8 +77,8 @@ void simClearFaults(void) {
     }
     all.arm();
   }
-  sim::disarmDevices();
-  sim::forgetMemoryErrors();
+  disarmDevices();
+  forgetMemoryErrors();
 }
 
 void simCountCalls(int32_t on) {
@@ -131,4 +133,4 @@ aclError simEnterArmed(const char *function) {
   return simFail(code, "EZ9999", "%s: this call fails with %d because a fault was injected", function, code);
 }
 
-void simInjectDeviceFault(int32_t device, aclError code) { sim::armDevice(device, code); }
+void simInjectDeviceFault(int32_t device, aclError code) { armDevice(device, code); }

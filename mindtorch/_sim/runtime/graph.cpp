@@ -66,9 +66,9 @@ aclError resolveGraph(const char *function, aclmdlRI handle, GraphPtr *graph) {
 
 aclError execute(const char *function, aclmdlRI handle, Stream &stream, uint64_t *ticket) {
   GraphPtr graph;
-  if (aclError error = resolveGraph(function, handle, &graph); error != ACL_SUCCESS) return error;
-  if (aclError error = refuseCapturing(function, stream); error != ACL_SUCCESS) return error;
-  if (aclError error = stream.device().check(function); error != ACL_SUCCESS) return error;
+  SIM_TRY(resolveGraph(function, handle, &graph));
+  SIM_TRY(refuseCapturing(function, stream));
+  SIM_TRY(stream.device().check(function));
   if (graph->device != &stream.device()) {
     return simFail(ACL_ERROR_RT_STREAM_CONTEXT, "EE1001", "%s: the graph is of device %d, the stream of device %d",
                    function, graph->device->id, stream.device().id);
@@ -138,58 +138,59 @@ void releaseGraphs(const Device *device) {
 
 }  // namespace sim
 
+using namespace sim;
+
 aclError aclmdlRIExecuteAsync(aclmdlRI modelRI, aclrtStream stream) {
   SIM_ENTER(aclmdlRIExecuteAsync);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
-  return sim::execute(__func__, modelRI, *found, nullptr);
+  SIM_REQUIRE_STREAM(found, stream);
+  return execute(__func__, modelRI, *found, nullptr);
 }
 
 aclError aclmdlRIExecute(aclmdlRI modelRI, int32_t timeout) {
   SIM_ENTER(aclmdlRIExecute);
-  if (timeout < -1) return sim::badValue(__func__, "timeout", timeout, "-1 or milliseconds");
+  if (timeout < -1) return badValue(__func__, "timeout", timeout, "-1 or milliseconds");
   SIM_REQUIRE_CONTEXT(context);
   uint64_t ticket = 0;
-  sim::Stream &stream = *context->default_stream;
-  if (aclError error = sim::execute(__func__, modelRI, stream, &ticket); error != ACL_SUCCESS) return error;
-  return stream.wait(__func__, sim::afterMilliseconds(timeout), ticket);
+  Stream &stream = *context->default_stream;
+  SIM_TRY(execute(__func__, modelRI, stream, &ticket));
+  return stream.wait(__func__, afterMilliseconds(timeout), ticket);
 }
 
 aclError aclmdlRIAbort(aclmdlRI modelRI) {
   SIM_ENTER(aclmdlRIAbort);
-  sim::GraphPtr graph;
-  if (aclError error = sim::resolveGraph(__func__, modelRI, &graph); error != ACL_SUCCESS) return error;
+  GraphPtr graph;
+  SIM_TRY(resolveGraph(__func__, modelRI, &graph));
   graph->aborts.fetch_add(1);
   return ACL_SUCCESS;
 }
 
 aclError aclmdlRIDestroy(aclmdlRI modelRI) {
   SIM_ENTER(aclmdlRIDestroy);
-  sim::GraphPtr graph;  // its tasks are dropped without the lock
-  if (aclError error = sim::resolveGraph(__func__, modelRI, &graph); error != ACL_SUCCESS) return error;
-  std::lock_guard<std::mutex> lock(sim::captureMutex());
-  sim::GraphHandle *found = sim::graphs().find(modelRI);
-  if (found == nullptr || !sim::graphs().retire(found)) return sim::badHandle(__func__, "modelRI", modelRI);
-  sim::closeGraph(found);
+  GraphPtr graph;  // its tasks are dropped without the lock
+  SIM_TRY(resolveGraph(__func__, modelRI, &graph));
+  std::lock_guard<std::mutex> lock(captureMutex());
+  GraphHandle *found = graphs().find(modelRI);
+  if (found == nullptr || !graphs().retire(found)) return badHandle(__func__, "modelRI", modelRI);
+  closeGraph(found);
   return ACL_SUCCESS;
 }
 
 aclError aclmdlRIDebugPrint(aclmdlRI modelRI) {
   SIM_ENTER(aclmdlRIDebugPrint);
-  sim::GraphPtr graph;
-  if (aclError error = sim::resolveGraph(__func__, modelRI, &graph); error != ACL_SUCCESS) return error;
-  std::fputs(sim::describe(*graph).c_str(), stderr);
+  GraphPtr graph;
+  SIM_TRY(resolveGraph(__func__, modelRI, &graph));
+  std::fputs(describe(*graph).c_str(), stderr);
   return ACL_SUCCESS;
 }
 
 aclError aclmdlRIDebugJsonPrint(aclmdlRI modelRI, const char *path, uint32_t flags) {
   SIM_ENTER(aclmdlRIDebugJsonPrint);
   SIM_REQUIRE_POINTER(path);
-  if (flags > 1) return sim::badValue(__func__, "flags", flags, "0 or 1");
-  sim::GraphPtr graph;
-  if (aclError error = sim::resolveGraph(__func__, modelRI, &graph); error != ACL_SUCCESS) return error;
+  if (flags > 1) return badValue(__func__, "flags", flags, "0 or 1");
+  GraphPtr graph;
+  SIM_TRY(resolveGraph(__func__, modelRI, &graph));
   std::ofstream file(path);
-  file << sim::describe(*graph);
+  file << describe(*graph);
   file.close();
   if (file) return ACL_SUCCESS;
   return simFail(ACL_ERROR_INVALID_FILE, "EE1001", "%s: path \"%s\" cannot be written", __func__, path);

@@ -149,28 +149,30 @@ void releasePinnedMemory() {
 
 }  // namespace sim
 
+using namespace sim;
+
 aclError aclrtMallocHost(void **hostPtr, size_t size) {
   SIM_ENTER(aclrtMallocHost);
-  return sim::mallocHost(__func__, hostPtr, size);
+  return mallocHost(__func__, hostPtr, size);
 }
 
 aclError aclrtMallocHostWithCfg(void **ptr, uint64_t size, aclrtMallocConfig *cfg) {
   SIM_ENTER(aclrtMallocHostWithCfg);
-  if (aclError error = sim::checkConfig(__func__, cfg); error != ACL_SUCCESS) return error;
-  return sim::mallocHost(__func__, ptr, size);
+  SIM_TRY(checkConfig(__func__, cfg));
+  return mallocHost(__func__, ptr, size);
 }
 
 aclError aclrtFreeHost(void *hostPtr) {
   SIM_ENTER(aclrtFreeHost);
-  return sim::freeHost(__func__, hostPtr);
+  return freeHost(__func__, hostPtr);
 }
 
 aclError aclrtFreeHostWithDevSync(void *hostPtr) {
   SIM_ENTER(aclrtFreeHostWithDevSync);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(hostPtr);
-  const aclError waited = sim::synchronizeContext(__func__, sim::forever());
-  const aclError freed = sim::freeHost(__func__, hostPtr);
+  const aclError waited = synchronizeContext(__func__, forever());
+  const aclError freed = freeHost(__func__, hostPtr);
   return waited != ACL_SUCCESS ? waited : freed;
 }
 
@@ -178,36 +180,36 @@ aclError aclrtHostRegister(void *ptr, uint64_t size, aclrtHostRegisterType type,
   SIM_ENTER(aclrtHostRegister);
   SIM_REQUIRE_POINTER(devPtr);
   if (type != ACL_HOST_REGISTER_MAPPED) {
-    return sim::badValue(__func__, "type", type, "ACL_HOST_REGISTER_MAPPED");
+    return badValue(__func__, "type", type, "ACL_HOST_REGISTER_MAPPED");
   }
-  if (sim::toInteger(ptr) % sim::kHostPage != 0) {
+  if (toInteger(ptr) % kHostPage != 0) {
     return simFail(ACL_ERROR_RT_ADDR_UNALIGNED, "EE1001", "%s: ptr %p is not aligned to 4 KiB", __func__, ptr);
   }
-  if (aclError error = sim::registerHost(__func__, ptr, size, true); error != ACL_SUCCESS) return error;
+  SIM_TRY(registerHost(__func__, ptr, size, true));
   *devPtr = ptr;
   return ACL_SUCCESS;
 }
 
 aclError aclrtHostRegisterV2(void *ptr, uint64_t size, uint32_t flag) {
   SIM_ENTER(aclrtHostRegisterV2);
-  if (flag == 0 || (flag & ~sim::kRegisterFlags) != 0) {
-    return sim::badValue(__func__, "flag", flag, "ACL_HOST_REG_* flags");
+  if (flag == 0 || (flag & ~kRegisterFlags) != 0) {
+    return badValue(__func__, "flag", flag, "ACL_HOST_REG_* flags");
   }
-  return sim::registerHost(__func__, ptr, size, (flag & ACL_HOST_REG_MAPPED) != 0);
+  return registerHost(__func__, ptr, size, (flag & ACL_HOST_REG_MAPPED) != 0);
 }
 
 aclError aclrtHostUnregister(void *ptr) {
   SIM_ENTER(aclrtHostUnregister);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(ptr);
-  std::unique_lock<std::shared_mutex> lock(sim::ranges().mutex);
-  const auto found = sim::ranges().by_start.find(sim::toInteger(ptr));
-  if (found == sim::ranges().by_start.end() || found->second.allocated) {
+  std::unique_lock<std::shared_mutex> lock(ranges().mutex);
+  const auto found = ranges().by_start.find(toInteger(ptr));
+  if (found == ranges().by_start.end() || found->second.allocated) {
     return simFail(ACL_ERROR_HOST_MEMORY_NOT_REGISTERED, "EE1001", "%s: ptr %p is not the start of a registered range",
                    __func__, ptr);
   }
-  sim::ranges().by_start.erase(found);
-  sim::memory_generation.fetch_add(1);
+  ranges().by_start.erase(found);
+  memory_generation.fetch_add(1);
   return ACL_SUCCESS;
 }
 
@@ -216,10 +218,10 @@ aclError aclrtHostGetDevicePointer(void *pHost, void **pDevice, uint32_t flag) {
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(pHost);
   SIM_REQUIRE_POINTER(pDevice);
-  if (flag != 0) return sim::badValue(__func__, "flag", flag, "0");
+  if (flag != 0) return badValue(__func__, "flag", flag, "0");
   uint64_t start = 0;
   uint64_t end = 0;
-  if (!sim::mappedRange(pHost, &start, &end)) {
+  if (!mappedRange(pHost, &start, &end)) {
     return simFail(ACL_ERROR_HOST_MEMORY_NOT_REGISTERED, "EE1001", "%s: pHost %p is not in a mapped registered range",
                    __func__, pHost);
   }

@@ -125,43 +125,45 @@ aclError noDevices(const char *function) {
 
 }  // namespace sim
 
+using namespace sim;
+
 aclError aclInit(const char *configPath) {
   SIM_ENTER(aclInit);
-  sim::Lifetime &life = sim::lifetime();
-  if (sim::lostInFork()) return sim::noDevices(__func__);
+  Lifetime &life = lifetime();
+  if (lostInFork()) return noDevices(__func__);
   std::lock_guard<std::mutex> lock(life.mutex);
   if (life.references.load() > 0) {
     life.references.fetch_add(1);
     return simFail(ACL_ERROR_REPEAT_INITIALIZE, "EE1001", "aclInit: called before; this call may be ignored");
   }
-  sim::Configuration configuration;
+  Configuration configuration;
   if (configPath != nullptr && *configPath != '\0') {
-    const aclError error = sim::readConfiguration(configPath, &configuration);
+    const aclError error = readConfiguration(configPath, &configuration);
     if (error != ACL_SUCCESS) return error;
   }
   life.default_device.store(configuration.default_device);
-  sim::setSharedMessages(configuration.shared_messages);
+  setSharedMessages(configuration.shared_messages);
   life.references.store(1);
   return ACL_SUCCESS;
 }
 
 aclError aclFinalize(void) {
   SIM_ENTER(aclFinalize);
-  sim::Lifetime &life = sim::lifetime();
-  if (!sim::initialised()) return sim::notRunning(__func__);
+  Lifetime &life = lifetime();
+  if (!initialised()) return notRunning(__func__);
   std::lock_guard<std::mutex> lock(life.mutex);
-  sim::finalise();
+  finalise();
   return ACL_SUCCESS;
 }
 
 aclError aclFinalizeReference(uint64_t *refCount) {
   SIM_ENTER(aclFinalizeReference);
-  sim::Lifetime &life = sim::lifetime();
-  if (!sim::initialised()) return sim::notRunning(__func__);
+  Lifetime &life = lifetime();
+  if (!initialised()) return notRunning(__func__);
   std::lock_guard<std::mutex> lock(life.mutex);
   const uint64_t left = life.references.load() - 1;
   if (left == 0) {
-    sim::finalise();
+    finalise();
   } else {
     life.references.store(left);
   }

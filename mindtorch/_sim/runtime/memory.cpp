@@ -64,12 +64,14 @@ Place placeOf(const void *address, uint64_t bytes) {
 
 }  // namespace sim
 
-int32_t simDeviceTotal(void) { return sim::deviceCount(); }
+using namespace sim;
+
+int32_t simDeviceTotal(void) { return deviceCount(); }
 
 int32_t simForeignDevice(const void *address) {
-  const sim::Context *context = sim::currentContext();
+  const Context *context = currentContext();
   if (context == nullptr) return -1;
-  for (int32_t id = 0; id < sim::deviceCount(); ++id) {
+  for (int32_t id = 0; id < deviceCount(); ++id) {
     if (!sim::device(id).memory.owns(address)) continue;
     const bool reachable = id == context->device->id || (context->device->peers.load() >> id & 1) != 0;
     return reachable ? -1 : id;
@@ -79,17 +81,17 @@ int32_t simForeignDevice(const void *address) {
 
 aclError aclrtMalloc(void **devPtr, size_t size, aclrtMemMallocPolicy policy) {
   SIM_ENTER(aclrtMalloc);
-  return sim::mallocDevice(__func__, devPtr, size, policy, sim::Tail::kAdded);
+  return mallocDevice(__func__, devPtr, size, policy, Tail::kAdded);
 }
 
 aclError aclrtMallocAlign32(void **devPtr, size_t size, aclrtMemMallocPolicy policy) {
   SIM_ENTER(aclrtMallocAlign32);
-  return sim::mallocDevice(__func__, devPtr, size, policy, sim::Tail::kNone);
+  return mallocDevice(__func__, devPtr, size, policy, Tail::kNone);
 }
 
 aclError aclrtMallocCached(void **devPtr, size_t size, aclrtMemMallocPolicy policy) {
   SIM_ENTER(aclrtMallocCached);
-  return sim::mallocDevice(__func__, devPtr, size, policy, sim::Tail::kAdded);
+  return mallocDevice(__func__, devPtr, size, policy, Tail::kAdded);
 }
 
 aclError aclrtMallocWithCfg(void **devPtr, size_t size, aclrtMemMallocPolicy policy, aclrtMallocConfig *cfg) {
@@ -97,36 +99,36 @@ aclError aclrtMallocWithCfg(void **devPtr, size_t size, aclrtMemMallocPolicy pol
   if (cfg != nullptr && cfg->numAttrs > 0) SIM_REQUIRE_POINTER(cfg->attrs);
   for (size_t i = 0; cfg != nullptr && i < cfg->numAttrs; ++i) {
     if (cfg->attrs[i].attr > ACL_RT_MEM_ATTR_VA_FLAG) {
-      return sim::badValue(__func__, "cfg->attrs[].attr", cfg->attrs[i].attr, "a member of aclrtMallocAttrType");
+      return badValue(__func__, "cfg->attrs[].attr", cfg->attrs[i].attr, "a member of aclrtMallocAttrType");
     }
   }
   constexpr uint32_t kExtraBits =
       ACL_MEM_TYPE_LOW_BAND_WIDTH | ACL_MEM_TYPE_HIGH_BAND_WIDTH | ACL_MEM_ACCESS_USER_SPACE_READONLY;
-  return sim::mallocDevice(__func__, devPtr, size, static_cast<uint32_t>(policy) & ~kExtraBits, sim::Tail::kAdded);
+  return mallocDevice(__func__, devPtr, size, static_cast<uint32_t>(policy) & ~kExtraBits, Tail::kAdded);
 }
 
 aclError aclrtFree(void *devPtr) {
   SIM_ENTER(aclrtFree);
-  return sim::freeDevice(__func__, devPtr);
+  return freeDevice(__func__, devPtr);
 }
 
 aclError aclrtFreeWithDevSync(void *devPtr) {
   SIM_ENTER(aclrtFreeWithDevSync);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(devPtr);
-  const aclError waited = sim::synchronizeContext(__func__, sim::forever());
-  const aclError freed = sim::freeDevice(__func__, devPtr);
+  const aclError waited = synchronizeContext(__func__, forever());
+  const aclError freed = freeDevice(__func__, devPtr);
   return waited != ACL_SUCCESS ? waited : freed;
 }
 
 aclError aclrtMemFlush(void *devPtr, size_t size) {
   SIM_ENTER(aclrtMemFlush);
-  return sim::requireDeviceRange(__func__, devPtr, size);
+  return requireDeviceRange(__func__, devPtr, size);
 }
 
 aclError aclrtMemInvalidate(void *devPtr, size_t size) {
   SIM_ENTER(aclrtMemInvalidate);
-  return sim::requireDeviceRange(__func__, devPtr, size);
+  return requireDeviceRange(__func__, devPtr, size);
 }
 
 aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t *free, size_t *total) {
@@ -135,7 +137,7 @@ aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t *free, size_t *total) {
   SIM_REQUIRE_POINTER(total);
   SIM_REQUIRE_CONTEXT(context);
   const bool supported = attr <= ACL_HBM_MEM_NORMAL;  // the peer-to-peer and 1 GiB pools do not exist here
-  const sim::DeviceMemory &memory = context->device->memory;
+  const DeviceMemory &memory = context->device->memory;
   *total = supported ? memory.capacity() : 0;
   *free = supported ? memory.capacity() - memory.used() : 0;
   return ACL_SUCCESS;
@@ -146,9 +148,8 @@ aclError aclrtGetMemUsageInfo(int32_t deviceId, aclrtMemUsageInfo *memUsageInfo,
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(memUsageInfo);
   SIM_REQUIRE_POINTER(outputNum);
-  sim::Device *device = sim::deviceOrNull(deviceId);
-  if (device == nullptr) return sim::badDevice(__func__, deviceId);
-  if (inputNum == 0) return sim::badValue(__func__, "inputNum", 0, "at least 1");
+  SIM_REQUIRE_DEVICE(device, deviceId);
+  if (inputNum == 0) return badValue(__func__, "inputNum", 0, "at least 1");
   memUsageInfo[0] = aclrtMemUsageInfo{};
   std::strcpy(memUsageInfo[0].name, "APP");
   memUsageInfo[0].curMemSize = device->memory.used();
@@ -162,15 +163,15 @@ aclError aclrtPointerGetAttributes(const void *ptr, aclrtPtrAttributes *attribut
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(ptr);
   SIM_REQUIRE_POINTER(attributes);
-  const sim::Place place = sim::placeOf(ptr, 1);
+  const Place place = placeOf(ptr, 1);
   *attributes = aclrtPtrAttributes{};
   attributes->location.type = ACL_MEM_LOCATION_TYPE_UNREGISTERED;
   attributes->pageSize = 4096;
-  if (place.kind == sim::Place::kPinned) attributes->location.type = ACL_MEM_LOCATION_TYPE_HOST;
-  if (place.kind == sim::Place::kDevice) {
+  if (place.kind == Place::kPinned) attributes->location.type = ACL_MEM_LOCATION_TYPE_HOST;
+  if (place.kind == Place::kDevice) {
     attributes->location.type = ACL_MEM_LOCATION_TYPE_DEVICE;
     attributes->location.id = static_cast<uint32_t>(place.device->id);
-    attributes->pageSize = sim::kHugePage;
+    attributes->pageSize = kHugePage;
   }
   return ACL_SUCCESS;
 }
@@ -179,14 +180,14 @@ aclError aclrtCheckMemType(void **addrList, uint32_t size, uint32_t memType, uin
   SIM_ENTER(aclrtCheckMemType);
   SIM_REQUIRE_POINTER(addrList);
   SIM_REQUIRE_POINTER(checkResult);
-  if (sim::contextOrDefault() == nullptr) return sim::noContext(__func__);
-  if (size == 0) return sim::badValue(__func__, "size", size, "at least 1");
-  if (reserve != 0) return sim::badValue(__func__, "reserve", reserve, "0");
-  if (memType == 0 || (memType & ~sim::kKnownMemTypes) != 0) {
-    return sim::badValue(__func__, "memType", memType, "ACL_RT_MEM_TYPE_* flags");
+  if (contextOrDefault() == nullptr) return noContext(__func__);
+  if (size == 0) return badValue(__func__, "size", size, "at least 1");
+  if (reserve != 0) return badValue(__func__, "reserve", reserve, "0");
+  if (memType == 0 || (memType & ~kKnownMemTypes) != 0) {
+    return badValue(__func__, "memType", memType, "ACL_RT_MEM_TYPE_* flags");
   }
-  bool all = (memType & sim::kMemTypeDevice) != 0;
-  for (uint32_t i = 0; i < size && all; ++i) all = sim::placeOf(addrList[i], 1).kind == sim::Place::kDevice;
+  bool all = (memType & kMemTypeDevice) != 0;
+  for (uint32_t i = 0; i < size && all; ++i) all = placeOf(addrList[i], 1).kind == Place::kDevice;
   *checkResult = all ? 1 : 0;
   return ACL_SUCCESS;
 }
@@ -198,7 +199,7 @@ aclError aclrtMemGetAddressRange(void *ptr, void **pbase, size_t *psize) {
   uint64_t start = 0;
   uint64_t size = 0;
   bool found = false;
-  for (int32_t id = 0; id < sim::deviceCount() && !found; ++id) {
+  for (int32_t id = 0; id < deviceCount() && !found; ++id) {
     found = sim::device(id).memory.owns(ptr) && sim::device(id).memory.block(ptr, &start, &size);
   }
   if (!found) {

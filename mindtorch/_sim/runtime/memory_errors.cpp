@@ -29,8 +29,10 @@ void forgetMemoryErrors() {
 
 }  // namespace sim
 
+using namespace sim;
+
 void simInjectMemoryError(int32_t device, void *address, uint64_t size) {
-  if (sim::deviceOrNull(device) == nullptr) return;
+  if (deviceOrNull(device) == nullptr) return;
   aclrtMemUceInfo info{};
   info.addr = address;
   info.len = size;
@@ -43,8 +45,8 @@ aclError aclrtGetMemUceInfo(int32_t deviceId, aclrtMemUceInfo *memUceInfoArray, 
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(memUceInfoArray);
   SIM_REQUIRE_POINTER(retSize);
-  if (sim::deviceOrNull(deviceId) == nullptr) return sim::badDevice(__func__, deviceId);
-  if (arraySize == 0) return sim::badValue(__func__, "arraySize", 0, "at least 1");
+  if (deviceOrNull(deviceId) == nullptr) return badDevice(__func__, deviceId);
+  if (arraySize == 0) return badValue(__func__, "arraySize", 0, "at least 1");
   std::lock_guard<std::mutex> lock(errors().mutex);
   const auto &known = errors().by_device[deviceId];
   *retSize = std::min(arraySize, known.size());

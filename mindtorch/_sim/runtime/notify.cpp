@@ -64,21 +64,23 @@ void releaseNotifies(const Device *device) {
 
 }  // namespace sim
 
+using namespace sim;
+
 aclError aclrtCreateNotify(aclrtNotify *notify, uint64_t flag) {
   SIM_ENTER(aclrtCreateNotify);
   SIM_REQUIRE_POINTER(notify);
   SIM_REQUIRE_CONTEXT(context);
-  if (flag > sim::kDeviceUseOnly) return sim::badValue(__func__, "flag", static_cast<int64_t>(flag), "0 or 1");
-  sim::Device &device = *context->device;
-  sim::Notify *created = device.notifies.load() < sim::kNotifiesPerDevice ? sim::notifies().take() : nullptr;
+  if (flag > kDeviceUseOnly) return badValue(__func__, "flag", static_cast<int64_t>(flag), "0 or 1");
+  Device &device = *context->device;
+  Notify *created = device.notifies.load() < kNotifiesPerDevice ? notifies().take() : nullptr;
   if (created == nullptr) {
     return simFail(ACL_ERROR_RT_NO_NOTIFY_RESOURCE, "EE1001", "%s: all %d notifies of device %d are in use", __func__,
-                   sim::kNotifiesPerDevice, device.id);
+                   kNotifiesPerDevice, device.id);
   }
   created->device = &device;
-  created->flag = std::make_shared<sim::Flag>();
+  created->flag = std::make_shared<Flag>();
   device.notifies.fetch_add(1);
-  sim::notifies().publish(created);
+  notifies().publish(created);
   simCount(SIM_NOTIFY, 1);
   *notify = created;
   return ACL_SUCCESS;
@@ -87,42 +89,36 @@ aclError aclrtCreateNotify(aclrtNotify *notify, uint64_t flag) {
 aclError aclrtDestroyNotify(aclrtNotify notify) {
   SIM_ENTER(aclrtDestroyNotify);
   SIM_REQUIRE_DEVICES();
-  sim::Notify *found = nullptr;
-  if (aclError error = sim::resolveNotify(__func__, notify, &found); error != ACL_SUCCESS) return error;
-  if (!sim::notifies().retire(found)) return sim::badHandle(__func__, "notify", notify);
-  sim::closeNotify(found);
+  SIM_RESOLVE(Notify, found, resolveNotify, notify);
+  if (!notifies().retire(found)) return badHandle(__func__, "notify", notify);
+  closeNotify(found);
   return ACL_SUCCESS;
 }
 
 aclError aclrtRecordNotify(aclrtNotify notify, aclrtStream stream) {
   SIM_ENTER(aclrtRecordNotify);
-  sim::Stream *found_stream = nullptr;
-  sim::Notify *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found_stream); error != ACL_SUCCESS) return error;
-  if (aclError error = sim::resolveNotify(__func__, notify, &found); error != ACL_SUCCESS) return error;
-  if (aclError error = found_stream->device().check(__func__); error != ACL_SUCCESS) return error;
-  return sim::submitWork(*found_stream, __func__, [flag = found->flag]() -> aclError {
-    sim::signal().raise([&] { flag->raised = true; });
+  SIM_REQUIRE_STREAM(found_stream, stream);
+  SIM_RESOLVE(Notify, found, resolveNotify, notify);
+  SIM_TRY(found_stream->device().check(__func__));
+  return submitWork(*found_stream, __func__, [flag = found->flag]() -> aclError {
+    signal().raise([&] { flag->raised = true; });
     return ACL_SUCCESS;
   });
 }
 
 aclError aclrtWaitAndResetNotify(aclrtNotify notify, aclrtStream stream, uint32_t timeout) {
   SIM_ENTER(aclrtWaitAndResetNotify);
-  sim::Stream *found_stream = nullptr;
-  sim::Notify *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found_stream); error != ACL_SUCCESS) return error;
-  if (aclError error = sim::resolveNotify(__func__, notify, &found); error != ACL_SUCCESS) return error;
-  if (aclError error = found_stream->device().check(__func__); error != ACL_SUCCESS) return error;
-  return sim::waitNotify(__func__, *found_stream, found->flag, timeout);
+  SIM_REQUIRE_STREAM(found_stream, stream);
+  SIM_RESOLVE(Notify, found, resolveNotify, notify);
+  SIM_TRY(found_stream->device().check(__func__));
+  return waitNotify(__func__, *found_stream, found->flag, timeout);
 }
 
 aclError aclrtGetNotifyId(aclrtNotify notify, uint32_t *notifyId) {
   SIM_ENTER(aclrtGetNotifyId);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(notifyId);
-  sim::Notify *found = nullptr;
-  if (aclError error = sim::resolveNotify(__func__, notify, &found); error != ACL_SUCCESS) return error;
-  *notifyId = sim::notifies().indexOf(found);
+  SIM_RESOLVE(Notify, found, resolveNotify, notify);
+  *notifyId = notifies().indexOf(found);
   return ACL_SUCCESS;
 }

@@ -46,10 +46,12 @@ aclError onRecord(const char *function, unsigned char *bytes, uint64_t count) {
 
 }  // namespace sim
 
+using namespace sim;
+
 void simSetReads(int32_t mode) {
-  sim::Tape &tape = sim::tape();
+  Tape &tape = sim::tape();
   std::lock_guard<std::mutex> guard(tape.mutex);
   if (mode == SIM_READS_RECORD) tape.reads.clear();
   tape.next = 0;
-  sim::reads_mode.store(mode, std::memory_order_relaxed);
+  reads_mode.store(mode, std::memory_order_relaxed);
 }

@@ -182,6 +182,14 @@ aclError noAddresses(const char *function);
   do {                                                                      \
     if ((pointer) == nullptr) return sim::nullArgument(__func__, #pointer); \
   } while (0)
+// Declares `device`, the one with this id.
+#define SIM_REQUIRE_DEVICE(device, id)         \
+  sim::Device *device = sim::deviceOrNull(id); \
+  if (device == nullptr) return sim::badDevice(__func__, id)
+// Declares `name`, the live object behind a handle, by a function such as resolveStream.
+#define SIM_RESOLVE(Type, name, resolve, handle) \
+  Type *name = nullptr;                          \
+  SIM_TRY(resolve(__func__, handle, &name))
 // Declares `context`, the current one.
 #define SIM_REQUIRE_CONTEXT(context)               \
   sim::Context *context = sim::contextOrDefault(); \

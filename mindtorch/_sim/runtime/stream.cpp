@@ -234,8 +234,8 @@ namespace {
 aclError launchQueued(aclrtStream handle, SimTask task) {
   Stream *stream = nullptr;
   const char *name = task.name == nullptr ? "simLaunchKernel" : task.name;
-  if (aclError error = resolveStream(name, handle, &stream); error != ACL_SUCCESS) return error;
-  if (aclError error = stream->device().check(name); error != ACL_SUCCESS) return error;
+  SIM_TRY(resolveStream(name, handle, &stream));
+  SIM_TRY(stream->device().check(name));
   if (simNullKernels()) task.run = nullptr;
   task.kind = SIM_TASK_KERNEL;
   return stream->submit(name, task);
@@ -244,27 +244,28 @@ aclError launchQueued(aclrtStream handle, SimTask task) {
 }  // namespace
 }  // namespace sim
 
+using namespace sim;
+
 void simSetNullKernels(int32_t null_kernels) {
-  sim::config().null_kernels.store(null_kernels != 0, std::memory_order_relaxed);
+  config().null_kernels.store(null_kernels != 0, std::memory_order_relaxed);
 }
 
-int32_t simNullKernels(void) { return sim::config().null_kernels.load(std::memory_order_relaxed) ? 1 : 0; }
+int32_t simNullKernels(void) { return config().null_kernels.load(std::memory_order_relaxed) ? 1 : 0; }
 
 aclError simLaunchKernel(aclrtStream handle, SimTask task) {
-  using sim::Stream;
   if (simNullKernels()) {
-    sim::Context *context = sim::currentContext();
+    Context *context = currentContext();
     if (context != nullptr) {
-      Stream *stream = handle == nullptr ? context->default_stream : sim::streams().find(handle);
+      Stream *stream = handle == nullptr ? context->default_stream : streams().find(handle);
       // Nothing is ahead of the kernel, so it is complete. A task that another thread appends meanwhile is unordered
       // with this one anyway.
       if (stream != nullptr && stream->context() == context && stream->idle() && !stream->stores() &&
           context->device->attention.load(std::memory_order_relaxed) == 0) {
-        ++sim::thread_state.last_task;
+        ++thread_state.last_task;
         if (task.drop != nullptr) task.drop(task.argument);
         return ACL_SUCCESS;
       }
     }
   }
-  return sim::launchQueued(handle, task);
+  return launchQueued(handle, task);
 }

@@ -140,4 +140,7 @@ aclError submitBrief(Stream &stream, const char *function, Work work, uint64_t *
 }
 
 }  // namespace sim
+
+// Declares `found`, the stream behind a handle.
+#define SIM_REQUIRE_STREAM(found, handle) SIM_RESOLVE(sim::Stream, found, sim::resolveStream, handle)
 #endif

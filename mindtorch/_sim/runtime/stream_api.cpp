@@ -43,13 +43,13 @@ aclError createStream(const char *function, aclrtStream *stream, uint32_t priori
 aclError destroyStream(const char *function, aclrtStream handle, bool force) {
   if (handle == nullptr) return nullArgument(function, "stream");
   Stream *stream = nullptr;
-  if (aclError error = resolveStream(function, handle, &stream); error != ACL_SUCCESS) return error;
+  SIM_TRY(resolveStream(function, handle, &stream));
   Context *context = stream->context();
   if (stream == context->default_stream) {
     return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: the default stream ends with its context only", function);
   }
   if (!force) {
-    if (aclError error = refuseCapturing(function, *stream); error != ACL_SUCCESS) return error;
+    SIM_TRY(refuseCapturing(function, *stream));
   }
   abandonCaptures(*stream);
   // A fault of the device does not keep a stream from being destroyed.
@@ -74,8 +74,8 @@ aclError destroyStream(const char *function, aclrtStream handle, bool force) {
 
 aclError synchronize(const char *function, aclrtStream handle, Clock::time_point end) {
   Stream *stream = nullptr;
-  if (aclError error = resolveStream(function, handle, &stream); error != ACL_SUCCESS) return error;
-  if (aclError error = refuseCapturing(function, *stream); error != ACL_SUCCESS) return error;
+  SIM_TRY(resolveStream(function, handle, &stream));
+  SIM_TRY(refuseCapturing(function, *stream));
   return stream->wait(function, end);
 }
 
@@ -86,44 +86,45 @@ uint32_t opWaitSeconds() { return timeouts.wait_seconds.load(std::memory_order_r
 
 }  // namespace sim
 
+using namespace sim;
+
 aclError aclrtCreateStream(aclrtStream *stream) {
   SIM_ENTER(aclrtCreateStream);
-  return sim::createStream(__func__, stream, 0, 0);
+  return createStream(__func__, stream, 0, 0);
 }
 
 aclError aclrtCreateStreamWithConfig(aclrtStream *stream, uint32_t priority, uint32_t flag) {
   SIM_ENTER(aclrtCreateStreamWithConfig);
-  return sim::createStream(__func__, stream, priority, flag);
+  return createStream(__func__, stream, priority, flag);
 }
 
 aclError aclrtDestroyStream(aclrtStream stream) {
   SIM_ENTER(aclrtDestroyStream);
-  return sim::destroyStream(__func__, stream, false);
+  return destroyStream(__func__, stream, false);
 }
 
 aclError aclrtDestroyStreamForce(aclrtStream stream) {
   SIM_ENTER(aclrtDestroyStreamForce);
-  return sim::destroyStream(__func__, stream, true);
+  return destroyStream(__func__, stream, true);
 }
 
 aclError aclrtSynchronizeStream(aclrtStream stream) {
   SIM_ENTER(aclrtSynchronizeStream);
-  return sim::synchronize(__func__, stream, sim::forever());
+  return synchronize(__func__, stream, forever());
 }
 
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
   SIM_ENTER(aclrtSynchronizeStreamWithTimeout);
-  if (timeout < -1) return sim::badValue(__func__, "timeout", timeout, "-1 or milliseconds");
-  return sim::synchronize(__func__, stream, sim::afterMilliseconds(timeout));
+  if (timeout < -1) return badValue(__func__, "timeout", timeout, "-1 or milliseconds");
+  return synchronize(__func__, stream, afterMilliseconds(timeout));
 }
 
 aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus *status) {
   SIM_ENTER(aclrtStreamQuery);
   SIM_REQUIRE_POINTER(status);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
-  if (aclError error = sim::refuseCapturing(__func__, *found); error != ACL_SUCCESS) return error;
-  if (aclError error = found->device().check(__func__); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_STREAM(found, stream);
+  SIM_TRY(refuseCapturing(__func__, *found));
+  SIM_TRY(found->device().check(__func__));
   *status = found->idle() || found->stores() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
   return ACL_SUCCESS;
 }
@@ -131,8 +132,7 @@ aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus *status) {
 aclError aclrtStreamGetPriority(aclrtStream stream, uint32_t *priority) {
   SIM_ENTER(aclrtStreamGetPriority);
   SIM_REQUIRE_POINTER(priority);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_STREAM(found, stream);
   *priority = found->priority();
   return ACL_SUCCESS;
 }
@@ -140,8 +140,7 @@ aclError aclrtStreamGetPriority(aclrtStream stream, uint32_t *priority) {
 aclError aclrtStreamGetFlags(aclrtStream stream, uint32_t *flags) {
   SIM_ENTER(aclrtStreamGetFlags);
   SIM_REQUIRE_POINTER(flags);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_STREAM(found, stream);
   *flags = found->flags();
   return ACL_SUCCESS;
 }
@@ -149,27 +148,24 @@ aclError aclrtStreamGetFlags(aclrtStream stream, uint32_t *flags) {
 aclError aclrtStreamGetId(aclrtStream stream, int32_t *streamId) {
   SIM_ENTER(aclrtStreamGetId);
   SIM_REQUIRE_POINTER(streamId);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
-  *streamId = static_cast<int32_t>(sim::streams().indexOf(found));
+  SIM_REQUIRE_STREAM(found, stream);
+  *streamId = static_cast<int32_t>(streams().indexOf(found));
   return ACL_SUCCESS;
 }
 
 aclError aclrtStreamAbort(aclrtStream stream) {
   SIM_ENTER(aclrtStreamAbort);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
-  found->abort(sim::spoil(*found, ACL_ERROR_RT_STREAM_ABORT));
+  SIM_REQUIRE_STREAM(found, stream);
+  found->abort(spoil(*found, ACL_ERROR_RT_STREAM_ABORT));
   return ACL_SUCCESS;
 }
 
 namespace {
 
-aclError setFailureMode(const char *function, sim::Stream &stream, uint64_t mode) {
+aclError setFailureMode(const char *function, Stream &stream, uint64_t mode) {
   constexpr uint64_t kStopOnFailure = 1;
   if (mode > kStopOnFailure) {
-    return sim::badValue(function, "mode", static_cast<int64_t>(mode),
-                         "ACL_CONTINUE_ON_FAILURE or ACL_STOP_ON_FAILURE");
+    return badValue(function, "mode", static_cast<int64_t>(mode), "ACL_CONTINUE_ON_FAILURE or ACL_STOP_ON_FAILURE");
   }
   if (stream.failure_mode_set.exchange(true) && stream.failure_mode.load() != mode) {
     return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: the failure mode of a stream can be set once", function);
@@ -182,16 +178,14 @@ aclError setFailureMode(const char *function, sim::Stream &stream, uint64_t mode
 
 aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
   SIM_ENTER(aclrtSetStreamFailureMode);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_STREAM(found, stream);
   return setFailureMode(__func__, *found, mode);
 }
 
 aclError aclrtSetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType, aclrtStreamAttrValue *value) {
   SIM_ENTER(aclrtSetStreamAttribute);
   SIM_REQUIRE_POINTER(value);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_STREAM(found, stream);
   switch (stmAttrType) {
     case ACL_STREAM_ATTR_FAILURE_MODE:
       return setFailureMode(__func__, *found, value->failureMode);
@@ -205,15 +199,14 @@ aclError aclrtSetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType
       found->cache_op_info = value->cacheOpInfoSwitch;
       return ACL_SUCCESS;
     default:
-      return sim::badValue(__func__, "stmAttrType", stmAttrType, "an attribute that can be set");
+      return badValue(__func__, "stmAttrType", stmAttrType, "an attribute that can be set");
   }
 }
 
 aclError aclrtGetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType, aclrtStreamAttrValue *value) {
   SIM_ENTER(aclrtGetStreamAttribute);
   SIM_REQUIRE_POINTER(value);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_STREAM(found, stream);
   switch (stmAttrType) {
     case ACL_STREAM_ATTR_FAILURE_MODE:
       value->failureMode = found->failure_mode;
@@ -231,7 +224,7 @@ aclError aclrtGetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType
       value->streamPriority = found->priority();
       return ACL_SUCCESS;
     default:
-      return sim::badValue(__func__, "stmAttrType", stmAttrType, "a member of aclrtStreamAttr");
+      return badValue(__func__, "stmAttrType", stmAttrType, "a member of aclrtStreamAttr");
   }
 }
 
@@ -239,46 +232,46 @@ aclError aclrtGetStreamAvailableNum(uint32_t *streamCount) {
   SIM_ENTER(aclrtGetStreamAvailableNum);
   SIM_REQUIRE_POINTER(streamCount);
   SIM_REQUIRE_CONTEXT(context);
-  *streamCount = static_cast<uint32_t>(sim::kStreamsPerDevice - context->device->streams.load());
+  *streamCount = static_cast<uint32_t>(kStreamsPerDevice - context->device->streams.load());
   return ACL_SUCCESS;
 }
 
 aclError aclrtDeviceGetStreamPriorityRange(int32_t *leastPriority, int32_t *greatestPriority) {
   SIM_ENTER(aclrtDeviceGetStreamPriorityRange);
   SIM_REQUIRE_DEVICES();
-  if (leastPriority != nullptr) *leastPriority = sim::kLeastPriority;
+  if (leastPriority != nullptr) *leastPriority = kLeastPriority;
   if (greatestPriority != nullptr) *greatestPriority = 0;
   return ACL_SUCCESS;
 }
 
 aclError aclrtSetOpWaitTimeout(uint32_t timeout) {
   SIM_ENTER(aclrtSetOpWaitTimeout);
-  if (sim::contextOrDefault() == nullptr) return sim::noContext(__func__);
-  sim::timeouts.wait_seconds.store(timeout);
+  if (contextOrDefault() == nullptr) return noContext(__func__);
+  timeouts.wait_seconds.store(timeout);
   return ACL_SUCCESS;
 }
 
 aclError aclrtSetOpExecuteTimeOut(uint32_t timeout) {
   SIM_ENTER(aclrtSetOpExecuteTimeOut);
-  if (sim::contextOrDefault() == nullptr) return sim::noContext(__func__);
-  sim::timeouts.execute_microseconds.store(uint64_t{timeout} * 1000000);
+  if (contextOrDefault() == nullptr) return noContext(__func__);
+  timeouts.execute_microseconds.store(uint64_t{timeout} * 1000000);
   return ACL_SUCCESS;
 }
 
 aclError aclrtSetOpExecuteTimeOutWithMs(uint32_t timeout) {
   SIM_ENTER(aclrtSetOpExecuteTimeOutWithMs);
-  if (sim::contextOrDefault() == nullptr) return sim::noContext(__func__);
-  sim::timeouts.execute_microseconds.store(uint64_t{timeout} * 1000);
+  if (contextOrDefault() == nullptr) return noContext(__func__);
+  timeouts.execute_microseconds.store(uint64_t{timeout} * 1000);
   return ACL_SUCCESS;
 }
 
 aclError aclrtSetOpExecuteTimeOutV2(uint64_t timeout, uint64_t *actualTimeout) {
   SIM_ENTER(aclrtSetOpExecuteTimeOutV2);
   SIM_REQUIRE_POINTER(actualTimeout);
-  if (sim::contextOrDefault() == nullptr) return sim::noContext(__func__);
-  const uint64_t steps = timeout / sim::kExecuteInterval + (timeout % sim::kExecuteInterval == 0 ? 0 : 1);
-  *actualTimeout = steps > UINT64_MAX / sim::kExecuteInterval ? UINT64_MAX : steps * sim::kExecuteInterval;
-  sim::timeouts.execute_microseconds.store(*actualTimeout);
+  if (contextOrDefault() == nullptr) return noContext(__func__);
+  const uint64_t steps = timeout / kExecuteInterval + (timeout % kExecuteInterval == 0 ? 0 : 1);
+  *actualTimeout = steps > UINT64_MAX / kExecuteInterval ? UINT64_MAX : steps * kExecuteInterval;
+  timeouts.execute_microseconds.store(*actualTimeout);
   return ACL_SUCCESS;
 }
 
@@ -286,13 +279,13 @@ aclError aclrtGetOpTimeOutInterval(uint64_t *interval) {
   SIM_ENTER(aclrtGetOpTimeOutInterval);
   SIM_REQUIRE_POINTER(interval);
   SIM_REQUIRE_DEVICES();
-  *interval = sim::kExecuteInterval;
+  *interval = kExecuteInterval;
   return ACL_SUCCESS;
 }
 
 aclError aclrtGetThreadLastTaskId(uint32_t *taskId) {
   SIM_ENTER(aclrtGetThreadLastTaskId);
   SIM_REQUIRE_POINTER(taskId);
-  *taskId = sim::thread_state.last_task;
+  *taskId = thread_state.last_task;
   return ACL_SUCCESS;
 }

@@ -5,6 +5,8 @@
 
 #include "runtime.h"
 
+using namespace sim;
+
 namespace {
 
 struct Version {
@@ -40,7 +42,7 @@ aclError unknownPackage(const char *function, const char *package) {
 aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCANNPackageVersion *version) {
   SIM_ENTER(aclsysGetCANNVersion);
   SIM_REQUIRE_POINTER(version);
-  if (name > ACL_PKG_NAME_DRIVER) return sim::badValue(__func__, "name", name, "a member of aclCANNPackageName");
+  if (name > ACL_PKG_NAME_DRIVER) return badValue(__func__, "name", name, "a member of aclCANNPackageName");
   const Version &found = name == ACL_PKG_NAME_DRIVER ? kDriver : kCann;
   *version = aclCANNPackageVersion{};
   std::snprintf(version->version, sizeof version->version, "%d.%d.%d", found.major, found.minor, found.patch);

@@ -151,17 +151,19 @@ void releasePhysicalMemory(Device &device) {
 
 }  // namespace sim
 
+using namespace sim;
+
 aclError aclrtReserveMemAddress(void **virPtr, size_t size, size_t alignment, void *expectPtr, uint64_t flags) {
   SIM_ENTER(aclrtReserveMemAddress);
   SIM_REQUIRE_POINTER(virPtr);
   SIM_REQUIRE_CONTEXT(context);
-  if (size == 0) return sim::badValue(__func__, "size", 0, "more than 0");
-  if (alignment != 0) return sim::badValue(__func__, "alignment", static_cast<int64_t>(alignment), "0");
+  if (size == 0) return badValue(__func__, "size", 0, "more than 0");
+  if (alignment != 0) return badValue(__func__, "alignment", static_cast<int64_t>(alignment), "0");
   if (expectPtr != nullptr) {
     return simFail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "EE1001", "%s: expectPtr is %p, expected NULL", __func__,
                    expectPtr);
   }
-  if (flags > 1) return sim::badValue(__func__, "flags", static_cast<int64_t>(flags), "0 or 1");
+  if (flags > 1) return badValue(__func__, "flags", static_cast<int64_t>(flags), "0 or 1");
   if (context->device->memory.reserveAddresses(size, virPtr)) return ACL_SUCCESS;
   return simFail(ACL_ERROR_RT_MEMORY_ALLOCATION, "EL0004", "%s: no range of %zu addresses is left", __func__, size);
 }
@@ -170,45 +172,45 @@ aclError aclrtReleaseMemAddress(void *virPtr) {
   SIM_ENTER(aclrtReleaseMemAddress);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(virPtr);
-  sim::Device *owner = sim::ownerOf(virPtr);
-  return owner == nullptr ? sim::foreignAddress(__func__, virPtr) : owner->memory.releaseAddresses(__func__, virPtr);
+  Device *owner = ownerOf(virPtr);
+  return owner == nullptr ? foreignAddress(__func__, virPtr) : owner->memory.releaseAddresses(__func__, virPtr);
 }
 
 aclError aclrtMallocPhysical(aclrtDrvMemHandle *handle, size_t size, const aclrtPhysicalMemProp *prop, uint64_t flags) {
   SIM_ENTER(aclrtMallocPhysical);
   SIM_REQUIRE_POINTER(handle);
-  if (sim::contextOrDefault() == nullptr) return sim::noContext(__func__);
+  if (contextOrDefault() == nullptr) return noContext(__func__);
   uint64_t unit = 0;
-  if (aclError error = sim::checkProperties(__func__, prop, &unit); error != ACL_SUCCESS) return error;
-  if (flags != 0) return sim::badValue(__func__, "flags", static_cast<int64_t>(flags), "0");
+  SIM_TRY(checkProperties(__func__, prop, &unit));
+  if (flags != 0) return badValue(__func__, "flags", static_cast<int64_t>(flags), "0");
   if (size == 0 || size % unit != 0) {
     return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1003", "%s: size is %zu, expected a multiple of %llu", __func__, size,
                    static_cast<unsigned long long>(unit));
   }
-  sim::Device &device = sim::device(static_cast<int32_t>(prop->location.id));
-  auto store = std::make_shared<sim::Store>();
+  Device &device = sim::device(static_cast<int32_t>(prop->location.id));
+  auto store = std::make_shared<Store>();
   store->device = &device;
-  if (!device.memory.open(sim::config().memory_bytes) || !device.memory.takePhysical(size, &store->offset)) {
+  if (!device.memory.open(config().memory_bytes) || !device.memory.takePhysical(size, &store->offset)) {
     return simFail(ACL_ERROR_RT_MEMORY_ALLOCATION, "EL0004", "%s: out of device memory: %zu bytes asked for, %llu free",
                    __func__, size, static_cast<unsigned long long>(device.memory.capacity() - device.memory.used()));
   }
   store->size = size;
-  return sim::openHandle(__func__, std::move(store), handle);
+  return openHandle(__func__, std::move(store), handle);
 }
 
 aclError aclrtFreePhysical(aclrtDrvMemHandle handle) {
   SIM_ENTER(aclrtFreePhysical);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(handle);
-  sim::Physical *physical = sim::handles().find(handle);
-  if (physical == nullptr) return sim::badHandle(__func__, "handle", handle);
+  Physical *physical = handles().find(handle);
+  if (physical == nullptr) return badHandle(__func__, "handle", handle);
   {
     std::lock_guard<std::mutex> lock(physical->mutex);
-    if (physical->freed) return sim::badHandle(__func__, "handle", handle);
+    if (physical->freed) return badHandle(__func__, "handle", handle);
     physical->freed = true;
     if (physical->mapped) return ACL_SUCCESS;
   }
-  if (sim::handles().retire(physical)) sim::closeHandle(physical);
+  if (handles().retire(physical)) closeHandle(physical);
   return ACL_SUCCESS;
 }
 
@@ -217,29 +219,29 @@ aclError aclrtMapMem(void *virPtr, size_t size, size_t offset, aclrtDrvMemHandle
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(virPtr);
   SIM_REQUIRE_POINTER(handle);
-  if (offset != 0) return sim::badValue(__func__, "offset", static_cast<int64_t>(offset), "0");
-  if (flags != 0) return sim::badValue(__func__, "flags", static_cast<int64_t>(flags), "0");
-  sim::Physical *physical = sim::handles().find(handle);
-  if (physical == nullptr) return sim::badHandle(__func__, "handle", handle);
-  return sim::mapHandle(__func__, virPtr, size, *physical);
+  if (offset != 0) return badValue(__func__, "offset", static_cast<int64_t>(offset), "0");
+  if (flags != 0) return badValue(__func__, "flags", static_cast<int64_t>(flags), "0");
+  Physical *physical = handles().find(handle);
+  if (physical == nullptr) return badHandle(__func__, "handle", handle);
+  return mapHandle(__func__, virPtr, size, *physical);
 }
 
 aclError aclrtUnmapMem(void *virPtr) {
   SIM_ENTER(aclrtUnmapMem);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(virPtr);
-  sim::Device *owner = sim::ownerOf(virPtr);
-  if (owner == nullptr) return sim::foreignAddress(__func__, virPtr);
+  Device *owner = ownerOf(virPtr);
+  if (owner == nullptr) return foreignAddress(__func__, virPtr);
   void *mapped = nullptr;
-  if (aclError error = owner->memory.unmap(__func__, virPtr, &mapped); error != ACL_SUCCESS) return error;
-  auto *physical = static_cast<sim::Physical *>(mapped);
+  SIM_TRY(owner->memory.unmap(__func__, virPtr, &mapped));
+  auto *physical = static_cast<Physical *>(mapped);
   bool last = false;
   {
     std::lock_guard<std::mutex> lock(physical->mutex);
     physical->mapped = false;
     last = physical->freed;
   }
-  if (last && sim::handles().retire(physical)) sim::closeHandle(physical);
+  if (last && handles().retire(physical)) closeHandle(physical);
   return ACL_SUCCESS;
 }
 
@@ -249,10 +251,10 @@ aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp *prop, aclrtMemGr
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(granularity);
   if (option > ACL_RT_MEM_ALLOC_GRANULARITY_RECOMMENDED) {
-    return sim::badValue(__func__, "option", option, "MINIMUM or RECOMMENDED");
+    return badValue(__func__, "option", option, "MINIMUM or RECOMMENDED");
   }
   uint64_t unit = 0;
-  if (aclError error = sim::checkProperties(__func__, prop, &unit); error != ACL_SUCCESS) return error;
+  SIM_TRY(checkProperties(__func__, prop, &unit));
   *granularity = unit;
   return ACL_SUCCESS;
 }
@@ -263,12 +265,12 @@ aclError aclrtMemExportToShareableHandle(aclrtDrvMemHandle handle, aclrtMemHandl
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(handle);
   SIM_REQUIRE_POINTER(shareableHandle);
-  if (handleType != ACL_MEM_HANDLE_TYPE_NONE) return sim::badValue(__func__, "handleType", handleType, "0");
-  if (flags > 1) return sim::badValue(__func__, "flags", static_cast<int64_t>(flags), "0 or 1");
-  sim::Physical *physical = sim::handles().find(handle);
-  if (physical == nullptr) return sim::badHandle(__func__, "handle", handle);
+  if (handleType != ACL_MEM_HANDLE_TYPE_NONE) return badValue(__func__, "handleType", handleType, "0");
+  if (flags > 1) return badValue(__func__, "flags", static_cast<int64_t>(flags), "0 or 1");
+  Physical *physical = handles().find(handle);
+  if (physical == nullptr) return badHandle(__func__, "handle", handle);
   std::lock_guard<std::mutex> lock(physical->mutex);
-  sim::Shareables &all = sim::shareables();
+  Shareables &all = shareables();
   std::lock_guard<std::mutex> all_lock(all.mutex);
   all.by_id[++all.last] = physical->store;
   *shareableHandle = all.last;
@@ -278,8 +280,8 @@ aclError aclrtMemExportToShareableHandle(aclrtDrvMemHandle handle, aclrtMemHandl
 namespace {
 
 // Simulated memory lives in one process, so a handle can be imported only where it was exported.
-aclError findShareable(const char *function, uint64_t id, std::shared_ptr<sim::Store> *store) {
-  sim::Shareables &all = sim::shareables();
+aclError findShareable(const char *function, uint64_t id, std::shared_ptr<Store> *store) {
+  Shareables &all = shareables();
   std::lock_guard<std::mutex> lock(all.mutex);
   const auto found = all.by_id.find(id);
   if (found != all.by_id.end()) *store = found->second.lock();
@@ -295,18 +297,18 @@ aclError aclrtMemImportFromShareableHandle(uint64_t shareableHandle, int32_t dev
   SIM_ENTER(aclrtMemImportFromShareableHandle);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(handle);
-  if (sim::deviceOrNull(deviceId) == nullptr) return sim::badDevice(__func__, deviceId);
-  std::shared_ptr<sim::Store> store;
-  if (aclError error = findShareable(__func__, shareableHandle, &store); error != ACL_SUCCESS) return error;
-  return sim::openHandle(__func__, std::move(store), handle);
+  if (deviceOrNull(deviceId) == nullptr) return badDevice(__func__, deviceId);
+  std::shared_ptr<Store> store;
+  SIM_TRY(findShareable(__func__, shareableHandle, &store));
+  return openHandle(__func__, std::move(store), handle);
 }
 
 aclError aclrtMemSetPidToShareableHandle(uint64_t shareableHandle, int32_t *pid, size_t pidNum) {
   SIM_ENTER(aclrtMemSetPidToShareableHandle);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(pid);
-  if (pidNum == 0) return sim::badValue(__func__, "pidNum", 0, "at least 1");
-  std::shared_ptr<sim::Store> store;
+  if (pidNum == 0) return badValue(__func__, "pidNum", 0, "at least 1");
+  std::shared_ptr<Store> store;
   return findShareable(__func__, shareableHandle, &store);
 }
 
@@ -315,9 +317,9 @@ aclError aclrtMemSetAccess(void *virPtr, size_t size, aclrtMemAccessDesc *desc, 
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(virPtr);
   SIM_REQUIRE_POINTER(desc);
-  sim::Device *owner = sim::ownerOf(virPtr);
-  if (owner == nullptr) return sim::foreignAddress(__func__, virPtr);
-  if (count == 0) return sim::badValue(__func__, "count", 0, "at least 1");
+  Device *owner = ownerOf(virPtr);
+  if (owner == nullptr) return foreignAddress(__func__, virPtr);
+  if (count == 0) return badValue(__func__, "count", 0, "at least 1");
   for (size_t i = 0; i < count; ++i) {
     const bool own = desc[i].location.type == ACL_MEM_LOCATION_TYPE_DEVICE &&
                      desc[i].location.id == static_cast<uint32_t>(owner->id);
@@ -325,9 +327,7 @@ aclError aclrtMemSetAccess(void *virPtr, size_t size, aclrtMemAccessDesc *desc, 
       return simFail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "EE1001", "%s: desc[%zu] is not the device that owns the memory",
                      __func__, i);
     }
-    if (aclError error = owner->memory.setAccess(__func__, virPtr, size, desc[i].flags); error != ACL_SUCCESS) {
-      return error;
-    }
+    SIM_TRY(owner->memory.setAccess(__func__, virPtr, size, desc[i].flags));
   }
   return ACL_SUCCESS;
 }
@@ -338,9 +338,9 @@ aclError aclrtMemGetAccess(void *virPtr, aclrtMemLocation *location, uint64_t *f
   SIM_REQUIRE_POINTER(virPtr);
   SIM_REQUIRE_POINTER(location);
   SIM_REQUIRE_POINTER(flag);
-  sim::Device *owner = sim::ownerOf(virPtr);
+  Device *owner = ownerOf(virPtr);
   aclrtMemAccessFlags access = ACL_RT_MEM_ACCESS_FLAGS_NONE;
-  if (owner == nullptr || !owner->memory.access(virPtr, &access)) return sim::foreignAddress(__func__, virPtr);
+  if (owner == nullptr || !owner->memory.access(virPtr, &access)) return foreignAddress(__func__, virPtr);
   const bool own = location->type == ACL_MEM_LOCATION_TYPE_DEVICE && location->id == static_cast<uint32_t>(owner->id);
   *flag = own ? access : ACL_RT_MEM_ACCESS_FLAGS_NONE;
   return ACL_SUCCESS;

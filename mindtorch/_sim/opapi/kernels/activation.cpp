@@ -79,43 +79,21 @@ C eluSlopeOfResult(C y, const C *p) {
 
 SIM_ELEMENT(Gelu, 1, kFloats, 0, gelu(x))
 SIM_ELEMENT(GeluTanh, 1, kFloats, 0, geluByTanh(x))
-SIM_ELEMENT(GeluBackward, 2, kFloats, 0, x *geluSlope(y))
+SIM_ELEMENT(GeluBackward, 2, kLibm | kFloats, 0, x *geluSlope(y))
 SIM_ELEMENT(GeluTanhBackward, 2, kFloats, 0, x *geluTanhSlope(y))
-SIM_ELEMENT(Silu, 1, kFloats, 0, x *vec::sigmoid(x))
-SIM_ELEMENT(SiluBackward, 2, kFloats, 0, x *siluSlope(y))
-SIM_ELEMENT(Mish, 1, kFloats, 0, x *vec::tanh(softplus(x)))
-SIM_ELEMENT(MishBackward, 2, kFloats, 0, x *mishSlope(y))
-SIM_ELEMENT(LeakyRelu, 1, kFloats, 1, x > C(0) ? x : x * p[0])
-SIM_ELEMENT(LeakyReluBackward, 2, kFloats, 1, y > C(0) ? x : x * p[0])
-SIM_ELEMENT(Elu, 1, kFloats, 3, elu(x, p))
-SIM_ELEMENT(EluBackward, 2, kFloats, 3, x *eluSlope(y, p))
-SIM_ELEMENT(EluBackwardOfResult, 2, kFloats, 3, x *eluSlopeOfResult(y, p))
-SIM_ELEMENT(Hardtanh, 1, kReals, 2, within(x, p[0], p[1]))
-SIM_ELEMENT(HardtanhBackward, 2, kFloats, 2, y <= p[0] || y >= p[1] ? C(0) : x)
-SIM_ELEMENT(Softplus, 1, kFloats, 2, scaledSoftplus(x, p[0], p[1]))
-SIM_ELEMENT(SoftplusBackward, 2, kFloats, 2, x *softplusSlope(y, p[0], p[1]))
-SIM_ELEMENT(Hardswish, 1, kFloats, 0, x *within(x + C(3), C(0), C(6)) / C(6))
+SIM_ELEMENT(EluBackward, 2, kLibm | kFloats, 3, x *eluSlope(y, p))
+SIM_ELEMENT(EluBackwardOfResult, 2, kLibm | kFloats, 3, x *eluSlopeOfResult(y, p))
 SIM_ELEMENT(HardswishBackward, 2, kFloats, 0, x *hardswishSlope(y))
-SIM_ELEMENT(Hardsigmoid, 1, kFloats, 0, within(x + C(3), C(0), C(6)) / C(6))
-SIM_ELEMENT(HardsigmoidBackward, 2, kFloats, 0, y > C(-3) && y < C(3) ? x / C(6) : C(0))
-SIM_ELEMENT(Hardshrink, 1, kFloats, 1, shrunk(x, p[0]) ? C(0) : x)
-SIM_ELEMENT(Softshrink, 1, kFloats, 1, x > p[0] ? x - p[0] : x < -p[0] ? x + p[0] : x * C(0))
 SIM_ELEMENT(ShrinkBackward, 2, kFloats, 1, shrunk(y, p[0]) ? C(0) : x)
-SIM_ELEMENT(Threshold, 1, kReals, 2, x <= p[0] ? p[1] : x)
-SIM_ELEMENT(LogSigmoid, 1, kFloats, 0, -softplus(-x))
+SIM_ELEMENT(LogSigmoid, 1, kLibm | kFloats, 0, -softplus(-x))
 SIM_ELEMENT(LogSigmoidBackward, 2, kFloats, 0, x *vec::sigmoid(-y))
-SIM_ELEMENT(FastGelu, 1, kFloats, 0, x *vec::sigmoid(C(kFastGelu) * x))
-SIM_ELEMENT(FastGeluBackward, 2, kFloats, 0, x *siluSlope(C(kFastGelu) * y))
-SIM_ELEMENT(Celu, 1, kFloats, 1, x > C(0) ? x : p[0] * std::expm1(x / p[0]))
 SIM_ELEMENT(Prelu, 2, kFloats, 0, x > C(0) ? x : x * y)
-SIM_ELEMENT(SigmoidBackward, 2, kFloats | kComplexes, 0, x *conjugate((C(1) - y) * y))
-SIM_ELEMENT(TanhBackward, 2, kFloats, 0, x *(C(1) - y * y))
 
 /* x, approximate: 0 exact, 1 by tanh */
 aclnnStatus prepareGeluV2(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const int64_t mode = arguments[1].integer;
   if (mode != 0 && mode != 1) {
-    return refuse(executor, "approximate is %lld, expected 0 or 1", static_cast<long long>(mode));
+    return refuse(executor, "approximate is {}, expected 0 or 1", mode);
   }
   return prepareLoops(executor, mode == 1 ? kLoopsOf<GeluTanh> : kLoopsOf<Gelu>, kSameType);
 }
@@ -125,7 +103,7 @@ aclnnStatus prepareGeluBackwardV2(aclOpExecutor &executor, const Argument *argum
   const char *mode = static_cast<const char *>(arguments[2].pointer);
   const bool by_tanh = mode != nullptr && std::strcmp(mode, "tanh") == 0;
   if (!by_tanh && (mode == nullptr || std::strcmp(mode, "none") != 0)) {
-    return refuse(executor, "approximate is %s, expected none or tanh", mode != nullptr ? mode : "NULL");
+    return refuse(executor, "approximate is {}, expected none or tanh", mode != nullptr ? mode : "NULL");
   }
   return prepareLoops(executor, by_tanh ? kLoopsOf<GeluTanhBackward> : kLoopsOf<GeluBackward>, kSameType);
 }
@@ -150,8 +128,7 @@ aclnnStatus spreadWeight(const aclOpExecutor &executor, const Operand &self, Ope
     return ACLNN_SUCCESS;
   }
   if (self.rank < 2 || weight->rank != 1 || weight->count != self.dims[1]) {
-    return refuse(executor, "weight has %lld elements, expected 1 or one for each channel",
-                  static_cast<long long>(weight->count));
+    return refuse(executor, "weight has {} elements, expected 1 or one for each channel", weight->count);
   }
   const int64_t stride = weight->strides[0];
   weight->rank = self.rank - 1;
@@ -164,8 +141,8 @@ aclnnStatus spreadWeight(const aclOpExecutor &executor, const Operand &self, Ope
 
 /* self, weight, out */
 aclnnStatus preparePrelu(aclOpExecutor &executor, const Argument *, const OpBody &) {
-  const aclnnStatus status = spreadWeight(executor, executor.operands[0], &executor.operands[1]);
-  return status == ACLNN_SUCCESS ? prepareLoops(executor, kLoopsOf<Prelu>, kSameType) : status;
+  SIM_TRY(spreadWeight(executor, executor.operands[0], &executor.operands[1]));
+  return prepareLoops(executor, kLoopsOf<Prelu>, kSameType);
 }
 
 /* gradOutput, self, weight, gradInput, gradWeight; sums for each weight are in the workspace */
@@ -194,11 +171,10 @@ aclError runPreluBackward(const aclOpExecutor &executor) {
 aclnnStatus preparePreluBackward(aclOpExecutor &executor, const Argument *, const OpBody &) {
   auto &operands = executor.operands;
   const Shape shape = shapeOf(operands[1]);
-  aclnnStatus status = requireShape(executor, operands[0], shape);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, operands[3], shape);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, operands[4], shapeOf(operands[2]));
-  if (status == ACLNN_SUCCESS) status = spreadWeight(executor, operands[1], &operands[2]);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireShape(executor, operands[0], shape));
+  SIM_TRY(requireShape(executor, operands[3], shape));
+  SIM_TRY(requireShape(executor, operands[4], shapeOf(operands[2])));
+  SIM_TRY(spreadWeight(executor, operands[1], &operands[2]));
   executor.attributes[0] = 1; /* elements that share a channel, in a row */
   for (int32_t i = 2; i < shape.rank; ++i) executor.attributes[0] *= shape.dims[i];
   expandTo(&operands[2], shape);
@@ -221,45 +197,37 @@ SIM_ELEMENTWISE(aclnnGelu, Gelu, kSameType)
 SIM_OP(aclnnGeluV2, prepareGeluV2, nullptr, 0)
 SIM_ELEMENTWISE(aclnnGeluBackward, GeluBackward, kSameType)
 SIM_OP(aclnnGeluBackwardV2, prepareGeluBackwardV2, nullptr, 0)
-SIM_ELEMENTWISE(aclnnSilu, Silu, kSameType)
-SIM_ELEMENTWISE(aclnnSiluBackward, SiluBackward, kSameType)
-SIM_ELEMENTWISE(aclnnMish, Mish, kSameType)
-SIM_ELEMENTWISE(aclnnInplaceMish, Mish, kSameType)
-SIM_ELEMENTWISE(aclnnMishBackward, MishBackward, kSameType)
-SIM_ELEMENTWISE(aclnnLeakyRelu, LeakyRelu, kSameType)
-SIM_ELEMENTWISE(aclnnInplaceLeakyRelu, LeakyRelu, kSameType)
-SIM_ELEMENTWISE(aclnnLeakyReluBackward, LeakyReluBackward, kSameType)
-SIM_ELEMENTWISE(aclnnElu, Elu, kSameType)
-SIM_ELEMENTWISE(aclnnInplaceElu, Elu, kSameType)
+SIM_POINTWISE(aclnnSilu, 1, kFloats, 0, kSameType, x *vec::sigmoid(x))
+SIM_POINTWISE(aclnnSiluBackward, 2, kFloats, 0, kSameType, x *siluSlope(y))
+SIM_POINTWISE(aclnnMish, 1, kLibm | kFloats, 0, kSameType, x *vec::tanh(softplus(x)))
+SIM_POINTWISE(aclnnMishBackward, 2, kLibm | kFloats, 0, kSameType, x *mishSlope(y))
+SIM_POINTWISE(aclnnLeakyRelu, 1, kFloats, 1, kSameType, x > C(0) ? x : x * p[0])
+SIM_POINTWISE(aclnnLeakyReluBackward, 2, kFloats, 1, kSameType, y > C(0) ? x : x * p[0])
+SIM_POINTWISE(aclnnElu, 1, kLibm | kFloats, 3, kSameType, elu(x, p))
 SIM_OP(aclnnEluBackward, prepareEluBackward, nullptr, 0)
-SIM_ELEMENTWISE(aclnnHardtanh, Hardtanh, kSameType)
-SIM_ELEMENTWISE(aclnnInplaceHardtanh, Hardtanh, kSameType)
-SIM_ELEMENTWISE(aclnnHardtanhBackward, HardtanhBackward, kSameType)
-SIM_ELEMENTWISE(aclnnSoftplus, Softplus, kSameType)
-SIM_ELEMENTWISE(aclnnSoftplusBackward, SoftplusBackward, kSameType)
-SIM_ELEMENTWISE(aclnnHardswish, Hardswish, kSameType)
-SIM_ELEMENTWISE(aclnnInplaceHardswish, Hardswish, kSameType)
+SIM_POINTWISE(aclnnHardtanh, 1, kReals, 2, kSameType, within(x, p[0], p[1]))
+SIM_POINTWISE(aclnnHardtanhBackward, 2, kFloats, 2, kSameType, y <= p[0] || y >= p[1] ? C(0) : x)
+SIM_POINTWISE(aclnnSoftplus, 1, kLibm | kFloats, 2, kSameType, scaledSoftplus(x, p[0], p[1]))
+SIM_POINTWISE(aclnnSoftplusBackward, 2, kLibm | kFloats, 2, kSameType, x *softplusSlope(y, p[0], p[1]))
+SIM_POINTWISE(aclnnHardswish, 1, kFloats, 0, kSameType, x *within(x + C(3), C(0), C(6)) / C(6))
 SIM_ELEMENTWISE(aclnnHardswishBackward, HardswishBackward, kSameType)
-SIM_ELEMENTWISE(aclnnHardsigmoid, Hardsigmoid, kSameType)
-SIM_ELEMENTWISE(aclnnInplaceHardsigmoid, Hardsigmoid, kSameType)
-SIM_ELEMENTWISE(aclnnHardsigmoidBackward, HardsigmoidBackward, kSameType)
-SIM_ELEMENTWISE(aclnnHardshrink, Hardshrink, kSameType)
+SIM_POINTWISE(aclnnHardsigmoid, 1, kFloats, 0, kSameType, within(x + C(3), C(0), C(6)) / C(6))
+SIM_POINTWISE(aclnnHardsigmoidBackward, 2, kFloats, 0, kSameType, y > C(-3) && y < C(3) ? x / C(6) : C(0))
+SIM_POINTWISE(aclnnHardshrink, 1, kFloats, 1, kSameType, shrunk(x, p[0]) ? C(0) : x)
 SIM_ELEMENTWISE(aclnnHardshrinkBackward, ShrinkBackward, kSameType)
-SIM_ELEMENTWISE(aclnnSoftshrink, Softshrink, kSameType)
+SIM_POINTWISE(aclnnSoftshrink, 1, kFloats, 1, kSameType, x > p[0] ? x - p[0] : x < -p[0] ? x + p[0] : x * C(0))
 SIM_ELEMENTWISE(aclnnSoftshrinkBackward, ShrinkBackward, kSameType)
-SIM_ELEMENTWISE(aclnnThreshold, Threshold, kSameType)
-SIM_ELEMENTWISE(aclnnInplaceThreshold, Threshold, kSameType)
+SIM_POINTWISE(aclnnThreshold, 1, kReals, 2, kSameType, x <= p[0] ? p[1] : x)
 SIM_ELEMENTWISE(aclnnLogSigmoid, LogSigmoid, kSameType)
 SIM_OP(aclnnLogSigmoidForward, prepareLogSigmoidForward, nullptr, 0)
 SIM_OP(aclnnLogSigmoidBackward, prepareLogSigmoidBackward, nullptr, 0)
 SIM_ELEMENTWISE(aclnnHardswishBackwardV2, HardswishBackward, kSameType)
-SIM_ELEMENTWISE(aclnnFastGelu, FastGelu, kSameType)
-SIM_ELEMENTWISE(aclnnFastGeluBackward, FastGeluBackward, kSameType)
-SIM_ELEMENTWISE(aclnnCelu, Celu, kSameType)
-SIM_ELEMENTWISE(aclnnInplaceCelu, Celu, kSameType)
+SIM_POINTWISE(aclnnFastGelu, 1, kFloats, 0, kSameType, x *vec::sigmoid(C(kFastGelu) * x))
+SIM_POINTWISE(aclnnFastGeluBackward, 2, kFloats, 0, kSameType, x *siluSlope(C(kFastGelu) * y))
+SIM_POINTWISE(aclnnCelu, 1, kLibm | kFloats, 1, kSameType, x > C(0) ? x : p[0] * std::expm1(x / p[0]))
 SIM_OP(aclnnPrelu, preparePrelu, nullptr, 0)
 SIM_OP(aclnnPreluBackward, preparePreluBackward, nullptr, 0)
-SIM_ELEMENTWISE(aclnnSigmoidBackward, SigmoidBackward, kSameType)
-SIM_ELEMENTWISE(aclnnTanhBackward, TanhBackward, kSameType)
+SIM_POINTWISE(aclnnSigmoidBackward, 2, kFloats | kComplexes, 0, kSameType, x *conjugate((C(1) - y) * y))
+SIM_POINTWISE(aclnnTanhBackward, 2, kFloats, 0, kSameType, x *(C(1) - y * y))
 
 }  // namespace sim

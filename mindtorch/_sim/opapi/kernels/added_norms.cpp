@@ -13,7 +13,7 @@ constexpr uint32_t kFurther = 10;
 
 float alphaOf(const aclOpExecutor &executor) { return bitsToFloat(static_cast<uint32_t>(executor.attributes[kAlpha])); }
 
-void run(const Operand *const *inputs, uint32_t count, const Operand &out, const Loops &loops, float factor) {
+void apply(const Operand *const *inputs, uint32_t count, const Operand &out, const Loops &loops, float factor) {
   Number number = {};
   number.real = static_cast<double>(factor);
   if (out.count > 0) runLoop(inputs, count, out, loops.loop[out.compute], &number);
@@ -28,7 +28,7 @@ Operand addUp(const aclOpExecutor &executor) {
   sum.host = executor.workspace + executor.attributes[kRoom];
   int64_t stride = 1;
   for (int32_t i = sum.rank; i-- > 0; stride *= sum.dims[i]) sum.strides[i] = stride;
-  run(inputs, 2, sum, kLoopsOf<ScaledSum>, alphaOf(executor));
+  apply(inputs, 2, sum, kLoopsOf<ScaledSum>, alphaOf(executor));
   return sum;
 }
 
@@ -41,18 +41,18 @@ aclError runAdded(const aclOpExecutor &executor) {
 
 /* ..., first, second, and the gradient of `first`, that of the sum being `second`'s */
 aclError runDeepBackward(const aclOpExecutor &executor) {
-  const aclError status = runNormalizationBackward(executor, addUp(executor));
+  SIM_TRY(runNormalizationBackward(executor, addUp(executor)));
   const Operand *of_sum = &executor.operands[5];
-  run(&of_sum, 1, executor.operands[kFurther], kLoopsOf<Product>, alphaOf(executor));
-  return status;
+  apply(&of_sum, 1, executor.operands[kFurther], kLoopsOf<Product>, alphaOf(executor));
+  return ACLNN_SUCCESS;
 }
 
 /* ..., first, second, and a gradient that the sum has from elsewhere */
 aclError runAddedBackward(const aclOpExecutor &executor) {
-  const aclError status = runNormalizationBackward(executor, addUp(executor));
+  SIM_TRY(runNormalizationBackward(executor, addUp(executor)));
   const Operand *gradients[] = {&executor.operands[5], &executor.operands[kFurther]};
-  if (gradients[1]->tensor != nullptr) run(gradients, 2, *gradients[0], kLoopsOf<ScaledSum>, 1.0f);
-  return status;
+  if (gradients[1]->tensor != nullptr) apply(gradients, 2, *gradients[0], kLoopsOf<ScaledSum>, 1.0f);
+  return ACLNN_SUCCESS;
 }
 
 /* Equal shapes and types; every operand computes in float. */
@@ -61,11 +61,9 @@ aclnnStatus checkAlike(aclOpExecutor &executor, std::initializer_list<uint32_t> 
   for (uint32_t index : alike) {
     const Operand &operand = executor.operands[index];
     if (operand.tensor == nullptr) continue;
-    const aclnnStatus status = requireShape(executor, operand, shapeOf(first));
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(requireShape(executor, operand, shapeOf(first)));
     if (operand.type != first.type) {
-      return refuse(executor, "%s and %s have different data types", executor.op->parameters[first.parameter].name,
-                    executor.op->parameters[operand.parameter].name);
+      return refuse(executor, "{} and {} have different data types", first, operand);
     }
   }
   for (Operand &operand : executor.operands) operand.compute = kF32;
@@ -79,23 +77,22 @@ aclnnStatus findLines(const aclOpExecutor &executor, const Operand &x, const Ope
   return ACLNN_SUCCESS;
 }
 
-aclnnStatus addRoom(aclOpExecutor &executor, aclnnStatus status, double alpha, aclError (*how)(const aclOpExecutor &)) {
-  if (status != ACLNN_SUCCESS) return status;
+aclnnStatus addSumBuffer(aclOpExecutor &executor, double alpha, aclError (*run)(const aclOpExecutor &)) {
   executor.attributes[kRoom] = static_cast<int64_t>(executor.workspace_size);
   executor.attributes[kAlpha] = floatToBits(static_cast<float>(alpha));
   executor.workspace_size += roundUp(static_cast<uint64_t>(executor.operands[kFirst].count) * sizeof(float));
-  executor.run = how;
+  executor.run = run;
   return ACLNN_SUCCESS;
 }
 
 /* x1, x2, gamma, epsilon, y, rstd, x */
 aclnnStatus prepareAddRmsNorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   Parts parts;
-  aclnnStatus status = checkAlike(executor, {0, 1, 3, 5});
-  if (status == ACLNN_SUCCESS) status = findLines(executor, executor.operands[0], executor.operands[2], &parts);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkAlike(executor, {0, 1, 3, 5}));
+  SIM_TRY(findLines(executor, executor.operands[0], executor.operands[2], &parts));
   arrange(executor, {0, 2, -1, -1, -1, 3, -1, 4, 0, 1, 5});
-  return addRoom(executor, planForward(executor, parts, rmsOptions(arguments[3].real)), 1.0, runAdded);
+  SIM_TRY(planForward(executor, parts, rmsOptions(arguments[3].real)));
+  return addSumBuffer(executor, 1.0, runAdded);
 }
 
 NormOptions centredOptions(double epsilon) {
@@ -109,44 +106,42 @@ aclnnStatus prepareAddLayerNorm(aclOpExecutor &executor, const Argument *argumen
   Parts parts;
   if (executor.operands[4].tensor != nullptr)
     return refuse(executor, "bias is given, this kernel has it left out only");
-  aclnnStatus status = checkAlike(executor, {0, 1, 5, 8});
-  if (status == ACLNN_SUCCESS) status = findLines(executor, executor.operands[0], executor.operands[2], &parts);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkAlike(executor, {0, 1, 5, 8}));
+  SIM_TRY(findLines(executor, executor.operands[0], executor.operands[2], &parts));
   arrange(executor, {0, 2, 3, -1, -1, 5, 6, 7, 0, 1, 8});
   if (arguments[6].integer == 0) executor.operands.pop();
-  return addRoom(executor, planForward(executor, parts, centredOptions(arguments[5].real)), 1.0, runAdded);
+  SIM_TRY(planForward(executor, parts, centredOptions(arguments[5].real)));
+  return addSumBuffer(executor, 1.0, runAdded);
 }
 
 /* dy, x1, x2, rstd, mean, gamma, dsum, dx, dgamma, dbeta */
 aclnnStatus prepareAddLayerNormGrad(aclOpExecutor &executor, const Argument *, const OpBody &) {
   Parts parts;
-  aclnnStatus status = checkAlike(executor, {0, 1, 2, 6, 7});
-  if (status == ACLNN_SUCCESS) status = findLines(executor, executor.operands[1], executor.operands[5], &parts);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkAlike(executor, {0, 1, 2, 6, 7}));
+  SIM_TRY(findLines(executor, executor.operands[1], executor.operands[5], &parts));
   arrange(executor, {0, 1, 4, 3, 5, 7, 8, 9, 1, 2, 6});
-  return addRoom(executor, planBackward(executor, parts, centredOptions(0.0)), 1.0, runAddedBackward);
+  SIM_TRY(planBackward(executor, parts, centredOptions(0.0)));
+  return addSumBuffer(executor, 1.0, runAddedBackward);
 }
 
 /* x, gx, beta, gamma, alpha, epsilon, mean, rstd, y */
 aclnnStatus prepareDeepNorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   Parts parts;
-  aclnnStatus status = checkAlike(executor, {0, 1, 6});
-  if (status == ACLNN_SUCCESS) status = findLines(executor, executor.operands[0], executor.operands[3], &parts);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkAlike(executor, {0, 1, 6}));
+  SIM_TRY(findLines(executor, executor.operands[0], executor.operands[3], &parts));
   arrange(executor, {0, 3, 2, -1, -1, 6, 4, 5, 0, 1});
-  status = planForward(executor, parts, centredOptions(arguments[5].real));
-  return addRoom(executor, status, arguments[4].real, runAdded);
+  SIM_TRY(planForward(executor, parts, centredOptions(arguments[5].real)));
+  return addSumBuffer(executor, arguments[4].real, runAdded);
 }
 
 /* dy, x, gx, gamma, mean, rstd, alpha, dx, dgx, dbeta, dgamma */
 aclnnStatus prepareDeepNormGrad(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   Parts parts;
-  aclnnStatus status = checkAlike(executor, {0, 1, 2, 6, 7});
-  if (status == ACLNN_SUCCESS) status = findLines(executor, executor.operands[1], executor.operands[3], &parts);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkAlike(executor, {0, 1, 2, 6, 7}));
+  SIM_TRY(findLines(executor, executor.operands[1], executor.operands[3], &parts));
   arrange(executor, {0, 1, 4, 5, 3, 7, 9, 8, 1, 2, 6});
-  status = planBackward(executor, parts, centredOptions(0.0));
-  return addRoom(executor, status, arguments[6].real, runDeepBackward);
+  SIM_TRY(planBackward(executor, parts, centredOptions(0.0)));
+  return addSumBuffer(executor, arguments[6].real, runDeepBackward);
 }
 
 }  // namespace

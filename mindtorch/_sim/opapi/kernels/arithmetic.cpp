@@ -65,63 +65,42 @@ int64_t leftShift(int64_t x, int64_t count) {
 
 int64_t rightShift(int64_t x, int64_t count) { return x >> (count < 0 || count > 63 ? 63 : count); }
 
-SIM_ELEMENT(Fmod, 2, kReals, 0, fmodOf(x, y))
-SIM_ELEMENT(FmodNumber, 1, kReals, 1, fmodOf(x, p[0]))
-SIM_ELEMENT(Remainder, 2, kReals, 0, remainderOf(x, y))
-SIM_ELEMENT(RemainderNumber, 1, kReals, 1, remainderOf(x, p[0]))
-SIM_ELEMENT(NumberRemainder, 1, kReals, 1, remainderOf(p[0], x))
-SIM_ELEMENT(Atan2, 2, kFloats, 0, std::atan2(x, y))
-SIM_ELEMENT(LogAddExp, 2, kFloats, 0, logAddExp(x, y))
-SIM_ELEMENT(LogAddExp2, 2, kFloats, 0, logAddExp2(x, y))
-SIM_ELEMENT(XLogY, 2, kFloats, 0, xLogY(x, y))
-SIM_ELEMENT(XLogYNumber, 1, kFloats, 1, xLogY(x, p[0]))
-SIM_ELEMENT(NumberXLogY, 1, kFloats, 1, xLogY(p[0], x))
-SIM_ELEMENT(Heaviside, 2, kFloats, 0, heaviside(x, y))
-SIM_ELEMENT(Gcd, 2, kIntegers, 0, gcdOf(x, y))
-SIM_ELEMENT(LeftShift, 2, kIntegers, 0, leftShift(x, y))
-SIM_ELEMENT(RightShift, 2, kIntegers, 0, rightShift(x, y))
-SIM_ELEMENT(LeftShiftNumber, 1, kIntegers, 1, leftShift(x, p[0]))
-SIM_ELEMENT(BitwiseOrNumber, 1, kIntegers, 1, x | p[0])
-SIM_ELEMENT(BitwiseXor, 2, kIntegers, 0, x ^ y)
-SIM_ELEMENT(BitwiseXorNumber, 1, kIntegers, 1, x ^ p[0])
 SIM_ELEMENT(ComplexOf, 2, kFloats, 0, Complex(x, y))
-SIM_ELEMENT(Polar, 2, kFloats, 0, Complex(x *std::cos(y), x *std::sin(y)))
-SIM_ELEMENT(LogicalXor, 2, kTruths, 0, (x != 0) != (y != 0))
+SIM_ELEMENT(Polar, 2, kLibm | kFloats, 0, Complex(x *std::cos(y), x *std::sin(y)))
 
 /* Parts of one type make a complex number of twice the size, which prepareLoops does not infer. */
 aclnnStatus prepareComplex(aclOpExecutor &executor, const Argument *, const OpBody &body) {
   Operand &out = firstOut(executor);
   const aclDataType type = out.type;
-  if (categoryOf(type) != kComplex)
-    return refuse(executor, "out has data type %s, expected a complex one", typeName(type));
+  if (categoryOf(type) != kComplex) return refuse(executor, "out has data type {}, expected a complex one", type);
   out.type = type == ACL_COMPLEX64 ? ACL_FLOAT : ACL_DOUBLE;
-  const aclnnStatus status = prepareLoops(executor, *static_cast<const Loops *>(body.kernel), kSameType);
+  SIM_TRY(prepareLoops(executor, *static_cast<const Loops *>(body.kernel), kSameType));
   out.type = type;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 }  // namespace
 
-SIM_ELEMENTWISE(aclnnFmodTensor, Fmod, kSameType)
-SIM_ELEMENTWISE(aclnnFmodScalar, FmodNumber, kPromoteFirst)
-SIM_ELEMENTWISE(aclnnRemainderTensorTensor, Remainder, kSameType)
-SIM_ELEMENTWISE(aclnnRemainderTensorScalar, RemainderNumber, kPromoteFirst)
-SIM_ELEMENTWISE(aclnnRemainderScalarTensor, NumberRemainder, kPromoteFirst)
-SIM_ELEMENTWISE(aclnnAtan2, Atan2, kFloatResult)
-SIM_ELEMENTWISE(aclnnLogAddExp, LogAddExp, kFloatResult)
-SIM_ELEMENTWISE(aclnnLogAddExp2, LogAddExp2, kFloatResult)
-SIM_ELEMENTWISE(aclnnXLogYTensor, XLogY, kFloatResult)
-SIM_ELEMENTWISE(aclnnXLogYScalarOther, XLogYNumber, kFloatResult | kPromoteFirst)
-SIM_ELEMENTWISE(aclnnXLogYScalarSelf, NumberXLogY, kFloatResult | kPromoteFirst)
-SIM_ELEMENTWISE(aclnnHeaviside, Heaviside, kSameType)
-SIM_ELEMENTWISE(aclnnGcd, Gcd, kSameType)
-SIM_ELEMENTWISE(aclnnLeftShift, LeftShift, kSameType)
-SIM_ELEMENTWISE(aclnnRightShift, RightShift, kSameType)
-SIM_ELEMENTWISE(aclnnLeftShifts, LeftShiftNumber, kSameType)
-SIM_ELEMENTWISE(aclnnBitwiseOrScalar, BitwiseOrNumber, kPromoteFirst)
-SIM_ELEMENTWISE(aclnnBitwiseXorTensor, BitwiseXor, kSameType)
-SIM_ELEMENTWISE(aclnnBitwiseXorScalar, BitwiseXorNumber, kPromoteFirst)
-SIM_ELEMENTWISE(aclnnLogicalXor, LogicalXor, kBoolResult)
+SIM_POINTWISE(aclnnFmodTensor, 2, kLibm | kReals, 0, kSameType, fmodOf(x, y))
+SIM_POINTWISE(aclnnFmodScalar, 1, kLibm | kReals, 1, kPromoteFirst, fmodOf(x, p[0]))
+SIM_POINTWISE(aclnnRemainderTensorTensor, 2, kLibm | kReals, 0, kSameType, remainderOf(x, y))
+SIM_POINTWISE(aclnnRemainderTensorScalar, 1, kLibm | kReals, 1, kPromoteFirst, remainderOf(x, p[0]))
+SIM_POINTWISE(aclnnRemainderScalarTensor, 1, kLibm | kReals, 1, kPromoteFirst, remainderOf(p[0], x))
+SIM_POINTWISE(aclnnAtan2, 2, kLibm | kFloats, 0, kFloatResult, std::atan2(x, y))
+SIM_POINTWISE(aclnnLogAddExp, 2, kLibm | kFloats, 0, kFloatResult, logAddExp(x, y))
+SIM_POINTWISE(aclnnLogAddExp2, 2, kLibm | kFloats, 0, kFloatResult, logAddExp2(x, y))
+SIM_POINTWISE(aclnnXLogYTensor, 2, kLibm | kFloats, 0, kFloatResult, xLogY(x, y))
+SIM_POINTWISE(aclnnXLogYScalarOther, 1, kLibm | kFloats, 1, kFloatResult | kPromoteFirst, xLogY(x, p[0]))
+SIM_POINTWISE(aclnnXLogYScalarSelf, 1, kLibm | kFloats, 1, kFloatResult | kPromoteFirst, xLogY(p[0], x))
+SIM_POINTWISE(aclnnHeaviside, 2, kLibm | kFloats, 0, kSameType, heaviside(x, y))
+SIM_POINTWISE(aclnnGcd, 2, kLibm | kIntegers, 0, kSameType, gcdOf(x, y))
+SIM_POINTWISE(aclnnLeftShift, 2, kIntegers, 0, kSameType, leftShift(x, y))
+SIM_POINTWISE(aclnnRightShift, 2, kIntegers, 0, kSameType, rightShift(x, y))
+SIM_POINTWISE(aclnnLeftShifts, 1, kIntegers, 1, kSameType, leftShift(x, p[0]))
+SIM_POINTWISE(aclnnBitwiseOrScalar, 1, kIntegers, 1, kPromoteFirst, x | p[0])
+SIM_POINTWISE(aclnnBitwiseXorTensor, 2, kIntegers, 0, kSameType, x ^ y)
+SIM_POINTWISE(aclnnBitwiseXorScalar, 1, kIntegers, 1, kPromoteFirst, x ^ p[0])
+SIM_POINTWISE(aclnnLogicalXor, 2, kTruths, 0, kBoolResult, (x != 0) != (y != 0))
 SIM_OP(aclnnComplex, prepareComplex, &kLoopsOf<ComplexOf>, 0)
 SIM_OP(aclnnPolar, prepareComplex, &kLoopsOf<Polar>, 0)
 

@@ -13,21 +13,7 @@ bool isClose(C x, C y, const C *p) {
   return x == y || (std::isfinite(y) && std::fabs(x - y) <= p[1] + std::fabs(p[0] * y));
 }
 
-SIM_ELEMENT(Eq, 2, kAll, 0, x == y)
-SIM_ELEMENT(Ne, 2, kAll, 0, x != y)
-SIM_ELEMENT(Lt, 2, kReals, 0, x < y)
-SIM_ELEMENT(Le, 2, kReals, 0, x <= y)
-SIM_ELEMENT(Gt, 2, kReals, 0, x > y)
-SIM_ELEMENT(Ge, 2, kReals, 0, x >= y)
-SIM_ELEMENT(EqNumber, 1, kAll, 1, x == p[0])
-SIM_ELEMENT(NeNumber, 1, kAll, 1, x != p[0])
-SIM_ELEMENT(LtNumber, 1, kReals, 1, x < p[0])
-SIM_ELEMENT(LeNumber, 1, kReals, 1, x <= p[0])
-SIM_ELEMENT(GtNumber, 1, kReals, 1, x > p[0])
-SIM_ELEMENT(GeNumber, 1, kReals, 1, x >= p[0])
-SIM_ELEMENT(LogicalAnd, 2, kTruths, 0, x != 0 && y != 0)
-SIM_ELEMENT(LogicalOr, 2, kTruths, 0, (x | y) != 0)
-SIM_ELEMENT(IsClose, 2, kFloats, 3, isClose(x, y, p))
+SIM_ELEMENT(IsClose, 2, kLibm | kFloats, 3, isClose(x, y, p))
 
 /* self, other, rtol, atol, equalNan, out */
 aclnnStatus prepareIsClose(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
@@ -72,22 +58,20 @@ aclnnStatus prepareEqual(aclOpExecutor &executor, const Argument *, const OpBody
 
 }  // namespace
 
-SIM_ELEMENTWISE(aclnnEqTensor, Eq, kBoolResult)
-SIM_ELEMENTWISE(aclnnNeTensor, Ne, kBoolResult)
-SIM_ELEMENTWISE(aclnnLtTensor, Lt, kBoolResult | kOrdered)
-SIM_ELEMENTWISE(aclnnLeTensor, Le, kBoolResult | kOrdered)
-SIM_ELEMENTWISE(aclnnGtTensor, Gt, kBoolResult | kOrdered)
-SIM_ELEMENTWISE(aclnnGeTensor, Ge, kBoolResult | kOrdered)
-SIM_ELEMENTWISE(aclnnEqScalar, EqNumber, kBoolResult | kPromoteFirst)
-SIM_ELEMENTWISE(aclnnNeScalar, NeNumber, kBoolResult | kPromoteFirst)
-SIM_ELEMENTWISE(aclnnLtScalar, LtNumber, kBoolResult | kPromoteFirst | kOrdered)
-SIM_ELEMENTWISE(aclnnLeScalar, LeNumber, kBoolResult | kPromoteFirst | kOrdered)
-SIM_ELEMENTWISE(aclnnGtScalar, GtNumber, kBoolResult | kPromoteFirst | kOrdered)
-SIM_ELEMENTWISE(aclnnGeScalar, GeNumber, kBoolResult | kPromoteFirst | kOrdered)
-SIM_ELEMENTWISE(aclnnLogicalAnd, LogicalAnd, kBoolResult)
-SIM_ELEMENTWISE(aclnnLogicalOr, LogicalOr, kBoolResult)
-SIM_ELEMENTWISE(aclnnInplaceLogicalAnd, LogicalAnd, kBoolResult)
-SIM_ELEMENTWISE(aclnnInplaceLogicalOr, LogicalOr, kBoolResult)
+SIM_POINTWISE(aclnnEqTensor, 2, kAll, 0, kBoolResult, x == y)
+SIM_POINTWISE(aclnnNeTensor, 2, kAll, 0, kBoolResult, x != y)
+SIM_POINTWISE(aclnnLtTensor, 2, kReals, 0, kBoolResult | kOrdered, x < y)
+SIM_POINTWISE(aclnnLeTensor, 2, kReals, 0, kBoolResult | kOrdered, x <= y)
+SIM_POINTWISE(aclnnGtTensor, 2, kReals, 0, kBoolResult | kOrdered, x > y)
+SIM_POINTWISE(aclnnGeTensor, 2, kReals, 0, kBoolResult | kOrdered, x >= y)
+SIM_POINTWISE(aclnnEqScalar, 1, kAll, 1, kBoolResult | kPromoteFirst, x == p[0])
+SIM_POINTWISE(aclnnNeScalar, 1, kAll, 1, kBoolResult | kPromoteFirst, x != p[0])
+SIM_POINTWISE(aclnnLtScalar, 1, kReals, 1, kBoolResult | kPromoteFirst | kOrdered, x < p[0])
+SIM_POINTWISE(aclnnLeScalar, 1, kReals, 1, kBoolResult | kPromoteFirst | kOrdered, x <= p[0])
+SIM_POINTWISE(aclnnGtScalar, 1, kReals, 1, kBoolResult | kPromoteFirst | kOrdered, x > p[0])
+SIM_POINTWISE(aclnnGeScalar, 1, kReals, 1, kBoolResult | kPromoteFirst | kOrdered, x >= p[0])
+SIM_POINTWISE(aclnnLogicalAnd, 2, kTruths, 0, kBoolResult, x != 0 && y != 0)
+SIM_POINTWISE(aclnnLogicalOr, 2, kTruths, 0, kBoolResult, (x | y) != 0)
 SIM_OP(aclnnIsClose, prepareIsClose, nullptr, 0)
 SIM_OP(aclnnEqual, prepareEqual, nullptr, 0)
 

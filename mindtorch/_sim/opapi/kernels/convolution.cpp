@@ -42,13 +42,11 @@ aclnnStatus readSizes(aclOpExecutor &executor, const char *name, const void *arr
                       int64_t *sizes) {
   const aclIntArray *values = static_cast<const aclIntArray *>(array);
   if (values->size != static_cast<uint64_t>(dims)) {
-    return refuse(executor, "%s has %llu elements, expected %d", name, static_cast<unsigned long long>(values->size),
-                  dims);
+    return refuse(executor, "{} has {} elements, expected {}", name, values->size, dims);
   }
   for (int32_t i = 0; i < dims; ++i) {
     if (values->items[i] < least || values->items[i] > INT32_MAX) {
-      return refuse(executor, "%s is %lld in dimension %d, expected %lld or more", name,
-                    static_cast<long long>(values->items[i]), i, static_cast<long long>(least));
+      return refuse(executor, "{} is {} in dimension {}, expected {} or more", name, values->items[i], i, least);
     }
     sizes[i] = values->items[i];
   }
@@ -147,20 +145,19 @@ aclnnStatus checkChannels(const aclOpExecutor &executor, int64_t groups, bool tr
   const Operand &input = executor.operands[kInput], &weight = executor.operands[kWeight];
   const Operand &bias = executor.operands[kBias];
   if (input.rank != weight.rank) {
-    return refuse(executor, "input has %d dimensions, weight has %d", input.rank, weight.rank);
+    return refuse(executor, "input has {} dimensions, weight has {}", input.rank, weight.rank);
   }
   if (groups < 1 || weight.dims[0] % groups != 0 || input.dims[1] % groups != 0) {
-    return refuse(executor, "groups is %lld, expected a divisor of the channels", static_cast<long long>(groups));
+    return refuse(executor, "groups is {}, expected a divisor of the channels", groups);
   }
   const int64_t expected = transposed ? weight.dims[0] : weight.dims[1] * groups;
   if (input.dims[1] != expected) {
-    return refuse(executor, "input has %lld channels, expected %lld", static_cast<long long>(input.dims[1]),
-                  static_cast<long long>(expected));
+    return refuse(executor, "input has {} channels, expected {}", input.dims[1], expected);
   }
   *out_channels = transposed ? weight.dims[1] * groups : weight.dims[0];
   if (bias.tensor == nullptr || (bias.rank == 1 && bias.dims[0] == *out_channels)) return ACLNN_SUCCESS;
-  return refuse(executor, "bias has %d dimensions and %lld elements, expected one dimension of %lld", bias.rank,
-                static_cast<long long>(bias.count), static_cast<long long>(*out_channels));
+  return refuse(executor, "bias has {} dimensions and {} elements, expected one dimension of {}", bias.rank, bias.count,
+                *out_channels);
 }
 
 aclnnStatus outputShape(aclOpExecutor &executor, const int64_t *output_padding, Shape *shape) {
@@ -175,8 +172,7 @@ aclnnStatus outputShape(aclOpExecutor &executor, const int64_t *output_padding, 
     const int64_t places = room < 0 ? 0 : room / stride + 1;
     shape->dims[i + 2] = transposed ? (size - 1) * stride - 2 * padding + reach + output_padding[i] + 1 : places;
     if (weight.dims[i + 2] < 1 || shape->dims[i + 2] < 1) {
-      return refuse(executor, "the kernel does not fit into dimension %d of input, which has size %lld", i + 2,
-                    static_cast<long long>(size));
+      return refuse(executor, "the kernel does not fit into dimension {} of input, which has size {}", i + 2, size);
     }
   }
   return ACLNN_SUCCESS;
@@ -185,8 +181,7 @@ aclnnStatus outputShape(aclOpExecutor &executor, const int64_t *output_padding, 
 aclnnStatus planWorkspace(aclOpExecutor &executor) {
   const Rooms rooms = roomsOf(executor, windowOf(executor));
   for (int64_t room : {rooms.weight, rooms.input, rooms.output, rooms.columns}) {
-    if (room > INT32_MAX)
-      return refuse(executor, "a sample of %lld elements is too large", static_cast<long long>(room));
+    if (room > INT32_MAX) return refuse(executor, "a sample of {} elements is too large", room);
   }
   executor.workspace_size = roundUp(static_cast<uint64_t>(rooms.total()) * sizeof(float));
   return takeSgemm(executor);
@@ -202,18 +197,17 @@ aclnnStatus prepareConvolution(aclOpExecutor &executor, const Argument *argument
   Shape shape;
   attributes[kGroups] = arguments[8].integer;
   attributes[kTransposed] = transposed;
-  aclnnStatus status = checkChannels(executor, arguments[8].integer, transposed, &shape.dims[1]);
+  SIM_TRY(checkChannels(executor, arguments[8].integer, transposed, &shape.dims[1]));
   const auto read = [&](const char *name, int argument, int64_t least, int64_t *sizes) {
-    if (status == ACLNN_SUCCESS) status = readSizes(executor, name, arguments[argument].pointer, dims, least, sizes);
+    return readSizes(executor, name, arguments[argument].pointer, dims, least, sizes);
   };
-  read("stride", 3, 1, attributes + kStride);
-  read("padding", 4, 0, attributes + kPadding);
-  read("dilation", 5, 1, attributes + kDilation);
-  if (transposed) read("outputPadding", 7, 0, output_padding);
-  if (status == ACLNN_SUCCESS) status = outputShape(executor, output_padding, &shape);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, output, shape);
-  if (status == ACLNN_SUCCESS) status = requireCast(executor, promoteTypes(input.type, weight.type), output);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(read("stride", 3, 1, attributes + kStride));
+  SIM_TRY(read("padding", 4, 0, attributes + kPadding));
+  SIM_TRY(read("dilation", 5, 1, attributes + kDilation));
+  if (transposed) SIM_TRY(read("outputPadding", 7, 0, output_padding));
+  SIM_TRY(outputShape(executor, output_padding, &shape));
+  SIM_TRY(requireShape(executor, output, shape));
+  SIM_TRY(requireCast(executor, promoteTypes(input.type, weight.type), output));
   executor.run = runConvolution;
   return output.count == 0 ? ACLNN_SUCCESS : planWorkspace(executor);
 }

@@ -130,7 +130,7 @@ aclError runBackward(const aclOpExecutor &executor) {
 /* A result that is asked for has the shape of what it is the gradient of; one that is not may be NULL. */
 aclnnStatus checkResults(aclOpExecutor &executor, const aclBoolArray *mask) {
   if (mask->size != 3) {
-    return refuse(executor, "outputMask has %llu elements, expected 3", static_cast<unsigned long long>(mask->size));
+    return refuse(executor, "outputMask has {} elements, expected 3", mask->size);
   }
   Shape shapes[3] = {shapeOf(executor.operands[kInput]), shapeOf(executor.operands[kWeight]), {}};
   shapes[2].rank = 1;
@@ -138,10 +138,9 @@ aclnnStatus checkResults(aclOpExecutor &executor, const aclBoolArray *mask) {
   for (int i = 0; i < 3; ++i) {
     if (!mask->items[i]) continue;
     const Operand &result = executor.operands[static_cast<uint32_t>(kGradInput + i)];
-    if (result.tensor == nullptr) return refuse(executor, "result %d is NULL, but outputMask asks for it", i);
-    aclnnStatus status = requireShape(executor, result, shapes[i]);
-    if (status == ACLNN_SUCCESS) status = requireCast(executor, executor.operands[kGrad].type, result);
-    if (status != ACLNN_SUCCESS) return status;
+    if (result.tensor == nullptr) return refuse(executor, "result {} is NULL, but outputMask asks for it", i);
+    SIM_TRY(requireShape(executor, result, shapes[i]));
+    SIM_TRY(requireCast(executor, executor.operands[kGrad].type, result));
     executor.attributes[kMask] |= int64_t{1} << i;
   }
   return ACLNN_SUCCESS;
@@ -153,20 +152,17 @@ aclnnStatus checkSides(const aclOpExecutor &executor) {
   const Sides sides = sidesOf(executor);
   const int64_t groups = executor.attributes[kGroups];
   if (grad.rank != weight.rank || input.rank != weight.rank || weight.rank < 3 || weight.rank > 5) {
-    return refuse(executor, "gradOutput, input and weight have %d, %d and %d dimensions, expected 3 to 5, equally many",
+    return refuse(executor, "gradOutput, input and weight have {}, {} and {} dimensions, expected 3 to 5, equally many",
                   grad.rank, input.rank, weight.rank);
   }
   const Operand &image = executor.operands[sides.image], &places = executor.operands[sides.places];
   if (groups < 1 || places.dims[1] != weight.dims[0] || image.dims[1] != weight.dims[1] * groups ||
       weight.dims[0] % groups != 0) {
-    return refuse(executor, "the channels do not fit: %lld and %lld, a weight of (%lld, %lld, ...), %lld groups",
-                  static_cast<long long>(image.dims[1]), static_cast<long long>(places.dims[1]),
-                  static_cast<long long>(weight.dims[0]), static_cast<long long>(weight.dims[1]),
-                  static_cast<long long>(groups));
+    return refuse(executor, "the channels do not fit: {} and {}, a weight of ({}, {}, ...), {} groups", image.dims[1],
+                  places.dims[1], weight.dims[0], weight.dims[1], groups);
   }
   if (grad.dims[0] == input.dims[0]) return ACLNN_SUCCESS;
-  return refuse(executor, "gradOutput has %lld samples, input has %lld", static_cast<long long>(grad.dims[0]),
-                static_cast<long long>(input.dims[0]));
+  return refuse(executor, "gradOutput has {} samples, input has {}", grad.dims[0], input.dims[0]);
 }
 
 /* As many places as the windows have along the image. */
@@ -177,8 +173,7 @@ aclnnStatus checkPlaces(const aclOpExecutor &executor) {
     const int64_t fit = room < 0 ? 0 : room / w.stride[i] + 1;
     /* The output padding of a transposed convolution may hold further windows. */
     if (fit == w.places[i] || (executor.attributes[kTransposed] && fit > w.places[i])) continue;
-    return refuse(executor, "%lld places do not fit an image of size %lld", static_cast<long long>(w.places[i]),
-                  static_cast<long long>(w.image[i]));
+    return refuse(executor, "{} places do not fit an image of size {}", w.places[i], w.image[i]);
   }
   return ACLNN_SUCCESS;
 }
@@ -191,22 +186,19 @@ aclnnStatus prepareBackward(aclOpExecutor &executor, const Argument *arguments, 
   attributes[kGroups] = arguments[9].integer;
   attributes[kTransposed] = arguments[7].integer != 0;
   attributes[kMask] = 0;
-  aclnnStatus status = checkSides(executor);
+  SIM_TRY(checkSides(executor));
   const auto read = [&](const char *name, int argument, int64_t least, int64_t *sizes) {
-    if (status == ACLNN_SUCCESS) status = readSizes(executor, name, arguments[argument].pointer, dims, least, sizes);
+    return readSizes(executor, name, arguments[argument].pointer, dims, least, sizes);
   };
-  read("stride", 4, 1, attributes + kStride);
-  read("padding", 5, 0, attributes + kPadding);
-  read("dilation", 6, 1, attributes + kDilation);
-  if (status == ACLNN_SUCCESS) status = checkPlaces(executor);
-  if (status == ACLNN_SUCCESS)
-    status = checkResults(executor, static_cast<const aclBoolArray *>(arguments[10].pointer));
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(read("stride", 4, 1, attributes + kStride));
+  SIM_TRY(read("padding", 5, 0, attributes + kPadding));
+  SIM_TRY(read("dilation", 6, 1, attributes + kDilation));
+  SIM_TRY(checkPlaces(executor));
+  SIM_TRY(checkResults(executor, static_cast<const aclBoolArray *>(arguments[10].pointer)));
   executor.run = runBackward;
   const Rooms rooms = roomsOf(executor, windowOf(executor));
   for (int64_t room : {rooms.weight, rooms.image, rooms.places, rooms.columns}) {
-    if (room > INT32_MAX)
-      return refuse(executor, "a sample of %lld elements is too large", static_cast<long long>(room));
+    if (room > INT32_MAX) return refuse(executor, "a sample of {} elements is too large", room);
   }
   executor.workspace_size = roundUp(static_cast<uint64_t>(rooms.total()) * sizeof(float));
   return takeSgemm(executor);

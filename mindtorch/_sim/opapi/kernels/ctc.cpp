@@ -195,13 +195,11 @@ aclError runLossBackward(const aclOpExecutor &executor) {
 aclnnStatus keepLengths(aclOpExecutor &executor, const char *name, const void *array, int64_t batch, int64_t most) {
   const aclIntArray *lengths = static_cast<const aclIntArray *>(array);
   if (static_cast<int64_t>(lengths->size) != batch) {
-    return refuse(executor, "%s has %llu elements, expected %lld", name, static_cast<unsigned long long>(lengths->size),
-                  static_cast<long long>(batch));
+    return refuse(executor, "{} has {} elements, expected {}", name, lengths->size, batch);
   }
   for (uint64_t i = 0; i < lengths->size; ++i) {
     if (lengths->items[i] < 0 || lengths->items[i] > most) {
-      return refuse(executor, "%s has the element %lld, expected 0 to %lld", name,
-                    static_cast<long long>(lengths->items[i]), static_cast<long long>(most));
+      return refuse(executor, "{} has the element {}, expected 0 to {}", name, lengths->items[i], most);
     }
     executor.integers.push() = lengths->items[i];
   }
@@ -210,18 +208,16 @@ aclnnStatus keepLengths(aclOpExecutor &executor, const char *name, const void *a
 
 aclnnStatus prepareShared(aclOpExecutor &executor, const Operand &logs, const Operand &targets,
                           const Argument *arguments, const Argument &blank, const Argument &zero_infinity) {
-  if (logs.rank != 3) return refuse(executor, "logProbs has %d dimensions, expected 3", logs.rank);
+  if (logs.rank != 3) return refuse(executor, "logProbs has {} dimensions, expected 3", logs.rank);
   if (targets.rank != 1 && targets.rank != 2) {
-    return refuse(executor, "targets has %d dimensions, expected 1 or 2", targets.rank);
+    return refuse(executor, "targets has {} dimensions, expected 1 or 2", targets.rank);
   }
   if (blank.integer < 0 || blank.integer >= logs.dims[2]) {
-    return refuse(executor, "blank is %lld, there are %lld classes", static_cast<long long>(blank.integer),
-                  static_cast<long long>(logs.dims[2]));
+    return refuse(executor, "blank is {}, there are {} classes", blank.integer, logs.dims[2]);
   }
   const int64_t batch = logs.dims[1], room = targets.dims[targets.rank - 1];
-  aclnnStatus status = keepLengths(executor, "inputLengths", arguments[0].pointer, batch, logs.dims[0]);
-  if (status == ACLNN_SUCCESS) status = keepLengths(executor, "targetLengths", arguments[1].pointer, batch, room);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(keepLengths(executor, "inputLengths", arguments[0].pointer, batch, logs.dims[0]));
+  SIM_TRY(keepLengths(executor, "targetLengths", arguments[1].pointer, batch, room));
   int64_t total = 0;
   for (uint32_t i = static_cast<uint32_t>(batch); i < executor.integers.size(); ++i) total += executor.integers[i];
   if (targets.rank == 1 ? total != room : targets.dims[0] != batch) return refuse(executor, "targets do not fit");
@@ -234,42 +230,34 @@ aclnnStatus prepareShared(aclOpExecutor &executor, const Operand &logs, const Op
 }
 
 aclnnStatus requireSamples(const aclOpExecutor &executor, const Operand &losses, int64_t batch) {
-  Shape shape;
-  shape.rank = 1;
-  shape.dims[0] = batch;
-  return requireShape(executor, losses, shape);
+  return requireShape(executor, losses, {1, {batch}});
 }
 
 aclnnStatus requireScores(const aclOpExecutor &executor, const Operand &scores, const Operand &logs) {
-  Shape shape;
-  shape.rank = 3;
-  shape.dims[0] = logs.dims[1];
-  shape.dims[1] = logs.dims[0];
-  shape.dims[2] = 2 * longestOf(executor) + 1;
-  return requireShape(executor, scores, shape);
+  return requireShape(executor, scores, {3, {logs.dims[1], logs.dims[0], 2 * longestOf(executor) + 1}});
 }
 
 /* logProbs, targets, inputLengths, targetLengths, blank, zeroInfinity, negLogLikelihood, logAlpha */
 aclnnStatus prepareLoss(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const auto &operands = executor.operands;
-  aclnnStatus status = prepareShared(executor, operands[0], operands[1], arguments + 2, arguments[4], arguments[5]);
-  if (status == ACLNN_SUCCESS) status = requireSamples(executor, operands[2], operands[0].dims[1]);
-  if (status == ACLNN_SUCCESS) status = requireScores(executor, operands[3], operands[0]);
+  SIM_TRY(prepareShared(executor, operands[0], operands[1], arguments + 2, arguments[4], arguments[5]));
+  SIM_TRY(requireSamples(executor, operands[2], operands[0].dims[1]));
+  SIM_TRY(requireScores(executor, operands[3], operands[0]));
   executor.run = runLoss;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 /* gradOut, logProbs, targets, inputLengths, targetLengths, negLogLikelihood, logAlpha, blank, zeroInfinity, out */
 aclnnStatus prepareLossBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const auto &operands = executor.operands;
-  aclnnStatus status = prepareShared(executor, operands[1], operands[2], arguments + 3, arguments[7], arguments[8]);
+  SIM_TRY(prepareShared(executor, operands[1], operands[2], arguments + 3, arguments[7], arguments[8]));
   for (uint32_t index : {0u, 3u}) {
-    if (status == ACLNN_SUCCESS) status = requireSamples(executor, operands[index], operands[1].dims[1]);
+    SIM_TRY(requireSamples(executor, operands[index], operands[1].dims[1]));
   }
-  if (status == ACLNN_SUCCESS) status = requireScores(executor, operands[4], operands[1]);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, operands[5], shapeOf(operands[1]));
+  SIM_TRY(requireScores(executor, operands[4], operands[1]));
+  SIM_TRY(requireShape(executor, operands[5], shapeOf(operands[1])));
   executor.run = runLossBackward;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 }  // namespace

@@ -120,10 +120,10 @@ aclError runPdist(const aclOpExecutor &executor) {
 /* --- phase 1 ----------------------------------------------------------------------------------------------------- */
 
 aclnnStatus begin(aclOpExecutor &executor, double p, aclError (*run)(const aclOpExecutor &), int64_t rooms) {
-  if (!(p >= 0.0)) return refuse(executor, "p is %g, expected 0 or more", p);
+  if (!(p >= 0.0)) return refuse(executor, "p is {}, expected 0 or more", p);
   for (const Operand &operand : executor.operands) {
     if (operand.type != executor.operands[0].type) {
-      return refuse(executor, "types differ: %s and %s", typeName(executor.operands[0].type), typeName(operand.type));
+      return refuse(executor, "types differ: {} and {}", executor.operands[0].type, operand.type);
     }
   }
   std::memcpy(&executor.attributes[kNorm], &p, sizeof p);
@@ -155,10 +155,9 @@ aclnnStatus prepareCdist(aclOpExecutor &executor, const Argument *arguments, con
   if (!commonBatch(&x1, &x2, &shape)) return refuse(executor, "the shapes of x1 and x2 do not fit");
   shape.dims[shape.rank++] = rowsOf(x1);
   shape.dims[shape.rank++] = rowsOf(x2);
-  const aclnnStatus status = requireShape(executor, executor.operands[2], shape);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireShape(executor, executor.operands[2], shape));
   if (arguments[3].integer < 0 || arguments[3].integer > 2) {
-    return refuse(executor, "compute_mode is %lld, expected 0 to 2", static_cast<long long>(arguments[3].integer));
+    return refuse(executor, "compute_mode is {}, expected 0 to 2", arguments[3].integer);
   }
   const int64_t rooms = (rowsOf(x1) + rowsOf(x2)) * columnsOf(x1) + rowsOf(x1) * rowsOf(x2);
   return begin(executor, arguments[2].real, runCdist, rooms);
@@ -167,25 +166,21 @@ aclnnStatus prepareCdist(aclOpExecutor &executor, const Argument *arguments, con
 aclnnStatus prepareCdistBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   Operand &x1 = executor.operands[1], &x2 = executor.operands[2];
   Shape shape;
-  aclnnStatus status = requireShape(executor, executor.operands[4], shapeOf(x1));
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireShape(executor, executor.operands[4], shapeOf(x1)));
   if (!commonBatch(&x1, &x2, &shape)) return refuse(executor, "the shapes of x1 and x2 do not fit");
   shape.dims[shape.rank++] = rowsOf(x1);
   shape.dims[shape.rank++] = rowsOf(x2);
-  status = requireShape(executor, executor.operands[0], shape);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[3], shape);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireShape(executor, executor.operands[0], shape));
+  SIM_TRY(requireShape(executor, executor.operands[3], shape));
   const int64_t rooms = (2 * rowsOf(x1) + rowsOf(x2)) * columnsOf(x1) + 2 * rowsOf(x1) * rowsOf(x2);
   return begin(executor, arguments[4].real, runCdistBackward, rooms);
 }
 
 aclnnStatus preparePdist(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &self = executor.operands[0];
-  Shape shape;
-  shape.rank = 1;
-  shape.dims[0] = self.dims[0] * (self.dims[0] - 1) / 2;
-  const aclnnStatus status = requireShape(executor, executor.operands[1], shape);
-  return status == ACLNN_SUCCESS ? begin(executor, arguments[1].real, runPdist, self.count) : status;
+  Shape shape = {1, {self.dims[0] * (self.dims[0] - 1) / 2}};
+  SIM_TRY(requireShape(executor, executor.operands[1], shape));
+  return begin(executor, arguments[1].real, runPdist, self.count);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ aclError runGenerate(const aclOpExecutor &executor) {
 
 aclnnStatus checkProbability(const aclOpExecutor &executor, double drop) {
   if (drop >= 0.0 && drop <= 1.0) return ACLNN_SUCCESS;
-  return refuse(executor, "prob is %g, expected a value from 0 to 1", drop);
+  return refuse(executor, "prob is {}, expected a value from 0 to 1", drop);
 }
 
 /* shape, prob, seed, offset, probDataType, out */
@@ -41,15 +41,13 @@ aclnnStatus prepareGenerate(aclOpExecutor &executor, const Argument *arguments, 
     if (shape->items[i] < 0) return refuse(executor, "a dimension below 0 in shape");
     elements *= shape->items[i];
   }
-  Shape bytes;
-  bytes.rank = 1;
-  bytes.dims[0] = maskBytes(elements);
-  aclnnStatus status = checkProbability(executor, arguments[1].real);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, firstOut(executor), bytes);
-  if (status == ACLNN_SUCCESS) status = takeSeed(executor, arguments, 2, body.variant);
+  Shape bytes = {1, {maskBytes(elements)}};
+  SIM_TRY(checkProbability(executor, arguments[1].real));
+  SIM_TRY(requireShape(executor, firstOut(executor), bytes));
+  SIM_TRY(takeSeed(executor, arguments, 2, body.variant));
   executor.numbers[0] = {true, ACL_DOUBLE, 0, arguments[1].real, 0.0};
   executor.run = runGenerate;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 /* self, mask, out: what stays is divided by the probability to stay. */
@@ -75,16 +73,15 @@ aclError runApply(const aclOpExecutor &executor) {
 /* self, mask, prob, out */
 aclnnStatus prepareApply(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &self = executor.operands[0], &mask = executor.operands[1], &out = executor.operands[2];
-  aclnnStatus status = checkProbability(executor, arguments[2].real);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, shapeOf(self));
-  if (status == ACLNN_SUCCESS) status = requireCast(executor, self.type, out);
-  if (status == ACLNN_SUCCESS && mask.count < maskBytes(self.count)) {
-    status = refuse(executor, "mask has %lld bytes, expected %lld", static_cast<long long>(mask.count),
-                    static_cast<long long>(maskBytes(self.count)));
+  SIM_TRY(checkProbability(executor, arguments[2].real));
+  SIM_TRY(requireShape(executor, out, shapeOf(self)));
+  SIM_TRY(requireCast(executor, self.type, out));
+  if (mask.count < maskBytes(self.count)) {
+    SIM_TRY(refuse(executor, "mask has {} bytes, expected {}", mask.count, maskBytes(self.count)));
   }
   executor.numbers[0] = {true, ACL_DOUBLE, 0, arguments[2].real, 0.0};
   executor.run = runApply;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 }  // namespace

@@ -138,21 +138,19 @@ aclError runBackward(const aclOpExecutor &executor) {
 aclnnStatus plan(aclOpExecutor &executor, uint32_t inputs, int64_t reduction, bool reduces, Formula formula,
                  double parameter) {
   if (reduction < kNone || reduction > kSum) {
-    return refuse(executor, "reduction is %lld, expected 0, 1 or 2", static_cast<long long>(reduction));
+    return refuse(executor, "reduction is {}, expected 0, 1 or 2", reduction);
   }
   Shape shape;
   for (uint32_t i = 0; i < inputs; ++i) {
     const Operand &operand = executor.operands[i];
     if (operand.tensor != nullptr && !broadcastInto(&shape, operand)) {
-      return refuse(executor, "the shape of %s cannot be broadcast with the others",
-                    executor.op->parameters[operand.parameter].name);
+      return refuse(executor, "the shape of {} cannot be broadcast with the others", operand);
     }
   }
   const Operand &out = executor.operands[inputs];
   if (reduces && reduction != kNone && out.count != 1) return refuse(executor, "out has more than one element");
   if (!reduces || reduction == kNone) {
-    const aclnnStatus status = requireShape(executor, out, shape);
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(requireShape(executor, out, shape));
   }
   int64_t count = 1;
   for (int32_t i = 0; i < shape.rank; ++i) count *= shape.dims[i];
@@ -193,7 +191,7 @@ aclnnStatus prepareLossTargetBackward(aclOpExecutor &executor, const Argument *a
 aclnnStatus prepareSmooth(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const uint32_t inputs = static_cast<uint32_t>(body.variant);
   const double beta = arguments[inputs + 1].real;
-  if (!(beta >= 0.0)) return refuse(executor, "beta is %g, expected 0 or more", beta);
+  if (!(beta >= 0.0)) return refuse(executor, "beta is {}, expected 0 or more", beta);
   const Loss &loss = beta > 0.0 ? kSmooth : kDistance;
   const bool backward = inputs == 3;
   return plan(executor, inputs, arguments[inputs].integer, !backward, backward ? loss.slope : loss.value, beta);

@@ -112,7 +112,7 @@ aclError runEmbeddingRenorm(const aclOpExecutor &executor) {
 aclnnStatus prepareEmbeddingRenorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &self = executor.operands[0];
   const double p = arguments[3].real;
-  if (std::isnan(p) || (std::isinf(p) && p < 0)) return refuse(executor, "normType is %g", p);
+  if (std::isnan(p) || (std::isinf(p) && p < 0)) return refuse(executor, "normType is {}", p);
   executor.numbers[0] = {true, self.type, 0, arguments[2].real, 0};
   executor.numbers[1] = {true, self.type, 0, p, 0};
   executor.workspace_size = roundUp(static_cast<uint64_t>(self.dims[0] + self.dims[1]) * 8);
@@ -123,19 +123,18 @@ aclnnStatus prepareEmbeddingRenorm(aclOpExecutor &executor, const Argument *argu
 /* The shape of the indices, with the table's width behind it. */
 aclnnStatus requireRows(const aclOpExecutor &executor, const Operand &table, const Operand &indices,
                         const Operand &rows) {
-  if (table.rank != 2) return refuse(executor, "the table has %d dimensions, expected 2", table.rank);
+  if (table.rank != 2) return refuse(executor, "the table has {} dimensions, expected 2", table.rank);
   if (categoryOf(indices.type) != kInteger) return refuseType(executor, indices.type);
   Shape shape = shapeOf(indices);
-  if (shape.rank == kMaxRank) return refuse(executor, "indices has %d dimensions, too many", shape.rank);
+  if (shape.rank == kMaxRank) return refuse(executor, "indices has {} dimensions, too many", shape.rank);
   shape.dims[shape.rank++] = table.dims[1];
   return requireShape(executor, rows, shape);
 }
 
 aclnnStatus prepareEmbedding(aclOpExecutor &executor, const Argument *, const OpBody &) {
   const Operand &weight = executor.operands[0], &out = executor.operands[2];
-  if (out.type != weight.type) return refuse(executor, "out has data type %s", typeName(out.type));
-  const aclnnStatus status = requireRows(executor, weight, executor.operands[1], out);
-  if (status != ACLNN_SUCCESS) return status;
+  if (out.type != weight.type) return refuse(executor, "out has data type {}", out.type);
+  SIM_TRY(requireRows(executor, weight, executor.operands[1], out));
   executor.workspace_size = roundUp(static_cast<uint64_t>(weight.dims[1]) * sizeof(Complex));
   executor.run = runEmbedding;
   return ACLNN_SUCCESS;
@@ -145,11 +144,9 @@ aclnnStatus prepareEmbedding(aclOpExecutor &executor, const Argument *, const Op
 aclnnStatus prepareEmbeddingBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &grad = executor.operands[0], &out = executor.operands[2];
   if (categoryOf(grad.type) != kFloating) return refuseType(executor, grad.type);
-  const aclnnStatus status = requireRows(executor, out, executor.operands[1], grad);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireRows(executor, out, executor.operands[1], grad));
   if (out.dims[0] != arguments[2].integer) {
-    return refuse(executor, "out has %lld rows, numWeights is %lld", static_cast<long long>(out.dims[0]),
-                  static_cast<long long>(arguments[2].integer));
+    return refuse(executor, "out has {} rows, numWeights is {}", out.dims[0], arguments[2].integer);
   }
   executor.attributes[kPadding] = arguments[3].integer;
   executor.attributes[kByFrequency] = arguments[4].integer;

@@ -45,8 +45,7 @@ aclnnStatus prepareFillScalar(aclOpExecutor &executor, const Argument *, const O
 aclnnStatus prepareFillTensor(aclOpExecutor &executor, const Argument *, const OpBody &) {
   Operand &value = executor.operands[1];
   if (value.count != 1 || value.rank > 1) {
-    return refuse(executor, "value has %lld elements in %d dimensions, expected one element",
-                  static_cast<long long>(value.count), value.rank);
+    return refuse(executor, "value has {} elements in {} dimensions, expected one element", value.count, value.rank);
   }
   value.rank = 0;
   return prepareCopy(executor, value, executor.operands[0]);
@@ -60,10 +59,10 @@ aclnnStatus prepareCast(aclOpExecutor &executor, const Argument *arguments, cons
   Operand &out = executor.operands[1];
   aclDataType type = static_cast<aclDataType>(arguments[1].integer);
   if (type != out.type) {
-    return refuse(executor, "out has data type %s, expected dtype, which is %s", typeName(out.type), typeName(type));
+    return refuse(executor, "out has data type {}, expected dtype, which is {}", out.type, type);
   }
-  aclnnStatus status = requireShape(executor, out, shapeOf(executor.operands[0]));
-  return status != ACLNN_SUCCESS ? status : prepareCopy(executor, executor.operands[0], out);
+  SIM_TRY(requireShape(executor, out, shapeOf(executor.operands[0])));
+  return prepareCopy(executor, executor.operands[0], out);
 }
 
 /* The compute type of the output decides whether it counts in integers or in double. */
@@ -94,17 +93,17 @@ aclnnStatus prepareArange(aclOpExecutor &executor, const Argument *, const OpBod
   const Number *numbers = executor.numbers;
   double start = numbers[0].real, end = numbers[1].real, step = numbers[2].real;
   if (step == 0.0 || isNan(step) || (step > 0.0 ? start > end : start < end)) {
-    return refuse(executor, "no sequence goes from %g to %g in steps of %g", start, end, step);
+    return refuse(executor, "no sequence goes from {} to {} in steps of {}", start, end, step);
   }
   uint8_t compute = computeOf(out.type);
   bool integral = compute == kI64 && std::all_of(numbers, numbers + 3,
                                                  [](const Number &number) { return computeOf(number.type) == kI64; });
   double length = lengthOf(numbers, integral);
   if (!(length < 0x1p62))
-    return refuse(executor, "the sequence from %g to %g in steps of %g is too long", start, end, step);
+    return refuse(executor, "the sequence from {} to {} in steps of {} is too long", start, end, step);
   if (out.count != static_cast<int64_t>(length)) {
-    return refuse(executor, "out has %lld elements, the sequence from %g to %g in steps of %g has %lld",
-                  static_cast<long long>(out.count), start, end, step, static_cast<long long>(length));
+    return refuse(executor, "out has {} elements, the sequence from {} to {} in steps of {} has {}", out.count, start,
+                  end, step, length);
   }
   executor.attributes[0] = compute;
   executor.kernel = &kArange[compute];
@@ -132,12 +131,9 @@ constexpr Loop kLinspace[] = {linspaceLoop<float>, linspaceLoop<double>, linspac
 
 aclnnStatus prepareLinspace(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   Operand &out = executor.operands[0];
-  Shape shape;
-  shape.rank = 1;
-  shape.dims[0] = arguments[2].integer;
-  if (shape.dims[0] < 0) return refuse(executor, "steps is %lld", static_cast<long long>(shape.dims[0]));
-  aclnnStatus status = requireShape(executor, out, shape);
-  if (status != ACLNN_SUCCESS) return status;
+  Shape shape = {1, {arguments[2].integer}};
+  if (shape.dims[0] < 0) return refuse(executor, "steps is {}", shape.dims[0]);
+  SIM_TRY(requireShape(executor, out, shape));
   const uint8_t compute = computeOf(out.type);
   executor.numbers[2] = {true, ACL_INT64, shape.dims[0], 0.0, 0.0};
   executor.attributes[0] = compute;

@@ -28,7 +28,7 @@ SIM_ELEMENT(HalfGeluByTanh, 1, kFloats, 0, geluByTanh(x))
 SIM_ELEMENT(GeGlu, 2, kFloats, 0, x *gelu(y))
 SIM_ELEMENT(GeGluByTanh, 2, kFloats, 0, x *geluByTanh(y))
 SIM_ELEMENT(GeGluPlain, 2, kFloats, 0, x *y)
-SIM_ELEMENT(GeGluActivated, 3, kFloats, 0, x * y * geluSlope(z))
+SIM_ELEMENT(GeGluActivated, 3, kLibm | kFloats, 0, x * y * geluSlope(z))
 SIM_ELEMENT(GeGluActivatedByTanh, 3, kFloats, 0, x * y * geluTanhSlope(z))
 
 struct GeGluLoops {
@@ -54,10 +54,9 @@ Operand halfOf(const Operand &operand, int32_t dim, int64_t which) {
 }
 
 aclnnStatus checkHalves(const aclOpExecutor &executor, const Operand &x, int64_t given, int32_t *dim) {
-  const aclnnStatus status = normalizeDim(executor, given, x.rank, dim);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(normalizeDim(executor, given, x.rank, dim));
   if (x.rank > 0 && x.dims[*dim] % 2 == 0) return ACLNN_SUCCESS;
-  return refuse(executor, "dimension %d cannot be halved", *dim);
+  return refuse(executor, "dimension {} cannot be halved", *dim);
 }
 
 /* All operands have one type, in which the loops compute. */
@@ -88,12 +87,11 @@ aclError runGated(const aclOpExecutor &executor) {
 aclnnStatus prepareGated(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const Operand &x = executor.operands[0];
   int32_t dim = 0;
-  aclnnStatus status = checkHalves(executor, x, arguments[1].integer, &dim);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkHalves(executor, x, arguments[1].integer, &dim));
   Shape shape = shapeOf(x);
   shape.dims[dim] /= 2;
-  status = requireShape(executor, executor.operands[1], shape);
-  return status == ACLNN_SUCCESS ? plan(executor, dim, body.kernel, runGated) : status;
+  SIM_TRY(requireShape(executor, executor.operands[1], shape));
+  return plan(executor, dim, body.kernel, runGated);
 }
 
 /* gradient, x, out */
@@ -113,13 +111,12 @@ aclError runGatedBackward(const aclOpExecutor &executor) {
 aclnnStatus prepareGatedBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const Operand &x = executor.operands[1];
   int32_t dim = 0;
-  aclnnStatus status = checkHalves(executor, x, arguments[2].integer, &dim);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkHalves(executor, x, arguments[2].integer, &dim));
   Shape shape = shapeOf(x);
-  status = requireShape(executor, executor.operands[2], shape);
+  SIM_TRY(requireShape(executor, executor.operands[2], shape));
   shape.dims[dim] /= 2;
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[0], shape);
-  return status == ACLNN_SUCCESS ? plan(executor, dim, body.kernel, runGatedBackward) : status;
+  SIM_TRY(requireShape(executor, executor.operands[0], shape));
+  return plan(executor, dim, body.kernel, runGatedBackward);
 }
 
 enum GeGluAttribute { kDim, kLeft }; /* kLeft: the first half is the activated one */
@@ -160,18 +157,17 @@ aclError runGeGluBackward(const aclOpExecutor &executor) {
 aclnnStatus prepareGeGluOf(aclOpExecutor &executor, const Operand &x, int64_t dim, int64_t approximate, bool left,
                            std::initializer_list<uint32_t> halved, aclError (*run)(const aclOpExecutor &)) {
   int32_t normalized = 0;
-  aclnnStatus status = checkHalves(executor, x, dim, &normalized);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkHalves(executor, x, dim, &normalized));
   if (approximate != 0 && approximate != 1) {
-    return refuse(executor, "approximate is %lld, expected 0 or 1", static_cast<long long>(approximate));
+    return refuse(executor, "approximate is {}, expected 0 or 1", approximate);
   }
   Shape shape = shapeOf(x);
   shape.dims[normalized] /= 2;
   for (uint32_t index : halved) {
-    if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[index], shape);
+    SIM_TRY(requireShape(executor, executor.operands[index], shape));
   }
   executor.attributes[kLeft] = left;
-  return status == ACLNN_SUCCESS ? plan(executor, normalized, &kGeGluLoops[approximate], run) : status;
+  return plan(executor, normalized, &kGeGluLoops[approximate], run);
 }
 
 /* x, dim, approximate, activateLeft, out, gelu */
@@ -183,8 +179,7 @@ aclnnStatus prepareGeGlu(aclOpExecutor &executor, const Argument *arguments, con
 /* gradient, x, gelu, dim, approximate, activateLeft, out */
 aclnnStatus prepareGeGluBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &x = executor.operands[1];
-  const aclnnStatus status = requireShape(executor, executor.operands[3], shapeOf(x));
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireShape(executor, executor.operands[3], shapeOf(x)));
   return prepareGeGluOf(executor, x, arguments[3].integer, arguments[4].integer, arguments[5].integer != 0, {0, 2},
                         runGeGluBackward);
 }
@@ -194,7 +189,7 @@ aclnnStatus prepareGeluMul(aclOpExecutor &executor, const Argument *arguments, c
   const char *mode = static_cast<const char *>(arguments[1].pointer);
   const bool by_tanh = mode != nullptr && std::strcmp(mode, "tanh") == 0;
   if (!by_tanh && mode != nullptr && std::strcmp(mode, "none") != 0) {
-    return refuse(executor, "approximate is %s, expected none or tanh", mode);
+    return refuse(executor, "approximate is {}, expected none or tanh", mode);
   }
   return prepareGeGluOf(executor, executor.operands[0], -1, by_tanh ? 1 : 0, true, {1}, runGeGlu);
 }

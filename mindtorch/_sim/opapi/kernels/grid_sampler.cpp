@@ -286,7 +286,7 @@ aclnnStatus finish(aclOpExecutor &executor, Run of_float, Run of_double) {
   int64_t count = 0;
   for (const Operand &operand : executor.operands) {
     if (operand.type != first.type) {
-      return refuse(executor, "types differ: %s and %s", typeName(first.type), typeName(operand.type));
+      return refuse(executor, "types differ: {} and {}", first.type, operand.type);
     }
     count += operand.count;
   }
@@ -300,12 +300,11 @@ aclnnStatus checkGrid(aclOpExecutor &executor, const Operand &image, const Opera
   bool fits = image.rank == grid.rank && image.dims[0] == grid.dims[0] && grid.dims[grid.rank - 1] == grid.rank - 2;
   for (int32_t i = 2; fits && i < image.rank; ++i) fits = image.dims[i] > 0;
   if (!fits) {
-    return refuse(executor, "an image of rank %d and a grid of rank %d whose sizes do not fit", image.rank, grid.rank);
+    return refuse(executor, "an image of rank {} and a grid of rank {} whose sizes do not fit", image.rank, grid.rank);
   }
   const int64_t mode = modes[0].integer, padding = modes[1].integer;
   if (mode < 0 || mode > (image.rank == 4 ? kBicubic : kNearest) || padding < 0 || padding > kReflection) {
-    return refuse(executor, "interpolationMode %lld and paddingMode %lld", static_cast<long long>(mode),
-                  static_cast<long long>(padding));
+    return refuse(executor, "interpolationMode {} and paddingMode {}", mode, padding);
   }
   executor.attributes[kMode] = mode;
   executor.attributes[kPadding] = padding;
@@ -321,24 +320,24 @@ Shape sampledShape(const Operand &image, const Operand &grid) {
 
 aclnnStatus prepareSample(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &image = executor.operands[0], &grid = executor.operands[1];
-  aclnnStatus status = checkGrid(executor, image, grid, arguments + 2);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[2], sampledShape(image, grid));
-  return status == ACLNN_SUCCESS ? finish(executor, runSample<float>, runSample<double>) : status;
+  SIM_TRY(checkGrid(executor, image, grid, arguments + 2));
+  SIM_TRY(requireShape(executor, executor.operands[2], sampledShape(image, grid)));
+  return finish(executor, runSample<float>, runSample<double>);
 }
 
 aclnnStatus prepareSampleBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &image = executor.operands[1], &grid = executor.operands[2];
   const aclBoolArray *mask = static_cast<const aclBoolArray *>(arguments[6].pointer);
   if (mask->size != 2) {
-    return refuse(executor, "outputMask has %llu elements, expected 2", static_cast<unsigned long long>(mask->size));
+    return refuse(executor, "outputMask has {} elements, expected 2", mask->size);
   }
   executor.attributes[kOfImage] = mask->items[0];
   executor.attributes[kOfGrid] = mask->items[1];
-  aclnnStatus status = checkGrid(executor, image, grid, arguments + 3);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[0], sampledShape(image, grid));
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[3], shapeOf(image));
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[4], shapeOf(grid));
-  return status == ACLNN_SUCCESS ? finish(executor, runSampleBackward<float>, runSampleBackward<double>) : status;
+  SIM_TRY(checkGrid(executor, image, grid, arguments + 3));
+  SIM_TRY(requireShape(executor, executor.operands[0], sampledShape(image, grid)));
+  SIM_TRY(requireShape(executor, executor.operands[3], shapeOf(image)));
+  SIM_TRY(requireShape(executor, executor.operands[4], shapeOf(grid)));
+  return finish(executor, runSampleBackward<float>, runSampleBackward<double>);
 }
 
 aclnnStatus prepareAffineGrid(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
@@ -347,8 +346,7 @@ aclnnStatus prepareAffineGrid(aclOpExecutor &executor, const Argument *arguments
   const uint64_t dims = size->size - 2;
   if ((size->size != 4 && size->size != 5) || theta.rank != 3 || theta.dims[0] != size->items[0] ||
       theta.dims[1] != static_cast<int64_t>(dims) || theta.dims[2] != static_cast<int64_t>(dims + 1)) {
-    return refuse(executor, "size has %llu elements, which theta does not fit",
-                  static_cast<unsigned long long>(size->size));
+    return refuse(executor, "size has {} elements, which theta does not fit", size->size);
   }
   executor.attributes[kAlign] = arguments[2].integer != 0;
   Shape shape;
@@ -356,8 +354,8 @@ aclnnStatus prepareAffineGrid(aclOpExecutor &executor, const Argument *arguments
   shape.dims[0] = size->items[0];
   for (uint64_t i = 0; i < dims; ++i) shape.dims[i + 1] = size->items[i + 2];
   shape.dims[dims + 1] = static_cast<int64_t>(dims);
-  const aclnnStatus status = requireShape(executor, executor.operands[1], shape);
-  return status == ACLNN_SUCCESS ? finish(executor, runAffineGrid<float>, runAffineGrid<double>) : status;
+  SIM_TRY(requireShape(executor, executor.operands[1], shape));
+  return finish(executor, runAffineGrid<float>, runAffineGrid<double>);
 }
 
 }  // namespace

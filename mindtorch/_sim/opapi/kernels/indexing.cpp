@@ -178,27 +178,26 @@ aclError runOneHot(const aclOpExecutor &executor) {
 
 aclnnStatus requireType(const aclOpExecutor &executor, const Operand &operand, aclDataType type) {
   if (operand.type == type) return ACLNN_SUCCESS;
-  return refuse(executor, "%s has data type %s, expected %s, as self has",
-                executor.op->parameters[operand.parameter].name, typeName(operand.type), typeName(type));
+  return refuse(executor, "{} has data type {}, expected {}, as self has", operand, operand.type, type);
 }
 
 aclnnStatus prepareGather(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &in = executor.operands[0], &index = executor.operands[1], &out = executor.operands[2];
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, arguments[1].integer, in.rank, &dim);
-  if (status == ACLNN_SUCCESS) status = checkIndex(executor, index, in, dim);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, shapeOf(index));
-  if (status == ACLNN_SUCCESS) status = requireType(executor, out, in.type);
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, in.rank, &dim));
+  SIM_TRY(checkIndex(executor, index, in, dim));
+  SIM_TRY(requireShape(executor, out, shapeOf(index)));
+  SIM_TRY(requireType(executor, out, in.type));
   executor.attributes[kDim] = dim;
   executor.run = runGather;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 aclnnStatus prepareTake(aclOpExecutor &executor, const Argument *, const OpBody &) {
   const Operand &in = executor.operands[0], &out = executor.operands[2];
-  const aclnnStatus status = requireShape(executor, out, shapeOf(executor.operands[1]));
+  SIM_TRY(requireShape(executor, out, shapeOf(executor.operands[1])));
   executor.run = runTake;
-  return status == ACLNN_SUCCESS ? requireType(executor, out, in.type) : status;
+  return requireType(executor, out, in.type);
 }
 
 /* selfRef, index, source, accumulate */
@@ -206,8 +205,7 @@ aclnnStatus preparePut(aclOpExecutor &executor, const Argument *arguments, const
   const Operand &self = executor.operands[0], &index = executor.operands[1];
   Operand &source = executor.operands[2];
   if (source.count != index.count) {
-    return refuse(executor, "source has %lld elements, expected %lld, as index has",
-                  static_cast<long long>(source.count), static_cast<long long>(index.count));
+    return refuse(executor, "source has {} elements, expected {}, as index has", source.count, index.count);
   }
   source.compute = computeOf(self.type);
   executor.attributes[0] = arguments[3].integer;
@@ -220,8 +218,7 @@ aclnnStatus prepareOneHot(aclOpExecutor &executor, const Argument *arguments, co
   const Operand &self = executor.operands[0], &on = executor.operands[1], &off = executor.operands[2];
   const int64_t classes = arguments[1].integer;
   int32_t axis;
-  aclnnStatus status = normalizeDim(executor, arguments[4].integer, self.rank + 1, &axis);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(normalizeDim(executor, arguments[4].integer, self.rank + 1, &axis));
   if (classes < 0 || self.rank == static_cast<int32_t>(kMaxRank)) return refuse(executor, "no room for the classes");
   if (on.count != 1 || off.count != 1) return refuse(executor, "onValue or offValue is not one element");
   Shape shape = shapeOf(self);
@@ -233,17 +230,14 @@ aclnnStatus prepareOneHot(aclOpExecutor &executor, const Argument *arguments, co
   return requireShape(executor, executor.operands[3], shape);
 }
 
-/* self, dim, index, value, then out where the call is not in place */
+/* self, dim, index, value, out */
 aclnnStatus prepareIndexFill(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  const Operand self = executor.operands[0];
-  if (executor.operands.size() == 2) executor.operands.push() = self;
-  const Operand &index = executor.operands[1], &out = executor.operands[2];
+  const Operand &self = executor.operands[0], &index = executor.operands[1], &out = executor.operands[2];
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, arguments[1].integer, self.rank, &dim);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, shapeOf(self));
-  if (status == ACLNN_SUCCESS) status = requireType(executor, out, self.type);
-  if (status != ACLNN_SUCCESS) return status;
-  if (index.rank > 1) return refuse(executor, "index has %d dimensions, expected 1 at most", index.rank);
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, self.rank, &dim));
+  SIM_TRY(requireShape(executor, out, shapeOf(self)));
+  SIM_TRY(requireType(executor, out, self.type));
+  if (index.rank > 1) return refuse(executor, "index has {} dimensions, expected 1 at most", index.rank);
   executor.attributes[kDim] = dim;
   executor.run = runIndexFill;
   return ACLNN_SUCCESS;
@@ -255,35 +249,33 @@ aclnnStatus prepareIndexCopy(aclOpExecutor &executor, const Argument *arguments,
   if (executor.operands.size() == 3) executor.operands.push() = self;
   const Operand &index = executor.operands[1], &source = executor.operands[2];
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, arguments[1].integer, self.rank, &dim);
-  if (status != ACLNN_SUCCESS) return status;
-  if (index.rank > 1) return refuse(executor, "index has %d dimensions, expected 1 at most", index.rank);
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, self.rank, &dim));
+  if (index.rank > 1) return refuse(executor, "index has {} dimensions, expected 1 at most", index.rank);
   Shape shape = shapeOf(self);
-  status = requireShape(executor, executor.operands.back(), shape);
+  SIM_TRY(requireShape(executor, executor.operands.back(), shape));
   if (shape.rank > 0) shape.dims[dim] = index.count;
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, source, shape);
-  if (status == ACLNN_SUCCESS) status = requireType(executor, source, self.type);
-  if (status == ACLNN_SUCCESS) status = requireType(executor, executor.operands.back(), self.type);
+  SIM_TRY(requireShape(executor, source, shape));
+  SIM_TRY(requireType(executor, source, self.type));
+  SIM_TRY(requireType(executor, executor.operands.back(), self.type));
   executor.attributes[kDim] = dim;
   executor.run = runIndexCopy;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 /* self, dim, index, out: index is a line, or one element. */
 aclnnStatus prepareIndexSelect(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &in = executor.operands[0], &index = executor.operands[1], &out = executor.operands[2];
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, arguments[1].integer, in.rank, &dim);
-  if (status != ACLNN_SUCCESS) return status;
-  if (index.rank > 1) return refuse(executor, "index has %d dimensions, expected 1 at most", index.rank);
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, in.rank, &dim));
+  if (index.rank > 1) return refuse(executor, "index has {} dimensions, expected 1 at most", index.rank);
   if (in.rank == 0 && index.count != 1) return refuse(executor, "self has no dimensions, index more than one element");
   Shape shape = shapeOf(in);
   if (in.rank > 0) shape.dims[dim] = index.count;
-  status = requireShape(executor, out, shape);
-  if (status == ACLNN_SUCCESS) status = requireType(executor, out, in.type);
+  SIM_TRY(requireShape(executor, out, shape));
+  SIM_TRY(requireType(executor, out, in.type));
   executor.attributes[kDim] = dim;
   executor.run = runIndexSelect;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 /* self, dim, index, src, out */
@@ -291,16 +283,16 @@ aclnnStatus prepareScatterAdd(aclOpExecutor &executor, const Argument *arguments
   Operand &self = executor.operands[0], &index = executor.operands[1], &source = executor.operands[2];
   const Operand &out = executor.operands[3];
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, arguments[1].integer, self.rank, &dim);
-  if (status == ACLNN_SUCCESS) status = checkIndex(executor, index, self, dim);
-  if (status == ACLNN_SUCCESS) status = checkIndex(executor, index, source, -1);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, shapeOf(self));
-  if (status == ACLNN_SUCCESS) status = requireType(executor, source, self.type);
-  if (status == ACLNN_SUCCESS) status = requireType(executor, out, self.type);
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, self.rank, &dim));
+  SIM_TRY(checkIndex(executor, index, self, dim));
+  SIM_TRY(checkIndex(executor, index, source, -1));
+  SIM_TRY(requireShape(executor, out, shapeOf(self)));
+  SIM_TRY(requireType(executor, source, self.type));
+  SIM_TRY(requireType(executor, out, self.type));
   source.compute = computeOf(self.type);
   executor.attributes[kDim] = dim;
   executor.run = runScatterAdd;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 }  // namespace
@@ -309,13 +301,13 @@ aclnnStatus checkIndex(const aclOpExecutor &executor, const Operand &index, cons
   if (index.count == 0) return ACLNN_SUCCESS;
   const char *name = executor.op->parameters[indexed.parameter].name;
   if (std::max(index.rank, 1) != std::max(indexed.rank, 1)) {
-    return refuse(executor, "index has %d dimensions, expected %d, as %s has", index.rank, indexed.rank, name);
+    return refuse(executor, "index has {} dimensions, expected {}, as {} has", index.rank, indexed.rank, name);
   }
   for (int32_t i = 0; i < index.rank; ++i) {
     const int64_t size = indexed.rank == 0 ? 1 : indexed.dims[i];
     if (i == dim || index.dims[i] <= size) continue;
-    return refuse(executor, "index has size %lld in dim %d, expected %lld at most, the size of %s",
-                  static_cast<long long>(index.dims[i]), i, static_cast<long long>(size), name);
+    return refuse(executor, "index has size {} in dim {}, expected {} at most, the size of {}", index.dims[i], i, size,
+                  name);
   }
   return ACLNN_SUCCESS;
 }
@@ -332,7 +324,6 @@ SIM_OP(aclnnGather, prepareGather, nullptr, 0)
 SIM_OP(aclnnIndexSelect, prepareIndexSelect, nullptr, 0)
 SIM_OP(aclnnOneHot, prepareOneHot, nullptr, 0)
 SIM_OP(aclnnIndexFill, prepareIndexFill, nullptr, 0)
-SIM_OP(aclnnInplaceIndexFill, prepareIndexFill, nullptr, 0)
 SIM_OP(aclnnIndexCopy, prepareIndexCopy, nullptr, 0)
 SIM_OP(aclnnInplaceIndexCopy, prepareIndexCopy, nullptr, 0)
 SIM_OP(aclnnScatterAdd, prepareScatterAdd, nullptr, 0)

@@ -40,11 +40,10 @@ aclnnStatus checkInputs(const aclOpExecutor &executor, uint32_t inputs) {
 aclnnStatus prepareJoin(aclOpExecutor &executor, int32_t dim, const Shape &shape, bool stack) {
   uint32_t inputs = executor.operands.size() - 1;
   Operand &out = executor.operands[inputs];
-  aclnnStatus status = requireShape(executor, out, shape);
+  SIM_TRY(requireShape(executor, out, shape));
   aclDataType type = executor.operands[0].type;
   for (uint32_t i = 1; i < inputs; ++i) type = promoteTypes(type, executor.operands[i].type);
-  if (status == ACLNN_SUCCESS) status = requireCast(executor, type, out);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireCast(executor, type, out));
   for (uint32_t i = 0; i < inputs; ++i) {
     executor.operands[i].compute = copyCompute(executor.operands[i].type, out.type);
   }
@@ -57,13 +56,11 @@ aclnnStatus prepareJoin(aclOpExecutor &executor, int32_t dim, const Shape &shape
 
 aclnnStatus prepareCat(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   uint32_t inputs = executor.operands.size() - 1;
-  aclnnStatus status = checkInputs(executor, inputs);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkInputs(executor, inputs));
   const Operand *model = &executor.operands[0];
   for (uint32_t i = 0; i < inputs && isLegacyEmpty(*model); ++i) model = &executor.operands[i];
   int32_t dim;
-  status = normalizeDim(executor, arguments[1].integer, model->rank, &dim);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, model->rank, &dim));
   if (model->rank == 0) return refuse(executor, "tensors holds a 0-d tensor, which cannot be concatenated");
   Shape shape = shapeOf(*model);
   shape.dims[dim] = 0;
@@ -72,7 +69,7 @@ aclnnStatus prepareCat(aclOpExecutor &executor, const Argument *arguments, const
     if (isLegacyEmpty(in)) continue;
     bool fits = in.rank == shape.rank;
     for (int32_t k = 0; fits && k < in.rank; ++k) fits = k == dim || in.dims[k] == shape.dims[k];
-    if (!fits) return refuse(executor, "tensor %u of tensors differs from the others beside dim %d", i, dim);
+    if (!fits) return refuse(executor, "tensor {} of tensors differs from the others beside dim {}", i, dim);
     shape.dims[dim] += in.dims[dim];
   }
   return prepareJoin(executor, dim, shape, false);
@@ -80,16 +77,13 @@ aclnnStatus prepareCat(aclOpExecutor &executor, const Argument *arguments, const
 
 aclnnStatus prepareStack(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   uint32_t inputs = executor.operands.size() - 1;
-  aclnnStatus status = checkInputs(executor, inputs);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkInputs(executor, inputs));
   const Operand &first = executor.operands[0];
-  if (first.rank >= static_cast<int32_t>(kMaxRank)) return refuse(executor, "tensors has %d dimensions", first.rank);
+  if (first.rank >= static_cast<int32_t>(kMaxRank)) return refuse(executor, "tensors has {} dimensions", first.rank);
   int32_t dim;
-  status = normalizeDim(executor, arguments[1].integer, first.rank + 1, &dim);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, first.rank + 1, &dim));
   for (uint32_t i = 1; i < inputs; ++i) {
-    status = requireShape(executor, executor.operands[i], shapeOf(first));
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(requireShape(executor, executor.operands[i], shapeOf(first)));
   }
   Shape shape = shapeOf(first);
   for (int32_t k = shape.rank++; k > dim; --k) shape.dims[k] = shape.dims[k - 1];

@@ -79,11 +79,10 @@ aclnnStatus prepareCumprod(aclOpExecutor &executor, const Argument *arguments, c
 aclnnStatus prepareSort(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &in = executor.operands[0], &values = executor.operands[1];
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, arguments[2].integer, in.rank, &dim);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, values, shapeOf(in));
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[2], shapeOf(in));
-  if (status == ACLNN_SUCCESS) status = requireCast(executor, in.type, values);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(normalizeDim(executor, arguments[2].integer, in.rank, &dim));
+  SIM_TRY(requireShape(executor, values, shapeOf(in)));
+  SIM_TRY(requireShape(executor, executor.operands[2], shapeOf(in)));
+  SIM_TRY(requireCast(executor, in.type, values));
   const uint8_t compute = computeOf(in.type);
   if (compute > kI64 || in.type == ACL_UINT64) return refuseType(executor, in.type); /* no order in the compute type */
   executor.attributes[kDim] = dim;
@@ -98,13 +97,11 @@ aclnnStatus prepareSort(aclOpExecutor &executor, const Argument *arguments, cons
 aclnnStatus prepareScan(aclOpExecutor &executor, const Scan &scan, int64_t dim, aclDataType dtype) {
   const Operand &in = executor.operands[0], &out = executor.operands[1];
   if (dtype != out.type) {
-    return refuse(executor, "%s has data type %s, expected dtype, which is %s",
-                  executor.op->parameters[out.parameter].name, typeName(out.type), typeName(dtype));
+    return refuse(executor, "{} has data type {}, expected dtype, which is {}", out, out.type, dtype);
   }
   int32_t normalized;
-  aclnnStatus status = normalizeDim(executor, dim, in.rank, &normalized);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, shapeOf(in));
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(normalizeDim(executor, dim, in.rank, &normalized));
+  SIM_TRY(requireShape(executor, out, shapeOf(in)));
   const uint8_t compute = computeOf(dtype) == kF32 ? kF64 : computeOf(dtype);
   if (compute >= kRaw || scan.run[compute] == nullptr) return refuseType(executor, dtype);
   executor.attributes[kDim] = normalized;

@@ -92,9 +92,8 @@ aclError runLossBackward(const aclOpExecutor &executor) {
 
 aclnnStatus requireCount(const aclOpExecutor &executor, const Operand &operand, int64_t count) {
   if (operand.count == count && operand.rank <= 1) return ACLNN_SUCCESS;
-  return refuse(executor, "%s has %lld elements in %d dimensions, expected %lld in one at most",
-                executor.op->parameters[operand.parameter].name, static_cast<long long>(operand.count), operand.rank,
-                static_cast<long long>(count));
+  return refuse(executor, "{} has {} elements in {} dimensions, expected {} in one at most", operand, operand.count,
+                operand.rank, count);
 }
 
 /* Something for each sample: one dimension, or those of images. */
@@ -107,10 +106,10 @@ aclnnStatus requireSamples(const aclOpExecutor &executor, const Operand &operand
 aclnnStatus prepareShared(aclOpExecutor &executor, const Operand &scores, const Operand &targets,
                           const Operand &weights, int64_t reduction, int64_t ignored, bool of_images) {
   if (!of_images && scores.rank != 1 && scores.rank != 2) {
-    return refuse(executor, "self has %d dimensions, expected (N, C) or (C)", scores.rank);
+    return refuse(executor, "self has {} dimensions, expected (N, C) or (C)", scores.rank);
   }
   if (reduction < kNone || reduction > kSum) {
-    return refuse(executor, "reduction is %lld, expected 0, 1 or 2", static_cast<long long>(reduction));
+    return refuse(executor, "reduction is {}, expected 0, 1 or 2", reduction);
   }
   executor.attributes[kReduction] = reduction;
   executor.attributes[kIgnored] = ignored;
@@ -119,8 +118,8 @@ aclnnStatus prepareShared(aclOpExecutor &executor, const Operand &scores, const 
   executor.attributes[kSamples] = 1;
   for (int32_t i = 0; i < scores.rank; ++i) executor.attributes[kSamples] *= i == dim ? 1 : scores.dims[i];
   executor.workspace_size = roundUp(1);
-  aclnnStatus status = requireSamples(executor, targets, scores);
-  if (status != ACLNN_SUCCESS || weights.tensor == nullptr) return status;
+  SIM_TRY(requireSamples(executor, targets, scores));
+  if (weights.tensor == nullptr) return ACLNN_SUCCESS;
   return requireCount(executor, weights, executor.attributes[kClasses]);
 }
 
@@ -128,27 +127,25 @@ aclnnStatus prepareShared(aclOpExecutor &executor, const Operand &scores, const 
 aclnnStatus prepareLoss(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const auto &operands = executor.operands;
   int64_t reduction = arguments[3].integer;
-  aclnnStatus status = prepareShared(executor, operands[0], operands[1], operands[2], reduction, arguments[4].integer,
-                                     body.variant != 0);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(prepareShared(executor, operands[0], operands[1], operands[2], reduction, arguments[4].integer,
+                        body.variant != 0));
   executor.run = runLoss;
-  status =
-      reduction == kNone ? requireSamples(executor, operands[3], operands[0]) : requireCount(executor, operands[3], 1);
-  return status != ACLNN_SUCCESS ? status : requireCount(executor, operands[4], 1);
+  SIM_TRY(reduction == kNone ? requireSamples(executor, operands[3], operands[0])
+                             : requireCount(executor, operands[3], 1));
+  return requireCount(executor, operands[4], 1);
 }
 
 /* gradOutput, self, target, weight, reduction, ignoreIndex, totalWeight, out */
 aclnnStatus prepareLossBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const auto &operands = executor.operands;
   int64_t reduction = arguments[4].integer;
-  aclnnStatus status = prepareShared(executor, operands[1], operands[2], operands[3], reduction, arguments[5].integer,
-                                     body.variant != 0);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, operands[5], shapeOf(operands[1]));
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(prepareShared(executor, operands[1], operands[2], operands[3], reduction, arguments[5].integer,
+                        body.variant != 0));
+  SIM_TRY(requireShape(executor, operands[5], shapeOf(operands[1])));
   executor.run = runLossBackward;
-  status =
-      reduction == kNone ? requireSamples(executor, operands[0], operands[1]) : requireCount(executor, operands[0], 1);
-  return status != ACLNN_SUCCESS ? status : requireCount(executor, operands[4], 1);
+  SIM_TRY(reduction == kNone ? requireSamples(executor, operands[0], operands[1])
+                             : requireCount(executor, operands[0], 1));
+  return requireCount(executor, operands[4], 1);
 }
 
 /* Offset of class `c` of a row in (N, C), (C) or a tensor of one class. */
@@ -203,21 +200,19 @@ aclnnStatus prepareMultilabel(aclOpExecutor &executor, const Argument *arguments
   const auto &operands = executor.operands;
   const Operand &scores = operands[0];
   const int64_t reduction = arguments[2].integer;
-  if (scores.rank > 2) return refuse(executor, "self has %d dimensions, expected (N, C) or (C)", scores.rank);
+  if (scores.rank > 2) return refuse(executor, "self has {} dimensions, expected (N, C) or (C)", scores.rank);
   if (reduction < kNone || reduction > kSum) {
-    return refuse(executor, "reduction is %lld, expected 0, 1 or 2", static_cast<long long>(reduction));
+    return refuse(executor, "reduction is {}, expected 0, 1 or 2", reduction);
   }
   executor.attributes[kReduction] = reduction;
   executor.attributes[kClasses] = scores.rank == 0 ? 1 : scores.dims[scores.rank - 1];
   executor.attributes[kSamples] = scores.rank == 2 ? scores.dims[0] : 1;
   executor.run = runMultilabel;
-  aclnnStatus status = requireShape(executor, operands[3], shapeOf(operands[1]));
-  if (status == ACLNN_SUCCESS) {
-    status = scores.rank == 2 ? requireShape(executor, operands[1], shapeOf(scores))
-                              : requireCount(executor, operands[1], scores.count);
-  }
+  SIM_TRY(requireShape(executor, operands[3], shapeOf(operands[1])));
+  SIM_TRY(scores.rank == 2 ? requireShape(executor, operands[1], shapeOf(scores))
+                           : requireCount(executor, operands[1], scores.count));
   const bool each = reduction == kNone && scores.rank == 2;
-  return status == ACLNN_SUCCESS ? requireCount(executor, operands[2], each ? scores.dims[0] : 1) : status;
+  return requireCount(executor, operands[2], each ? scores.dims[0] : 1);
 }
 
 }  // namespace

@@ -67,13 +67,12 @@ aclError runMaskedBackward(const aclOpExecutor &executor) {
 aclnnStatus prepare(aclOpExecutor &executor, const Argument *options, uint32_t scores,
                     aclError (*run)(const aclOpExecutor &)) {
   const Operand &x = executor.operands[0];
-  if (x.rank != 4) return refuse(executor, "an operand has %d dimensions, expected 4", x.rank);
+  if (x.rank != 4) return refuse(executor, "an operand has {} dimensions, expected 4", x.rank);
   for (uint32_t index = 0; index < executor.operands.size(); ++index) {
     const Operand &operand = executor.operands[index];
     if (index == scores) continue;
     if (operand.type != x.type) return refuse(executor, "the operands have different data types");
-    const aclnnStatus status = requireShape(executor, operand, shapeOf(x));
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(requireShape(executor, operand, shapeOf(x)));
   }
   Operand &mask = executor.operands[scores];
   Shape shape = shapeOf(x);

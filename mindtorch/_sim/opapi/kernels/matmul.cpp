@@ -135,11 +135,10 @@ aclError runMatmul(const aclOpExecutor &executor) {
 
 aclnnStatus checkProduct(const aclOpExecutor &executor, const Operand &left, const Operand &right, const Operand &out) {
   if (columnsOf(left) != rowsOf(right)) {
-    return refuse(executor, "the inner dimensions %lld and %lld differ", static_cast<long long>(columnsOf(left)),
-                  static_cast<long long>(rowsOf(right)));
+    return refuse(executor, "the inner dimensions {} and {} differ", columnsOf(left), rowsOf(right));
   }
   for (int64_t size : {rowsOf(left), columnsOf(left), columnsOf(right)}) {
-    if (size > INT32_MAX) return refuse(executor, "a dimension of %lld is too large", static_cast<long long>(size));
+    if (size > INT32_MAX) return refuse(executor, "a dimension of {} is too large", size);
   }
   return requireCast(executor, promoteTypes(left.type, right.type), out);
 }
@@ -175,9 +174,8 @@ aclnnStatus prepareMatmul(aclOpExecutor &executor, const Argument *, const OpBod
   Shape expected = batch;
   if (!left_vector) expected.dims[expected.rank++] = rowsOf(left);
   if (!right_vector) expected.dims[expected.rank++] = columnsOf(right);
-  aclnnStatus status = checkProduct(executor, left, right, out);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, expected);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkProduct(executor, left, right, out));
+  SIM_TRY(requireShape(executor, out, expected));
   if (right_vector) insertOne(&out, out.rank);
   if (left_vector) insertOne(&out, out.rank - 1);
   expandBatch(&left, batch);
@@ -185,44 +183,19 @@ aclnnStatus prepareMatmul(aclOpExecutor &executor, const Argument *, const OpBod
   return plan(executor, 0, 1, 2, -1);
 }
 
-/* self, mat1, mat2, then out where the call is not in place. */
-aclnnStatus prepareAddmm(aclOpExecutor &executor, const Argument *, const OpBody &) {
-  Operand &bias = executor.operands[0], &left = executor.operands[1], &right = executor.operands[2];
-  const uint32_t out_index = executor.operands.size() == 4 ? 3 : 0;
-  Operand &out = executor.operands[out_index];
-  aclnnStatus status = checkProduct(executor, left, right, out);
-  if (status != ACLNN_SUCCESS) return status;
-  Shape shape;
-  shape.rank = 2;
-  shape.dims[0] = rowsOf(left);
-  shape.dims[1] = columnsOf(right);
-  status = requireShape(executor, out, shape);
-  if (status != ACLNN_SUCCESS) return status;
-  Shape widened = shape;
-  if (!broadcastInto(&widened, bias)) return refuse(executor, "self cannot be broadcast to the product's shape");
-  if (out_index != 0) {
-    for (int i = 0; i < 2; ++i) {
-      if (widened.dims[i] != shape.dims[i]) return refuse(executor, "self is larger than the product");
-    }
-    expandTo(&bias, shape);
-  }
-  return plan(executor, 1, 2, out_index, 0);
-}
-
-/* Checks batch1, batch2, out and expands self to the product's shape, which has `rank` dimensions. */
-aclnnStatus checkBatches(aclOpExecutor &executor, int32_t rank) {
+/* self, two factors, beta, alpha, out: expands self to the product's shape, which has `rank` dimensions. */
+aclnnStatus checkAddedProduct(aclOpExecutor &executor, int32_t rank) {
   Operand &bias = executor.operands[0], &left = executor.operands[1], &right = executor.operands[2];
   Operand &out = executor.operands[3];
-  aclnnStatus status = checkProduct(executor, left, right, out);
-  if (status != ACLNN_SUCCESS) return status;
-  if (left.dims[0] != right.dims[0]) return refuse(executor, "the batches of batch1 and batch2 differ");
+  SIM_TRY(checkProduct(executor, left, right, out));
+  if (left.rank == 3 && left.dims[0] != right.dims[0])
+    return refuse(executor, "the batches of batch1 and batch2 differ");
   Shape shape;
   if (rank == 3) shape.dims[shape.rank++] = left.dims[0];
   shape.dims[shape.rank++] = rowsOf(left);
   shape.dims[shape.rank++] = columnsOf(right);
-  status = requireShape(executor, out, shape);
+  SIM_TRY(requireShape(executor, out, shape));
   Shape widened = shape;
-  if (status != ACLNN_SUCCESS) return status;
   if (!broadcastInto(&widened, bias) || widened.rank != shape.rank ||
       !std::equal(shape.dims, shape.dims + shape.rank, widened.dims)) {
     return refuse(executor, "self cannot be broadcast to the product's shape");
@@ -231,10 +204,10 @@ aclnnStatus checkBatches(aclOpExecutor &executor, int32_t rank) {
   return ACLNN_SUCCESS;
 }
 
-/* self, batch1, batch2, beta, alpha, out */
-aclnnStatus prepareBaddbmm(aclOpExecutor &executor, const Argument *, const OpBody &) {
-  aclnnStatus status = checkBatches(executor, 3);
-  return status == ACLNN_SUCCESS ? plan(executor, 1, 2, 3, 0) : status;
+/* self, mat1, mat2 (or batch1, batch2), beta, alpha, out; the variant is the rank of the product */
+aclnnStatus prepareAddedProduct(aclOpExecutor &executor, const Argument *, const OpBody &body) {
+  SIM_TRY(checkAddedProduct(executor, static_cast<int32_t>(body.variant)));
+  return plan(executor, 1, 2, 3, 0);
 }
 
 /* The products of the batch are summed by the BLAS. */
@@ -261,14 +234,14 @@ aclError runAddbmm(const aclOpExecutor &executor) {
 }
 
 aclnnStatus prepareAddbmm(aclOpExecutor &executor, const Argument *, const OpBody &) {
-  aclnnStatus status = checkBatches(executor, 2);
-  if (status == ACLNN_SUCCESS) status = plan(executor, 1, 2, 3, 0);
+  SIM_TRY(checkAddedProduct(executor, 2));
+  SIM_TRY(plan(executor, 1, 2, 3, 0));
   executor.run = runAddbmm;
   if (executor.workspace_size > 0) { /* a room for each matrix, however they lie */
     const int64_t floats = sizeOf(executor.operands[1]) + sizeOf(executor.operands[2]) + sizeOf(executor.operands[3]);
     executor.workspace_size = roundUp(static_cast<uint64_t>(floats) * sizeof(float));
   }
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 template <class C>
@@ -297,11 +270,10 @@ aclError runDot(const aclOpExecutor &executor) {
 
 aclnnStatus prepareDot(aclOpExecutor &executor, const Argument *, const OpBody &) {
   Operand &x = executor.operands[0], &y = executor.operands[1];
-  aclnnStatus status = requireShape(executor, y, shapeOf(x));
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[2], Shape());
+  SIM_TRY(requireShape(executor, y, shapeOf(x)));
+  SIM_TRY(requireShape(executor, executor.operands[2], Shape()));
   aclDataType type = promoteTypes(x.type, y.type);
-  if (status == ACLNN_SUCCESS) status = requireCast(executor, type, executor.operands[2]);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireCast(executor, type, executor.operands[2]));
   x.compute = y.compute = categoryOf(type) == kInteger ? kI64 : kF64;
   executor.run = runDot;
   executor.workspace_size = x.count > 0 ? roundUp(1) : 0;
@@ -314,9 +286,8 @@ SIM_OP(aclnnMatmul, prepareMatmul, nullptr, 0)
 SIM_OP(aclnnMm, prepareMatmul, nullptr, 0)
 SIM_OP(aclnnBatchMatMul, prepareMatmul, nullptr, 0)
 SIM_OP(aclnnMv, prepareMatmul, nullptr, 0)
-SIM_OP(aclnnAddmm, prepareAddmm, nullptr, 0)
-SIM_OP(aclnnInplaceAddmm, prepareAddmm, nullptr, 0)
-SIM_OP(aclnnBaddbmm, prepareBaddbmm, nullptr, 0)
+SIM_OP(aclnnAddmm, prepareAddedProduct, nullptr, 2)
+SIM_OP(aclnnBaddbmm, prepareAddedProduct, nullptr, 3)
 SIM_OP(aclnnAddbmm, prepareAddbmm, nullptr, 0)
 SIM_OP(aclnnDot, prepareDot, nullptr, 0)
 

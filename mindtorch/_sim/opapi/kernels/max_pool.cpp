@@ -176,11 +176,11 @@ aclnnStatus requirePlaces(const aclOpExecutor &executor, const Operand &image, c
                           const Operand &places, const Operand &indices) {
   Shape shape = shapeOf(image);
   if (image.rank != dims + 1 && image.rank != dims + 2) {
-    return refuse(executor, "an image of %d dimensions, expected %d or %d", image.rank, dims + 1, dims + 2);
+    return refuse(executor, "an image of {} dimensions, expected {} or {}", image.rank, dims + 1, dims + 2);
   }
   for (int i = 0; i < dims; ++i) shape.dims[shape.rank - dims + i] = sizes[i];
-  aclnnStatus status = requireShape(executor, places, shape);
-  return status == ACLNN_SUCCESS ? requireShape(executor, indices, shape) : status;
+  SIM_TRY(requireShape(executor, places, shape));
+  return requireShape(executor, indices, shape);
 }
 
 aclnnStatus finish(aclOpExecutor &executor, const OpBody &body, const Operand &image, const Operand &places,
@@ -196,13 +196,11 @@ aclnnStatus finish(aclOpExecutor &executor, const OpBody &body, const Operand &i
 aclnnStatus readArray(const aclOpExecutor &executor, const void *array, int count, int64_t least, int64_t *values) {
   const aclIntArray *given = static_cast<const aclIntArray *>(array);
   if (given->size != static_cast<uint64_t>(count)) {
-    return refuse(executor, "an array of %llu elements, expected %d", static_cast<unsigned long long>(given->size),
-                  count);
+    return refuse(executor, "an array of {} elements, expected {}", given->size, count);
   }
   for (int i = 0; i < count; ++i) {
     values[i] = given->items[i];
-    if (values[i] < least)
-      return refuse(executor, "%lld in an array, expected more", static_cast<long long>(values[i]));
+    if (values[i] < least) return refuse(executor, "{} in an array, expected more", values[i]);
   }
   return ACLNN_SUCCESS;
 }
@@ -213,8 +211,7 @@ aclnnStatus readWindows(aclOpExecutor &executor, const Argument *arguments, int 
   int64_t *attributes = executor.attributes;
   const int rooms[] = {kKernel, kStride, kPadding, kDilation};
   for (int i = 0; i < 4; ++i) {
-    aclnnStatus status = readArray(executor, arguments[at + i].pointer, dims, i == 2 ? 0 : 1, attributes + rooms[i]);
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(readArray(executor, arguments[at + i].pointer, dims, i == 2 ? 0 : 1, attributes + rooms[i]));
   }
   const bool ceil = arguments[at + 4].integer != 0;
   for (int i = 0; i < dims && image.rank > dims; ++i) {
@@ -223,8 +220,7 @@ aclnnStatus readWindows(aclOpExecutor &executor, const Argument *arguments, int 
     const int64_t reach = attributes[kDilation + i] * (attributes[kKernel + i] - 1) + 1;
     const int64_t room = size + 2 * padding - reach;
     if (2 * padding > reach || room < 0) {
-      return refuse(executor, "a window that reaches %lld with a padding of %lld on an image of %lld",
-                    static_cast<long long>(reach), static_cast<long long>(padding), static_cast<long long>(size));
+      return refuse(executor, "a window that reaches {} with a padding of {} on an image of {}", reach, padding, size);
     }
     sizes[i] = (room + (ceil ? stride - 1 : 0)) / stride + 1;
     if (ceil && (sizes[i] - 1) * stride >= size + padding) --sizes[i];
@@ -237,9 +233,9 @@ aclnnStatus preparePool(aclOpExecutor &executor, const Argument *arguments, cons
   const int dims = static_cast<const Pool *>(body.kernel)->dims;
   const Operand &image = executor.operands[0], &out = executor.operands[1];
   int64_t sizes[3] = {};
-  aclnnStatus status = readWindows(executor, arguments, 1, dims, image, sizes);
-  if (status == ACLNN_SUCCESS) status = requirePlaces(executor, image, sizes, dims, out, executor.operands[2]);
-  return status == ACLNN_SUCCESS ? finish(executor, body, image, out, runPool) : status;
+  SIM_TRY(readWindows(executor, arguments, 1, dims, image, sizes));
+  SIM_TRY(requirePlaces(executor, image, sizes, dims, out, executor.operands[2]));
+  return finish(executor, body, image, out, runPool);
 }
 
 /* self, outputSize, out, indices */
@@ -247,9 +243,9 @@ aclnnStatus prepareAdaptive(aclOpExecutor &executor, const Argument *arguments, 
   const int dims = static_cast<const Pool *>(body.kernel)->dims;
   const Operand &image = executor.operands[0], &out = executor.operands[1];
   int64_t sizes[3] = {};
-  aclnnStatus status = readArray(executor, arguments[1].pointer, dims, 0, sizes);
-  if (status == ACLNN_SUCCESS) status = requirePlaces(executor, image, sizes, dims, out, executor.operands[2]);
-  return status == ACLNN_SUCCESS ? finish(executor, body, image, out, runPool) : status;
+  SIM_TRY(readArray(executor, arguments[1].pointer, dims, 0, sizes));
+  SIM_TRY(requirePlaces(executor, image, sizes, dims, out, executor.operands[2]));
+  return finish(executor, body, image, out, runPool);
 }
 
 /* self, indices, outputSize, [stride, padding,] out */
@@ -257,43 +253,43 @@ aclnnStatus prepareUnpool(aclOpExecutor &executor, const Argument *arguments, co
   const int dims = static_cast<const Pool *>(body.kernel)->dims;
   const Operand &places = executor.operands[0], &image = executor.operands[2];
   int64_t sizes[3] = {};
-  aclnnStatus status = readArray(executor, arguments[2].pointer, dims, 1, sizes);
-  if (status == ACLNN_SUCCESS) status = requirePlaces(executor, places, sizes, dims, image, image);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[1], shapeOf(places));
-  if (status == ACLNN_SUCCESS && image.type != places.type) {
-    return refuse(executor, "types differ: %s and %s", typeName(places.type), typeName(image.type));
+  SIM_TRY(readArray(executor, arguments[2].pointer, dims, 1, sizes));
+  SIM_TRY(requirePlaces(executor, places, sizes, dims, image, image));
+  SIM_TRY(requireShape(executor, executor.operands[1], shapeOf(places)));
+  if (image.type != places.type) {
+    return refuse(executor, "types differ: {} and {}", places.type, image.type);
   }
-  return status == ACLNN_SUCCESS ? finish(executor, body, image, places, runUnpool) : status;
+  return finish(executor, body, image, places, runUnpool);
 }
 
 /* gradOutput, self, indices, ..., gradInput */
 aclnnStatus prepareBackward(aclOpExecutor &executor, const Argument *, const OpBody &body) {
   const Operand &grad = executor.operands[0], &image = executor.operands[1];
-  aclnnStatus status = requireShape(executor, executor.operands[2], shapeOf(grad));
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[3], shapeOf(image));
-  if (status == ACLNN_SUCCESS && grad.rank != image.rank) {
-    return refuse(executor, "gradOutput has %d dimensions, self has %d", grad.rank, image.rank);
+  SIM_TRY(requireShape(executor, executor.operands[2], shapeOf(grad)));
+  SIM_TRY(requireShape(executor, executor.operands[3], shapeOf(image)));
+  if (grad.rank != image.rank) {
+    return refuse(executor, "gradOutput has {} dimensions, self has {}", grad.rank, image.rank);
   }
-  return status == ACLNN_SUCCESS ? finish(executor, body, image, grad, runBackward) : status;
+  return finish(executor, body, image, grad, runBackward);
 }
 
 /* self, kernelSize, stride, padding, dilation, ceilMode, out, mask */
 aclnnStatus prepareMasked(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const Operand &image = executor.operands[0], &out = executor.operands[1];
   int64_t sizes[3] = {};
-  aclnnStatus status = readWindows(executor, arguments, 1, 2, image, sizes);
-  if (status == ACLNN_SUCCESS) status = requirePlaces(executor, image, sizes, 2, out, out);
-  return status == ACLNN_SUCCESS ? finish(executor, body, image, out, runMasked) : status;
+  SIM_TRY(readWindows(executor, arguments, 1, 2, image, sizes));
+  SIM_TRY(requirePlaces(executor, image, sizes, 2, out, out));
+  return finish(executor, body, image, out, runMasked);
 }
 
 /* gradOutput, self, mask, kernelSize, stride, padding, dilation, ceilMode, gradInput */
 aclnnStatus prepareMaskedBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const Operand &grad = executor.operands[0], &image = executor.operands[1];
   int64_t sizes[3] = {};
-  aclnnStatus status = readWindows(executor, arguments, 3, 2, image, sizes);
-  if (status == ACLNN_SUCCESS) status = requirePlaces(executor, image, sizes, 2, grad, grad);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[3], shapeOf(image));
-  return status == ACLNN_SUCCESS ? finish(executor, body, image, grad, runMaskedBackward) : status;
+  SIM_TRY(readWindows(executor, arguments, 3, 2, image, sizes));
+  SIM_TRY(requirePlaces(executor, image, sizes, 2, grad, grad));
+  SIM_TRY(requireShape(executor, executor.operands[3], shapeOf(image)));
+  return finish(executor, body, image, grad, runMaskedBackward);
 }
 
 template <SpanRule Rule, int Dims>

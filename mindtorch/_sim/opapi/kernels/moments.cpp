@@ -120,8 +120,7 @@ aclnnStatus prepareFold(aclOpExecutor &executor, Run run, uint32_t mask, bool ke
   const Shape shape = reducedShape(in, mask, keep);
   for (const Operand &operand : executor.operands) {
     if ((operand.role & kOut) == 0) continue;
-    aclnnStatus status = requireShape(executor, operand, shape);
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(requireShape(executor, operand, shape));
   }
   executor.attributes[kMask] = mask;
   executor.run = run;
@@ -132,8 +131,7 @@ aclnnStatus prepareFold(aclOpExecutor &executor, Run run, uint32_t mask, bool ke
 /* self, dim, correction, keepdim, then one or two outputs */
 aclnnStatus prepareMoments(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   uint32_t mask;
-  aclnnStatus status = readDims(executor, arguments[1].pointer, executor.operands[0].rank, &mask);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(readDims(executor, arguments[1].pointer, executor.operands[0].rank, &mask));
   executor.numbers[0].integer = arguments[2].integer;
   return prepareFold(executor, *static_cast<const Run *>(body.kernel), mask, arguments[3].integer != 0);
 }
@@ -141,8 +139,7 @@ aclnnStatus prepareMoments(aclOpExecutor &executor, const Argument *arguments, c
 /* self, dim, keepDim, out */
 aclnnStatus prepareLogSumExp(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   uint32_t mask;
-  aclnnStatus status = readDims(executor, arguments[1].pointer, executor.operands[0].rank, &mask);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(readDims(executor, arguments[1].pointer, executor.operands[0].rank, &mask));
   return prepareFold(executor, runFold<LogSumExp>, mask, arguments[2].integer != 0);
 }
 
@@ -153,7 +150,7 @@ aclnnStatus prepareProduct(aclOpExecutor &executor, aclDataType type, uint32_t m
                                               runFold<Product<Truth>>};
   const Operand &out = executor.operands[1];
   if (type != out.type) {
-    return refuse(executor, "out has data type %s, expected dtype, which is %s", typeName(out.type), typeName(type));
+    return refuse(executor, "out has data type {}, expected dtype, which is {}", out.type, type);
   }
   const uint8_t compute = type == ACL_BOOL ? uint8_t{kTruth} : uint8_t{computeOf(type)}; /* of truth values */
   if (compute >= kRaw || runs[compute] == nullptr) return refuseType(executor, type);
@@ -170,8 +167,7 @@ aclnnStatus prepareProd(aclOpExecutor &executor, const Argument *arguments, cons
 aclnnStatus prepareProdDim(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const int32_t rank = executor.operands[0].rank;
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, arguments[1].integer, rank, &dim);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, rank, &dim));
   return prepareProduct(executor, static_cast<aclDataType>(arguments[3].integer), rank == 0 ? 0 : 1u << dim,
                         arguments[2].integer != 0);
 }

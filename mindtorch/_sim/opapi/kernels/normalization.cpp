@@ -284,14 +284,12 @@ aclError runBackward(const aclOpExecutor &executor) {
 
 aclnnStatus requireSize(const aclOpExecutor &executor, const Operand &operand, int64_t count) {
   if (operand.tensor == nullptr || operand.count == count) return ACLNN_SUCCESS;
-  return refuse(executor, "%s has %lld elements, expected %lld", executor.op->parameters[operand.parameter].name,
-                static_cast<long long>(operand.count), static_cast<long long>(count));
+  return refuse(executor, "{} has {} elements, expected {}", operand, operand.count, count);
 }
 
 aclnnStatus requireSizes(const aclOpExecutor &executor, std::initializer_list<int> which, int64_t count) {
   for (int index : which) {
-    const aclnnStatus status = requireSize(executor, executor.operands[static_cast<uint32_t>(index)], count);
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(requireSize(executor, executor.operands[static_cast<uint32_t>(index)], count));
   }
   return ACLNN_SUCCESS;
 }
@@ -328,13 +326,12 @@ NormOptions rmsOptions(double epsilon) {
 
 aclnnStatus planForward(aclOpExecutor &executor, const Parts &parts, const NormOptions &options) {
   const auto &operands = executor.operands;
-  aclnnStatus status = requireShape(executor, operands[kOutput], shapeOf(operands[kInput]));
-  if (status == ACLNN_SUCCESS) status = requireSizes(executor, {kWeight, kBias}, parts.weights);
-  if (status == ACLNN_SUCCESS) status = requireSizes(executor, {kRunningMean, kRunningVariance}, parts.count);
-  if (status == ACLNN_SUCCESS && options.training) {
-    status = requireSizes(executor, {kMean, kReciprocal}, parts.count);
+  SIM_TRY(requireShape(executor, operands[kOutput], shapeOf(operands[kInput])));
+  SIM_TRY(requireSizes(executor, {kWeight, kBias}, parts.weights));
+  SIM_TRY(requireSizes(executor, {kRunningMean, kRunningVariance}, parts.count));
+  if (options.training) {
+    SIM_TRY(requireSizes(executor, {kMean, kReciprocal}, parts.count));
   }
-  if (status != ACLNN_SUCCESS) return status;
   if (!options.training && (operands[kRunningMean].tensor == nullptr || operands[kRunningVariance].tensor == nullptr)) {
     return refuse(executor, "neither training nor running statistics");
   }
@@ -348,13 +345,12 @@ aclnnStatus planForward(aclOpExecutor &executor, const Parts &parts, const NormO
 aclnnStatus planBackward(aclOpExecutor &executor, const Parts &parts, const NormOptions &options) {
   const auto &operands = executor.operands;
   const Shape shape = shapeOf(operands[kGradInput]);
-  aclnnStatus status = requireShape(executor, operands[kGrad], shape);
-  if (status == ACLNN_SUCCESS && operands[kOfInput].tensor != nullptr) {
-    status = requireShape(executor, operands[kOfInput], shape);
+  SIM_TRY(requireShape(executor, operands[kGrad], shape));
+  if (operands[kOfInput].tensor != nullptr) {
+    SIM_TRY(requireShape(executor, operands[kOfInput], shape));
   }
-  if (status == ACLNN_SUCCESS) status = requireSizes(executor, {kGradMean, kGradReciprocal}, parts.count);
-  if (status == ACLNN_SUCCESS) status = requireSizes(executor, {kGradWeight, kOfWeight, kOfBias}, parts.weights);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireSizes(executor, {kGradMean, kGradReciprocal}, parts.count));
+  SIM_TRY(requireSizes(executor, {kGradWeight, kOfWeight, kOfBias}, parts.weights));
   keepParts(executor, parts, options);
   executor.run = runBackward;
   executor.workspace_size =

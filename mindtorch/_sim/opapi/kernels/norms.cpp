@@ -33,8 +33,7 @@ aclnnStatus checkNormalized(const aclOpExecutor &executor, const Operand &input,
 aclnnStatus applyMask(aclOpExecutor &executor, const void *array, std::initializer_list<uint32_t> outputs) {
   const aclBoolArray *mask = static_cast<const aclBoolArray *>(array);
   if (mask->size != outputs.size()) {
-    return refuse(executor, "outputMask has %llu elements, expected %llu", static_cast<unsigned long long>(mask->size),
-                  static_cast<unsigned long long>(outputs.size()));
+    return refuse(executor, "outputMask has {} elements, expected {}", mask->size, outputs.size());
   }
   uint64_t i = 0;
   for (uint32_t output : outputs) {
@@ -51,8 +50,7 @@ aclnnStatus applyMask(aclOpExecutor &executor, const void *array, std::initializ
 /* input, normalizedShape, weight, bias, eps, out, mean, rstd */
 aclnnStatus prepareLayerNorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   int32_t dims = 0;
-  aclnnStatus status = checkNormalized(executor, executor.operands[0], arguments[1].pointer, &dims);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkNormalized(executor, executor.operands[0], arguments[1].pointer, &dims));
   arrange(executor, {0, 1, 2, -1, -1, 3, 4, 5});
   NormOptions options;
   options.epsilon = arguments[4].real;
@@ -62,9 +60,8 @@ aclnnStatus prepareLayerNorm(aclOpExecutor &executor, const Argument *arguments,
 /* gradOut, input, normalizedShape, mean, rstd, weight, bias, outputMask, gradInput, gradWeight, gradBias */
 aclnnStatus prepareLayerNormBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   int32_t dims = 0;
-  aclnnStatus status = checkNormalized(executor, executor.operands[1], arguments[2].pointer, &dims);
-  if (status == ACLNN_SUCCESS) status = applyMask(executor, arguments[7].pointer, {6, 7, 8});
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkNormalized(executor, executor.operands[1], arguments[2].pointer, &dims));
+  SIM_TRY(applyMask(executor, arguments[7].pointer, {6, 7, 8}));
   arrange(executor, {0, 1, 2, 3, 4, 6, 7, 8});
   return planBackward(executor, linesOf(executor.operands[1], dims), NormOptions());
 }
@@ -102,8 +99,7 @@ aclnnStatus prepareBatchNormBackward(aclOpExecutor &executor, const Argument *ar
   NormOptions options;
   options.training = arguments[7].integer != 0;
   options.epsilon = arguments[8].real;
-  const aclnnStatus status = applyMask(executor, arguments[9].pointer, {7, 8, 9});
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(applyMask(executor, arguments[9].pointer, {7, 8, 9}));
   const int mean = options.training ? 5 : 3;
   arrange(executor, {0, 1, mean, mean + 1, 2, 7, 8, 9});
   return planBackward(executor, channelsOf(executor.operands[1]), options);
@@ -119,8 +115,7 @@ aclnnStatus checkGroups(const aclOpExecutor &executor, const Operand &input, con
 
 /* self, gamma, beta, N, C, HxW, group, eps, out, mean, rstd */
 aclnnStatus prepareGroupNorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  const aclnnStatus status = checkGroups(executor, executor.operands[0], arguments + 3);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkGroups(executor, executor.operands[0], arguments + 3));
   arrange(executor, {0, 1, 2, -1, -1, 3, 4, 5});
   NormOptions options;
   options.epsilon = arguments[7].real;
@@ -131,10 +126,10 @@ SIM_ELEMENT(SiluOfNorm, 1, kFloats, 0, x *vec::sigmoid(x))
 
 /* ..., of which the output is activated where it lies */
 aclError runGroupNormSilu(const aclOpExecutor &executor) {
-  const aclError status = runNormalization(executor, executor.operands[0]);
+  SIM_TRY(runNormalization(executor, executor.operands[0]));
   const Operand *out = &executor.operands[5];
   if (out->count > 0) runLoop(&out, 1, *out, kLoopsOf<SiluOfNorm>.loop[out->compute], nullptr);
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 /* self, gamma, beta, group, eps, out, mean, rstd */
@@ -142,24 +137,22 @@ aclnnStatus prepareGroupNormSilu(aclOpExecutor &executor, const Argument *argume
   const Operand &input = executor.operands[0];
   const int64_t groups = arguments[3].integer;
   if (input.rank < 2 || groups <= 0 || input.dims[1] % groups != 0) {
-    return refuse(executor, "group is %lld, expected a divisor of the number of channels",
-                  static_cast<long long>(groups));
+    return refuse(executor, "group is {}, expected a divisor of the number of channels", groups);
   }
   if (executor.operands[3].type != input.type) return refuse(executor, "self and out have different data types");
   executor.operands[3].compute = computeOf(input.type);
   arrange(executor, {0, 1, 2, -1, -1, 3, 4, 5});
   NormOptions options;
   options.epsilon = arguments[4].real;
-  const aclnnStatus status = planForward(executor, groupsOf(executor.operands[0], groups), options);
+  SIM_TRY(planForward(executor, groupsOf(executor.operands[0], groups), options));
   executor.run = runGroupNormSilu;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 /* gradOut, input, mean, rstd, gamma, N, C, HxW, group, outputMask, gradInput, gradGamma, gradBeta */
 aclnnStatus prepareGroupNormBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  aclnnStatus status = checkGroups(executor, executor.operands[1], arguments + 5);
-  if (status == ACLNN_SUCCESS) status = applyMask(executor, arguments[9].pointer, {5, 6, 7});
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkGroups(executor, executor.operands[1], arguments + 5));
+  SIM_TRY(applyMask(executor, arguments[9].pointer, {5, 6, 7}));
   return planBackward(executor, groupsOf(executor.operands[1], arguments[8].integer), NormOptions());
 }
 

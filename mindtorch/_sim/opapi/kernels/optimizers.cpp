@@ -63,8 +63,7 @@ double realOf(const aclOpExecutor &executor, int index) {
 
 aclnnStatus checkShapes(const aclOpExecutor &executor, const Operand *const *operands, uint32_t count) {
   for (uint32_t k = 1; k < count; ++k) {
-    aclnnStatus status = requireShape(executor, *operands[k], shapeOf(*operands[0]));
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(requireShape(executor, *operands[k], shapeOf(*operands[0])));
   }
   return ACLNN_SUCCESS;
 }
@@ -108,12 +107,11 @@ aclnnStatus prepareAdam(aclOpExecutor &executor, const Argument *arguments, cons
   const Operand *operands[kMostStates] = {};
   const uint32_t count = adamOperands(executor, operands);
   if ((count == 5) != (arguments[11].integer != 0)) {
-    return refuse(executor, "maxGradNormOptionalRef goes with amsgrad, which is %s",
+    return refuse(executor, "maxGradNormOptionalRef goes with amsgrad, which is {}",
                   arguments[11].integer != 0 ? "true" : "false");
   }
   if (executor.operands.back().count != 1) return refuse(executor, "step does not have one element");
-  aclnnStatus status = checkShapes(executor, operands, count);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkShapes(executor, operands, count));
   for (int i = 0; i < 5; ++i) setReal(executor, i, arguments[6 + i].real);
   executor.attributes[5] = arguments[12].integer;
   executor.run = runAdam;
@@ -151,8 +149,7 @@ aclnnStatus prepareSgd(aclOpExecutor &executor, const Argument *arguments, const
   if (arguments[3].pointer != nullptr) return refuse(executor, "gradScaleOptional has no kernel in the simulator");
   uint32_t lists, tensors;
   while (executor.operands.back().tensor == nullptr) executor.operands.pop();
-  aclnnStatus status = checkLists(executor, &lists, &tensors);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkLists(executor, &lists, &tensors));
   for (int i = 0; i < 4; ++i) setReal(executor, i, arguments[4 + i].real);
   for (int i = 0; i < 3; ++i) executor.attributes[4 + i] = arguments[8 + i].integer;
   executor.attributes[7] = lists;
@@ -195,8 +192,8 @@ aclnnStatus prepareUnscale(aclOpExecutor &executor, const Argument *, const OpBo
   const uint32_t tensors = executor.operands.size() - 2;
   for (uint32_t k = 0; k < tensors; ++k) {
     if (executor.operands[k].type != executor.operands[0].type) {
-      return refuse(executor, "tensor %u of scaledGrads is a %s, the first tensor a %s", k,
-                    typeName(executor.operands[k].type), typeName(executor.operands[0].type));
+      return refuse(executor, "tensor {} of scaledGrads is a {}, the first tensor a {}", k, executor.operands[k].type,
+                    executor.operands[0].type);
     }
   }
   if (executor.operands[tensors].count != 1 || executor.operands[tensors + 1].count != 1) {

@@ -152,8 +152,7 @@ aclnnStatus prepareOrdered(aclOpExecutor &executor, const Runs &runs, int32_t di
 
 aclnnStatus requireShapes(const aclOpExecutor &executor, const Shape &shape) {
   for (uint32_t i = 1; i < executor.operands.size(); ++i) {
-    aclnnStatus status = requireShape(executor, executor.operands[i], shape);
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(requireShape(executor, executor.operands[i], shape));
   }
   return ACLNN_SUCCESS;
 }
@@ -162,17 +161,14 @@ aclnnStatus requireShapes(const aclOpExecutor &executor, const Shape &shape) {
 aclnnStatus prepareTopk(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &in = executor.operands[0];
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, arguments[2].integer, in.rank, &dim);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(normalizeDim(executor, arguments[2].integer, in.rank, &dim));
   const int64_t k = arguments[1].integer, length = lineLength(in, dim);
   if (k < 0 || k > length) {
-    return refuse(executor, "k is %lld, dimension %d has %lld elements", static_cast<long long>(k), dim,
-                  static_cast<long long>(length));
+    return refuse(executor, "k is {}, dimension {} has {} elements", k, dim, length);
   }
   Shape shape = shapeOf(in);
   if (in.rank > 0) shape.dims[dim] = k;
-  status = requireShapes(executor, shape);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireShapes(executor, shape));
   executor.attributes[kFirst] = k;
   const Runs &runs = arguments[3].integer != 0 ? kSelect<Top<true>> : kSelect<Top<false>>;
   return prepareOrdered(executor, runs, dim, length);
@@ -182,19 +178,18 @@ aclnnStatus prepareTopk(aclOpExecutor &executor, const Argument *arguments, cons
 aclnnStatus prepareOne(aclOpExecutor &executor, const Runs &runs, int64_t wanted_dim, bool keep) {
   const Operand &in = executor.operands[0];
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, wanted_dim, in.rank, &dim);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(normalizeDim(executor, wanted_dim, in.rank, &dim));
   const int64_t length = lineLength(in, dim);
-  if (length == 0) return refuse(executor, "dimension %d to select from has no elements", dim);
+  if (length == 0) return refuse(executor, "dimension {} to select from has no elements", dim);
   Shape shape = shapeOf(in);
   if (in.rank > 0 && keep) shape.dims[dim] = 1;
   if (in.rank > 0 && !keep) {
     std::copy(shape.dims + dim + 1, shape.dims + shape.rank, shape.dims + dim);
     --shape.rank;
   }
-  status = requireShapes(executor, shape);
-  if (status == ACLNN_SUCCESS) status = prepareOrdered(executor, runs, dim, length);
-  if (status != ACLNN_SUCCESS || in.rank == 0 || keep) return status;
+  SIM_TRY(requireShapes(executor, shape));
+  SIM_TRY(prepareOrdered(executor, runs, dim, length));
+  if (in.rank == 0 || keep) return ACLNN_SUCCESS;
   for (uint32_t i = 1; i < executor.operands.size(); ++i) {
     Operand &out = executor.operands[i];
     std::copy_backward(out.dims + dim, out.dims + out.rank, out.dims + out.rank + 1);
@@ -208,12 +203,10 @@ aclnnStatus prepareOne(aclOpExecutor &executor, const Runs &runs, int64_t wanted
 /* self, k, dim, keepdim, valuesOut, indicesOut */
 aclnnStatus prepareKthvalue(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const int64_t k = arguments[1].integer;
-  aclnnStatus status = prepareOne(executor, kSelect<Kth>, arguments[2].integer, arguments[3].integer != 0);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(prepareOne(executor, kSelect<Kth>, arguments[2].integer, arguments[3].integer != 0));
   const int64_t length = lineLength(executor.operands[0], static_cast<int32_t>(executor.attributes[kDim]));
   if (k < 1 || k > length) {
-    return refuse(executor, "k is %lld, there are %lld elements", static_cast<long long>(k),
-                  static_cast<long long>(length));
+    return refuse(executor, "k is {}, there are {} elements", k, length);
   }
   executor.attributes[kFirst] = k;
   return ACLNN_SUCCESS;
@@ -227,8 +220,7 @@ aclnnStatus prepareMedianDim(aclOpExecutor &executor, const Argument *arguments,
 /* self, valuesOut. No elements have the median NaN. */
 aclnnStatus prepareMedian(aclOpExecutor &executor, const Argument *, const OpBody &body) {
   const Operand &in = executor.operands[0];
-  aclnnStatus status = requireShapes(executor, Shape());
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireShapes(executor, Shape()));
   return prepareOrdered(executor, *static_cast<const Runs *>(body.kernel), 0, in.count);
 }
 
@@ -236,9 +228,8 @@ aclnnStatus prepareMedian(aclOpExecutor &executor, const Argument *, const OpBod
 aclnnStatus prepareRunning(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const Operand &in = executor.operands[0];
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, arguments[1].integer, in.rank, &dim);
-  if (status == ACLNN_SUCCESS) status = requireShapes(executor, shapeOf(in));
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, in.rank, &dim));
+  SIM_TRY(requireShapes(executor, shapeOf(in)));
   return prepareOrdered(executor, *static_cast<const Runs *>(body.kernel), dim, lineLength(in, dim));
 }
 
@@ -303,15 +294,14 @@ aclnnStatus prepareSearch(aclOpExecutor &executor, const Argument *arguments, co
   if (!fits) return refuse(executor, "the shapes of sortedSequence and self differ before the last dimension");
   const aclDataType wanted = arguments[2].integer != 0 ? ACL_INT32 : ACL_INT64;
   if (out.type != wanted) {
-    return refuse(executor, "out has data type %s, outInt32 asks for %s", typeName(out.type), typeName(wanted));
+    return refuse(executor, "out has data type {}, outInt32 asks for {}", out.type, wanted);
   }
   if (sequence.type != values.type) {
-    return refuse(executor, "self has data type %s, sortedSequence %s", typeName(values.type), typeName(sequence.type));
+    return refuse(executor, "self has data type {}, sortedSequence {}", values.type, sequence.type);
   }
-  aclnnStatus status = requireShape(executor, out, shapeOf(values));
+  SIM_TRY(requireShape(executor, out, shapeOf(values)));
   const bool sorted_by = arguments[4].pointer != nullptr;
-  if (status == ACLNN_SUCCESS && sorted_by) status = requireShape(executor, executor.operands[2], shapeOf(sequence));
-  if (status != ACLNN_SUCCESS) return status;
+  if (sorted_by) SIM_TRY(requireShape(executor, executor.operands[2], shapeOf(sequence)));
   const uint8_t compute = computeOf(sequence.type);
   if (compute > kI64) return refuseType(executor, sequence.type);
   executor.attributes[kRight] = arguments[3].integer;
@@ -369,13 +359,10 @@ aclError runHistc(const aclOpExecutor &executor) {
 /* self, bins, min, max, out */
 aclnnStatus prepareHistc(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const int64_t bins = arguments[1].integer;
-  if (bins <= 0) return refuse(executor, "bins is %lld, expected more than 0", static_cast<long long>(bins));
+  if (bins <= 0) return refuse(executor, "bins is {}, expected more than 0", bins);
   if (executor.numbers[0].real > executor.numbers[1].real) return refuse(executor, "max is less than min");
-  Shape shape;
-  shape.rank = 1;
-  shape.dims[0] = bins;
-  aclnnStatus status = requireShape(executor, executor.operands[1], shape);
-  if (status != ACLNN_SUCCESS) return status;
+  Shape shape = {1, {bins}};
+  SIM_TRY(requireShape(executor, executor.operands[1], shape));
   executor.run = runHistc;
   executor.workspace_size = roundUp(static_cast<uint64_t>(bins) * sizeof(double));
   return ACLNN_SUCCESS;

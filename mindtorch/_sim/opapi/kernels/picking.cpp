@@ -95,7 +95,7 @@ bool PickCursor::read(char **addresses, int64_t count) {
 
 aclnnStatus pickShape(const aclOpExecutor &executor, const Operand &indexed, const Operand *indices, int32_t count,
                       Shape *shape) {
-  if (count > indexed.rank) return refuse(executor, "%d indices for %d dimensions", count, indexed.rank);
+  if (count > indexed.rank) return refuse(executor, "{} indices for {} dimensions", count, indexed.rank);
   for (int32_t i = 0; i < count; ++i) {
     if (indices[i].count == 0) continue;
     if (indices[i].type == ACL_BOOL || indices[i].type == ACL_UINT8) return refuseType(executor, indices[i].type);
@@ -104,7 +104,7 @@ aclnnStatus pickShape(const aclOpExecutor &executor, const Operand &indexed, con
   Picked picked;
   if (!broadcastIndices(indices, count, &picked)) return refuse(executor, "the indices do not broadcast");
   if (indexed.rank + picked.shape.rank > static_cast<int32_t>(kMaxRank)) {
-    return refuse(executor, "the indices make %d dimensions of %d", picked.shape.rank, indexed.rank);
+    return refuse(executor, "the indices make {} dimensions of {}", picked.shape.rank, indexed.rank);
   }
   *shape = resultShape(indexed, indices, count, picked);
   return ACLNN_SUCCESS;
@@ -136,14 +136,14 @@ aclnnStatus prepareIndex(aclOpExecutor &executor, const Argument *, const OpBody
   const Operand &self = executor.operands[0];
   Operand &out = executor.operands.back();
   Shape shape;
-  aclnnStatus status = pickShape(executor, self, executor.operands.begin() + 1, count, &shape);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, shape);
-  if (status == ACLNN_SUCCESS && out.type != self.type) {
-    status = refuse(executor, "out has data type %s, expected %s", typeName(out.type), typeName(self.type));
+  SIM_TRY(pickShape(executor, self, executor.operands.begin() + 1, count, &shape));
+  SIM_TRY(requireShape(executor, out, shape));
+  if (out.type != self.type) {
+    SIM_TRY(refuse(executor, "out has data type {}, expected {}", out.type, self.type));
   }
   out.compute = kRaw;
   executor.run = runIndex;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 enum Attribute { kAccumulate, kDim };
@@ -162,15 +162,14 @@ aclnnStatus prepareIndexPut(aclOpExecutor &executor, const Argument *arguments, 
   const Operand &self = executor.operands[0];
   Operand &values = executor.operands.back();
   Shape shape;
-  aclnnStatus status = pickShape(executor, self, executor.operands.begin() + 1, count, &shape);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(pickShape(executor, self, executor.operands.begin() + 1, count, &shape));
   Shape broadcast = shape;
   if (!broadcastInto(&broadcast, values) || broadcast.rank != shape.rank ||
       !std::equal(shape.dims, shape.dims + shape.rank, broadcast.dims)) {
     return refuse(executor, "values does not broadcast to what the indices pick");
   }
   if (values.type != self.type) {
-    return refuse(executor, "values has data type %s, expected %s", typeName(values.type), typeName(self.type));
+    return refuse(executor, "values has data type {}, expected {}", values.type, self.type);
   }
   expandTo(&values, shape);
   values.count = 1;
@@ -230,12 +229,10 @@ aclnnStatus prepareIndexAdd(aclOpExecutor &executor, const Argument *arguments, 
   const Operand &self = executor.operands[0], &index = executor.operands[1], &out = executor.operands[3];
   Operand &source = executor.operands[2];
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, arguments[1].integer, self.rank, &dim);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, shapeOf(self));
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, self.rank, &dim));
+  SIM_TRY(requireShape(executor, out, shapeOf(self)));
   if (source.type != self.type || out.type != self.type) {
-    return refuse(executor, "source and out have data types %s and %s, expected %s", typeName(source.type),
-                  typeName(out.type), typeName(self.type));
+    return refuse(executor, "source and out have data types {} and {}, expected {}", source.type, out.type, self.type);
   }
   bool fits = source.rank == self.rank || source.rank + self.rank == 1;
   for (int32_t i = 0; fits && i < std::max(source.rank, 1); ++i) {

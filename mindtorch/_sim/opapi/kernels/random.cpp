@@ -54,21 +54,21 @@ constexpr Loop kBernoulliTensor[] = {bernoulliLoop, bernoulliLoop};
 /* selfRef, from, to, seed, offset */
 aclnnStatus prepareUniform(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const double from = arguments[1].real, to = arguments[2].real;
-  if (!(from <= to)) return refuse(executor, "from is %g and to is %g, expected from <= to", from, to);
+  if (!(from <= to)) return refuse(executor, "from is {} and to is {}, expected from <= to", from, to);
   const aclDataType type = executor.operands[0].type;
   const Loop *loops = type == ACL_BF16      ? kRandomOf<Uniform<8>>
                       : type == ACL_FLOAT16 ? kRandomOf<Uniform<11>>
                       : type == ACL_FLOAT   ? kRandomOf<Uniform<24>>
                                             : kRandomOf<Uniform<53>>;
-  const aclnnStatus status = takeSeed(executor, arguments, 3, body.variant);
-  return status == ACLNN_SUCCESS ? prepareRandom(executor, loops, from, to) : status;
+  SIM_TRY(takeSeed(executor, arguments, 3, body.variant));
+  return prepareRandom(executor, loops, from, to);
 }
 
 aclnnStatus prepareNormalNumbers(aclOpExecutor &executor, const Argument *arguments, int position, int64_t form) {
   const double mean = arguments[position].real, deviation = arguments[position + 1].real;
-  if (!(deviation >= 0.0)) return refuse(executor, "std is %g, expected 0 or more", deviation);
-  const aclnnStatus status = takeSeed(executor, arguments, position + 2, form);
-  return status == ACLNN_SUCCESS ? prepareRandom(executor, kRandomOf<Normal>, mean, deviation) : status;
+  if (!(deviation >= 0.0)) return refuse(executor, "std is {}, expected 0 or more", deviation);
+  SIM_TRY(takeSeed(executor, arguments, position + 2, form));
+  return prepareRandom(executor, kRandomOf<Normal>, mean, deviation);
 }
 
 /* selfRef, mean, std, seed, offset */
@@ -85,10 +85,10 @@ aclnnStatus prepareNormalOut(aclOpExecutor &executor, const Argument *arguments,
 aclnnStatus prepareBernoulli(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const double probability = executor.numbers[0].real;
   if (!(probability >= 0.0 && probability <= 1.0)) {
-    return refuse(executor, "prob is %g, expected a value from 0 to 1", probability);
+    return refuse(executor, "prob is {}, expected a value from 0 to 1", probability);
   }
-  const aclnnStatus status = takeSeed(executor, arguments, 2, body.variant);
-  return status == ACLNN_SUCCESS ? prepareRandom(executor, kRandomOf<Bernoulli>, probability, 0.0) : status;
+  SIM_TRY(takeSeed(executor, arguments, 2, body.variant));
+  return prepareRandom(executor, kRandomOf<Bernoulli>, probability, 0.0);
 }
 
 /* selfRef, prob, seed, offset */
@@ -98,14 +98,14 @@ aclnnStatus prepareBernoulliTensor(aclOpExecutor &executor, const Argument *argu
   if (!broadcastInto(&shape, probability) || requireShape(executor, out, shape) != ACLNN_SUCCESS) {
     return refuse(executor, "the shape of prob cannot be broadcast to that of selfRef");
   }
-  aclnnStatus status = takeSeed(executor, arguments, 2, body.variant);
-  if (status == ACLNN_SUCCESS) status = prepareRandom(executor, kBernoulliTensor, 0.0, 0.0);
+  SIM_TRY(takeSeed(executor, arguments, 2, body.variant));
+  SIM_TRY(prepareRandom(executor, kBernoulliTensor, 0.0, 0.0));
   expandTo(&probability, shape);
   out.compute = probability.compute = kF64;
   executor.attributes[kCompute] = kF64;
   executor.attributes[kInputs] = 1;
   executor.kernel = &kBernoulliTensor[kF64];
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 aclError runRandom(const aclOpExecutor &executor) {
@@ -143,8 +143,7 @@ aclnnStatus takeSeed(aclOpExecutor &executor, const Argument *arguments, int pos
     if (operand.parameter != position && operand.parameter != position + 1) continue;
     if (operand.parameter == position) kept[2] = i;
     if (operand.count == 1) continue;
-    return refuse(executor, "%s has %lld elements, expected 1", executor.op->parameters[operand.parameter].name,
-                  static_cast<long long>(operand.count));
+    return refuse(executor, "{} has {} elements, expected 1", operand, operand.count);
   }
   return ACLNN_SUCCESS;
 }

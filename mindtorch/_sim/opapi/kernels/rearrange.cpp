@@ -94,14 +94,14 @@ int64_t inTriangle(const aclOpExecutor &executor, int32_t dim, const int64_t *pl
 aclnnStatus requireType(const aclOpExecutor &executor) {
   const Operand &in = executor.operands[0], &out = executor.operands[1];
   if (in.type == out.type) return ACLNN_SUCCESS;
-  return refuse(executor, "out has data type %s, expected %s", typeName(out.type), typeName(in.type));
+  return refuse(executor, "out has data type {}, expected {}", out.type, in.type);
 }
 
 aclnnStatus plan(aclOpExecutor &executor, const Shape &shape, aclError (*run)(const aclOpExecutor &)) {
-  aclnnStatus status = requireShape(executor, executor.operands[1], shape);
-  if (status == ACLNN_SUCCESS) status = requireType(executor);
+  SIM_TRY(requireShape(executor, executor.operands[1], shape));
+  SIM_TRY(requireType(executor));
   executor.run = run;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 /* self, dims, out */
@@ -111,9 +111,8 @@ aclnnStatus prepareFlip(aclOpExecutor &executor, const Argument *arguments, cons
   std::fill_n(executor.attributes, kMaxRank, 0);
   for (uint64_t i = 0; i < dims->size; ++i) {
     int32_t dim;
-    const aclnnStatus status = normalizeDim(executor, dims->items[i], in.rank, &dim);
-    if (status != ACLNN_SUCCESS) return status;
-    if (executor.attributes[dim]++ != 0) return refuse(executor, "dim %d is named twice", dim);
+    SIM_TRY(normalizeDim(executor, dims->items[i], in.rank, &dim));
+    if (executor.attributes[dim]++ != 0) return refuse(executor, "dim {} is named twice", dim);
   }
   return plan(executor, shapeOf(in), runMap<flipped>);
 }
@@ -137,17 +136,14 @@ aclnnStatus prepareRoll(aclOpExecutor &executor, const Argument *arguments, cons
   const aclIntArray *dims = static_cast<const aclIntArray *>(arguments[2].pointer);
   const Operand &in = executor.operands[0];
   const bool flat = dims->size == 0 && shifts->size == 1;
-  aclnnStatus status = plan(executor, shapeOf(in), flat ? runRollLine : runMap<rolled>);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(plan(executor, shapeOf(in), flat ? runRollLine : runMap<rolled>));
   std::fill_n(executor.attributes, kMaxRank, 0);
   if (!flat && dims->size != shifts->size) {
-    return refuse(executor, "shifts has %llu elements, dims %llu", static_cast<unsigned long long>(shifts->size),
-                  static_cast<unsigned long long>(dims->size));
+    return refuse(executor, "shifts has {} elements, dims {}", shifts->size, dims->size);
   }
   for (uint64_t i = 0; i < shifts->size && in.count > 0; ++i) {
     int32_t dim = 0;
-    if (!flat) status = normalizeDim(executor, dims->items[i], in.rank, &dim);
-    if (status != ACLNN_SUCCESS) return status;
+    if (!flat) SIM_TRY(normalizeDim(executor, dims->items[i], in.rank, &dim));
     const int64_t size = flat ? in.count : in.rank == 0 ? 1 : in.dims[dim];
     executor.attributes[dim] = ((executor.attributes[dim] + shifts->items[i] % size) % size + size) % size;
   }
@@ -160,7 +156,7 @@ aclnnStatus prepareRepeat(aclOpExecutor &executor, const Argument *arguments, co
   Operand &in = executor.operands[0];
   const int32_t rank = static_cast<int32_t>(repeats->size);
   if (rank < in.rank || rank > static_cast<int32_t>(kMaxRank)) {
-    return refuse(executor, "repeats has %d elements for %d dimensions", rank, in.rank);
+    return refuse(executor, "repeats has {} elements for {} dimensions", rank, in.rank);
   }
   Shape shape;
   shape.rank = rank;
@@ -219,25 +215,17 @@ aclError runInterleaveLine(const aclOpExecutor &executor) {
   return written == out.count ? ACL_SUCCESS : ACL_ERROR_RT_AICORE_EXCEPTION;
 }
 
-Shape lineOf(int64_t length) {
-  Shape shape;
-  shape.rank = 1;
-  shape.dims[0] = length;
-  return shape;
-}
-
 /* self, repeats[, dim], outputSize, out; the variant tells whether there is a dim */
 aclnnStatus prepareInterleave(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const Operand &in = executor.operands[0];
   const int64_t repeats = arguments[1].integer;
-  if (repeats < 0) return refuse(executor, "repeats is %lld", static_cast<long long>(repeats));
+  if (repeats < 0) return refuse(executor, "repeats is {}", repeats);
   if (body.variant == 0) {
     executor.attributes[0] = repeats;
-    return plan(executor, lineOf(in.count * repeats), runInterleaveLine);
+    return plan(executor, vectorShape(in.count * repeats), runInterleaveLine);
   }
   int32_t dim;
-  const aclnnStatus status = normalizeDim(executor, arguments[2].integer, in.rank, &dim);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(normalizeDim(executor, arguments[2].integer, in.rank, &dim));
   Shape shape = shapeOf(in);
   shape.dims[dim] *= repeats;
   std::fill_n(executor.attributes, kMaxRank, 1);
@@ -270,19 +258,17 @@ aclnnStatus prepareInterleaveTensor(aclOpExecutor &executor, const Argument *arg
   const Operand &in = executor.operands[0], &repeats = executor.operands[1], &out = executor.operands[2];
   const bool flat = body.variant == 0;
   int32_t dim = 0;
-  aclnnStatus status = flat ? ACLNN_SUCCESS : normalizeDim(executor, arguments[2].integer, in.rank, &dim);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(flat ? ACLNN_SUCCESS : normalizeDim(executor, arguments[2].integer, in.rank, &dim));
   if (repeats.count != 1 && repeats.count != (flat ? in.count : in.dims[dim])) {
-    return refuse(executor, "repeats has %lld elements, expected one for each index",
-                  static_cast<long long>(repeats.count));
+    return refuse(executor, "repeats has {} elements, expected one for each index", repeats.count);
   }
-  Shape shape = flat ? lineOf(0) : shapeOf(in);
+  Shape shape = flat ? vectorShape(0) : shapeOf(in);
   shape.dims[dim] = arguments[flat ? 2 : 3].integer;
-  status = requireShape(executor, out, shape);
-  if (status == ACLNN_SUCCESS && out.type != in.type) return refuse(executor, "out has another data type than self");
+  SIM_TRY(requireShape(executor, out, shape));
+  if (out.type != in.type) return refuse(executor, "out has another data type than self");
   executor.attributes[0] = dim;
   executor.run = flat ? runInterleaveLine : runInterleaveTensor;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 /* repeats, outputSize, out: each index as often as its element says. */
@@ -304,7 +290,7 @@ aclError runInterleavePlaces(const aclOpExecutor &executor) {
 
 aclnnStatus prepareInterleavePlaces(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   executor.run = runInterleavePlaces;
-  return requireShape(executor, executor.operands[1], lineOf(arguments[1].integer));
+  return requireShape(executor, executor.operands[1], vectorShape(arguments[1].integer));
 }
 
 /* self, groups, out */
@@ -312,8 +298,7 @@ aclnnStatus prepareChannelShuffle(aclOpExecutor &executor, const Argument *argum
   const Operand &in = executor.operands[0];
   const int64_t groups = executor.attributes[0] = arguments[1].integer;
   if (groups <= 0 || in.dims[1] % groups != 0) {
-    return refuse(executor, "%lld channels cannot be divided into %lld groups", static_cast<long long>(in.dims[1]),
-                  static_cast<long long>(groups));
+    return refuse(executor, "{} channels cannot be divided into {} groups", in.dims[1], groups);
   }
   return plan(executor, shapeOf(in), runMap<shuffled>);
 }
@@ -322,17 +307,9 @@ aclnnStatus prepareChannelShuffle(aclOpExecutor &executor, const Argument *argum
 template <bool Upper>
 aclnnStatus prepareTriangle(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &in = executor.operands[0];
-  if (in.rank < 2) return refuse(executor, "self has %d dimensions, expected 2 or more", in.rank);
+  if (in.rank < 2) return refuse(executor, "self has {} dimensions, expected 2 or more", in.rank);
   executor.attributes[0] = arguments[1].integer;
   return plan(executor, shapeOf(in), runMap<inTriangle<Upper>>);
-}
-
-/* selfRef, diagonal: the output is the input. */
-template <bool Upper>
-aclnnStatus prepareTriangleInplace(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
-  const Operand self = executor.operands[0];
-  executor.operands.push() = self;
-  return prepareTriangle<Upper>(executor, arguments, body);
 }
 
 /* gradOut, inputSizes, dim, size, step, gradIn: each element of the input gets the sum over all windows that it is in.
@@ -366,11 +343,10 @@ aclnnStatus prepareUnfoldGrad(aclOpExecutor &executor, const Argument *arguments
   shape.rank = static_cast<int32_t>(std::min<uint64_t>(sizes->size, kMaxRank - 1));
   std::copy_n(sizes->items, shape.rank, shape.dims);
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, arguments[2].integer, shape.rank, &dim);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, shape);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(normalizeDim(executor, arguments[2].integer, shape.rank, &dim));
+  SIM_TRY(requireShape(executor, out, shape));
   if (shape.rank == 0 || step <= 0 || size < 0 || size > shape.dims[dim]) {
-    return refuse(executor, "size is %lld, step %lld", static_cast<long long>(size), static_cast<long long>(step));
+    return refuse(executor, "size is {}, step {}", size, step);
   }
   shape.dims[dim] = (shape.dims[dim] - size) / step + 1;
   shape.dims[shape.rank++] = size;
@@ -378,8 +354,8 @@ aclnnStatus prepareUnfoldGrad(aclOpExecutor &executor, const Argument *arguments
   executor.attributes[1] = step;
   executor.run = runUnfoldGrad;
   executor.workspace_size = roundUp(static_cast<uint64_t>(out.count) * sizeof(double));
-  status = requireShape(executor, windows, shape);
-  return status == ACLNN_SUCCESS && out.type != windows.type ? refuseType(executor, out.type) : status;
+  SIM_TRY(requireShape(executor, windows, shape));
+  return out.type != windows.type ? refuseType(executor, out.type) : ACLNN_SUCCESS;
 }
 
 /* n, m, out */
@@ -395,10 +371,7 @@ aclError runEye(const aclOpExecutor &executor) {
 }
 
 aclnnStatus prepareEye(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  Shape shape;
-  shape.rank = 2;
-  shape.dims[0] = arguments[0].integer;
-  shape.dims[1] = arguments[1].integer;
+  Shape shape = {2, {arguments[0].integer, arguments[1].integer}};
   executor.run = runEye;
   return requireShape(executor, executor.operands[0], shape);
 }
@@ -415,8 +388,6 @@ SIM_OP(aclnnRepeatInterleaveWithDim, prepareInterleaveTensor, nullptr, 1)
 SIM_OP(aclnnRepeatInterleaveTensor, prepareInterleavePlaces, nullptr, 0)
 SIM_OP(aclnnTril, prepareTriangle<false>, nullptr, 0)
 SIM_OP(aclnnTriu, prepareTriangle<true>, nullptr, 0)
-SIM_OP(aclnnInplaceTril, prepareTriangleInplace<false>, nullptr, 0)
-SIM_OP(aclnnInplaceTriu, prepareTriangleInplace<true>, nullptr, 0)
 SIM_OP(aclnnChannelShuffle, prepareChannelShuffle, nullptr, 0)
 SIM_OP(aclnnUnfoldGrad, prepareUnfoldGrad, nullptr, 0)
 SIM_OP(aclnnEye, prepareEye, nullptr, 0)

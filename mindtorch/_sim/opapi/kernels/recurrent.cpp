@@ -118,7 +118,7 @@ aclError runCellBackward(const aclOpExecutor &executor) {
 
 /* The cell state is (batch, size); operands of gates are four times as wide, biases have no batch. */
 aclnnStatus checkSizes(aclOpExecutor &executor, const Operand &cell, const bool *wide, int64_t rooms) {
-  if (cell.rank != 2) return refuse(executor, "the cell state has %d dimensions, expected 2", cell.rank);
+  if (cell.rank != 2) return refuse(executor, "the cell state has {} dimensions, expected 2", cell.rank);
   for (uint32_t i = 0; i < executor.operands.size(); ++i) {
     const Operand &operand = executor.operands[i];
     if (operand.tensor == nullptr) continue;
@@ -128,10 +128,9 @@ aclnnStatus checkSizes(aclOpExecutor &executor, const Operand &cell, const bool 
       shape.rank = 1;
       shape.dims[0] = shape.dims[1];
     }
-    const aclnnStatus status = requireShape(executor, operand, shape);
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(requireShape(executor, operand, shape));
     if (operand.type != cell.type) {
-      return refuse(executor, "types differ: %s and %s", typeName(cell.type), typeName(operand.type));
+      return refuse(executor, "types differ: {} and {}", cell.type, operand.type);
     }
   }
   executor.workspace_size = roundUp(static_cast<uint64_t>(rooms * cell.dims[1]) * sizeof(double));

@@ -306,9 +306,8 @@ aclnnStatus readDims(const aclOpExecutor &executor, const void *array, int32_t r
   *mask = 0;
   for (uint64_t i = 0; i < dims->size; ++i) {
     int32_t dim;
-    aclnnStatus status = normalizeDim(executor, dims->items[i], rank, &dim);
-    if (status != ACLNN_SUCCESS) return status;
-    if (*mask >> dim & 1u) return refuse(executor, "dim %d is named twice", dim);
+    SIM_TRY(normalizeDim(executor, dims->items[i], rank, &dim));
+    if (*mask >> dim & 1u) return refuse(executor, "dim {} is named twice", dim);
     *mask |= 1u << dim;
   }
   return ACLNN_SUCCESS;
@@ -356,11 +355,10 @@ aclnnStatus prepareReducer(aclOpExecutor &executor, const Reducer &reducer, uint
   Shape shape = reducedShape(in, mask, keep);
   for (const Operand &operand : executor.operands) {
     if ((operand.role & kOut) == 0) continue;
-    aclnnStatus status = requireShape(executor, operand, shape);
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(requireShape(executor, operand, shape));
   }
   for (int32_t i = 0; reducer.needs_elements && i < in.rank; ++i) {
-    if ((mask >> i & 1u) && in.dims[i] == 0) return refuse(executor, "dimension %d to reduce has no elements", i);
+    if ((mask >> i & 1u) && in.dims[i] == 0) return refuse(executor, "dimension {} to reduce has no elements", i);
   }
   executor.attributes[kMask] = mask;
   executor.attributes[kCompute] = compute;
@@ -380,11 +378,10 @@ aclnnStatus prepareSum(aclOpExecutor &executor, const Argument *arguments, const
   Operand &out = executor.operands[1];
   aclDataType type = static_cast<aclDataType>(arguments[3].integer);
   if (type != out.type) {
-    return refuse(executor, "out has data type %s, expected dtype, which is %s", typeName(out.type), typeName(type));
+    return refuse(executor, "out has data type {}, expected dtype, which is {}", out.type, type);
   }
   uint32_t mask;
-  aclnnStatus status = readDims(executor, arguments[1].pointer, in.rank, &mask);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(readDims(executor, arguments[1].pointer, in.rank, &mask));
   if (type == ACL_BOOL) { /* a sum of truth values, not the truth of a sum */
     return prepareReducer(executor, kAnyOf, computeOf(in.type), mask, arguments[2].integer != 0);
   }
@@ -398,12 +395,11 @@ aclnnStatus prepareMeanV2(aclOpExecutor &executor, const Argument *arguments, co
   Operand &out = executor.operands[1];
   const aclIntArray *dims = static_cast<const aclIntArray *>(arguments[1].pointer);
   if (arguments[3].integer != 0 && (dims == nullptr || dims->size == 0)) {
-    aclnnStatus status = requireShape(executor, out, shapeOf(in));
-    return status != ACLNN_SUCCESS ? status : prepareCopy(executor, executor.operands[0], out);
+    SIM_TRY(requireShape(executor, out, shapeOf(in)));
+    return prepareCopy(executor, executor.operands[0], out);
   }
   uint32_t mask;
-  aclnnStatus status = readDims(executor, dims, in.rank, &mask);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(readDims(executor, dims, in.rank, &mask));
   return prepareReducer(executor, kMean, categoryOf(in.type) < kFloating ? kF64 : computeOf(in.type), mask,
                         arguments[2].integer != 0);
 }
@@ -418,9 +414,8 @@ aclnnStatus prepareMean(aclOpExecutor &executor, const Argument *arguments, cons
 aclnnStatus prepareDims(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const Operand &in = executor.operands[0];
   uint32_t mask;
-  aclnnStatus status = readDims(executor, arguments[1].pointer, in.rank, &mask);
-  if (status == ACLNN_SUCCESS && body.variant == 0) status = requireCast(executor, in.type, executor.operands[1]);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(readDims(executor, arguments[1].pointer, in.rank, &mask));
+  if (body.variant == 0) SIM_TRY(requireCast(executor, in.type, executor.operands[1]));
   return prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), computeOf(in.type), mask,
                         arguments[2].integer != 0);
 }
@@ -428,8 +423,7 @@ aclnnStatus prepareDims(aclOpExecutor &executor, const Argument *arguments, cons
 /* self, out: the extreme of all elements */
 aclnnStatus prepareWhole(aclOpExecutor &executor, const Argument *, const OpBody &body) {
   const Operand &in = executor.operands[0];
-  aclnnStatus status = requireCast(executor, in.type, executor.operands[1]);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireCast(executor, in.type, executor.operands[1]));
   return prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), computeOf(in.type), (1u << in.rank) - 1,
                         false);
 }
@@ -438,15 +432,14 @@ aclnnStatus prepareWhole(aclOpExecutor &executor, const Argument *, const OpBody
 aclnnStatus prepareDim(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const Operand &in = executor.operands[0];
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, arguments[1].integer, in.rank, &dim);
-  if (status == ACLNN_SUCCESS && body.variant == 0) status = requireCast(executor, in.type, executor.operands[1]);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, in.rank, &dim));
+  if (body.variant == 0) SIM_TRY(requireCast(executor, in.type, executor.operands[1]));
   uint32_t mask = in.rank == 0 ? 0 : 1u << dim;
-  status = prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), computeOf(in.type), mask,
-                          arguments[2].integer != 0);
+  SIM_TRY(prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), computeOf(in.type), mask,
+                         arguments[2].integer != 0));
   executor.attributes[kValueOut] = body.variant != 0 ? -1 : 1;
   executor.attributes[kIndexOut] = body.variant != 0 ? 1 : 2;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 /* self, dim, keepDim, minOut, maxOut: dim is an array; in variant 1 one dimension, in variant 2 it is absent. */
@@ -454,16 +447,13 @@ aclnnStatus prepareExtremes(aclOpExecutor &executor, const Argument *arguments, 
   const Operand &in = executor.operands[0];
   uint32_t mask = (1u << in.rank) - 1;
   int32_t dim = 0;
-  aclnnStatus status = ACLNN_SUCCESS;
-  if (body.variant == 0) status = readDims(executor, arguments[1].pointer, in.rank, &mask);
-  if (body.variant == 1) status = normalizeDim(executor, arguments[1].integer, in.rank, &dim);
+  if (body.variant == 0) SIM_TRY(readDims(executor, arguments[1].pointer, in.rank, &mask));
+  if (body.variant == 1) SIM_TRY(normalizeDim(executor, arguments[1].integer, in.rank, &dim));
   if (body.variant == 1 && in.rank > 0) mask = 1u << dim;
-  for (uint32_t i = 1; status == ACLNN_SUCCESS && i < 3; ++i)
-    status = requireCast(executor, in.type, executor.operands[i]);
-  if (status != ACLNN_SUCCESS) return status;
-  status = prepareReducer(executor, kMinimum, computeOf(in.type), mask, body.variant != 2 && arguments[2].integer != 0);
+  for (uint32_t i = 1; i < 3; ++i) SIM_TRY(requireCast(executor, in.type, executor.operands[i]));
+  SIM_TRY(prepareReducer(executor, kMinimum, computeOf(in.type), mask, body.variant != 2 && arguments[2].integer != 0));
   executor.run = runExtremes;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 /* self, out: the diagonal is a line of its own. */
@@ -472,7 +462,7 @@ aclnnStatus prepareTrace(aclOpExecutor &executor, const Argument *, const OpBody
   const Operand &out = executor.operands[1];
   const aclDataType type = categoryOf(in.type) < kFloating ? ACL_INT64 : in.type;
   if (out.type != type) {
-    return refuse(executor, "out has data type %s, expected %s", typeName(out.type), typeName(type));
+    return refuse(executor, "out has data type {}, expected {}", out.type, type);
   }
   in.rank = 1;
   in.count = in.dims[0] = std::min(in.dims[0], in.dims[1]);

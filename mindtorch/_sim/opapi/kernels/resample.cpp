@@ -348,7 +348,7 @@ aclnnStatus finish(aclOpExecutor &executor, const OpBody &body, int64_t most_tap
   executor.kernel = body.kernel;
   const Operand &image = imageOf(executor), &places = placesOf(executor);
   if (image.type != places.type) {
-    return refuse(executor, "types differ: %s and %s", typeName(image.type), typeName(places.type));
+    return refuse(executor, "types differ: {} and {}", image.type, places.type);
   }
   executor.run = runResample;
   if (firstOut(executor).count > 0) executor.workspace_size = workspaceOf(executor);
@@ -360,7 +360,7 @@ aclnnStatus requireLast(const aclOpExecutor &executor, const Operand &tensor, co
                         const int64_t *sizes) {
   Shape shape = shapeOf(image);
   if (image.rank < dims + 1) {
-    return refuse(executor, "a tensor of %d dimensions, expected %d or more", image.rank, dims + 1);
+    return refuse(executor, "a tensor of {} dimensions, expected {} or more", image.rank, dims + 1);
   }
   for (int i = 0; i < dims; ++i) {
     shape.dims[shape.rank - dims + i] = sizes[i];
@@ -372,8 +372,7 @@ aclnnStatus requireLast(const aclOpExecutor &executor, const Operand &tensor, co
 aclnnStatus readArray(const aclOpExecutor &executor, const void *array, int count, int64_t *values) {
   const aclIntArray *given = static_cast<const aclIntArray *>(array);
   if (given->size != static_cast<uint64_t>(count)) {
-    return refuse(executor, "an array of %llu elements, expected %d", static_cast<unsigned long long>(given->size),
-                  count);
+    return refuse(executor, "an array of {} elements, expected {}", given->size, count);
   }
   for (int i = 0; i < count; ++i) values[i] = given->items[i];
   return ACLNN_SUCCESS;
@@ -401,15 +400,14 @@ aclnnStatus prepareUpsample(aclOpExecutor &executor, const Argument *arguments, 
   const int dims = resampler.dims;
   const Operand &given = executor.operands[0], &out = firstOut(executor);
   int64_t sizes[3], input[5] = {}, next = 2;
-  aclnnStatus status = readArray(executor, arguments[1].pointer, dims, sizes);
-  if (status == ACLNN_SUCCESS && resampler.backward) {
-    status = readArray(executor, arguments[next++].pointer, dims + 2, input);
-    if (status == ACLNN_SUCCESS) status = requireLast(executor, given, out, dims, sizes);
-    if (status == ACLNN_SUCCESS) status = requireLast(executor, out, given, dims, input + 2);
-  } else if (status == ACLNN_SUCCESS) {
-    status = requireLast(executor, out, given, dims, sizes);
+  SIM_TRY(readArray(executor, arguments[1].pointer, dims, sizes));
+  if (resampler.backward) {
+    SIM_TRY(readArray(executor, arguments[next++].pointer, dims + 2, input));
+    SIM_TRY(requireLast(executor, given, out, dims, sizes));
+    SIM_TRY(requireLast(executor, out, given, dims, input + 2));
+  } else {
+    SIM_TRY(requireLast(executor, out, given, dims, sizes));
   }
-  if (status != ACLNN_SUCCESS) return status;
   executor.attributes[kAlign] = (body.variant & kAligned) != 0 && arguments[next++].integer != 0;
   for (int i = 0; i < 3; ++i) {
     const double scale = (body.variant & kScaled) != 0 && i < dims ? arguments[next++].real : 0.0;
@@ -425,18 +423,15 @@ aclnnStatus prepareArea(aclOpExecutor &executor, const Argument *arguments, cons
   const Operand &image = resampler.backward ? executor.operands[1] : executor.operands[0];
   const Operand &places = resampler.backward ? executor.operands[0] : firstOut(executor);
   int64_t sizes[3], most = 1;
-  aclnnStatus status = ACLNN_SUCCESS;
   for (int i = 0; i < resampler.dims && resampler.backward && places.rank == image.rank; ++i) {
     sizes[i] = places.dims[places.rank - resampler.dims + i];
   }
-  if (!resampler.backward) status = readArray(executor, arguments[1].pointer, resampler.dims, sizes);
-  if (status == ACLNN_SUCCESS && places.count > 0) {
-    status = places.rank == image.rank ? requireLast(executor, places, image, resampler.dims, sizes)
-                                       : refuse(executor, "ranks differ: %d and %d", places.rank, image.rank);
+  if (!resampler.backward) SIM_TRY(readArray(executor, arguments[1].pointer, resampler.dims, sizes));
+  if (places.count > 0) {
+    SIM_TRY(places.rank == image.rank ? requireLast(executor, places, image, resampler.dims, sizes)
+                                      : refuse(executor, "ranks differ: {} and {}", places.rank, image.rank));
   }
-  if (status == ACLNN_SUCCESS && resampler.backward)
-    status = requireShape(executor, firstOut(executor), shapeOf(image));
-  if (status != ACLNN_SUCCESS) return status;
+  if (resampler.backward) SIM_TRY(requireShape(executor, firstOut(executor), shapeOf(image)));
   for (int i = 0; i < resampler.dims; ++i) {
     most = std::max(most, image.dims[image.rank - resampler.dims + i] / std::max(sizes[i], int64_t{1}) + 2);
   }
@@ -451,12 +446,11 @@ aclnnStatus prepareWindow(aclOpExecutor &executor, const Argument *arguments, co
   int64_t *attributes = executor.attributes;
   const Operand &image = resampler.backward ? executor.operands[1] : executor.operands[0];
   const Operand &places = resampler.backward ? executor.operands[0] : firstOut(executor);
-  aclnnStatus status = readArray(executor, arguments[at].pointer, dims, attributes + kKernel);
+  SIM_TRY(readArray(executor, arguments[at].pointer, dims, attributes + kKernel));
   const void *strides = arguments[at + 1].pointer; /* an empty array: the sizes of the window */
   if (static_cast<const aclIntArray *>(strides)->size == 0) strides = arguments[at].pointer;
-  if (status == ACLNN_SUCCESS) status = readArray(executor, strides, dims, attributes + kStride);
-  if (status == ACLNN_SUCCESS) status = readArray(executor, arguments[at + 2].pointer, dims, attributes + kPadding);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(readArray(executor, strides, dims, attributes + kStride));
+  SIM_TRY(readArray(executor, arguments[at + 2].pointer, dims, attributes + kPadding));
   const bool ceil = arguments[at + 3].integer != 0;
   int64_t sizes[3], most = 1;
   for (int i = 0; i < dims; ++i) {
@@ -465,9 +459,7 @@ aclnnStatus prepareWindow(aclOpExecutor &executor, const Argument *arguments, co
     const int64_t size = image.rank >= dims ? image.dims[image.rank - dims + i] : 0;
     const int64_t room = size + 2 * padding - kernel;
     if (kernel < 1 || stride < 1 || padding < 0 || 2 * padding > kernel || room < 0) {
-      return refuse(executor, "a window of %lld, stride %lld, padding %lld on an image of %lld",
-                    static_cast<long long>(kernel), static_cast<long long>(stride), static_cast<long long>(padding),
-                    static_cast<long long>(size));
+      return refuse(executor, "a window of {}, stride {}, padding {} on an image of {}", kernel, stride, padding, size);
     }
     sizes[i] = (room + (ceil ? stride - 1 : 0)) / stride + 1;
     if (ceil && (sizes[i] - 1) * stride >= size + padding) --sizes[i];
@@ -475,10 +467,9 @@ aclnnStatus prepareWindow(aclOpExecutor &executor, const Argument *arguments, co
   }
   attributes[kCountPadding] = arguments[at + 4].integer != 0;
   attributes[kDivisor] = arguments[at + 5].integer;
-  status = requireLast(executor, places, image, dims, sizes);
-  if (status == ACLNN_SUCCESS && resampler.backward)
-    status = requireShape(executor, firstOut(executor), shapeOf(image));
-  return status == ACLNN_SUCCESS ? finish(executor, body, most) : status;
+  SIM_TRY(requireLast(executor, places, image, dims, sizes));
+  if (resampler.backward) SIM_TRY(requireShape(executor, firstOut(executor), shapeOf(image)));
+  return finish(executor, body, most);
 }
 
 /* self, padding (pairs, from the last dimension), out
@@ -489,22 +480,19 @@ aclnnStatus preparePad(aclOpExecutor &executor, const Argument *arguments, const
   const Operand &image = resampler.backward ? executor.operands[1] : executor.operands[0];
   const Operand &places = resampler.backward ? executor.operands[0] : firstOut(executor);
   int64_t pads[6], sizes[3];
-  aclnnStatus status = readArray(executor, arguments[resampler.backward ? 2 : 1].pointer, 2 * dims, pads);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(readArray(executor, arguments[resampler.backward ? 2 : 1].pointer, 2 * dims, pads));
   for (int i = 0; i < dims; ++i) {
     const int64_t size = image.rank > dims ? image.dims[image.rank - dims + i] : 0;
     const int64_t before = pads[2 * (dims - 1 - i)], after = pads[2 * (dims - 1 - i) + 1];
     if (resampler.rule == reflectTaps && (before >= size || after >= size)) {
-      return refuse(executor, "padding of %lld and %lld, expected less than the size %lld",
-                    static_cast<long long>(before), static_cast<long long>(after), static_cast<long long>(size));
+      return refuse(executor, "padding of {} and {}, expected less than the size {}", before, after, size);
     }
     executor.attributes[kPadding + i] = before;
     sizes[i] = size + before + after;
   }
-  status = requireLast(executor, places, image, dims, sizes);
-  if (status == ACLNN_SUCCESS && resampler.backward)
-    status = requireShape(executor, firstOut(executor), shapeOf(image));
-  return status == ACLNN_SUCCESS ? finish(executor, body, 1) : status;
+  SIM_TRY(requireLast(executor, places, image, dims, sizes));
+  if (resampler.backward) SIM_TRY(requireShape(executor, firstOut(executor), shapeOf(image)));
+  return finish(executor, body, 1);
 }
 
 template <TapRule Rule, int Dims, bool Backward>

@@ -128,16 +128,15 @@ aclError runRotaryBackward(const aclOpExecutor &executor) {
 
 aclnnStatus checkMode(aclOpExecutor &executor, int64_t mode, const Operand &x) {
   if (mode < kHalf || mode > kInterleaveHalf) {
-    return refuse(executor, "mode is %lld, expected 0 to 3", static_cast<long long>(mode));
+    return refuse(executor, "mode is {}, expected 0 to 3", mode);
   }
-  if (x.rank < 3 || x.rank > 4) return refuse(executor, "x has %d dimensions, expected 3 or 4", x.rank);
+  if (x.rank < 3 || x.rank > 4) return refuse(executor, "x has {} dimensions, expected 3 or 4", x.rank);
   const int64_t whole = mode == kQuarter ? 4 : 2;
   if (widthOf(x) % whole == 0) {
     executor.attributes[0] = mode;
     return ACLNN_SUCCESS;
   }
-  return refuse(executor, "the last dimension is %lld, expected a multiple of %lld", static_cast<long long>(widthOf(x)),
-                static_cast<long long>(whole));
+  return refuse(executor, "the last dimension is {}, expected a multiple of {}", widthOf(x), whole);
 }
 
 /* Angles are as wide as x; each other dimension is that of x, or 1. */
@@ -155,10 +154,9 @@ aclnnStatus checkAngles(const aclOpExecutor &executor, const Operand &x, const O
 /* x, cos, sin, mode, out */
 aclnnStatus prepareRotary(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const auto &operands = executor.operands;
-  aclnnStatus status = checkMode(executor, arguments[3].integer, operands[0]);
-  if (status == ACLNN_SUCCESS) status = checkAngles(executor, operands[0], operands[1], operands[2]);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, operands[3], shapeOf(operands[0]));
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkMode(executor, arguments[3].integer, operands[0]));
+  SIM_TRY(checkAngles(executor, operands[0], operands[1], operands[2]));
+  SIM_TRY(requireShape(executor, operands[3], shapeOf(operands[0])));
   if (operands[3].type != operands[0].type) return refuse(executor, "x and out have different data types");
   executor.run = runRotary;
   executor.workspace_size = roundUp(static_cast<uint64_t>(4 * widthOf(operands[0])) * sizeof(float));
@@ -177,18 +175,15 @@ aclnnStatus prepareRotaryV2(aclOpExecutor &executor, const Argument *arguments, 
 aclnnStatus prepareRotaryBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const auto &operands = executor.operands;
   const Operand &grad = operands[kGrad];
-  aclnnStatus status = checkMode(executor, arguments[4].integer, grad);
-  if (status == ACLNN_SUCCESS) status = checkAngles(executor, grad, operands[kCosine], operands[kSine]);
-  if (status == ACLNN_SUCCESS && operands[kInput].tensor != nullptr) {
-    status = requireShape(executor, operands[kInput], shapeOf(grad));
+  SIM_TRY(checkMode(executor, arguments[4].integer, grad));
+  SIM_TRY(checkAngles(executor, grad, operands[kCosine], operands[kSine]));
+  if (operands[kInput].tensor != nullptr) {
+    SIM_TRY(requireShape(executor, operands[kInput], shapeOf(grad)));
   }
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, operands[kOfInput], shapeOf(grad));
+  SIM_TRY(requireShape(executor, operands[kOfInput], shapeOf(grad)));
   for (int index : {kOfCosine, kOfSine}) {
-    if (status == ACLNN_SUCCESS) {
-      status = requireShape(executor, operands[static_cast<uint32_t>(index)], shapeOf(operands[kCosine]));
-    }
+    SIM_TRY(requireShape(executor, operands[static_cast<uint32_t>(index)], shapeOf(operands[kCosine])));
   }
-  if (status != ACLNN_SUCCESS) return status;
   const uint64_t width = static_cast<uint64_t>(widthOf(grad));
   for (uint32_t index : {0u, 1u}) executor.operands[kOfCosine + index].compute = kF64; /* where the sums come from */
   executor.run = runRotaryBackward;

@@ -56,8 +56,7 @@ aclnnStatus prepareRandomInteger(aclOpExecutor &executor, const Argument *argume
   Operand &out = executor.operands[0];
   if (categoryOf(out.type) == kComplex) return refuseType(executor, out.type);
   if (arguments[1].integer >= arguments[2].integer) {
-    return refuse(executor, "from is %lld and to is %lld, expected from < to",
-                  static_cast<long long>(arguments[1].integer), static_cast<long long>(arguments[2].integer));
+    return refuse(executor, "from is {} and to is {}, expected from < to", arguments[1].integer, arguments[2].integer);
   }
   executor.attributes[kFrom] = arguments[1].integer;
   executor.attributes[kTo] = arguments[2].integer;
@@ -88,8 +87,8 @@ aclError runPermutation(const aclOpExecutor &executor) {
 aclnnStatus prepareRandperm(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const Operand &out = executor.operands[0];
   if (out.rank != 1 || out.dims[0] != arguments[0].integer) {
-    return refuse(executor, "out has %lld elements in %d dimensions, expected n, which is %lld, in one",
-                  static_cast<long long>(out.count), out.rank, static_cast<long long>(arguments[0].integer));
+    return refuse(executor, "out has {} elements in {} dimensions, expected n, which is {}, in one", out.count,
+                  out.rank, arguments[0].integer);
   }
   executor.attributes[kCompute] = integerCompute(out.type);
   executor.run = runPermutation;
@@ -134,16 +133,14 @@ aclError runMultinomial(const aclOpExecutor &executor) {
 aclnnStatus prepareMultinomial(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const Operand &in = executor.operands[0], &out = firstOut(executor);
   const int64_t samples = arguments[1].integer;
-  if (in.rank < 1 || in.rank > 2) return refuse(executor, "self has %d dimensions, expected 1 or 2", in.rank);
+  if (in.rank < 1 || in.rank > 2) return refuse(executor, "self has {} dimensions, expected 1 or 2", in.rank);
   const int64_t length = in.dims[in.rank - 1];
   if (samples < 1 || (arguments[2].integer == 0 && samples > length)) {
-    return refuse(executor, "numsamples is %lld, expected 1 to %lld", static_cast<long long>(samples),
-                  static_cast<long long>(length));
+    return refuse(executor, "numsamples is {}, expected 1 to {}", samples, length);
   }
   Shape shape = shapeOf(in);
   shape.dims[in.rank - 1] = samples;
-  const aclnnStatus status = requireShape(executor, out, shape);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireShape(executor, out, shape));
   executor.attributes[kReplacement] = arguments[2].integer;
   executor.run = runMultinomial;
   executor.workspace_size = roundUp(static_cast<uint64_t>(length + samples) * sizeof(double));
@@ -159,12 +156,12 @@ struct Exponential {
 /* selfRef, count, lambda, seed, offset */
 aclnnStatus prepareExponential(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   if (arguments[1].integer != executor.operands[0].count) {
-    return refuse(executor, "count is %lld, expected the elements of selfRef, which are %lld",
-                  static_cast<long long>(arguments[1].integer), static_cast<long long>(executor.operands[0].count));
+    return refuse(executor, "count is {}, expected the elements of selfRef, which are {}", arguments[1].integer,
+                  executor.operands[0].count);
   }
-  if (!(arguments[2].real > 0.0)) return refuse(executor, "lambda is %g, expected more than 0", arguments[2].real);
-  const aclnnStatus status = takeSeed(executor, arguments, 3, body.variant);
-  return status == ACLNN_SUCCESS ? prepareRandom(executor, kRandomOf<Exponential>, arguments[2].real, 0.0) : status;
+  if (!(arguments[2].real > 0.0)) return refuse(executor, "lambda is {}, expected more than 0", arguments[2].real);
+  SIM_TRY(takeSeed(executor, arguments, 3, body.variant));
+  return prepareRandom(executor, kRandomOf<Exponential>, arguments[2].real, 0.0);
 }
 
 /* Of as many leading bits as the type has digits, as aclnnInplaceUniform draws. */
@@ -176,7 +173,7 @@ aclError runRRelu(const aclOpExecutor &executor) {
   const Philox philox = philoxOf(executor);
   const double lower = executor.numbers[0].real, range = executor.numbers[1].real - lower;
   Operand self = executor.operands[0], noise = executor.operands[1];
-  Operand out = executor.operands[executor.operands.size() > 2 ? 2 : 0];
+  Operand out = executor.operands[2];
   const int digits = digitsOf(noise.type);
   self.compute = noise.compute = out.compute = kF64;
   Cursor values(self), slopes(noise), rounded(noise), target(out);
@@ -197,20 +194,18 @@ aclError runRRelu(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
-/* self, noise, lower, upper, training, seed, offset[, out]; without training all slopes are the mean, and no noise. */
+/* self, noise, lower, upper, training, seed, offset, out; only in training are the slopes random */
 aclnnStatus prepareRRelu(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
-  const Operand &self = executor.operands[0], &noise = executor.operands[1], &out = executor.operands.back();
+  const Operand &self = executor.operands[0], &noise = executor.operands[1], &out = executor.operands[2];
   const double lower = executor.numbers[0].real, upper = executor.numbers[1].real;
-  if (!(lower <= upper)) return refuse(executor, "lower is %g and upper is %g, expected lower <= upper", lower, upper);
+  if (!(lower <= upper)) return refuse(executor, "lower is {} and upper is {}, expected lower <= upper", lower, upper);
   if (arguments[4].integer == 0) return refuse(executor, "training is false, this kernel has it true only");
-  aclnnStatus status = requireShape(executor, noise, shapeOf(self));
-  if (status == ACLNN_SUCCESS && executor.operands.size() > 2) {
-    status = requireShape(executor, out, shapeOf(self));
-    if (status == ACLNN_SUCCESS) status = requireCast(executor, self.type, out);
-  }
-  if (status == ACLNN_SUCCESS && noise.type != self.type) status = refuseType(executor, noise.type);
+  SIM_TRY(requireShape(executor, noise, shapeOf(self)));
+  SIM_TRY(requireShape(executor, out, shapeOf(self)));
+  SIM_TRY(requireCast(executor, self.type, out));
+  if (noise.type != self.type) return refuseType(executor, noise.type);
   executor.run = runRRelu;
-  return status == ACLNN_SUCCESS ? takeSeed(executor, arguments, 5, body.variant) : status;
+  return takeSeed(executor, arguments, 5, body.variant);
 }
 
 }  // namespace
@@ -222,6 +217,5 @@ SIM_OP(aclnnMultinomial, prepareMultinomial, nullptr, kNumbers)
 SIM_OP(aclnnMultinomialTensor, prepareMultinomial, nullptr, kTensors)
 SIM_OP(aclnnSimThreadExponential, prepareExponential, nullptr, kNumbers)
 SIM_OP(aclnnRReluWithNoise, prepareRRelu, nullptr, kNumbers)
-SIM_OP(aclnnInplaceRReluWithNoise, prepareRRelu, nullptr, kNumbers)
 
 }  // namespace sim

@@ -57,12 +57,10 @@ struct Scattered {
   Operand source;
 };
 
-/* self, index, [src,] out; in-place operators have no out of their own. */
+/* self, index, [src,] out */
 Scattered scatteredOf(const aclOpExecutor &executor) {
-  const Operand &self = executor.operands[0], &index = executor.operands[1], &last = executor.operands.end()[-1];
-  const uint32_t tensors = executor.operands.size() - (last.role == kOut ? 1 : 0);
-  const Operand &out = last.role == kOut ? last : self;
-  return {self, index, out, tensors > 2 ? executor.operands[2] : index};
+  const auto &operands = executor.operands;
+  return {operands[0], operands[1], operands.back(), operands[operands.size() > 3 ? 2 : 1]};
 }
 
 /* Divides by how many elements went into each. The counts lie in the workspace. */
@@ -91,8 +89,7 @@ aclError average(const aclOpExecutor &executor, const Scattered &call, int32_t d
   int64_t *const count = reinterpret_cast<int64_t *>(executor.workspace);
   std::fill(count, count + counts.count, executor.attributes[kIncludeSelf]);
   const Constant one({true, ACL_INT64, 1, 1.0, 0.0}, kI64, call.index);
-  aclError status = scatterElements(counts, dim, call.index, one.operand(), kFoldOf<Addition>[kI64]);
-  if (status != ACL_SUCCESS) return status;
+  SIM_TRY(scatterElements(counts, dim, call.index, one.operand(), kFoldOf<Addition>[kI64]));
   const uint8_t compute = computeOf(call.out.type);
   const LoadRow load = loadRow(call.out.type, compute);
   const StoreRow store = storeRow(call.out.type, compute);
@@ -116,12 +113,11 @@ aclError runScatter(const aclOpExecutor &executor) {
     const int64_t neutral = reduction == kMultiply;
     const Constant start({true, ACL_INT64, neutral, static_cast<double>(neutral), 0.0}, compute, call.index);
     const bool ordered = reduction == kLargest || reduction == kSmallest; /* any element of source is */
-    const aclError status =
-        scatterElements(call.out, dim, call.index, ordered ? source : start.operand(), kFoldOf<Replacement>[compute]);
-    if (status != ACL_SUCCESS) return status;
+    SIM_TRY(
+        scatterElements(call.out, dim, call.index, ordered ? source : start.operand(), kFoldOf<Replacement>[compute]));
   }
-  const aclError status = scatterElements(call.out, dim, call.index, source, kFolds[reduction][compute]);
-  return status != ACL_SUCCESS || reduction != kMean ? status : average(executor, call, dim);
+  SIM_TRY(scatterElements(call.out, dim, call.index, source, kFolds[reduction][compute]));
+  return reduction == kMean ? average(executor, call, dim) : ACL_SUCCESS;
 }
 
 /* self, dim, index, src or value, reduce, [includeSelf,] [out] */
@@ -131,20 +127,18 @@ aclnnStatus prepareScatter(aclOpExecutor &executor, const Argument *arguments, c
   Operand &self = executor.operands[0], &index = executor.operands[1];
   const Scattered call = scatteredOf(executor);
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, arguments[1].integer, self.rank, &dim);
-  if (status == ACLNN_SUCCESS) status = checkIndex(executor, index, self, dim);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, call.out, shapeOf(self));
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, self.rank, &dim));
+  SIM_TRY(checkIndex(executor, index, self, dim));
+  SIM_TRY(requireShape(executor, call.out, shapeOf(self)));
   if (reduction < 0 || reduction >= (with_self ? kReductionCount : kLargest)) {
-    return refuse(executor, "reduce is %lld", static_cast<long long>(reduction));
+    return refuse(executor, "reduce is {}", reduction);
   }
   if (executor.number_count == 0) {
-    status = checkIndex(executor, index, call.source, -1);
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(checkIndex(executor, index, call.source, -1));
     executor.operands[2].compute = computeOf(self.type);
   }
   if (call.out.type != self.type || (executor.number_count == 0 && call.source.type != self.type)) {
-    return refuse(executor, "src and out must have self's data type, which is %s", typeName(self.type));
+    return refuse(executor, "src and out must have self's data type, which is {}", self.type);
   }
   if (categoryOf(self.type) == kComplex && index.count > 0 && (reduction == kLargest || reduction == kSmallest)) {
     return refuseType(executor, self.type);
@@ -186,11 +180,9 @@ aclnnStatus prepareMaskedFill(aclOpExecutor &executor, const Argument *, const O
   Operand &mask = executor.operands[1];
   Shape shape = shapeOf(self);
   if (!broadcastInto(&shape, mask)) return refuse(executor, "mask does not broadcast to selfRef");
-  aclnnStatus status = requireShape(executor, self, shape);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireShape(executor, self, shape));
   if (executor.number_count == 0 && executor.operands[2].type != self.type) {
-    return refuse(executor, "value has data type %s, expected %s", typeName(executor.operands[2].type),
-                  typeName(self.type));
+    return refuse(executor, "value has data type {}, expected {}", executor.operands[2].type, self.type);
   }
   expandTo(&mask, shape);
   mask.count = self.count;
@@ -202,11 +194,8 @@ aclnnStatus prepareMaskedFill(aclOpExecutor &executor, const Argument *, const O
 }  // namespace
 
 SIM_OP(aclnnScatter, prepareScatter, nullptr, 0)
-SIM_OP(aclnnInplaceScatter, prepareScatter, nullptr, 0)
 SIM_OP(aclnnScatterValue, prepareScatter, nullptr, 0)
-SIM_OP(aclnnInplaceScatterValue, prepareScatter, nullptr, 0)
 SIM_OP(aclnnScatterReduce, prepareScatter, nullptr, 1)
-SIM_OP(aclnnInplaceScatterReduce, prepareScatter, nullptr, 1)
 SIM_OP(aclnnInplaceMaskedFillScalar, prepareMaskedFill, nullptr, 0)
 SIM_OP(aclnnInplaceMaskedFillTensor, prepareMaskedFill, nullptr, 0)
 

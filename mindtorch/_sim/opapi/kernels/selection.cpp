@@ -4,13 +4,6 @@
 namespace sim {
 namespace {
 
-Shape lineOf(int64_t length) {
-  Shape shape;
-  shape.rank = 1;
-  shape.dims[0] = length;
-  return shape;
-}
-
 /* --- aclnnMaskedSelect, aclnnInplaceMaskedScatter ------------------------------------------------------------------*/
 
 /* self, mask, out: bits are moved as they are. */
@@ -33,7 +26,7 @@ aclError runMaskedSelect(const aclOpExecutor &executor) {
     if (kept > 0) target.write(buffer, kept);
     found += kept;
   }
-  reportShape(executor, 0, lineOf(found));
+  reportShape(executor, 0, vectorShape(found));
   return ACL_SUCCESS;
 }
 
@@ -54,10 +47,9 @@ aclnnStatus prepareMaskedSelect(aclOpExecutor &executor, const Argument *, const
   Shape shape = shapeOf(self);
   if (!broadcastInto(&shape, mask)) return refuse(executor, "the shape of mask cannot be broadcast with that of self");
   if (out.type != self.type) {
-    return refuse(executor, "out has data type %s, expected %s", typeName(out.type), typeName(self.type));
+    return refuse(executor, "out has data type {}, expected {}", out.type, self.type);
   }
-  const aclnnStatus status = requireShape(executor, out, lineOf(elementsOf(shape))); /* room for all there may be */
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireShape(executor, out, vectorShape(elementsOf(shape)))); /* room for all there may be */
   spread(&self, shape);
   spread(&mask, shape);
   mask.compute = kTruth;
@@ -93,7 +85,7 @@ aclnnStatus prepareMaskedScatter(aclOpExecutor &executor, const Argument *, cons
     return refuse(executor, "the shape of mask cannot be broadcast to that of selfRef");
   }
   if (source.type != self.type) {
-    return refuse(executor, "source has data type %s, expected %s", typeName(source.type), typeName(self.type));
+    return refuse(executor, "source has data type {}, expected {}", source.type, self.type);
   }
   spread(&mask, shape);
   mask.compute = kTruth;
@@ -147,8 +139,8 @@ aclnnStatus prepareNonzero(aclOpExecutor &executor, const Argument *, const OpBo
   const Operand &out = executor.operands[1];
   const int32_t along = body.variant != 0 ? 1 : 0;
   if (out.rank != 2 || out.dims[1 - along] != self.rank || out.dims[along] > self.count) {
-    return refuse(executor, "out does not have %lld positions of %d dimensions, which is all there may be",
-                  static_cast<long long>(self.count), self.rank);
+    return refuse(executor, "out does not have {} positions of {} dimensions, which is all there may be", self.count,
+                  self.rank);
   }
   self.compute = kTruth;
   expectShape(executor, out, 0);
@@ -186,8 +178,7 @@ aclnnStatus prepareBincount(aclOpExecutor &executor, const Argument *arguments, 
   if (self.rank > 1 || out.rank != 1) return refuse(executor, "self or out is no line");
   if (out.count < arguments[2].integer) return refuse(executor, "out is shorter than minlength");
   if (weights.tensor != nullptr && weights.count != self.count) {
-    return refuse(executor, "weights has %lld elements, expected %lld", static_cast<long long>(weights.count),
-                  static_cast<long long>(self.count));
+    return refuse(executor, "weights has {} elements, expected {}", weights.count, self.count);
   }
   executor.attributes[0] = weights.tensor != nullptr;
   if (weights.tensor == nullptr) weights = self; /* never read */

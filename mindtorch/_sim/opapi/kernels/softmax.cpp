@@ -185,14 +185,12 @@ constexpr Runs kBackward[] = {{runBackward<float, false>, runBackward<double, fa
 aclnnStatus prepare(aclOpExecutor &executor, int64_t dim, const Runs &runs) {
   Operand &out = firstOut(executor);
   int32_t normalized;
-  aclnnStatus status = normalizeDim(executor, dim, out.rank, &normalized);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(normalizeDim(executor, dim, out.rank, &normalized));
   bool wide = false;
   for (const Operand &operand : executor.operands) {
     wide |= operand.type == ACL_DOUBLE;
-    status = requireShape(executor, operand, shapeOf(out));
-    if (status == ACLNN_SUCCESS) status = requireCast(executor, operand.type, out);
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(requireShape(executor, operand, shapeOf(out)));
+    SIM_TRY(requireCast(executor, operand.type, out));
     if (categoryOf(operand.type) != kFloating) return refuseType(executor, operand.type);
   }
   executor.attributes[0] = normalized;

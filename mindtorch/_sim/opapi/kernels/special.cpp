@@ -58,14 +58,8 @@ C xLog1pY(C x, C y) {
   return isNan(y) ? y : x == C(0) ? C(0) : x * std::log1p(y);
 }
 
-SIM_ELEMENT(Erfc, 1, kFloats, 0, std::erfc(x))
-SIM_ELEMENT(Erfinv, 1, kFloats, 0, static_cast<C>(erfinv(x)))
-SIM_ELEMENT(Lgamma, 1, kFloats, 0, std::lgamma(x))
-SIM_ELEMENT(Digamma, 1, kFloats, 0, static_cast<C>(digamma(x)))
-SIM_ELEMENT(Ndtri, 1, kFloats, 0, static_cast<C>(ndtri(x)))
-SIM_ELEMENT(Logit, 1, kFloats, 1, logit(x, p[0]))
-SIM_ELEMENT(LogitBackward, 2, kFloats, 1, logitSlope(x, p[0]) * y)
-SIM_ELEMENT(XLog1pY, 2, kFloats, 0, xLog1pY(x, y))
+SIM_ELEMENT(Logit, 1, kLibm | kFloats, 1, logit(x, p[0]))
+SIM_ELEMENT(LogitBackward, 2, kLibm | kFloats, 1, logitSlope(x, p[0]) * y)
 
 /* x, dy, eps, out */
 aclnnStatus prepareLogitBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
@@ -80,14 +74,13 @@ aclnnStatus prepareLogit(aclOpExecutor &executor, const Argument *arguments, con
 
 }  // namespace
 
-SIM_ELEMENTWISE(aclnnErfc, Erfc, kFloatResult)
-SIM_ELEMENTWISE(aclnnErfinv, Erfinv, kFloatResult)
-SIM_ELEMENTWISE(aclnnLgamma, Lgamma, kFloatResult)
-SIM_ELEMENTWISE(aclnnDigamma, Digamma, kFloatResult)
-SIM_ELEMENTWISE(aclnnNdtri, Ndtri, kFloatResult)
-SIM_ELEMENTWISE(aclnnXlog1py, XLog1pY, kFloatResult)
+SIM_POINTWISE(aclnnErfc, 1, kLibm | kFloats, 0, kFloatResult, std::erfc(x))
+SIM_POINTWISE(aclnnErfinv, 1, kLibm | kFloats, 0, kFloatResult, static_cast<C>(erfinv(x)))
+SIM_POINTWISE(aclnnLgamma, 1, kLibm | kFloats, 0, kFloatResult, std::lgamma(x))
+SIM_POINTWISE(aclnnDigamma, 1, kLibm | kFloats, 0, kFloatResult, static_cast<C>(digamma(x)))
+SIM_POINTWISE(aclnnNdtri, 1, kLibm | kFloats, 0, kFloatResult, static_cast<C>(ndtri(x)))
+SIM_POINTWISE(aclnnXlog1py, 2, kLibm | kFloats, 0, kFloatResult, xLog1pY(x, y))
 SIM_OP(aclnnLogit, prepareLogit, nullptr, 0)
 SIM_OP(aclnnLogitGrad, prepareLogitBackward, nullptr, 0)
-SIM_FOREACH(aclnnForeachErfc, Erfc)
 
 }  // namespace sim

@@ -22,9 +22,7 @@ C atMost(C x, C high) {
 
 SIM_ELEMENT(Addcmul, 3, kAll, 1, add(x, multiply(multiply(p[0], y), z)))
 SIM_ELEMENT(Addcdiv, 3, kFloats | kComplexes, 1, x + p[0] * (y / z))
-SIM_ELEMENT(Lerp, 3, kFloats, 0, lerp(x, y, z))
 SIM_ELEMENT(LerpNumber, 2, kFloats, 1, lerp(x, y, p[0]))
-SIM_ELEMENT(ThresholdBackward, 2, kReals, 1, y <= p[0] ? C(0) : x)
 SIM_ELEMENT(ClampMinNumber, 1, kReals, 1, atLeast(x, p[0]))
 SIM_ELEMENT(ClampMaxNumber, 1, kReals, 1, atMost(x, p[0]))
 SIM_ELEMENT(ClampNumbers, 1, kReals, 2, atMost(atLeast(x, p[0]), p[1]))
@@ -75,38 +73,32 @@ constexpr Loops kWhere = {
 aclnnStatus prepareWhere(aclOpExecutor &executor, const Argument *, const OpBody &) {
   Operand &condition = executor.operands[0];
   if (categoryOf(condition.type) > kInteger) {
-    return refuse(executor, "condition has data type %s, expected BOOL or an integer", typeName(condition.type));
+    return refuse(executor, "condition has data type {}, expected BOOL or an integer", condition.type);
   }
   aclDataType type = condition.type;
   condition.type = ACL_BOOL; /* takes no part in promotion */
-  aclnnStatus status = prepareLoops(executor, kWhere, kSameType);
+  SIM_TRY(prepareLoops(executor, kWhere, kSameType));
   condition.type = type;
   condition.compute = kTruth;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 }  // namespace
 
 SIM_ELEMENTWISE(aclnnAddcmul, Addcmul, kSameType)
-SIM_ELEMENTWISE(aclnnInplaceAddcmul, Addcmul, kSameType)
 SIM_ELEMENTWISE(aclnnAddcdiv, Addcdiv, kSameType)
-SIM_ELEMENTWISE(aclnnInplaceAddcdiv, Addcdiv, kSameType)
-SIM_ELEMENTWISE(aclnnLerp, Lerp, kSameType)
-SIM_ELEMENTWISE(aclnnInplaceLerp, Lerp, kSameType)
+SIM_POINTWISE(aclnnLerp, 3, kFloats, 0, kSameType, lerp(x, y, z))
 SIM_ELEMENTWISE(aclnnLerps, LerpNumber, kSameType)
-SIM_ELEMENTWISE(aclnnInplaceLerps, LerpNumber, kSameType)
-SIM_ELEMENTWISE(aclnnThresholdBackward, ThresholdBackward, kSameType)
+SIM_POINTWISE(aclnnThresholdBackward, 2, kReals, 1, kSameType, y <= p[0] ? C(0) : x)
 SIM_OP(aclnnClamp, prepareClamp, nullptr, 0)
 SIM_ELEMENTWISE(aclnnClampMin, ClampMinNumber, kPromoteFirst)
 SIM_ELEMENTWISE(aclnnClampMax, ClampMaxNumber, kPromoteFirst)
 SIM_ELEMENTWISE(aclnnClampMinTensor, ClampMinTensor, kSameType)
 SIM_ELEMENTWISE(aclnnClampMaxTensor, ClampMaxTensor, kSameType)
 SIM_OP(aclnnClampTensor, prepareClampTensor, nullptr, 0)
-SIM_ELEMENTWISE(aclnnInplaceClampMinTensor, ClampMinTensor, kSameType)
 SIM_OP(aclnnSWhere, prepareWhere, nullptr, 0)
 SIM_FOREACH(aclnnForeachAddcmulScalarV2, Addcmul)
 SIM_FOREACH(aclnnForeachAddcdivScalarV2, Addcdiv)
-SIM_FOREACH(aclnnForeachLerpList, Lerp)
 SIM_FOREACH(aclnnForeachLerpScalar, LerpNumber)
 SIM_FOREACH(aclnnForeachMaximumScalarV2, ClampMinNumber)
 SIM_FOREACH(aclnnForeachMaximumScalarList, ClampMinNumber)

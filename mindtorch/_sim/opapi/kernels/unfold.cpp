@@ -41,8 +41,7 @@ aclnnStatus prepareConstantPad(aclOpExecutor &executor, const Argument *argument
   const Operand &in = executor.operands[0], &out = executor.operands[1];
   const aclIntArray *pad = static_cast<const aclIntArray *>(arguments[1].pointer);
   if (pad->size % 2 != 0 || pad->size > 2 * static_cast<uint64_t>(in.rank)) {
-    return refuse(executor, "pad has %llu elements, expected an even number, at most %d",
-                  static_cast<unsigned long long>(pad->size), 2 * in.rank);
+    return refuse(executor, "pad has {} elements, expected an even number, at most {}", pad->size, 2 * in.rank);
   }
   Shape shape = shapeOf(in);
   for (int32_t i = 0; i < in.rank; ++i) executor.attributes[i] = 0;
@@ -50,12 +49,12 @@ aclnnStatus prepareConstantPad(aclOpExecutor &executor, const Argument *argument
     const int32_t dim = in.rank - 1 - i;
     executor.attributes[dim] = pad->items[2 * i];
     shape.dims[dim] += pad->items[2 * i] + pad->items[2 * i + 1];
-    if (shape.dims[dim] < 0) return refuse(executor, "pad leaves less than nothing of dimension %d", dim);
+    if (shape.dims[dim] < 0) return refuse(executor, "pad leaves less than nothing of dimension {}", dim);
   }
-  aclnnStatus status = requireShape(executor, out, shape);
-  if (status == ACLNN_SUCCESS && in.type != out.type) status = requireCast(executor, in.type, out);
+  SIM_TRY(requireShape(executor, out, shape));
+  if (in.type != out.type) SIM_TRY(requireCast(executor, in.type, out));
   executor.run = runConstantPad;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 /* --- columns ----------------------------------------------------------------------------------------------------- */
@@ -155,7 +154,7 @@ aclError runColumns(const aclOpExecutor &executor) {
 aclnnStatus readPair(const aclOpExecutor &executor, const void *array, int64_t least, int64_t *values) {
   const aclIntArray *given = static_cast<const aclIntArray *>(array);
   if (given->size != 2 || given->items[0] < least || given->items[1] < least) {
-    return refuse(executor, "an array that is no pair of numbers from %lld on", static_cast<long long>(least));
+    return refuse(executor, "an array that is no pair of numbers from {} on", least);
   }
   values[0] = given->items[0];
   values[1] = given->items[1];
@@ -165,17 +164,16 @@ aclnnStatus readPair(const aclOpExecutor &executor, const void *array, int64_t l
 aclnnStatus planColumns(aclOpExecutor &executor, const Operand &image, const Operand &columns, const Move *moves) {
   const Window window = windowOf(executor, image);
   if (image.rank != 3 && image.rank != 4) {
-    return refuse(executor, "an image of %d dimensions, expected 3 or 4", image.rank);
+    return refuse(executor, "an image of {} dimensions, expected 3 or 4", image.rank);
   }
   if (image.type != columns.type) {
-    return refuse(executor, "types differ: %s and %s", typeName(image.type), typeName(columns.type));
+    return refuse(executor, "types differ: {} and {}", image.type, columns.type);
   }
   Shape shape = shapeOf(image);
   shape.rank = image.rank - 1;
   shape.dims[shape.rank - 2] = image.dims[image.rank - 3] * window.kernelSize();
   shape.dims[shape.rank - 1] = window.placeCount();
-  aclnnStatus status = requireShape(executor, columns, shape);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireShape(executor, columns, shape));
   executor.kernel = moves;
   executor.run = runColumns;
   const int64_t elements = window.imageSize() + window.kernelSize() * window.placeCount();
@@ -187,16 +185,14 @@ aclnnStatus planColumns(aclOpExecutor &executor, const Operand &image, const Ope
 aclnnStatus readPairs(aclOpExecutor &executor, const Argument *arguments, int at) {
   const int rooms[] = {kKernel, kDilation, kPadding, kStride};
   for (int i = 0; i < 4; ++i) {
-    aclnnStatus status = readPair(executor, arguments[at + i].pointer, i == 2 ? 0 : 1, executor.attributes + rooms[i]);
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(readPair(executor, arguments[at + i].pointer, i == 2 ? 0 : 1, executor.attributes + rooms[i]));
   }
   return ACLNN_SUCCESS;
 }
 
 /* self, kernelSize, dilation, padding, stride, out */
 aclnnStatus prepareIm2col(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  aclnnStatus status = readPairs(executor, arguments, 1);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(readPairs(executor, arguments, 1));
   return planColumns(executor, executor.operands[0], executor.operands[1], kColumns);
 }
 
@@ -204,9 +200,8 @@ aclnnStatus prepareIm2col(aclOpExecutor &executor, const Argument *arguments, co
 aclnnStatus prepareCol2im(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &image = executor.operands[1];
   int64_t size[2] = {};
-  aclnnStatus status = readPair(executor, arguments[1].pointer, 1, size);
-  if (status == ACLNN_SUCCESS) status = readPairs(executor, arguments, 2);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(readPair(executor, arguments[1].pointer, 1, size));
+  SIM_TRY(readPairs(executor, arguments, 2));
   if (image.rank < 3 || planeSize(image, 2, 0) != size[0] || planeSize(image, 2, 1) != size[1]) {
     return refuse(executor, "out does not have the size that inputSize states");
   }

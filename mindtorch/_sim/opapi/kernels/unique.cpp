@@ -9,13 +9,6 @@ namespace {
 enum Attribute { kInverse, kCounts, kConsecutive, kDim };
 constexpr int64_t kFlat = -1; /* kDim: elements, whatever the shape */
 
-Shape lineOf(int64_t length) {
-  Shape shape;
-  shape.rank = 1;
-  shape.dims[0] = length;
-  return shape;
-}
-
 /* The operand as so many slices of so many elements each. */
 int64_t slicesOf(const Operand &self, int64_t dim) { return dim == kFlat ? self.count : self.dims[dim]; }
 
@@ -110,7 +103,7 @@ aclError runUnique(const aclOpExecutor &executor) {
   for (int64_t i = 0; executor.attributes[kInverse] != 0 && i < count; ++i) inverses.write(&inverse[i], 1);
   reportShape(executor, 0, shapeOf(found));
   reportShape(executor, 1, shapeOf(inverse_out));
-  reportShape(executor, 2, lineOf(executor.attributes[kCounts] != 0 ? groups : 0));
+  reportShape(executor, 2, vectorShape(executor.attributes[kCounts] != 0 ? groups : 0));
   return ACL_SUCCESS;
 }
 
@@ -121,16 +114,15 @@ aclnnStatus prepareGroups(aclOpExecutor &executor, bool consecutive, bool invers
   const uint8_t compute = computeOf(self.type);
   if (compute > kI64 || self.type == ACL_UINT64) return refuseType(executor, self.type);
   if (values.type != self.type) {
-    return refuse(executor, "valueOut has data type %s, expected %s", typeName(values.type), typeName(self.type));
+    return refuse(executor, "valueOut has data type {}, expected {}", values.type, self.type);
   }
   const int64_t count = slicesOf(self, dim);
   const bool flat = dim == kFlat; /* outputs have room for all there may be */
-  aclnnStatus status = requireShape(executor, values, flat ? lineOf(count) : shapeOf(self));
-  if (status == ACLNN_SUCCESS && inverse) {
-    status = requireShape(executor, executor.operands[2], flat ? shapeOf(self) : lineOf(count));
+  SIM_TRY(requireShape(executor, values, flat ? vectorShape(count) : shapeOf(self)));
+  if (inverse) {
+    SIM_TRY(requireShape(executor, executor.operands[2], flat ? shapeOf(self) : vectorShape(count)));
   }
-  if (status == ACLNN_SUCCESS && counts) status = requireShape(executor, executor.operands[3], lineOf(count));
-  if (status != ACLNN_SUCCESS) return status;
+  if (counts) SIM_TRY(requireShape(executor, executor.operands[3], vectorShape(count)));
   for (int i = 0; i < 3; ++i) expectShape(executor, executor.operands[static_cast<uint32_t>(1 + i)], i);
   executor.attributes[kInverse] = inverse;
   executor.attributes[kCounts] = counts;
@@ -152,8 +144,7 @@ aclnnStatus prepareUnique2(aclOpExecutor &executor, const Argument *arguments, c
 aclnnStatus prepareUniqueDim(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   int32_t dim;
   const Operand &self = executor.operands[0];
-  const aclnnStatus status = normalizeDim(executor, arguments[3].integer, self.rank, &dim);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(normalizeDim(executor, arguments[3].integer, self.rank, &dim));
   if (self.rank == 0) return refuse(executor, "self has no dimensions");
   return prepareGroups(executor, false, arguments[2].integer != 0, true, dim);
 }

@@ -13,21 +13,19 @@ SIM_ELEMENT(AddedProduct, 3, kAll, 2,
 
 aclnnStatus requireVectors(const aclOpExecutor &executor, const Operand &x, const Operand &y) {
   if (x.rank == 1 && y.rank == 1) return ACLNN_SUCCESS;
-  return refuse(executor, "the operands have %d and %d dimensions, expected 1 each", x.rank, y.rank);
+  return refuse(executor, "the operands have {} and {} dimensions, expected 1 each", x.rank, y.rank);
 }
 
 /* self, vec2, out */
 aclnnStatus prepareGer(aclOpExecutor &executor, const Argument *, const OpBody &) {
-  aclnnStatus status = requireVectors(executor, executor.operands[0], executor.operands[1]);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireVectors(executor, executor.operands[0], executor.operands[1]));
   insertOne(&executor.operands[0], 1);
   return prepareLoops(executor, kLoopsOf<Product>, kSameType);
 }
 
-/* self, vec1, vec2, beta, alpha, then out where the call is not in place. */
+/* self, vec1, vec2, beta, alpha, out */
 aclnnStatus prepareAddr(aclOpExecutor &executor, const Argument *, const OpBody &) {
-  aclnnStatus status = requireVectors(executor, executor.operands[1], executor.operands[2]);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireVectors(executor, executor.operands[1], executor.operands[2]));
   insertOne(&executor.operands[1], 1);
   return prepareLoops(executor, kLoopsOf<AddedProduct>, kSameType);
 }
@@ -62,13 +60,10 @@ aclError runAddmv(const aclOpExecutor &executor) {
 aclnnStatus prepareAddmv(aclOpExecutor &executor, const Argument *, const OpBody &) {
   Operand &self = executor.operands[0], &mat = executor.operands[1], &vec = executor.operands[2];
   if (mat.rank != 2 || vec.rank != 1 || mat.dims[1] != vec.dims[0]) return refuse(executor, "mat and vec do not fit");
-  Shape shape;
-  shape.rank = 1;
-  shape.dims[0] = mat.dims[0];
-  aclnnStatus status = requireShape(executor, executor.operands[3], shape);
+  Shape shape = {1, {mat.dims[0]}};
+  SIM_TRY(requireShape(executor, executor.operands[3], shape));
   const aclDataType type = promoteTypes(self.type, promoteTypes(mat.type, vec.type));
-  if (status == ACLNN_SUCCESS) status = requireCast(executor, type, executor.operands[3]);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireCast(executor, type, executor.operands[3]));
   if (self.rank > 1 || (self.rank == 1 && self.dims[0] != 1 && self.dims[0] != mat.dims[0])) {
     return refuse(executor, "self cannot be broadcast to the product's shape");
   }
@@ -110,15 +105,13 @@ aclnnStatus prepareCross(aclOpExecutor &executor, const Argument *arguments, con
   Operand &left = executor.operands[0], &right = executor.operands[1];
   if (left.rank == 0 || left.rank != right.rank) return refuse(executor, "self and other differ in rank, or have none");
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, arguments[2].integer, left.rank, &dim);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(normalizeDim(executor, arguments[2].integer, left.rank, &dim));
   if (left.dims[dim] != 3 || right.dims[dim] != 3) return refuse(executor, "dimension dim must have the size 3");
   Shape shape = shapeOf(left);
   if (!broadcastInto(&shape, right)) return refuse(executor, "the shapes of self and other do not fit");
   const aclDataType type = promoteTypes(left.type, right.type);
-  status = requireShape(executor, executor.operands[2], shape);
-  if (status == ACLNN_SUCCESS) status = requireCast(executor, type, executor.operands[2]);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireShape(executor, executor.operands[2], shape));
+  SIM_TRY(requireCast(executor, type, executor.operands[2]));
   if (computeOf(type) > kC128) return refuseType(executor, type);
   expandTo(&left, shape);
   expandTo(&right, shape);
@@ -169,11 +162,10 @@ aclError runNorm(const aclOpExecutor &executor) {
 aclnnStatus prepareNorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const Operand &in = executor.operands[0], &out = executor.operands[1];
   uint32_t mask;
-  aclnnStatus status = readDims(executor, arguments[2].pointer, in.rank, &mask);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, reducedShape(in, mask, arguments[3].integer != 0));
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(readDims(executor, arguments[2].pointer, in.rank, &mask));
+  SIM_TRY(requireShape(executor, out, reducedShape(in, mask, arguments[3].integer != 0)));
   if (body.variant != 0 && static_cast<aclDataType>(arguments[4].integer) != out.type) {
-    return refuse(executor, "out has data type %s, expected dtype", typeName(out.type));
+    return refuse(executor, "out has data type {}, expected dtype", out.type);
   }
   executor.attributes[0] = mask;
   executor.run = runNorm;
@@ -192,7 +184,7 @@ Operand sliceOf(const Operand &whole, int32_t dim, int64_t index) {
 }
 
 aclError runRenorm(const aclOpExecutor &executor) {
-  const Operand &self = executor.operands[0], &out = executor.operands[executor.operands.size() - 1];
+  const Operand &self = executor.operands[0], &out = executor.operands[1];
   const int32_t dim = static_cast<int32_t>(executor.attributes[0]);
   const double order = executor.numbers[0].real, most = executor.numbers[1].real;
   double buffer[kBlock];
@@ -211,18 +203,17 @@ aclError runRenorm(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
-/* self, p, dim, maxNorm, then out where the call is not in place */
+/* self, p, dim, maxNorm, out */
 aclnnStatus prepareRenorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  const Operand &self = executor.operands[0], &out = executor.operands[executor.operands.size() - 1];
+  const Operand &self = executor.operands[0], &out = executor.operands[1];
   if (!(executor.numbers[0].real > 0))
-    return refuse(executor, "p is %g, expected more than 0", executor.numbers[0].real);
+    return refuse(executor, "p is {}, expected more than 0", executor.numbers[0].real);
   if (!(executor.numbers[1].real >= 0)) {
-    return refuse(executor, "maxNorm is %g, expected 0 or more", executor.numbers[1].real);
+    return refuse(executor, "maxNorm is {}, expected 0 or more", executor.numbers[1].real);
   }
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, arguments[2].integer, self.rank, &dim);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, shapeOf(self));
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(normalizeDim(executor, arguments[2].integer, self.rank, &dim));
+  SIM_TRY(requireShape(executor, out, shapeOf(self)));
   if (out.type != self.type) return refuse(executor, "self and out differ in data type");
   executor.attributes[0] = dim;
   executor.run = runRenorm;
@@ -245,15 +236,14 @@ aclError runForeachNorm(const aclOpExecutor &executor) {
 aclnnStatus prepareForeachNorm(aclOpExecutor &executor, const Argument *, const OpBody &) {
   const uint32_t tensors = executor.operands.size() / 2;
   if (executor.numbers[0].real != 1 && executor.numbers[0].real != 2) {
-    return refuse(executor, "scalar is %g, expected 1 or 2", executor.numbers[0].real);
+    return refuse(executor, "scalar is {}, expected 1 or 2", executor.numbers[0].real);
   }
   for (uint32_t i = 0; i < executor.operands.size(); ++i) {
     const Operand &operand = executor.operands[i];
     if ((operand.role == kOut) != (i >= tensors)) return refuse(executor, "x and out differ in length");
     if (operand.type != executor.operands[0].type) return refuse(executor, "the tensors differ in data type");
     if (operand.role == kOut && operand.count != 1) {
-      return refuse(executor, "tensor %u of out has %lld elements, expected one", i - tensors,
-                    static_cast<long long>(operand.count));
+      return refuse(executor, "tensor {} of out has {} elements, expected one", i - tensors, operand.count);
     }
   }
   executor.run = runForeachNorm;
@@ -264,13 +254,11 @@ aclnnStatus prepareForeachNorm(aclOpExecutor &executor, const Argument *, const 
 
 SIM_OP(aclnnGer, prepareGer, nullptr, 0)
 SIM_OP(aclnnAddr, prepareAddr, nullptr, 0)
-SIM_OP(aclnnInplaceAddr, prepareAddr, nullptr, 0)
 SIM_OP(aclnnAddmv, prepareAddmv, nullptr, 0)
 SIM_OP(aclnnLinalgCross, prepareCross, nullptr, 0)
 SIM_OP(aclnnLinalgVectorNorm, prepareNorm, nullptr, 1)
 SIM_OP(aclnnNorm, prepareNorm, nullptr, 0)
 SIM_OP(aclnnForeachNorm, prepareForeachNorm, nullptr, 0)
 SIM_OP(aclnnRenorm, prepareRenorm, nullptr, 0)
-SIM_OP(aclnnInplaceRenorm, prepareRenorm, nullptr, 0)
 
 }  // namespace sim
