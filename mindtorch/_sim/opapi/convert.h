@@ -6,6 +6,7 @@
  * without reading them. */
 #ifndef MINDTORCH_SIM_OPAPI_CONVERT_H_
 #define MINDTORCH_SIM_OPAPI_CONVERT_H_
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <type_traits>
@@ -33,28 +34,34 @@ constexpr Compute computeOfType() {
   return kC128;
 }
 
-constexpr uint32_t kTypeCount = ACL_FLOAT8_E8M0 + 1; /* no type with kernels has a higher number */
-extern const Compute kComputes[kTypeCount];
-extern const Category kCategories[kTypeCount];
+/* `count` elements `stride` bytes apart in memory, from or to a contiguous array of the compute type. */
+using LoadRow = void (*)(const char *memory, int64_t stride, void *array, int64_t count);
+using StoreRow = void (*)(const void *array, char *memory, int64_t stride, int64_t count);
 
-/* kNoCompute for types without kernels. */
+struct TypeFacts {
+  Compute compute; /* kNoCompute for types without kernels */
+  Category category;
+  uint8_t width; /* of two floating or complex types the wider one is the common type */
+  LoadRow load[kComputeCount + 1];
+  StoreRow store[kComputeCount + 1];
+};
+constexpr uint32_t kTypeCount = ACL_FLOAT8_E8M0 + 1; /* no type with kernels has a higher number */
+extern const std::array<TypeFacts, kTypeCount> kTypes;
+
 inline Compute computeOf(aclDataType type) {
-  return static_cast<uint32_t>(type) < kTypeCount ? kComputes[type] : kNoCompute;
+  return static_cast<uint32_t>(type) < kTypeCount ? kTypes[type].compute : kNoCompute;
 }
 
 /* As torch's promotion sorts the types. */
 inline Category categoryOf(aclDataType type) {
-  return static_cast<uint32_t>(type) < kTypeCount ? kCategories[type] : kNoCategory;
+  return static_cast<uint32_t>(type) < kTypeCount ? kTypes[type].category : kNoCategory;
 }
 
 aclDataType promoteTypes(aclDataType a, aclDataType b);
 bool canCast(aclDataType from, aclDataType to); /* torch's rule for an output of another type */
 
-/* `count` elements `stride` bytes apart in memory, from or to a contiguous array of the compute type. */
-using LoadRow = void (*)(const char *memory, int64_t stride, void *array, int64_t count);
-using StoreRow = void (*)(const void *array, char *memory, int64_t stride, int64_t count);
-LoadRow loadRow(aclDataType type, uint8_t compute);
-StoreRow storeRow(aclDataType type, uint8_t compute);
+inline LoadRow loadRow(aclDataType type, uint8_t compute) { return kTypes[type].load[compute]; }
+inline StoreRow storeRow(aclDataType type, uint8_t compute) { return kTypes[type].store[compute]; }
 
 constexpr int64_t kBlock = 512;
 constexpr int64_t kBlockBytes = kBlock * 16;
