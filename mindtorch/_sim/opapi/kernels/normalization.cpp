@@ -1,13 +1,28 @@
 /* Normalization over lines (layer and RMS norm), over groups of channels, and over one channel of all samples (batch
  * norm), forward and backward: the same formulas on other parts of the tensor. */
-#include "opapi/kernels/normalization.h"
-
 #include <algorithm>
+#include <initializer_list>
 
-#include "opapi/vector.h"
+#include "opapi/loops.h"
 
 namespace sim {
 namespace {
+
+struct Parts {
+  int64_t leading;  /* dimensions from the first on, of which each index makes parts of its own */
+  int64_t chunk;    /* channels (dimension 1) of a part; 0: channels are not told apart */
+  int64_t run;      /* neighbouring elements of a part with the same weight */
+  int64_t count;    /* parts */
+  int64_t elements; /* of one part */
+  int64_t weights;  /* elements of weight and bias */
+};
+
+struct NormOptions {
+  double epsilon = 0.0;
+  bool training = true; /* false: the running statistics are used */
+  double momentum = 0.0;
+  bool centred = true; /* the mean is subtracted */
+};
 
 enum Attribute { kLeading, kChunk, kRun, kParts, kElements, kWeights, kCentred, kTraining, kMomentum, kEpsilon };
 
@@ -155,8 +170,6 @@ Statistics statisticsOf(const aclOpExecutor &executor, const Rooms &rooms, int64
   return found;
 }
 
-}  // namespace
-
 aclError runNormalization(const aclOpExecutor &executor, const Operand &input) {
   const auto &operands = executor.operands;
   const int64_t *attributes = executor.attributes;
@@ -186,8 +199,6 @@ aclError runNormalization(const aclOpExecutor &executor, const Operand &input) {
   writeVector(operands[kReciprocal], rooms.reciprocal);
   return ACL_SUCCESS;
 }
-
-namespace {
 
 /* gradient, input, mean, reciprocal deviation, weight, and the gradients of input, weight and bias */
 enum Backward { kGrad, kGradInput, kGradMean, kGradReciprocal, kGradWeight, kOfInput, kOfWeight, kOfBias };
@@ -234,8 +245,6 @@ SIM_CLONES void partBackward(const Part &part, bool centred, const double *value
   }
 }
 
-}  // namespace
-
 aclError runNormalizationBackward(const aclOpExecutor &executor, const Operand &input) {
   const auto &operands = executor.operands;
   const int64_t *attributes = executor.attributes;
@@ -274,8 +283,6 @@ aclError runNormalizationBackward(const aclOpExecutor &executor, const Operand &
   return ACL_SUCCESS;
 }
 
-namespace {
-
 aclError runForward(const aclOpExecutor &executor) { return runNormalization(executor, executor.operands[kInput]); }
 
 aclError runBackward(const aclOpExecutor &executor) {
@@ -294,15 +301,13 @@ aclnnStatus requireSizes(const aclOpExecutor &executor, std::initializer_list<in
   return ACLNN_SUCCESS;
 }
 
-}  // namespace
-
 int64_t productOf(const Operand &operand, int32_t from, int32_t to) {
   int64_t count = 1;
   for (int32_t i = from; i < to; ++i) count *= operand.dims[i];
   return count;
 }
 
-static const Operand kAbsent = {};
+const Operand kAbsent = {};
 
 void arrange(aclOpExecutor &executor, std::initializer_list<int> order) {
   SmallArray<Operand, 12> given;
@@ -322,6 +327,20 @@ NormOptions rmsOptions(double epsilon) {
   options.epsilon = epsilon;
   options.centred = false;
   return options;
+}
+
+void keepParts(aclOpExecutor &executor, const Parts &parts, const NormOptions &options) {
+  int64_t *attributes = executor.attributes;
+  attributes[kLeading] = parts.leading;
+  attributes[kChunk] = parts.chunk;
+  attributes[kRun] = std::max<int64_t>(parts.run, 1);
+  attributes[kParts] = parts.count;
+  attributes[kElements] = parts.elements;
+  attributes[kWeights] = parts.weights;
+  attributes[kCentred] = options.centred;
+  attributes[kTraining] = options.training;
+  keepReal(executor, kMomentum, options.momentum);
+  keepReal(executor, kEpsilon, options.epsilon);
 }
 
 aclnnStatus planForward(aclOpExecutor &executor, const Parts &parts, const NormOptions &options) {
@@ -358,18 +377,316 @@ aclnnStatus planBackward(aclOpExecutor &executor, const Parts &parts, const Norm
   return ACLNN_SUCCESS;
 }
 
-void keepParts(aclOpExecutor &executor, const Parts &parts, const NormOptions &options) {
-  int64_t *attributes = executor.attributes;
-  attributes[kLeading] = parts.leading;
-  attributes[kChunk] = parts.chunk;
-  attributes[kRun] = std::max<int64_t>(parts.run, 1);
-  attributes[kParts] = parts.count;
-  attributes[kElements] = parts.elements;
-  attributes[kWeights] = parts.weights;
-  attributes[kCentred] = options.centred;
-  attributes[kTraining] = options.training;
-  keepReal(executor, kMomentum, options.momentum);
-  keepReal(executor, kEpsilon, options.epsilon);
+/* The normalizing operators: which parts of the tensor they mean, and what they call their operands. */
+
+Parts channelsOf(const Operand &input) {
+  const int64_t channels = input.dims[1];
+  const int64_t elements = input.dims[0] * productOf(input, 2, input.rank);
+  return {0, 1, elements, channels, elements, channels};
 }
+
+Parts groupsOf(const Operand &input, int64_t groups) {
+  const int64_t chunk = input.dims[1] / groups, run = productOf(input, 2, input.rank);
+  return {1, chunk, run, input.dims[0] * groups, chunk * run, input.dims[1]};
+}
+
+/* Whether the array names the last dimensions of the input. */
+aclnnStatus checkNormalized(const aclOpExecutor &executor, const Operand &input, const void *array, int32_t *dims) {
+  const aclIntArray *shape = static_cast<const aclIntArray *>(array);
+  bool fits = shape->size > 0 && shape->size <= static_cast<uint64_t>(input.rank);
+  for (uint64_t i = 0; fits && i < shape->size; ++i) {
+    fits = shape->items[i] == input.dims[static_cast<uint64_t>(input.rank) - shape->size + i];
+  }
+  if (!fits) return refuse(executor, "normalizedShape is not the shape of the last dimensions of input");
+  *dims = static_cast<int32_t>(shape->size);
+  return ACLNN_SUCCESS;
+}
+
+/* Outputs that the mask leaves out may be NULL and are not written. */
+aclnnStatus applyMask(aclOpExecutor &executor, const void *array, std::initializer_list<uint32_t> outputs) {
+  const aclBoolArray *mask = static_cast<const aclBoolArray *>(array);
+  if (mask->size != outputs.size()) {
+    return refuse(executor, "outputMask has {} elements, expected {}", mask->size, outputs.size());
+  }
+  uint64_t i = 0;
+  for (uint32_t output : outputs) {
+    Operand &operand = executor.operands[output];
+    if (!mask->items[i++]) {
+      operand = kAbsent;
+    } else if (operand.tensor == nullptr) {
+      return refuse(executor, "an output that outputMask asks for is NULL");
+    }
+  }
+  return ACLNN_SUCCESS;
+}
+
+/* input, normalizedShape, weight, bias, eps, out, mean, rstd */
+aclnnStatus prepareLayerNorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  int32_t dims = 0;
+  SIM_TRY(checkNormalized(executor, executor.operands[0], arguments[1].pointer, &dims));
+  arrange(executor, {0, 1, 2, -1, -1, 3, 4, 5});
+  NormOptions options;
+  options.epsilon = arguments[4].real;
+  return planForward(executor, linesOf(executor.operands[0], dims), options);
+}
+
+/* gradOut, input, normalizedShape, mean, rstd, weight, bias, outputMask, gradInput, gradWeight, gradBias */
+aclnnStatus prepareLayerNormBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  int32_t dims = 0;
+  SIM_TRY(checkNormalized(executor, executor.operands[1], arguments[2].pointer, &dims));
+  SIM_TRY(applyMask(executor, arguments[7].pointer, {6, 7, 8}));
+  arrange(executor, {0, 1, 2, 3, 4, 6, 7, 8});
+  return planBackward(executor, linesOf(executor.operands[1], dims), NormOptions());
+}
+
+/* x, gamma, epsilon, y, rstd */
+aclnnStatus prepareRmsNorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const int32_t dims = executor.operands[1].rank;
+  if (dims > executor.operands[0].rank) return refuse(executor, "gamma has more dimensions than x");
+  arrange(executor, {0, 1, -1, -1, -1, 2, -1, 3});
+  return planForward(executor, linesOf(executor.operands[0], dims), rmsOptions(arguments[2].real));
+}
+
+/* dy, x, rstd, gamma, dx, dgamma */
+aclnnStatus prepareRmsNormBackward(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  const int32_t dims = executor.operands[3].rank;
+  if (dims > executor.operands[1].rank) return refuse(executor, "gamma has more dimensions than x");
+  arrange(executor, {0, 1, -1, 2, 3, 4, 5, -1});
+  return planBackward(executor, linesOf(executor.operands[1], dims), rmsOptions(0.0));
+}
+
+/* input, weight, bias, runningMean, runningVar, training, momentum, eps, output, saveMean, saveInvstd */
+aclnnStatus prepareBatchNorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  if (executor.operands[0].rank < 2) return refuse(executor, "input has no channels");
+  NormOptions options;
+  options.training = arguments[5].integer != 0;
+  options.momentum = arguments[6].real;
+  options.epsilon = arguments[7].real;
+  if (!options.training) arrange(executor, {0, 1, 2, 3, 4, 5, -1, -1}); /* nothing is saved */
+  return planForward(executor, channelsOf(executor.operands[0]), options);
+}
+
+/* gradOut, input, weight, runningMean, runningVar, saveMean, saveInvstd, training, eps, outputMask, three gradients */
+aclnnStatus prepareBatchNormBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  if (executor.operands[1].rank < 2) return refuse(executor, "input has no channels");
+  NormOptions options;
+  options.training = arguments[7].integer != 0;
+  options.epsilon = arguments[8].real;
+  SIM_TRY(applyMask(executor, arguments[9].pointer, {7, 8, 9}));
+  const int mean = options.training ? 5 : 3;
+  arrange(executor, {0, 1, mean, mean + 1, 2, 7, 8, 9});
+  return planBackward(executor, channelsOf(executor.operands[1]), options);
+}
+
+aclnnStatus checkGroups(const aclOpExecutor &executor, const Operand &input, const Argument *sizes) {
+  const int64_t groups = sizes[3].integer;
+  const bool fits = input.rank >= 2 && sizes[0].integer == input.dims[0] && sizes[1].integer == input.dims[1] &&
+                    sizes[2].integer == productOf(input, 2, input.rank) && groups > 0 && input.dims[1] % groups == 0;
+  if (fits) return ACLNN_SUCCESS;
+  return refuse(executor, "N, C, HxW or group does not fit the input");
+}
+
+/* self, gamma, beta, N, C, HxW, group, eps, out, mean, rstd */
+aclnnStatus prepareGroupNorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  SIM_TRY(checkGroups(executor, executor.operands[0], arguments + 3));
+  arrange(executor, {0, 1, 2, -1, -1, 3, 4, 5});
+  NormOptions options;
+  options.epsilon = arguments[7].real;
+  return planForward(executor, groupsOf(executor.operands[0], arguments[6].integer), options);
+}
+
+SIM_ELEMENT(SiluOfNorm, 1, kFloats, 0, x *vec::sigmoid(x))
+
+/* ..., of which the output is activated where it lies */
+aclError runGroupNormSilu(const aclOpExecutor &executor) {
+  SIM_TRY(runNormalization(executor, executor.operands[0]));
+  const Operand *out = &executor.operands[5];
+  if (out->count > 0) runLoop(&out, 1, *out, kLoopsOf<SiluOfNorm>.loop[out->compute], nullptr);
+  return ACLNN_SUCCESS;
+}
+
+/* self, gamma, beta, group, eps, out, mean, rstd */
+aclnnStatus prepareGroupNormSilu(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &input = executor.operands[0];
+  const int64_t groups = arguments[3].integer;
+  if (input.rank < 2 || groups <= 0 || input.dims[1] % groups != 0) {
+    return refuse(executor, "group is {}, expected a divisor of the number of channels", groups);
+  }
+  if (executor.operands[3].type != input.type) return refuse(executor, "self and out have different data types");
+  executor.operands[3].compute = computeOf(input.type);
+  arrange(executor, {0, 1, 2, -1, -1, 3, 4, 5});
+  NormOptions options;
+  options.epsilon = arguments[4].real;
+  SIM_TRY(planForward(executor, groupsOf(executor.operands[0], groups), options));
+  executor.run = runGroupNormSilu;
+  return ACLNN_SUCCESS;
+}
+
+/* gradOut, input, mean, rstd, gamma, N, C, HxW, group, outputMask, gradInput, gradGamma, gradBeta */
+aclnnStatus prepareGroupNormBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  SIM_TRY(checkGroups(executor, executor.operands[1], arguments + 5));
+  SIM_TRY(applyMask(executor, arguments[9].pointer, {5, 6, 7}));
+  return planBackward(executor, groupsOf(executor.operands[1], arguments[8].integer), NormOptions());
+}
+
+/* Norms of a sum: the tensors are added up in float, and what is normalized is that. */
+
+SIM_ELEMENT(ScaledSum, 2, kFloats, 1, x *p[0] + y)
+SIM_ELEMENT(Product, 1, kFloats, 1, x *p[0])
+
+enum SumAttribute { kRoom = 14, kAlpha = 15 }; /* where the sum lies in the workspace; the bits of a float */
+constexpr uint32_t kFirst = 8, kSecond = 9;    /* the operands that are added up, behind those of the norm */
+constexpr uint32_t kFurther = 10;
+
+float alphaOf(const aclOpExecutor &executor) { return bitsToFloat(static_cast<uint32_t>(executor.attributes[kAlpha])); }
+
+void apply(const Operand *const *inputs, uint32_t count, const Operand &out, const Loops &loops, float factor) {
+  Number number = {};
+  number.real = static_cast<double>(factor);
+  if (out.count > 0) runLoop(inputs, count, out, loops.loop[out.compute], &number);
+}
+
+/* alpha * first + second, in the workspace. */
+Operand addUp(const aclOpExecutor &executor) {
+  const Operand *inputs[] = {&executor.operands[kFirst], &executor.operands[kSecond]};
+  Operand sum = *inputs[0];
+  sum.type = ACL_FLOAT;
+  sum.item = sizeof(float);
+  sum.host = executor.workspace + executor.attributes[kRoom];
+  int64_t stride = 1;
+  for (int32_t i = sum.rank; i-- > 0; stride *= sum.dims[i]) sum.strides[i] = stride;
+  apply(inputs, 2, sum, kLoopsOf<ScaledSum>, alphaOf(executor));
+  return sum;
+}
+
+/* ..., first, second, and the sum where it is asked for */
+aclError runAdded(const aclOpExecutor &executor) {
+  const Operand sum = addUp(executor);
+  if (executor.operands.size() > kFurther && sum.count > 0) convertView(sum, executor.operands[kFurther]);
+  return runNormalization(executor, sum);
+}
+
+/* ..., first, second, and the gradient of `first`, that of the sum being `second`'s */
+aclError runDeepBackward(const aclOpExecutor &executor) {
+  SIM_TRY(runNormalizationBackward(executor, addUp(executor)));
+  const Operand *of_sum = &executor.operands[5];
+  apply(&of_sum, 1, executor.operands[kFurther], kLoopsOf<Product>, alphaOf(executor));
+  return ACLNN_SUCCESS;
+}
+
+/* ..., first, second, and a gradient that the sum has from elsewhere */
+aclError runAddedBackward(const aclOpExecutor &executor) {
+  SIM_TRY(runNormalizationBackward(executor, addUp(executor)));
+  const Operand *gradients[] = {&executor.operands[5], &executor.operands[kFurther]};
+  if (gradients[1]->tensor != nullptr) apply(gradients, 2, *gradients[0], kLoopsOf<ScaledSum>, 1.0f);
+  return ACLNN_SUCCESS;
+}
+
+/* Equal shapes and types; every operand computes in float. */
+aclnnStatus checkAlike(aclOpExecutor &executor, std::initializer_list<uint32_t> alike) {
+  const Operand &first = executor.operands[*alike.begin()];
+  for (uint32_t index : alike) {
+    const Operand &operand = executor.operands[index];
+    if (operand.tensor == nullptr) continue;
+    SIM_TRY(requireShape(executor, operand, shapeOf(first)));
+    if (operand.type != first.type) {
+      return refuse(executor, "{} and {} have different data types", first, operand);
+    }
+  }
+  for (Operand &operand : executor.operands) operand.compute = kF32;
+  return ACLNN_SUCCESS;
+}
+
+/* Of a gamma that spans the last dimensions of x. */
+aclnnStatus findLines(const aclOpExecutor &executor, const Operand &x, const Operand &gamma, Parts *parts) {
+  if (gamma.rank > x.rank) return refuse(executor, "gamma has more dimensions than its tensor");
+  *parts = linesOf(x, gamma.rank);
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus addSumBuffer(aclOpExecutor &executor, double alpha, aclError (*run)(const aclOpExecutor &)) {
+  executor.attributes[kRoom] = static_cast<int64_t>(executor.workspace_size);
+  executor.attributes[kAlpha] = floatToBits(static_cast<float>(alpha));
+  executor.workspace_size += roundUp(static_cast<uint64_t>(executor.operands[kFirst].count) * sizeof(float));
+  executor.run = run;
+  return ACLNN_SUCCESS;
+}
+
+/* x1, x2, gamma, epsilon, y, rstd, x */
+aclnnStatus prepareAddRmsNorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  Parts parts;
+  SIM_TRY(checkAlike(executor, {0, 1, 3, 5}));
+  SIM_TRY(findLines(executor, executor.operands[0], executor.operands[2], &parts));
+  arrange(executor, {0, 2, -1, -1, -1, 3, -1, 4, 0, 1, 5});
+  SIM_TRY(planForward(executor, parts, rmsOptions(arguments[3].real)));
+  return addSumBuffer(executor, 1.0, runAdded);
+}
+
+NormOptions centredOptions(double epsilon) {
+  NormOptions options;
+  options.epsilon = epsilon;
+  return options;
+}
+
+/* x1, x2, gamma, beta, bias, epsilon, additionalOutput, y, mean, rstd, x */
+aclnnStatus prepareAddLayerNorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  Parts parts;
+  if (executor.operands[4].tensor != nullptr)
+    return refuse(executor, "bias is given, this kernel has it left out only");
+  SIM_TRY(checkAlike(executor, {0, 1, 5, 8}));
+  SIM_TRY(findLines(executor, executor.operands[0], executor.operands[2], &parts));
+  arrange(executor, {0, 2, 3, -1, -1, 5, 6, 7, 0, 1, 8});
+  if (arguments[6].integer == 0) executor.operands.pop();
+  SIM_TRY(planForward(executor, parts, centredOptions(arguments[5].real)));
+  return addSumBuffer(executor, 1.0, runAdded);
+}
+
+/* dy, x1, x2, rstd, mean, gamma, dsum, dx, dgamma, dbeta */
+aclnnStatus prepareAddLayerNormGrad(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  Parts parts;
+  SIM_TRY(checkAlike(executor, {0, 1, 2, 6, 7}));
+  SIM_TRY(findLines(executor, executor.operands[1], executor.operands[5], &parts));
+  arrange(executor, {0, 1, 4, 3, 5, 7, 8, 9, 1, 2, 6});
+  SIM_TRY(planBackward(executor, parts, centredOptions(0.0)));
+  return addSumBuffer(executor, 1.0, runAddedBackward);
+}
+
+/* x, gx, beta, gamma, alpha, epsilon, mean, rstd, y */
+aclnnStatus prepareDeepNorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  Parts parts;
+  SIM_TRY(checkAlike(executor, {0, 1, 6}));
+  SIM_TRY(findLines(executor, executor.operands[0], executor.operands[3], &parts));
+  arrange(executor, {0, 3, 2, -1, -1, 6, 4, 5, 0, 1});
+  SIM_TRY(planForward(executor, parts, centredOptions(arguments[5].real)));
+  return addSumBuffer(executor, arguments[4].real, runAdded);
+}
+
+/* dy, x, gx, gamma, mean, rstd, alpha, dx, dgx, dbeta, dgamma */
+aclnnStatus prepareDeepNormGrad(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  Parts parts;
+  SIM_TRY(checkAlike(executor, {0, 1, 2, 6, 7}));
+  SIM_TRY(findLines(executor, executor.operands[1], executor.operands[3], &parts));
+  arrange(executor, {0, 1, 4, 5, 3, 7, 9, 8, 1, 2, 6});
+  SIM_TRY(planBackward(executor, parts, centredOptions(0.0)));
+  return addSumBuffer(executor, arguments[6].real, runDeepBackward);
+}
+
+}  // namespace
+
+SIM_OP(aclnnLayerNorm, prepareLayerNorm, nullptr, 0)
+SIM_OP(aclnnLayerNormWithImplMode, prepareLayerNorm, nullptr, 0)
+SIM_OP(aclnnLayerNormBackward, prepareLayerNormBackward, nullptr, 0)
+SIM_OP(aclnnRmsNorm, prepareRmsNorm, nullptr, 0)
+SIM_OP(aclnnRmsNormGrad, prepareRmsNormBackward, nullptr, 0)
+SIM_OP(aclnnBatchNorm, prepareBatchNorm, nullptr, 0)
+SIM_OP(aclnnBatchNormBackward, prepareBatchNormBackward, nullptr, 0)
+SIM_OP(aclnnGroupNorm, prepareGroupNorm, nullptr, 0)
+SIM_OP(aclnnGroupNormBackward, prepareGroupNormBackward, nullptr, 0)
+SIM_OP(aclnnGroupNormSilu, prepareGroupNormSilu, nullptr, 0)
+SIM_OP(aclnnAddRmsNorm, prepareAddRmsNorm, nullptr, 0)
+SIM_OP(aclnnAddLayerNorm, prepareAddLayerNorm, nullptr, 0)
+SIM_OP(aclnnAddLayerNormGrad, prepareAddLayerNormGrad, nullptr, 0)
+SIM_OP(aclnnDeepNorm, prepareDeepNorm, nullptr, 0)
+SIM_OP(aclnnDeepNormGrad, prepareDeepNormGrad, nullptr, 0)
 
 }  // namespace sim

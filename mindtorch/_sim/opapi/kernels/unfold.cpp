@@ -1,6 +1,6 @@
 /* Padding with a constant; windows of an image as columns, and columns added up to an image. */
+#include "opapi/kernels/convolution.h"
 #include "opapi/kernels/planes.h"
-#include "opapi/window.h"
 
 namespace sim {
 namespace {

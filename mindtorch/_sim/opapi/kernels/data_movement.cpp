@@ -1,10 +1,261 @@
-/* Operators that move elements along dimensions, as bits: flip, roll, repeat, triangles, and what else is a map from
- * a place in the output to one in the input. */
+/* Filling, copying, joining and rearranging elements. */
 #include <algorithm>
 
 #include "opapi/loops.h"
 
+/* Filling, counting up, copying, converting. */
+
 namespace sim {
+namespace {
+
+template <class C>
+void fillLoop(const LoopArguments &arguments) {
+  C value = numberAs<C>(arguments.numbers[0]);
+  C *out = static_cast<C *>(arguments.out);
+  for (int64_t i = 0; i < arguments.count; ++i) out[i] = value;
+}
+
+SIM_ELEMENT(Zero, 1, kAll, 0, C(0))
+SIM_ELEMENT(Same, 1, kAll, 0, x)
+
+constexpr Loop kFill[] = {fillLoop<float>, fillLoop<double>, fillLoop<int64_t>, fillLoop<Complex>};
+
+/* Nothing is read: the operand becomes an output only. */
+aclnnStatus prepareFillWith(aclOpExecutor &executor, const Number &value) {
+  Operand &out = executor.operands[0];
+  executor.numbers[0] = value;
+  executor.number_count = 1;
+  out.role = kOut;
+  executor.attributes[0] = computeOf(out.type);
+  executor.kernel = &kFill[computeOf(out.type)];
+  executor.run = runElementwise;
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus prepareFillConstant(aclOpExecutor &executor, const Argument *, const OpBody &body) {
+  return prepareFillWith(executor, {true, ACL_INT64, body.variant, static_cast<double>(body.variant), 0.0});
+}
+
+aclnnStatus prepareFillScalar(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  Number value = executor.numbers[0];
+  if (categoryOf(value.type) == kComplex && categoryOf(executor.operands[0].type) != kComplex) {
+    return refuse(executor, "value is complex, selfRef is not");
+  }
+  return prepareFillWith(executor, value);
+}
+
+aclnnStatus prepareFillTensor(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  Operand &value = executor.operands[1];
+  if (value.count != 1 || value.rank > 1) {
+    return refuse(executor, "value has {} elements in {} dimensions, expected one element", value.count, value.rank);
+  }
+  value.rank = 0;
+  return prepareCopy(executor, value, executor.operands[0]);
+}
+
+aclnnStatus prepareInplaceCopy(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  return prepareCopy(executor, executor.operands[1], executor.operands[0]);
+}
+
+aclnnStatus prepareCast(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  Operand &out = executor.operands[1];
+  aclDataType type = static_cast<aclDataType>(arguments[1].integer);
+  if (type != out.type) {
+    return refuse(executor, "out has data type {}, expected dtype, which is {}", out.type, type);
+  }
+  SIM_TRY(requireShape(executor, out, shapeOf(executor.operands[0])));
+  return prepareCopy(executor, executor.operands[0], out);
+}
+
+/* The compute type of the output decides whether it counts in integers or in double. */
+template <class C>
+void arangeLoop(const LoopArguments &arguments) {
+  using Step = std::conditional_t<std::is_same<C, int64_t>::value, int64_t, double>;
+  Step start = numberAs<Step>(arguments.numbers[0]), step = numberAs<Step>(arguments.numbers[2]);
+  C *out = static_cast<C *>(arguments.out);
+  for (int64_t i = 0; i < arguments.count; ++i) {
+    out[i] = static_cast<C>(add(start, multiply(static_cast<Step>(arguments.first + i), step)));
+  }
+}
+
+constexpr Loop kArange[] = {arangeLoop<float>, arangeLoop<double>, arangeLoop<int64_t>};
+
+/* ceil((end - start) / step), exact for integers: a double would round those beyond 2^53. */
+double lengthOf(const Number *numbers, bool integral) {
+  if (!integral) return std::ceil((numbers[1].real - numbers[0].real) / numbers[2].real);
+  uint64_t start = static_cast<uint64_t>(numbers[0].integer), end = static_cast<uint64_t>(numbers[1].integer);
+  uint64_t step = static_cast<uint64_t>(numbers[2].integer);
+  bool up = numbers[2].integer > 0;
+  uint64_t span = up ? end - start : start - end, pace = up ? step : 0 - step;
+  return static_cast<double>(span / pace + (span % pace != 0));
+}
+
+aclnnStatus prepareArange(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  Operand &out = executor.operands[0];
+  const Number *numbers = executor.numbers;
+  double start = numbers[0].real, end = numbers[1].real, step = numbers[2].real;
+  if (step == 0.0 || isNan(step) || (step > 0.0 ? start > end : start < end)) {
+    return refuse(executor, "no sequence goes from {} to {} in steps of {}", start, end, step);
+  }
+  uint8_t compute = computeOf(out.type);
+  bool integral = compute == kI64 && std::all_of(numbers, numbers + 3,
+                                                 [](const Number &number) { return computeOf(number.type) == kI64; });
+  double length = lengthOf(numbers, integral);
+  if (!(length < 0x1p62))
+    return refuse(executor, "the sequence from {} to {} in steps of {} is too long", start, end, step);
+  if (out.count != static_cast<int64_t>(length)) {
+    return refuse(executor, "out has {} elements, the sequence from {} to {} in steps of {} has {}", out.count, start,
+                  end, step, length);
+  }
+  executor.attributes[0] = compute;
+  executor.kernel = &kArange[compute];
+  executor.run = runElementwise;
+  return ACLNN_SUCCESS;
+}
+
+/* From the start in the first half, from the end in the second: both ends come out exactly. */
+template <class C>
+void linspaceLoop(const LoopArguments &arguments) {
+  using Real = std::conditional_t<std::is_same<C, float>::value, float, double>;
+  const Real start = numberAs<Real>(arguments.numbers[0]), end = numberAs<Real>(arguments.numbers[1]);
+  const int64_t steps = arguments.numbers[2].integer;
+  const Real step = steps > 1 ? (end - start) / static_cast<Real>(steps - 1) : 0;
+  C *out = static_cast<C *>(arguments.out);
+  for (int64_t i = 0; i < arguments.count; ++i) {
+    const int64_t index = arguments.first + i, left = steps - 1 - index;
+    const bool from_start = index < steps / 2 || steps == 1;
+    out[i] =
+        static_cast<C>(from_start ? start + step * static_cast<Real>(index) : end - step * static_cast<Real>(left));
+  }
+}
+
+constexpr Loop kLinspace[] = {linspaceLoop<float>, linspaceLoop<double>, linspaceLoop<int64_t>};
+
+aclnnStatus prepareLinspace(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  Operand &out = executor.operands[0];
+  Shape shape = {1, {arguments[2].integer}};
+  if (shape.dims[0] < 0) return refuse(executor, "steps is {}", shape.dims[0]);
+  SIM_TRY(requireShape(executor, out, shape));
+  const uint8_t compute = computeOf(out.type);
+  executor.numbers[2] = {true, ACL_INT64, shape.dims[0], 0.0, 0.0};
+  executor.attributes[0] = compute;
+  executor.kernel = &kLinspace[compute];
+  executor.run = runElementwise;
+  return ACLNN_SUCCESS;
+}
+
+}  // namespace
+
+SIM_OP(aclnnInplaceZero, prepareFillConstant, nullptr, 0)
+SIM_OP(aclnnInplaceOne, prepareFillConstant, nullptr, 1)
+SIM_OP(aclnnInplaceFillScalar, prepareFillScalar, nullptr, 0)
+SIM_OP(aclnnInplaceFillTensor, prepareFillTensor, nullptr, 0)
+SIM_OP(aclnnInplaceCopy, prepareInplaceCopy, nullptr, 0)
+SIM_OP(aclnnCast, prepareCast, nullptr, 0)
+SIM_OP(aclnnArange, prepareArange, nullptr, 0)
+SIM_OP(aclnnLinspace, prepareLinspace, nullptr, 0)
+SIM_FOREACH(aclnnForeachZeroInplace, Zero)
+SIM_FOREACH(aclnnForeachCopy, Same)
+
+/* cat and stack: every input is copied to its slice of the output. */
+
+namespace {
+
+/* torch lets an empty one-dimensional tensor stand in any cat. */
+bool isLegacyEmpty(const Operand &operand) { return operand.rank == 1 && operand.dims[0] == 0; }
+
+aclError runJoin(const aclOpExecutor &executor) {
+  uint32_t inputs = executor.operands.size() - 1;
+  Operand out = executor.operands[inputs];
+  const int32_t dim = static_cast<int32_t>(executor.attributes[0]);
+  const bool stack = executor.attributes[1] != 0;
+  for (uint32_t i = 0; i < inputs; ++i) {
+    Operand in = executor.operands[i];
+    if (in.count == 0) continue;
+    if (stack) {
+      for (int32_t k = in.rank++; k > dim; --k) {
+        in.dims[k] = in.dims[k - 1];
+        in.strides[k] = in.strides[k - 1];
+      }
+      in.dims[dim] = 1;
+      in.strides[dim] = 0;
+    }
+    Operand slice = out;
+    slice.dims[dim] = in.dims[dim];
+    slice.compute = in.compute;
+    convertView(in, slice);
+    out.host += in.dims[dim] * out.strides[dim] * out.item;
+  }
+  return ACL_SUCCESS;
+}
+
+aclnnStatus checkInputs(const aclOpExecutor &executor, uint32_t inputs) {
+  if (inputs == 0) return refuse(executor, "tensors is empty");
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus prepareJoin(aclOpExecutor &executor, int32_t dim, const Shape &shape, bool stack) {
+  uint32_t inputs = executor.operands.size() - 1;
+  Operand &out = executor.operands[inputs];
+  SIM_TRY(requireShape(executor, out, shape));
+  aclDataType type = executor.operands[0].type;
+  for (uint32_t i = 1; i < inputs; ++i) type = promoteTypes(type, executor.operands[i].type);
+  SIM_TRY(requireCast(executor, type, out));
+  for (uint32_t i = 0; i < inputs; ++i) {
+    executor.operands[i].compute = copyCompute(executor.operands[i].type, out.type);
+  }
+  executor.attributes[0] = dim;
+  executor.attributes[1] = stack;
+  executor.run = runJoin;
+  executor.workspace_size = out.count > 0 ? roundUp(inputs * sizeof(uint64_t)) : 0; /* the address table */
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus prepareCat(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  uint32_t inputs = executor.operands.size() - 1;
+  SIM_TRY(checkInputs(executor, inputs));
+  const Operand *model = &executor.operands[0];
+  for (uint32_t i = 0; i < inputs && isLegacyEmpty(*model); ++i) model = &executor.operands[i];
+  int32_t dim;
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, model->rank, &dim));
+  if (model->rank == 0) return refuse(executor, "tensors holds a 0-d tensor, which cannot be concatenated");
+  Shape shape = shapeOf(*model);
+  shape.dims[dim] = 0;
+  for (uint32_t i = 0; i < inputs; ++i) {
+    const Operand &in = executor.operands[i];
+    if (isLegacyEmpty(in)) continue;
+    bool fits = in.rank == shape.rank;
+    for (int32_t k = 0; fits && k < in.rank; ++k) fits = k == dim || in.dims[k] == shape.dims[k];
+    if (!fits) return refuse(executor, "tensor {} of tensors differs from the others beside dim {}", i, dim);
+    shape.dims[dim] += in.dims[dim];
+  }
+  return prepareJoin(executor, dim, shape, false);
+}
+
+aclnnStatus prepareStack(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  uint32_t inputs = executor.operands.size() - 1;
+  SIM_TRY(checkInputs(executor, inputs));
+  const Operand &first = executor.operands[0];
+  if (first.rank >= static_cast<int32_t>(kMaxRank)) return refuse(executor, "tensors has {} dimensions", first.rank);
+  int32_t dim;
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, first.rank + 1, &dim));
+  for (uint32_t i = 1; i < inputs; ++i) {
+    SIM_TRY(requireShape(executor, executor.operands[i], shapeOf(first)));
+  }
+  Shape shape = shapeOf(first);
+  for (int32_t k = shape.rank++; k > dim; --k) shape.dims[k] = shape.dims[k - 1];
+  shape.dims[dim] = inputs;
+  return prepareJoin(executor, dim, shape, true);
+}
+
+}  // namespace
+
+SIM_OP(aclnnCat, prepareCat, nullptr, 0)
+SIM_OP(aclnnStack, prepareStack, nullptr, 0)
+
+/* Operators that move elements along dimensions, as bits: flip, roll, repeat, triangles, and what else is a map from
+ * a place in the output to one in the input. */
+
 namespace {
 
 constexpr int64_t kNowhere = -1; /* the place holds a 0: of the last dimension only */
