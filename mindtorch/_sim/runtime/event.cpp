@@ -5,8 +5,14 @@
 // flag in hardware: waits look at the flag, which the first record after creation or reset raises and only
 // aclrtResetEvent takes down; queries and times look at the latest record. An event with the flag ACL_EVENT_IPC is
 // re-recordable, and its records are counted where other processes see them; their waits look there every now and then.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstring>
 #include <thread>
+#include <utility>
 
 #include "capture.h"
 #include "ipc_event.h"
@@ -508,5 +514,183 @@ aclError aclrtGetEventAvailNum(uint32_t *eventCount) {
   SIM_REQUIRE_POINTER(eventCount);
   SIM_REQUIRE_CONTEXT(context);
   *eventCount = static_cast<uint32_t>(kEventIdsPerDevice - context->device->event_ids.load());
+  return ACL_SUCCESS;
+}
+
+namespace sim {
+
+namespace {
+
+constexpr char kFolder[] = "/dev/shm/";
+constexpr char kPrefix[] = "mindtorch-event-";
+
+}  // namespace
+
+IpcEvent::IpcEvent(std::string path, Counts *counts, int owner)
+    : path_(std::move(path)), counts_(counts), owner_(owner) {}
+
+IpcEvent::~IpcEvent() {
+  munmap(counts_, sizeof(Counts));
+  if (owner_ == getpid()) unlink(path_.c_str());
+}
+
+std::shared_ptr<IpcEvent> IpcEvent::map(const std::string &path, int flags) {
+  const bool created = (flags & O_CREAT) != 0;
+  const int file = ::open(path.c_str(), flags | O_CLOEXEC, 0600);
+  if (file < 0) return nullptr;
+  void *memory = MAP_FAILED;
+  if (!created || ftruncate(file, sizeof(Counts)) == 0) {  // which fills it with zeros
+    memory = mmap(nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  }
+  close(file);
+  if (memory == MAP_FAILED) {
+    if (created) unlink(path.c_str());
+    return nullptr;
+  }
+  return std::shared_ptr<IpcEvent>(new IpcEvent(path, static_cast<Counts *>(memory), created ? getpid() : 0));
+}
+
+std::shared_ptr<IpcEvent> IpcEvent::create() {
+  static std::atomic<uint64_t> made{0};
+  const std::string number = std::to_string(getpid()) + "-" + std::to_string(made.fetch_add(1));
+  return map(std::string(kFolder) + kPrefix + number, O_RDWR | O_CREAT | O_EXCL);
+}
+
+std::shared_ptr<IpcEvent> IpcEvent::open(const aclrtIpcEventHandle &handle) {
+  const size_t length = strnlen(handle.reserved, sizeof handle.reserved);
+  const std::string name(handle.reserved, length);
+  const bool plausible = length < sizeof handle.reserved && name.compare(0, sizeof kPrefix - 1, kPrefix) == 0 &&
+                         name.find('/') == std::string::npos;
+  return plausible ? map(kFolder + name, O_RDWR) : nullptr;
+}
+
+void IpcEvent::name(aclrtIpcEventHandle *handle) const {
+  std::memset(handle->reserved, 0, sizeof handle->reserved);
+  path_.copy(handle->reserved, sizeof handle->reserved - 1, sizeof kFolder - 1);
+}
+
+void IpcEvent::pass(uint64_t number) {
+  uint64_t before = counts_->passed.load();
+  while (before < number && !counts_->passed.compare_exchange_weak(before, number)) {
+  }
+}
+
+// Notifies: a flag that one record raises and one wait takes down.
+
+namespace {
+
+// Shared with the tasks that use it, so that a notify may be destroyed while they are queued.
+struct Flag {
+  bool raised = false;  // guarded by signal()
+};
+
+struct Notify {
+  Device *device = nullptr;
+  std::shared_ptr<Flag> flag;
+};
+
+constexpr uint64_t kDeviceUseOnly = 1;  // ACL_NOTIFY_DEVICE_USE_ONLY
+
+HandleTable<Notify> &notifies() {
+  static HandleTable<Notify> &table = *new HandleTable<Notify>(kMaxDevices * kNotifiesPerDevice);
+  return table;
+}
+
+void closeNotify(Notify *notify) {
+  notify->device->notifies.fetch_sub(1);
+  notify->flag.reset();
+  notifies().release(notify);
+  simCount(SIM_NOTIFY, -1);
+}
+
+aclError resolveNotify(const char *function, aclrtNotify handle, Notify **notify) {
+  if (handle == nullptr) return nullArgument(function, "notify");
+  *notify = notifies().find(handle);
+  return *notify == nullptr ? badHandle(function, "notify", handle) : ACL_SUCCESS;
+}
+
+aclError waitNotify(const char *function, Stream &stream, const std::shared_ptr<Flag> &flag, uint32_t seconds) {
+  return submitWork(stream, function, [=]() -> aclError {
+    const auto take = [&] {  // called with the lock of signal() held, so that one record ends one wait
+      const bool raised = flag->raised;
+      flag->raised = false;
+      return raised;
+    };
+    bool taken = false;
+    const bool in_time = signal().wait(afterSeconds(seconds), [&] {
+      taken = taken || take();
+      return taken || running_stream->cancelled();
+    });
+    if (in_time) return ACL_SUCCESS;
+    return simFail(ACL_ERROR_RT_WAIT_TIMEOUT, "EE9999", "%s: the notify was not recorded in time", function);
+  });
+}
+
+}  // namespace
+
+void carryNotifiesOver(Fork stage) { notifies().carryOver(stage); }
+
+void releaseNotifies(const Device *device) {
+  notifies().forEachLive([&](Notify *notify) {
+    if (notify->device == device && notifies().retire(notify)) closeNotify(notify);
+  });
+}
+
+}  // namespace sim
+
+aclError aclrtCreateNotify(aclrtNotify *notify, uint64_t flag) {
+  SIM_ENTER(aclrtCreateNotify);
+  SIM_REQUIRE_POINTER(notify);
+  SIM_REQUIRE_CONTEXT(context);
+  if (flag > kDeviceUseOnly) return badValue(__func__, "flag", static_cast<int64_t>(flag), "0 or 1");
+  Device &device = *context->device;
+  Notify *created = device.notifies.load() < kNotifiesPerDevice ? notifies().take() : nullptr;
+  if (created == nullptr) {
+    return simFail(ACL_ERROR_RT_NO_NOTIFY_RESOURCE, "EE1001", "%s: all %d notifies of device %d are in use", __func__,
+                   kNotifiesPerDevice, device.id);
+  }
+  created->device = &device;
+  created->flag = std::make_shared<Flag>();
+  device.notifies.fetch_add(1);
+  notifies().publish(created);
+  simCount(SIM_NOTIFY, 1);
+  *notify = created;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtDestroyNotify(aclrtNotify notify) {
+  SIM_ENTER(aclrtDestroyNotify);
+  SIM_REQUIRE_DEVICES();
+  SIM_RESOLVE(Notify, found, resolveNotify, notify);
+  if (!notifies().retire(found)) return badHandle(__func__, "notify", notify);
+  closeNotify(found);
+  return ACL_SUCCESS;
+}
+
+aclError aclrtRecordNotify(aclrtNotify notify, aclrtStream stream) {
+  SIM_ENTER(aclrtRecordNotify);
+  SIM_REQUIRE_STREAM(found_stream, stream);
+  SIM_RESOLVE(Notify, found, resolveNotify, notify);
+  SIM_TRY(found_stream->device().check(__func__));
+  return submitWork(*found_stream, __func__, [flag = found->flag]() -> aclError {
+    signal().raise([&] { flag->raised = true; });
+    return ACL_SUCCESS;
+  });
+}
+
+aclError aclrtWaitAndResetNotify(aclrtNotify notify, aclrtStream stream, uint32_t timeout) {
+  SIM_ENTER(aclrtWaitAndResetNotify);
+  SIM_REQUIRE_STREAM(found_stream, stream);
+  SIM_RESOLVE(Notify, found, resolveNotify, notify);
+  SIM_TRY(found_stream->device().check(__func__));
+  return waitNotify(__func__, *found_stream, found->flag, timeout);
+}
+
+aclError aclrtGetNotifyId(aclrtNotify notify, uint32_t *notifyId) {
+  SIM_ENTER(aclrtGetNotifyId);
+  SIM_REQUIRE_DEVICES();
+  SIM_REQUIRE_POINTER(notifyId);
+  SIM_RESOLVE(Notify, found, resolveNotify, notify);
+  *notifyId = notifies().indexOf(found);
   return ACL_SUCCESS;
 }
