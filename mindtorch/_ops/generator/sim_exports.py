@@ -187,11 +187,11 @@ static const OpRule rule_{op.name} = {{"{op.name}", parameters_{op.name}, {len(a
 extern "C" SIM_API aclnnStatus {op.name}GetWorkspaceSize(
     {parameters}, uint64_t *workspaceSize, aclOpExecutor **executor) {{
   const sim::Argument arguments[] = {{{names}}};
-  return sim::beginOp(sim::rule_{op.name}, arguments, workspaceSize, executor);
+  return sim::runPhase1(sim::rule_{op.name}, arguments, workspaceSize, executor);
 }}
 extern "C" SIM_API aclnnStatus {op.name}(
     void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream) {{
-  return sim::launchOp(sim::rule_{op.name}, workspace, workspaceSize, executor, stream);
+  return sim::runPhase2(sim::rule_{op.name}, workspace, workspaceSize, executor, stream);
 }}"""
 
 

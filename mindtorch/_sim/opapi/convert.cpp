@@ -125,7 +125,7 @@ template <class C, class T>
 C loadAs(T value) {
   if constexpr (std::is_same<T, Bool>::value) {
     return static_cast<C>(value.byte != 0 ? 1 : 0);
-  } else if constexpr (std::is_same<C, Truth>::value) {
+  } else if constexpr (std::is_same<C, Boolean>::value) {
     if constexpr (isFloat8<T>) {
       return widen(value) != 0.0f;
     } else if constexpr (isSmallFloat<T>) {
@@ -232,7 +232,7 @@ SIM_CLONES void convertArray(const From *from, To *to, int64_t count) {
 constexpr int64_t kChunk = 256;
 
 template <class T, class C>
-void loadRow(const char *memory, int64_t stride, void *array, int64_t count) {
+void loadStrided(const char *memory, int64_t stride, void *array, int64_t count) {
   using Native = NativeOf<T>;
   if constexpr (isDirect<T, C>) {
     load<T, C>(memory, stride, array, count);
@@ -247,7 +247,7 @@ void loadRow(const char *memory, int64_t stride, void *array, int64_t count) {
 }
 
 template <class T, class C>
-void storeRow(const void *array, char *memory, int64_t stride, int64_t count) {
+void storeStrided(const void *array, char *memory, int64_t stride, int64_t count) {
   using Native = NativeOf<T>;
   if constexpr (isDirect<T, C>) {
     store<T, C>(array, memory, stride, count);
@@ -281,7 +281,7 @@ void storeRaw(const void *array, char *memory, int64_t stride, int64_t count) {
   for (int64_t i = 0; i < count; ++i, memory += stride) std::memcpy(memory, from + i * Size, Size);
 }
 
-constexpr int32_t kComputeSizes[] = {sizeof(float), sizeof(double), sizeof(int64_t), sizeof(Complex), sizeof(Truth)};
+constexpr int32_t kComputeSizes[] = {sizeof(float), sizeof(double), sizeof(int64_t), sizeof(Complex), sizeof(Boolean)};
 
 template <class T>
 constexpr TypeFacts factsOf(Category category, uint8_t width) {
@@ -289,10 +289,10 @@ constexpr TypeFacts factsOf(Category category, uint8_t width) {
   return {computeOfType<NativeOf<T>>(),
           category,
           width,
-          {loadRow<T, float>, loadRow<T, double>, loadRow<T, int64_t>, loadRow<T, Complex>, loadRow<T, Truth>,
-           loadRaw<size>},
-          {storeRow<T, float>, storeRow<T, double>, storeRow<T, int64_t>, storeRow<T, Complex>, storeRow<T, Truth>,
-           storeRaw<size>}};
+          {loadStrided<T, float>, loadStrided<T, double>, loadStrided<T, int64_t>, loadStrided<T, Complex>,
+           loadStrided<T, Boolean>, loadRaw<size>},
+          {storeStrided<T, float>, storeStrided<T, double>, storeStrided<T, int64_t>, storeStrided<T, Complex>,
+           storeStrided<T, Boolean>, storeRaw<size>}};
 }
 
 constexpr std::array<TypeFacts, kTypeCount> typeTable() {
@@ -363,8 +363,8 @@ bool canCast(aclDataType from, aclDataType to) {
 }
 
 Cursor::Cursor(const Operand &operand)
-    : load_(loadRow(operand.type, operand.compute)),
-      store_(storeRow(operand.type, operand.compute)),
+    : load_(loadStrided(operand.type, operand.compute)),
+      store_(storeStrided(operand.type, operand.compute)),
       rank_(0),
       item_(operand.item),
       array_item_(operand.compute == kRaw ? operand.item : kComputeSizes[operand.compute]),
@@ -373,7 +373,7 @@ Cursor::Cursor(const Operand &operand)
                (operand.compute == kF64 && operand.type == ACL_DOUBLE) ||
                (operand.compute == kI64 && operand.type == ACL_INT64) ||
                (operand.compute == kC128 && operand.type == ACL_COMPLEX128) ||
-               (operand.compute == kTruth && operand.type == ACL_BOOL);
+               (operand.compute == kBoolean8 && operand.type == ACL_BOOL);
   for (int32_t i = 0; i < operand.rank; ++i) { /* neighbours that are one run become one dimension */
     int64_t dim = operand.dims[i], stride = operand.strides[i] * item_;
     if (dim == 1) continue;

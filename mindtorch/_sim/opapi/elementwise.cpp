@@ -10,7 +10,7 @@ namespace {
 constexpr uint32_t kMaxInputs = 4;
 
 /* A scalar raises the type only where its category is above the tensors' one, as Python numbers do in torch. */
-aclDataType promoteNumber(aclDataType type, const Number &number) {
+aclDataType promoteScalar(aclDataType type, const Scalar &number) {
   Category category = categoryOf(number.type);
   if (!number.present || category <= categoryOf(type)) return type;
   if (category == kInteger) return ACL_INT64;
@@ -18,11 +18,11 @@ aclDataType promoteNumber(aclDataType type, const Number &number) {
   return type == ACL_DOUBLE ? ACL_COMPLEX128 : ACL_COMPLEX64;
 }
 
-aclnnStatus checkNumbers(const aclOpExecutor &executor, const Loops &loops, aclDataType type) {
-  for (int i = 0; i < loops.numbers; ++i) {
-    Category category = categoryOf(executor.numbers[i].type);
+aclnnStatus checkScalars(const aclOpExecutor &executor, const Loops &loops, aclDataType type) {
+  for (int i = 0; i < loops.scalars; ++i) {
+    Category category = categoryOf(executor.scalars[i].type);
     if (category > kInteger && category > categoryOf(type)) {
-      return refuse(executor, "a scalar of type {} does not go with tensors of type {}", executor.numbers[i].type,
+      return refuse(executor, "a scalar of type {} does not go with tensors of type {}", executor.scalars[i].type,
                     type);
     }
   }
@@ -73,14 +73,14 @@ aclnnStatus prepareLoops(aclOpExecutor &executor, const Loops &loops, int64_t va
     if (operand.type != type) type = promoteTypes(type, operand.type);
     equal_shapes &= sameShape(operand, out);
   }
-  if (variant & kPromoteFirst) type = promoteNumber(type, executor.numbers[0]);
-  if (variant & kPromoteSecond) type = promoteNumber(type, executor.numbers[1]);
+  if (variant & kPromoteFirst) type = promoteScalar(type, executor.scalars[0]);
+  if (variant & kPromoteSecond) type = promoteScalar(type, executor.scalars[1]);
   if ((variant & kFloatResult) && categoryOf(type) < kFloating) type = ACL_FLOAT;
-  uint8_t compute = loops.loop[kTruth] != nullptr ? kTruth : computeOf(type);
+  uint8_t compute = loops.loop[kBoolean8] != nullptr ? kBoolean8 : computeOf(type);
   if (compute >= kRaw || loops.loop[compute] == nullptr) return refuseType(executor, type);
   if ((variant & kOrdered) && type == ACL_UINT64) return refuseType(executor, type);
   SIM_TRY(requireCast(executor, resultType(type, variant), out));
-  if (loops.numbers > 0) SIM_TRY(checkNumbers(executor, loops, type));
+  if (loops.scalars > 0) SIM_TRY(checkScalars(executor, loops, type));
   if (!equal_shapes) {
     Shape shape = shapeOf(first);
     for (const Operand &operand : executor.operands) {
@@ -110,11 +110,11 @@ aclError runElementwise(const aclOpExecutor &executor) {
   for (const Operand &operand : executor.operands) {
     if (operand.role & kIn) inputs[count++] = &operand;
   }
-  runLoop(inputs, count, out, *static_cast<const Loop *>(executor.kernel), executor.numbers);
+  runLoop(inputs, count, out, *static_cast<const Loop *>(executor.kernel), executor.scalars);
   return ACL_SUCCESS;
 }
 
-void runLoop(const Operand *const *operands, uint32_t count, const Operand &out, Loop loop, const Number *numbers) {
+void runLoop(const Operand *const *operands, uint32_t count, const Operand &out, Loop loop, const Scalar *scalars) {
   const int64_t total = out.count;
   if (total == 0) return;
   alignas(64) char buffers[kMaxInputs + 1][kBlockBytes];
@@ -123,7 +123,7 @@ void runLoop(const Operand *const *operands, uint32_t count, const Operand &out,
   for (uint32_t i = 0; i < count; ++i) inputs[i] = new (room[i]) Cursor(*operands[i]);
   Cursor output(out);
   LoopArguments arguments{};
-  arguments.numbers = numbers;
+  arguments.scalars = scalars;
   for (int64_t first = 0; first < total; first += arguments.count) {
     int64_t run = output.directRun();
     for (uint32_t i = 0; i < count; ++i) run = std::min(run, inputs[i]->directRun());
@@ -212,7 +212,7 @@ aclError runForeach(const aclOpExecutor &executor) {
     }
     Operand out = executor.operands[(lists - 1) * tensors + i];
     out.compute = static_cast<uint8_t>(executor.attributes[0]);
-    runLoop(inputs, count, out, loop, executor.attributes[3] != 0 ? &executor.listed_numbers[i] : executor.numbers);
+    runLoop(inputs, count, out, loop, executor.attributes[3] != 0 ? &executor.scalar_list[i] : executor.scalars);
   }
   return ACL_SUCCESS;
 }
@@ -287,15 +287,15 @@ aclnnStatus prepareForeachLoops(aclOpExecutor &executor, const Loops &loops) {
   const aclDataType type = executor.operands[0].type;
   const uint8_t compute = computeOf(type);
   if (compute >= kRaw || loops.loop[compute] == nullptr) return refuseType(executor, type);
-  const uint32_t numbers = executor.listed_numbers.size();
-  if (numbers != 0 && numbers != tensors) {
-    return refuse(executor, "there are {} scalars for {} tensors", numbers, tensors);
+  const uint32_t scalars = executor.scalar_list.size();
+  if (scalars != 0 && scalars != tensors) {
+    return refuse(executor, "there are {} scalars for {} tensors", scalars, tensors);
   }
   for (Operand &operand : executor.operands) operand.compute = compute;
   executor.attributes[0] = loops.result[compute];
   executor.attributes[1] = lists;
   executor.attributes[2] = tensors;
-  executor.attributes[3] = numbers;
+  executor.attributes[3] = scalars;
   executor.kernel = &loops.loop[compute];
   executor.run = runForeach;
   return ACLNN_SUCCESS;

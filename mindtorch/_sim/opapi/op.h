@@ -1,6 +1,6 @@
 /* How an operator of libopapi is described and run.
  *
- * The generated exports call beginOp (phase 1) and launchOp (phase 2) with the operator's rule: what CANN documents
+ * The generated exports call runPhase1 (phase 1) and runPhase2 (phase 2) with the operator's rule: what CANN documents
  * about its parameters, and its body: the prepare function that checks shapes, infers types and chooses the kernel.
  * A kernel source registers a body with one line:  SIM_OP(aclnnExp, prepareUnary, kLoops<Exp>, kFloatResult) */
 #ifndef MINDTORCH_SIM_OPAPI_OP_H_
@@ -52,7 +52,7 @@ struct LoopArguments {
   const void *in[4];
   int64_t count;
   int64_t first; /* logical index of the block's first element */
-  const Number *numbers;
+  const Scalar *scalars;
 };
 using Loop = void (*)(const LoopArguments &);
 
@@ -73,9 +73,9 @@ struct OpRule {
   extern const OpBody body_##op; \
   const OpBody body_##op = {__VA_ARGS__};
 
-aclnnStatus beginOp(const OpRule &op, const Argument *arguments, uint64_t *workspace_size, aclOpExecutor **executor);
-aclnnStatus launchOp(const OpRule &op, void *workspace, uint64_t workspace_size, aclOpExecutor *executor,
-                     aclrtStream stream);
+aclnnStatus runPhase1(const OpRule &op, const Argument *arguments, uint64_t *workspace_size, aclOpExecutor **executor);
+aclnnStatus runPhase2(const OpRule &op, void *workspace, uint64_t workspace_size, aclOpExecutor *executor,
+                      aclrtStream stream);
 constexpr char kPhase1[] = "GetWorkspaceSize"; /* what the name of the function of phase 1 ends in */
 aclnnStatus noKernel(const char *op, const char *phase);
 /* The operator on lists whose kernel, a body, is that of the elementwise operator on single tensors. */

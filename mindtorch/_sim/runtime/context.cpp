@@ -37,7 +37,7 @@ HandleTable<Context> &contexts() {
   return table;
 }
 
-void carryContextsOver(Fork stage) { contexts().carryOver(stage); }
+void contextsAtFork(Fork stage) { contexts().atFork(stage); }
 
 void makeCurrent(Context *context) {
   thread_state.context = context;
@@ -84,7 +84,7 @@ Context *openContext(Device &device, bool primary) {
 }
 
 void closeContext(Context *context) {
-  abandonCaptures(*context);
+  discardCaptures(*context);
   std::vector<Stream *> closing;
   {
     std::lock_guard<std::mutex> lock(lifecycleMutex());

@@ -111,7 +111,8 @@ aclError move(const char *function, const Copy &copy) {
     std::memmove(dst + row * copy.dst_pitch, src + row * copy.src_pitch, copy.width);
   }
   const bool read = onDevice(copy.src_place) && !onDevice(copy.dst_place) && copy.height == 1;
-  if (read && reads_mode.load(std::memory_order_relaxed) != SIM_READS_PLAIN) return onRecord(function, dst, copy.width);
+  if (read && reads_mode.load(std::memory_order_relaxed) != SIM_READS_PLAIN)
+    return recordOrReplay(function, dst, copy.width);
   return ACL_SUCCESS;
 }
 

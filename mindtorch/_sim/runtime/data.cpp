@@ -31,7 +31,7 @@ aclDataBuffer readDataBuffer(const aclDataBuffer *buffer) {
 
 }  // namespace
 
-void sim::carryDataBuffersOver(Fork stage) { carryOver(dataBuffers().mutex, stage); }
+void sim::dataBuffersAtFork(Fork stage) { atFork(dataBuffers().mutex, stage); }
 
 size_t aclDataTypeSize(aclDataType dataType) {
   SIM_ENTER_VALUE(aclDataTypeSize, 0);

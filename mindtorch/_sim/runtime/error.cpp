@@ -51,13 +51,13 @@ namespace sim {
 
 void setSharedMessages(bool shared) { shared_mode.store(shared); }
 
-void MessagesOfTask::exchange() {
+void TaskErrorScope::exchange() {
   pending_.swap(thread_messages.pending);
   returned_.swap(thread_messages.returned);
   std::swap(last_error_, last_error);
 }
 
-void carryMessagesOver(Fork stage) { carryOver(shared_mutex, stage); }
+void messagesAtFork(Fork stage) { atFork(shared_mutex, stage); }
 
 aclError nullArgument(const char *function, const char *argument) {
   return simFail(ACL_ERROR_INVALID_PARAM, "EE1001", "%s: %s is NULL", function, argument);

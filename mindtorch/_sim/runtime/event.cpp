@@ -165,7 +165,7 @@ aclError recordCaptured(const char *function, Event &event, Stream &stream, Capt
   }
   std::lock_guard<std::mutex> lock(event.mutex);
   if (event.shared != nullptr) {
-    return spoil(stream, refuse(function, "an event of several processes is not recorded in a capture"));
+    return invalidateCapture(stream, refuse(function, "an event of several processes is not recorded in a capture"));
   }
   event.captured = std::move(point);
   return ACL_SUCCESS;
@@ -334,7 +334,7 @@ aclError timeOf(const char *function, const char *argument, Event &event, int64_
 
 }  // namespace
 
-void carryEventsOver(Fork stage) { events().carryOver(stage); }
+void eventsAtFork(Fork stage) { events().atFork(stage); }
 
 void releaseEvents(const Device *device) {
   events().forEachLive([&](Event *event) {
@@ -628,7 +628,7 @@ aclError waitNotify(const char *function, Stream &stream, const std::shared_ptr<
 
 }  // namespace
 
-void carryNotifiesOver(Fork stage) { notifies().carryOver(stage); }
+void notifiesAtFork(Fork stage) { notifies().atFork(stage); }
 
 void releaseNotifies(const Device *device) {
   notifies().forEachLive([&](Notify *notify) {

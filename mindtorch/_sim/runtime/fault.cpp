@@ -53,7 +53,7 @@ void busyWait(int64_t nanoseconds) {
 
 }  // namespace
 
-void sim::carryWatchesOver(Fork stage) { carryOver(watches().mutex, stage); }
+void sim::watchesAtFork(Fork stage) { atFork(watches().mutex, stage); }
 
 void simInjectFault(const char *function, int64_t nth, int64_t times, aclError code) {
   if (function == nullptr) return;
@@ -160,7 +160,7 @@ MemoryErrors &errors() {
 
 namespace sim {
 
-void carryMemoryErrorsOver(Fork stage) { carryOver(errors().mutex, stage); }
+void memoryErrorsAtFork(Fork stage) { atFork(errors().mutex, stage); }
 
 void forgetMemoryErrors() {
   std::lock_guard<std::mutex> lock(errors().mutex);
@@ -213,9 +213,9 @@ Tape &tape() {
 
 }  // namespace
 
-void carryReadsOver(Fork stage) { carryOver(tape().mutex, stage); }
+void readsAtFork(Fork stage) { atFork(tape().mutex, stage); }
 
-aclError onRecord(const char *function, unsigned char *bytes, uint64_t count) {
+aclError recordOrReplay(const char *function, unsigned char *bytes, uint64_t count) {
   Tape &tape = sim::tape();
   std::lock_guard<std::mutex> guard(tape.mutex);
   if (reads_mode.load(std::memory_order_relaxed) == SIM_READS_RECORD) {

@@ -64,7 +64,7 @@ Captures &captures() {
   return all;
 }
 
-std::atomic<int32_t> underway{0};  // captures, so that other calls need no lock
+std::atomic<int32_t> active_captures{0};  // captures, so that other calls need no lock
 thread_local aclmdlRICaptureMode thread_mode = ACL_MODEL_RI_CAPTURE_MODE_GLOBAL;
 
 CapturePtr captureOf(const Stream &stream) {  // under the lock, as all below
@@ -88,9 +88,9 @@ Clocks clocksOf(const Capture &capture, const Lane &lane) {
 void close(const Capture &capture) {
   for (const Lane &lane : capture.lanes) {
     captures().by_stream.erase(lane.stream);
-    lane.stream->diverted.store(false, std::memory_order_release);
+    lane.stream->storing.store(false, std::memory_order_release);
   }
-  underway.fetch_sub(1);
+  active_captures.fetch_sub(1);
 }
 
 void discard(const CapturePtr &capture) {
@@ -118,7 +118,7 @@ bool forbids(const Capture &capture, aclmdlRICaptureMode caller) {
 }
 
 aclError refuseByMode(const char *function, aclError code) {
-  if (underway.load(std::memory_order_relaxed) == 0) return ACL_SUCCESS;
+  if (active_captures.load(std::memory_order_relaxed) == 0) return ACL_SUCCESS;
   std::lock_guard<std::mutex> lock(captures().mutex);
   bool forbidden = false;
   for (const auto &[stream, capture] : captures().by_stream) {
@@ -156,7 +156,7 @@ aclError join(const char *function, const CapturePtr &capture, Stream &stream) {
   }
   captures().by_stream.emplace(&stream, capture);
   capture->lanes.push_back({&stream, 1, {}});
-  stream.diverted.store(true, std::memory_order_release);
+  stream.storing.store(true, std::memory_order_release);
   return ACL_SUCCESS;
 }
 
@@ -169,9 +169,9 @@ struct CapturePoint {
 
 std::mutex &captureMutex() { return captures().mutex; }
 
-void carryCapturesOver(Fork stage) { carryOver(captures().mutex, stage); }
+void capturesAtFork(Fork stage) { atFork(captures().mutex, stage); }
 
-bool divert(const char *function, Stream &stream, const SimTask &task, aclError *error) {
+bool storeTask(const char *function, Stream &stream, const SimTask &task, aclError *error) {
   std::lock_guard<std::mutex> lock(captures().mutex);
   *error = ACL_SUCCESS;
   const auto update = captures().updates.find(&stream);
@@ -192,7 +192,7 @@ bool divert(const char *function, Stream &stream, const SimTask &task, aclError 
 }
 
 CapturePointPtr pointOf(Stream &stream) {
-  if (!stream.diverted.load(std::memory_order_acquire)) return nullptr;
+  if (!stream.storing.load(std::memory_order_acquire)) return nullptr;
   std::lock_guard<std::mutex> lock(captures().mutex);
   const CapturePtr capture = captureOf(stream);
   if (capture == nullptr) return nullptr;
@@ -200,7 +200,7 @@ CapturePointPtr pointOf(Stream &stream) {
 }
 
 bool waitCaptured(const char *function, Stream &stream, const CapturePointPtr &point, bool recorded, aclError *error) {
-  if (point == nullptr && !stream.diverted.load(std::memory_order_acquire)) return false;
+  if (point == nullptr && !stream.storing.load(std::memory_order_acquire)) return false;
   std::lock_guard<std::mutex> lock(captures().mutex);
   const CapturePtr own = captureOf(stream);
   const CapturePtr capture = point == nullptr ? nullptr : point->capture.lock();
@@ -227,7 +227,7 @@ bool waitCaptured(const char *function, Stream &stream, const CapturePointPtr &p
 }
 
 aclError refuseCapturing(const char *function, Stream &stream) {
-  if (!stream.diverted.load(std::memory_order_acquire)) return ACL_SUCCESS;
+  if (!stream.storing.load(std::memory_order_acquire)) return ACL_SUCCESS;
   std::lock_guard<std::mutex> lock(captures().mutex);
   if (captures().updates.count(&stream) != 0) {
     return simFail(ACL_ERROR_STREAM_TASK_GROUP_STATUS, "EE1001", "%s: the stream updates a group of tasks", function);
@@ -237,7 +237,7 @@ aclError refuseCapturing(const char *function, Stream &stream) {
 }
 
 aclError refuseCapturing(const char *function, const Context &context) {
-  if (underway.load(std::memory_order_relaxed) == 0) return ACL_SUCCESS;
+  if (active_captures.load(std::memory_order_relaxed) == 0) return ACL_SUCCESS;
   std::lock_guard<std::mutex> lock(captures().mutex);
   const auto &all = captures().by_stream;
   if (std::none_of(all.begin(), all.end(), [&](const auto &entry) { return entry.second->context == &context; })) {
@@ -252,30 +252,30 @@ aclError refuseCaptured(const char *function, const CapturePointPtr &point) {
 }
 
 aclError refusePageable(const char *function, Stream &stream) {
-  if (!stream.diverted.load(std::memory_order_acquire)) {
+  if (!stream.storing.load(std::memory_order_acquire)) {
     return refuseByMode(function, ACL_ERROR_RT_CAPTURE_MODE_BLOCK_ASYNC);
   }
-  spoil(stream, ACL_SUCCESS);
+  invalidateCapture(stream, ACL_SUCCESS);
   return simFail(ACL_ERROR_RT_CAPTURE_MODE_BLOCK_ASYNC, "EE1001",
                  "%s: a captured copy needs pinned host memory, which lives as long as the graph", function);
 }
 
 aclError refuseUnsafe(const char *function) { return refuseByMode(function, ACL_ERROR_RT_CAPTURE_MODE_NOT_SUPPORT); }
 
-aclError spoil(Stream &stream, aclError code) {
+aclError invalidateCapture(Stream &stream, aclError code) {
   std::lock_guard<std::mutex> lock(captures().mutex);
   if (const CapturePtr capture = captureOf(stream)) capture->valid = false;
   return code;
 }
 
-void abandonCaptures(const Stream &stream) {
-  if (!stream.diverted.load(std::memory_order_acquire)) return;
+void discardCaptures(const Stream &stream) {
+  if (!stream.storing.load(std::memory_order_acquire)) return;
   std::lock_guard<std::mutex> lock(captures().mutex);
   captures().updates.erase(&stream);
   if (const CapturePtr capture = captureOf(stream)) discard(capture);
 }
 
-void abandonCaptures(const Context &context) {
+void discardCaptures(const Context &context) {
   std::lock_guard<std::mutex> lock(captures().mutex);
   auto &updates = captures().updates;
   for (auto it = updates.begin(); it != updates.end();) {
@@ -339,7 +339,7 @@ aclError beginUpdate(const char *function, Stream &stream, aclrtTaskGrp handle) 
   GraphPtr graph = group == nullptr ? nullptr : group->graph.lock();
   if (graph == nullptr) return badHandle(function, "handle", handle);
   captures().updates.emplace(&stream, Update{std::move(graph), group->first, group->count, {}});
-  stream.diverted.store(true, std::memory_order_release);
+  stream.storing.store(true, std::memory_order_release);
   return ACL_SUCCESS;
 }
 
@@ -389,8 +389,8 @@ aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mode) {
   capture->mode = mode;
   capture->lanes.push_back({found, 1, {}});
   captures().by_stream.emplace(found, std::move(capture));
-  underway.fetch_add(1);
-  found->diverted.store(true, std::memory_order_release);
+  active_captures.fetch_add(1);
+  found->storing.store(true, std::memory_order_release);
   return ACL_SUCCESS;
 }
 
@@ -487,7 +487,7 @@ aclError aclmdlRICaptureTaskUpdateEnd(aclrtStream stream) {
     }
     update = std::move(begun->second);
     captures().updates.erase(begun);
-    found->diverted.store(false, std::memory_order_release);
+    found->storing.store(false, std::memory_order_release);
   }
   SIM_TRY(checkUpdate(__func__, update));
   return submitWork(*found, __func__, [update = std::move(update)]() mutable -> aclError {
@@ -607,9 +607,9 @@ HandleTable<TaskGroup> &taskGroups() {
   return table;
 }
 
-void carryGraphsOver(Fork stage) {
-  graphs().carryOver(stage);
-  taskGroups().carryOver(stage);
+void graphsAtFork(Fork stage) {
+  graphs().atFork(stage);
+  taskGroups().atFork(stage);
 }
 
 void closeGraph(GraphHandle *handle) {

@@ -189,7 +189,7 @@ void finalise() {
 
 // The threads of the streams and the memory of the devices stay with the parent; a child that goes on using its copy of
 // the handles gets errors rather than waits for threads that are not there.
-bool loseDevicesInChild() {
+bool dropDevicesInChild() {
   Lifetime &life = lifetime();
   if (life.lost_in_fork.load()) return true;
   const bool between = !life.mutex.try_lock();  // another thread was in the midst of aclInit or aclFinalize
@@ -267,20 +267,19 @@ namespace sim {
 
 namespace {
 
-void carryLifecycleOver(Fork stage) { carryOver(lifecycleMutex(), stage); }
+void lifecycleAtFork(Fork stage) { atFork(lifecycleMutex(), stage); }
 
-void carryDeviceMemoryOver(Fork stage) {
-  for (int32_t id = 0; id < kMaxDevices; ++id) device(id).memory.carryOver(stage);
+void deviceMemoryAtFork(Fork stage) {
+  for (int32_t id = 0; id < kMaxDevices; ++id) device(id).memory.atFork(stage);
 }
 
 // In the order in which they nest. Left out are the locks inside streams, events and handles of physical memory, which
 // no child can reach, and the one around aclInit and aclFinalize, for they wait for host functions, which may fork.
 constexpr void (*kParts[])(Fork) = {
-    carryLifecycleOver,      carryCapturesOver,     carryGraphsOver,   carryContextsOver,
-    carryStreamsOver,        carryEventsOver,       carryNotifiesOver, carryPinnedMemoryOver,
-    carryPhysicalMemoryOver, carryDeviceMemoryOver, carrySignalOver,   Device::carryFaultsOver,
-    carryDataBuffersOver,    carryWatchesOver,      carryMessagesOver, carryMemoryErrorsOver,
-    carryReadsOver,
+    lifecycleAtFork,    capturesAtFork,       graphsAtFork,       contextsAtFork,       streamsAtFork,
+    eventsAtFork,       notifiesAtFork,       pinnedMemoryAtFork, physicalMemoryAtFork, deviceMemoryAtFork,
+    signalAtFork,       Device::faultsAtFork, dataBuffersAtFork,  watchesAtFork,        messagesAtFork,
+    memoryErrorsAtFork, readsAtFork,
 };
 
 void release(Fork stage) {
@@ -288,14 +287,14 @@ void release(Fork stage) {
 }
 
 void beforeFork() {
-  for (const auto part : kParts) part(Fork::kBefore);
+  for (const auto part : kParts) part(Fork::kPrepare);
 }
 
-void inParent() { release(Fork::kInParent); }
+void inParent() { release(Fork::kParent); }
 
 void inChild() {
-  release(Fork::kInChild);
-  if (loseDevicesInChild()) return;
+  release(Fork::kChild);
+  if (dropDevicesInChild()) return;
   for (int32_t id = 0; id < kMaxDevices; ++id) device(id).memory.forget();
 }
 

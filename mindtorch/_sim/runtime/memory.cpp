@@ -769,10 +769,10 @@ aclError mapHandle(const char *function, void *address, size_t size, Physical &p
 
 }  // namespace
 
-void carryPhysicalMemoryOver(Fork stage) {
-  if (stage == Fork::kBefore) handles().carryOver(stage);
-  carryOver(shareables().mutex, stage);
-  if (stage != Fork::kBefore) handles().carryOver(stage);
+void physicalMemoryAtFork(Fork stage) {
+  if (stage == Fork::kPrepare) handles().atFork(stage);
+  atFork(shareables().mutex, stage);
+  if (stage != Fork::kPrepare) handles().atFork(stage);
 }
 
 void releasePhysicalMemory(Device &device) {
@@ -1106,7 +1106,7 @@ PinnedGuard::PinnedGuard(const void *address, uint64_t bytes) : lock_(ranges().m
   held_ = found != ranges().by_start.cend() && toInteger(address) + bytes <= found->first + found->second.size;
 }
 
-void carryPinnedMemoryOver(Fork stage) { carryOver(ranges().mutex, stage); }
+void pinnedMemoryAtFork(Fork stage) { atFork(ranges().mutex, stage); }
 
 void releasePinnedMemory() {
   std::unique_lock<std::shared_mutex> lock(ranges().mutex);

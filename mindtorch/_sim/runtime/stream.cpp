@@ -20,14 +20,14 @@ HandleTable<Stream> &streams() {
   return table;
 }
 
-void carryStreamsOver(Fork stage) { streams().carryOver(stage); }
+void streamsAtFork(Fork stage) { streams().atFork(stage); }
 
 void Stream::open(Context *context, uint32_t priority, uint32_t flags) {
   std::lock_guard<std::mutex> lock(mutex_);
   context_ = context;
   priority_ = priority;
   flags_ = flags;
-  diverted = false;
+  storing = false;
   failure_mode = 0;
   failure_mode_set = false;
   overflow_switch = custom_tag = cache_op_info = 0;
@@ -39,9 +39,9 @@ void Stream::open(Context *context, uint32_t priority, uint32_t flags) {
 }
 
 aclError Stream::submit(const char *function, const SimTask &task, uint64_t *ticket) {
-  if (diverted.load(std::memory_order_acquire)) {
+  if (storing.load(std::memory_order_acquire)) {
     aclError error = ACL_SUCCESS;
-    if (divert(function, *this, task, &error)) return error;
+    if (storeTask(function, *this, task, &error)) return error;
   }
   std::unique_lock<std::mutex> lock(mutex_);
   if (closing_) return badHandle(function, "stream", this);
@@ -101,7 +101,7 @@ aclError Stream::wait(const char *function, Clock::time_point end, uint64_t tick
 
 bool Stream::advance(std::unique_lock<std::mutex> &lock, Clock::time_point end, uint64_t ticket) {
   if (!running_ && !queue_.empty() && queue_.front().kind != SIM_TASK_ANY && end == forever()) {
-    const MessagesOfTask others;
+    const TaskErrorScope others;
     runFront(lock);
     return true;
   }
@@ -326,7 +326,7 @@ aclError destroyStream(const char *function, aclrtStream handle, bool force) {
   if (!force) {
     SIM_TRY(refuseCapturing(function, *stream));
   }
-  abandonCaptures(*stream);
+  discardCaptures(*stream);
   // A fault of the device does not keep a stream from being destroyed.
   if (!force && (context->device->attention.load() & Device::kFaulted) == 0) {
     if (aclError error = stream->wait(function, forever()); error == ACL_ERROR_RT_STREAM_ABORT) return error;
@@ -429,7 +429,7 @@ aclError aclrtStreamGetId(aclrtStream stream, int32_t *streamId) {
 aclError aclrtStreamAbort(aclrtStream stream) {
   SIM_ENTER(aclrtStreamAbort);
   SIM_REQUIRE_STREAM(found, stream);
-  found->abort(spoil(*found, ACL_ERROR_RT_STREAM_ABORT));
+  found->abort(invalidateCapture(*found, ACL_ERROR_RT_STREAM_ABORT));
   return ACL_SUCCESS;
 }
 
@@ -622,7 +622,7 @@ struct CallbackWork {
 
 }  // namespace
 
-void carrySignalOver(Fork stage) { signal().carryOver(stage); }
+void signalAtFork(Fork stage) { signal().atFork(stage); }
 
 void forgetSubscriptions() {
   signal().raise([] { subscribers().clear(); });

@@ -125,7 +125,7 @@ aclnnStatus prepareLogSigmoidBackward(aclOpExecutor &executor, const Argument *,
 }
 
 /* A weight for all, or one for each channel, as a tensor that is broadcast to self. */
-aclnnStatus spreadWeight(const aclOpExecutor &executor, const Operand &self, Operand *weight) {
+aclnnStatus expandWeight(const aclOpExecutor &executor, const Operand &self, Operand *weight) {
   if (weight->count == 1) {
     weight->rank = 0;
     return ACLNN_SUCCESS;
@@ -144,7 +144,7 @@ aclnnStatus spreadWeight(const aclOpExecutor &executor, const Operand &self, Ope
 
 /* self, weight, out */
 aclnnStatus preparePrelu(aclOpExecutor &executor, const Argument *, const OpBody &) {
-  SIM_TRY(spreadWeight(executor, executor.operands[0], &executor.operands[1]));
+  SIM_TRY(expandWeight(executor, executor.operands[0], &executor.operands[1]));
   return prepareLoops(executor, kLoopsOf<Prelu>, kSameType);
 }
 
@@ -177,7 +177,7 @@ aclnnStatus preparePreluBackward(aclOpExecutor &executor, const Argument *, cons
   SIM_TRY(requireShape(executor, operands[0], shape));
   SIM_TRY(requireShape(executor, operands[3], shape));
   SIM_TRY(requireShape(executor, operands[4], shapeOf(operands[2])));
-  SIM_TRY(spreadWeight(executor, operands[1], &operands[2]));
+  SIM_TRY(expandWeight(executor, operands[1], &operands[2]));
   executor.attributes[0] = 1; /* elements that share a channel, in a row */
   for (int32_t i = 2; i < shape.rank; ++i) executor.attributes[0] *= shape.dims[i];
   expandTo(&operands[2], shape);

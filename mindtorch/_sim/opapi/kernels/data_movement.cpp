@@ -10,7 +10,7 @@ namespace {
 
 template <class C>
 void fillLoop(const LoopArguments &arguments) {
-  C value = numberAs<C>(arguments.numbers[0]);
+  C value = scalarAs<C>(arguments.scalars[0]);
   C *out = static_cast<C *>(arguments.out);
   for (int64_t i = 0; i < arguments.count; ++i) out[i] = value;
 }
@@ -21,10 +21,10 @@ SIM_ELEMENT(Same, 1, kAll, 0, x)
 constexpr Loop kFill[] = {fillLoop<float>, fillLoop<double>, fillLoop<int64_t>, fillLoop<Complex>};
 
 /* Nothing is read: the operand becomes an output only. */
-aclnnStatus prepareFillWith(aclOpExecutor &executor, const Number &value) {
+aclnnStatus prepareFillWith(aclOpExecutor &executor, const Scalar &value) {
   Operand &out = executor.operands[0];
-  executor.numbers[0] = value;
-  executor.number_count = 1;
+  executor.scalars[0] = value;
+  executor.scalar_count = 1;
   out.role = kOut;
   executor.attributes[0] = computeOf(out.type);
   executor.kernel = &kFill[computeOf(out.type)];
@@ -37,7 +37,7 @@ aclnnStatus prepareFillConstant(aclOpExecutor &executor, const Argument *, const
 }
 
 aclnnStatus prepareFillScalar(aclOpExecutor &executor, const Argument *, const OpBody &) {
-  Number value = executor.numbers[0];
+  Scalar value = executor.scalars[0];
   if (categoryOf(value.type) == kComplex && categoryOf(executor.operands[0].type) != kComplex) {
     return refuse(executor, "value is complex, selfRef is not");
   }
@@ -71,7 +71,7 @@ aclnnStatus prepareCast(aclOpExecutor &executor, const Argument *arguments, cons
 template <class C>
 void arangeLoop(const LoopArguments &arguments) {
   using Step = std::conditional_t<std::is_same<C, int64_t>::value, int64_t, double>;
-  Step start = numberAs<Step>(arguments.numbers[0]), step = numberAs<Step>(arguments.numbers[2]);
+  Step start = scalarAs<Step>(arguments.scalars[0]), step = scalarAs<Step>(arguments.scalars[2]);
   C *out = static_cast<C *>(arguments.out);
   for (int64_t i = 0; i < arguments.count; ++i) {
     out[i] = static_cast<C>(add(start, multiply(static_cast<Step>(arguments.first + i), step)));
@@ -81,26 +81,26 @@ void arangeLoop(const LoopArguments &arguments) {
 constexpr Loop kArange[] = {arangeLoop<float>, arangeLoop<double>, arangeLoop<int64_t>};
 
 /* ceil((end - start) / step), exact for integers: a double would round those beyond 2^53. */
-double lengthOf(const Number *numbers, bool integral) {
-  if (!integral) return std::ceil((numbers[1].real - numbers[0].real) / numbers[2].real);
-  uint64_t start = static_cast<uint64_t>(numbers[0].integer), end = static_cast<uint64_t>(numbers[1].integer);
-  uint64_t step = static_cast<uint64_t>(numbers[2].integer);
-  bool up = numbers[2].integer > 0;
+double lengthOf(const Scalar *scalars, bool integral) {
+  if (!integral) return std::ceil((scalars[1].real - scalars[0].real) / scalars[2].real);
+  uint64_t start = static_cast<uint64_t>(scalars[0].integer), end = static_cast<uint64_t>(scalars[1].integer);
+  uint64_t step = static_cast<uint64_t>(scalars[2].integer);
+  bool up = scalars[2].integer > 0;
   uint64_t span = up ? end - start : start - end, pace = up ? step : 0 - step;
   return static_cast<double>(span / pace + (span % pace != 0));
 }
 
 aclnnStatus prepareArange(aclOpExecutor &executor, const Argument *, const OpBody &) {
   Operand &out = executor.operands[0];
-  const Number *numbers = executor.numbers;
-  double start = numbers[0].real, end = numbers[1].real, step = numbers[2].real;
+  const Scalar *scalars = executor.scalars;
+  double start = scalars[0].real, end = scalars[1].real, step = scalars[2].real;
   if (step == 0.0 || isNan(step) || (step > 0.0 ? start > end : start < end)) {
     return refuse(executor, "no sequence goes from {} to {} in steps of {}", start, end, step);
   }
   uint8_t compute = computeOf(out.type);
-  bool integral = compute == kI64 && std::all_of(numbers, numbers + 3,
-                                                 [](const Number &number) { return computeOf(number.type) == kI64; });
-  double length = lengthOf(numbers, integral);
+  bool integral = compute == kI64 && std::all_of(scalars, scalars + 3,
+                                                 [](const Scalar &number) { return computeOf(number.type) == kI64; });
+  double length = lengthOf(scalars, integral);
   if (!(length < 0x1p62))
     return refuse(executor, "the sequence from {} to {} in steps of {} is too long", start, end, step);
   if (out.count != static_cast<int64_t>(length)) {
@@ -117,8 +117,8 @@ aclnnStatus prepareArange(aclOpExecutor &executor, const Argument *, const OpBod
 template <class C>
 void linspaceLoop(const LoopArguments &arguments) {
   using Real = std::conditional_t<std::is_same<C, float>::value, float, double>;
-  const Real start = numberAs<Real>(arguments.numbers[0]), end = numberAs<Real>(arguments.numbers[1]);
-  const int64_t steps = arguments.numbers[2].integer;
+  const Real start = scalarAs<Real>(arguments.scalars[0]), end = scalarAs<Real>(arguments.scalars[1]);
+  const int64_t steps = arguments.scalars[2].integer;
   const Real step = steps > 1 ? (end - start) / static_cast<Real>(steps - 1) : 0;
   C *out = static_cast<C *>(arguments.out);
   for (int64_t i = 0; i < arguments.count; ++i) {
@@ -137,7 +137,7 @@ aclnnStatus prepareLinspace(aclOpExecutor &executor, const Argument *arguments, 
   if (shape.dims[0] < 0) return refuse(executor, "steps is {}", shape.dims[0]);
   SIM_TRY(requireShape(executor, out, shape));
   const uint8_t compute = computeOf(out.type);
-  executor.numbers[2] = {true, ACL_INT64, shape.dims[0], 0.0, 0.0};
+  executor.scalars[2] = {true, ACL_INT64, shape.dims[0], 0.0, 0.0};
   executor.attributes[0] = compute;
   executor.kernel = &kLinspace[compute];
   executor.run = runElementwise;
@@ -258,7 +258,7 @@ SIM_OP(aclnnStack, prepareStack, nullptr, 0)
 
 namespace {
 
-constexpr int64_t kNowhere = -1; /* the place holds a 0: of the last dimension only */
+constexpr int64_t kFillZero = -1; /* the place holds a 0: of the last dimension only */
 
 /* Where along each dimension the element at `place` of the output comes from. */
 using Source = int64_t (*)(const aclOpExecutor &executor, int32_t dim, const int64_t *place);
@@ -281,8 +281,8 @@ aclError runMap(const aclOpExecutor &executor) {
         char *const to = buffer + i * out.item;
         if (out.rank > 0) place[last] = first + i;
         const int64_t at = out.rank == 0 ? 0 : source(executor, last, place);
-        at == kNowhere ? std::memset(to, 0, static_cast<size_t>(out.item))
-                       : std::memcpy(to, line + at * step, static_cast<size_t>(out.item));
+        at == kFillZero ? std::memset(to, 0, static_cast<size_t>(out.item))
+                        : std::memcpy(to, line + at * step, static_cast<size_t>(out.item));
       }
       target.write(buffer, count);
     }
@@ -292,9 +292,9 @@ aclError runMap(const aclOpExecutor &executor) {
 }
 
 /* Elements written one after the other. */
-class Line {
+class ElementWriter {
  public:
-  explicit Line(const Operand &out) : target_(out), item_(static_cast<size_t>(out.item)) {}
+  explicit ElementWriter(const Operand &out) : target_(out), item_(static_cast<size_t>(out.item)) {}
   void add(const char *element) {
     std::memcpy(buffer_ + static_cast<size_t>(count_) * item_, element, item_);
     if (++count_ == kBlock) flush();
@@ -339,7 +339,7 @@ int64_t inTriangle(const aclOpExecutor &executor, int32_t dim, const int64_t *pl
   const int32_t rank = executor.operands[0].rank;
   if (dim != rank - 1) return place[dim];
   const int64_t past = place[rank - 1] - place[rank - 2], diagonal = executor.attributes[0];
-  return (Upper ? past >= diagonal : past <= diagonal) ? place[dim] : kNowhere;
+  return (Upper ? past >= diagonal : past <= diagonal) ? place[dim] : kFillZero;
 }
 
 aclnnStatus requireType(const aclOpExecutor &executor) {
@@ -369,15 +369,15 @@ aclnnStatus prepareFlip(aclOpExecutor &executor, const Argument *arguments, cons
 }
 
 /* As if x were one line: its end, then its beginning. */
-aclError runRollLine(const aclOpExecutor &executor) {
+aclError runRollFlat(const aclOpExecutor &executor) {
   const Operand &in = executor.operands[0];
   const int64_t shift = executor.attributes[0];
-  Line line(executor.operands[1]);
+  ElementWriter writer(executor.operands[1]);
   Cursor end(in), beginning(in);
   end.skip(in.count - shift);
-  for (int64_t i = 0; i < shift; ++i, end.skip(1)) line.add(end.position());
-  for (int64_t i = shift; i < in.count; ++i, beginning.skip(1)) line.add(beginning.position());
-  line.flush();
+  for (int64_t i = 0; i < shift; ++i, end.skip(1)) writer.add(end.position());
+  for (int64_t i = shift; i < in.count; ++i, beginning.skip(1)) writer.add(beginning.position());
+  writer.flush();
   return ACL_SUCCESS;
 }
 
@@ -387,7 +387,7 @@ aclnnStatus prepareRoll(aclOpExecutor &executor, const Argument *arguments, cons
   const aclIntArray *dims = static_cast<const aclIntArray *>(arguments[2].pointer);
   const Operand &in = executor.operands[0];
   const bool flat = dims->size == 0 && shifts->size == 1;
-  SIM_TRY(plan(executor, shapeOf(in), flat ? runRollLine : runMap<rolled>));
+  SIM_TRY(plan(executor, shapeOf(in), flat ? runRollFlat : runMap<rolled>));
   std::fill_n(executor.attributes, kMaxRank, 0);
   if (!flat && dims->size != shifts->size) {
     return refuse(executor, "shifts has {} elements, dims {}", shifts->size, dims->size);
@@ -450,19 +450,19 @@ class Repeats {
 };
 
 /* self, [repeats,] out, without a dim: each element as often as its number says. */
-aclError runInterleaveLine(const aclOpExecutor &executor) {
+aclError runInterleaveFlat(const aclOpExecutor &executor) {
   const Operand &in = executor.operands[0], &out = executor.operands.back();
   Repeats repeats = executor.operands.size() == 2 ? Repeats(executor.attributes[0], in) : Repeats(executor.operands[1]);
-  Line line(out);
+  ElementWriter writer(out);
   Cursor elements(in);
   int64_t written = 0;
   for (int64_t i = 0; i < in.count; ++i, elements.skip(1)) {
     const int64_t number = repeats.next();
     if (number < 0 || written + number > out.count) return ACL_ERROR_RT_AICORE_EXCEPTION;
-    for (int64_t k = 0; k < number; ++k) line.add(elements.position());
+    for (int64_t k = 0; k < number; ++k) writer.add(elements.position());
     written += number;
   }
-  line.flush();
+  writer.flush();
   return written == out.count ? ACL_SUCCESS : ACL_ERROR_RT_AICORE_EXCEPTION;
 }
 
@@ -473,7 +473,7 @@ aclnnStatus prepareInterleave(aclOpExecutor &executor, const Argument *arguments
   if (repeats < 0) return refuse(executor, "repeats is {}", repeats);
   if (body.variant == 0) {
     executor.attributes[0] = repeats;
-    return plan(executor, vectorShape(in.count * repeats), runInterleaveLine);
+    return plan(executor, vectorShape(in.count * repeats), runInterleaveFlat);
   }
   int32_t dim;
   SIM_TRY(normalizeDim(executor, arguments[2].integer, in.rank, &dim));
@@ -518,19 +518,19 @@ aclnnStatus prepareInterleaveTensor(aclOpExecutor &executor, const Argument *arg
   SIM_TRY(requireShape(executor, out, shape));
   if (out.type != in.type) return refuse(executor, "out has another data type than self");
   executor.attributes[0] = dim;
-  executor.run = flat ? runInterleaveLine : runInterleaveTensor;
+  executor.run = flat ? runInterleaveFlat : runInterleaveTensor;
   return ACLNN_SUCCESS;
 }
 
 /* repeats, outputSize, out: each index as often as its element says. */
-aclError runInterleavePlaces(const aclOpExecutor &executor) {
-  const Operand &numbers = executor.operands[0];
+aclError runInterleaveIndices(const aclOpExecutor &executor) {
+  const Operand &scalars = executor.operands[0];
   Operand out = executor.operands[1];
-  Repeats repeats(numbers);
+  Repeats repeats(scalars);
   out.compute = kI64;
   Cursor target(out);
   int64_t written = 0;
-  for (int64_t i = 0; i < numbers.count; ++i) {
+  for (int64_t i = 0; i < scalars.count; ++i) {
     const int64_t number = repeats.next();
     if (number < 0 || written + number > out.count) return ACL_ERROR_RT_AICORE_EXCEPTION;
     for (int64_t k = 0; k < number; ++k) target.write(&i, 1);
@@ -539,8 +539,8 @@ aclError runInterleavePlaces(const aclOpExecutor &executor) {
   return written == out.count ? ACL_SUCCESS : ACL_ERROR_RT_AICORE_EXCEPTION;
 }
 
-aclnnStatus prepareInterleavePlaces(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  executor.run = runInterleavePlaces;
+aclnnStatus prepareInterleaveIndices(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  executor.run = runInterleaveIndices;
   return requireShape(executor, executor.operands[1], vectorShape(arguments[1].integer));
 }
 
@@ -636,7 +636,7 @@ SIM_OP(aclnnRepeatInterleaveInt, prepareInterleave, nullptr, 0)
 SIM_OP(aclnnRepeatInterleaveIntWithDim, prepareInterleave, nullptr, 1)
 SIM_OP(aclnnRepeatInterleave, prepareInterleaveTensor, nullptr, 0)
 SIM_OP(aclnnRepeatInterleaveWithDim, prepareInterleaveTensor, nullptr, 1)
-SIM_OP(aclnnRepeatInterleaveTensor, prepareInterleavePlaces, nullptr, 0)
+SIM_OP(aclnnRepeatInterleaveTensor, prepareInterleaveIndices, nullptr, 0)
 SIM_OP(aclnnTril, prepareTriangle<false>, nullptr, 0)
 SIM_OP(aclnnTriu, prepareTriangle<true>, nullptr, 0)
 SIM_OP(aclnnChannelShuffle, prepareChannelShuffle, nullptr, 0)

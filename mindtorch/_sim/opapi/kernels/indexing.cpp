@@ -1,7 +1,7 @@
 #include "opapi/indexing.h"
 
-#include "opapi/lines.h"
 #include "opapi/loops.h"
+#include "opapi/scan_sort.h"
 
 namespace sim {
 namespace {
@@ -10,9 +10,9 @@ enum Attribute { kDim, kReduction, kIncludeSelf, kAccumulate, kPadding, kByFrequ
 
 /* For each element of `index` the address of that element of `indexed`, counted as if it were one line; what is below 0
  * counts from the end. */
-class LinePlaces {
+class FlatIndexCursor {
  public:
-  LinePlaces(const Operand &indexed, Operand index) : indexed_(indexed), index_(as64(&index)) {}
+  FlatIndexCursor(const Operand &indexed, Operand index) : indexed_(indexed), index_(as64(&index)) {}
 
   /* The next `count` (at most kBlock) addresses. False: an index out of range, which faults on the device. */
   bool read(char **addresses, int64_t count) {
@@ -39,9 +39,9 @@ class LinePlaces {
   Cursor index_;
 };
 
-/* The elements at the places, one after the other: bits are moved as they are. */
-template <class Places>
-aclError collect(Places &source, const Operand &out) {
+/* The elements at the target, one after the other: bits are moved as they are. */
+template <class Target>
+aclError gatherElements(Target &source, const Operand &out) {
   char *addresses[kBlock];
   alignas(64) char buffer[kBlockBytes];
   Cursor target(out);
@@ -58,21 +58,21 @@ aclError collect(Places &source, const Operand &out) {
 
 /* self, dim, index, out */
 aclError runGather(const aclOpExecutor &executor) {
-  IndexCursor places(executor.operands[0], static_cast<int32_t>(executor.attributes[kDim]), executor.operands[1]);
-  return collect(places, executor.operands[2]);
+  IndexCursor target(executor.operands[0], static_cast<int32_t>(executor.attributes[kDim]), executor.operands[1]);
+  return gatherElements(target, executor.operands[2]);
 }
 
 /* self, index, out */
 aclError runTake(const aclOpExecutor &executor) {
-  LinePlaces places(executor.operands[0], executor.operands[1]);
-  return collect(places, executor.operands[2]);
+  FlatIndexCursor target(executor.operands[0], executor.operands[1]);
+  return gatherElements(target, executor.operands[2]);
 }
 
 /* selfRef, index, source */
 aclError runPut(const aclOpExecutor &executor) {
   const Operand &self = executor.operands[0], &index = executor.operands[1], &source = executor.operands[2];
-  LinePlaces places(self, index);
-  return foldElements(places, self, source, index.count,
+  FlatIndexCursor target(self, index);
+  return foldElements(target, self, source, index.count,
                       (executor.attributes[0] != 0 ? kFoldOf<Addition> : kFoldOf<Replacement>)[source.compute]);
 }
 
@@ -114,7 +114,7 @@ aclError runIndexFill(const aclOpExecutor &executor) {
   const int32_t dim = static_cast<int32_t>(executor.attributes[kDim]);
   const int64_t size = part.rank == 0 ? 1 : part.dims[dim], step = part.rank == 0 ? 0 : part.strides[dim] * part.item;
   if (part.rank > 0) part.dims[dim] = 1;
-  const Constant value(executor.numbers[0], computeOf(part.type), part);
+  const Constant value(executor.scalars[0], computeOf(part.type), part);
   Operand slice = part;
   slice.compute = value.operand().compute;
   index.compute = kI64;
@@ -168,7 +168,7 @@ aclError runOneHot(const aclOpExecutor &executor) {
   Operand lines = out;
   lines.dims[axis] = 1;
   Cursor values(self), starts(lines);
-  const StoreRow store = storeRow(out.type, kF64);
+  const StoreStrided store = storeStrided(out.type, kF64);
   for (int64_t i = 0; i < self.count; ++i, starts.skip(1)) {
     int64_t buffer;
     const int64_t value = *static_cast<const int64_t *>(values.read(&buffer, 1));
@@ -338,22 +338,22 @@ SIM_OP(aclnnInplacePut, preparePut, nullptr, 0)
 namespace {
 
 /* The dimensions that the indices make: where they begin in the result, and their sizes. */
-struct Picked {
+struct IndexedDims {
   int32_t place = 0;
   Shape shape;
 };
 
-bool broadcastIndices(const Operand *indices, int32_t count, Picked *picked) {
+bool broadcastIndices(const Operand *indices, int32_t count, IndexedDims *indexed_dims) {
   int32_t first = -1, last = -1, used = 0;
   for (int32_t i = 0; i < count; ++i) {
     if (indices[i].count == 0) continue;
-    if (!broadcastInto(&picked->shape, indices[i])) return false;
+    if (!broadcastInto(&indexed_dims->shape, indices[i])) return false;
     if (first < 0) first = i;
     last = i;
     ++used;
   }
   /* Indices that stand apart put their dimensions first. */
-  picked->place = used > 0 && last - first + 1 == used ? first : 0;
+  indexed_dims->place = used > 0 && last - first + 1 == used ? first : 0;
   return true;
 }
 
@@ -372,11 +372,11 @@ Operand overResult(const Operand &operand, const Shape &result) {
   return laid;
 }
 
-Shape resultShape(const Operand &indexed, const Operand *indices, int32_t count, const Picked &picked) {
+Shape resultShape(const Operand &indexed, const Operand *indices, int32_t count, const IndexedDims &indexed_dims) {
   Shape shape;
   for (int32_t dim = 0; dim <= indexed.rank; ++dim) {
-    for (int32_t i = 0; dim == picked.place && i < picked.shape.rank; ++i) {
-      shape.dims[shape.rank++] = picked.shape.dims[i];
+    for (int32_t i = 0; dim == indexed_dims.place && i < indexed_dims.shape.rank; ++i) {
+      shape.dims[shape.rank++] = indexed_dims.shape.dims[i];
     }
     if (dim < indexed.rank && !isIndexed(indices, count, dim)) shape.dims[shape.rank++] = indexed.dims[dim];
   }
@@ -385,21 +385,21 @@ Shape resultShape(const Operand &indexed, const Operand *indices, int32_t count,
 
 }  // namespace
 
-PickCursor::PickCursor(const Operand &indexed, const Operand *indices, int32_t count) {
-  Picked picked;
-  broadcastIndices(indices, count, &picked);
-  const Shape shape = resultShape(indexed, indices, count, picked);
+AdvancedIndexCursor::AdvancedIndexCursor(const Operand &indexed, const Operand *indices, int32_t count) {
+  IndexedDims indexed_dims;
+  broadcastIndices(indices, count, &indexed_dims);
+  const Shape shape = resultShape(indexed, indices, count, indexed_dims);
   Operand rest = overResult(indexed, shape);
-  int32_t at = picked.place == 0 ? picked.shape.rank : 0;
+  int32_t at = indexed_dims.place == 0 ? indexed_dims.shape.rank : 0;
   for (int32_t dim = 0; dim < indexed.rank; ++dim) {
     if (!isIndexed(indices, count, dim)) {
-      if (at == picked.place && picked.place > 0) at += picked.shape.rank;
+      if (at == indexed_dims.place && indexed_dims.place > 0) at += indexed_dims.shape.rank;
       rest.strides[at++] = indexed.strides[dim];
       continue;
     }
     Operand index = overResult(indices[dim], shape);
     index.compute = kI64;
-    const int32_t shift = picked.place + picked.shape.rank - indices[dim].rank;
+    const int32_t shift = indexed_dims.place + indexed_dims.shape.rank - indices[dim].rank;
     for (int32_t i = 0; i < indices[dim].rank; ++i) {
       index.strides[shift + i] = indices[dim].dims[i] == 1 ? 0 : indices[dim].strides[i];
     }
@@ -411,7 +411,7 @@ PickCursor::PickCursor(const Operand &indexed, const Operand *indices, int32_t c
   rest_.emplace(rest);
 }
 
-bool PickCursor::read(char **addresses, int64_t count) {
+bool AdvancedIndexCursor::read(char **addresses, int64_t count) {
   int64_t buffer[kBlock];
   for (int64_t i = 0; i < count; ++i, rest_->skip(1)) addresses[i] = rest_->position();
   for (int32_t k = 0; k < axis_count_; ++k) {
@@ -426,20 +426,20 @@ bool PickCursor::read(char **addresses, int64_t count) {
   return true;
 }
 
-aclnnStatus pickShape(const aclOpExecutor &executor, const Operand &indexed, const Operand *indices, int32_t count,
-                      Shape *shape) {
+aclnnStatus advancedIndexShape(const aclOpExecutor &executor, const Operand &indexed, const Operand *indices,
+                               int32_t count, Shape *shape) {
   if (count > indexed.rank) return refuse(executor, "{} indices for {} dimensions", count, indexed.rank);
   for (int32_t i = 0; i < count; ++i) {
     if (indices[i].count == 0) continue;
     if (indices[i].type == ACL_BOOL || indices[i].type == ACL_UINT8) return refuseType(executor, indices[i].type);
     if (indices[i].type == ACL_FLOAT) return refuse(executor, "indices has data type FLOAT, expected INT32 or INT64");
   }
-  Picked picked;
-  if (!broadcastIndices(indices, count, &picked)) return refuse(executor, "the indices do not broadcast");
-  if (indexed.rank + picked.shape.rank > static_cast<int32_t>(kMaxRank)) {
-    return refuse(executor, "the indices make {} dimensions of {}", picked.shape.rank, indexed.rank);
+  IndexedDims indexed_dims;
+  if (!broadcastIndices(indices, count, &indexed_dims)) return refuse(executor, "the indices do not broadcast");
+  if (indexed.rank + indexed_dims.shape.rank > static_cast<int32_t>(kMaxRank)) {
+    return refuse(executor, "the indices make {} dimensions of {}", indexed_dims.shape.rank, indexed.rank);
   }
-  *shape = resultShape(indexed, indices, count, picked);
+  *shape = resultShape(indexed, indices, count, indexed_dims);
   return ACLNN_SUCCESS;
 }
 
@@ -451,7 +451,7 @@ aclError runIndex(const aclOpExecutor &executor) {
   const Operand &out = executor.operands.end()[-1];
   char *addresses[kBlock];
   alignas(64) char buffer[kBlockBytes];
-  PickCursor source(executor.operands[0], executor.operands.begin() + 1, count);
+  AdvancedIndexCursor source(executor.operands[0], executor.operands.begin() + 1, count);
   Cursor target(out);
   for (int64_t first = 0, length; first < out.count; first += length) {
     length = std::min(kBlock, out.count - first);
@@ -469,7 +469,7 @@ aclnnStatus prepareIndex(aclOpExecutor &executor, const Argument *, const OpBody
   const Operand &self = executor.operands[0];
   Operand &out = executor.operands.back();
   Shape shape;
-  SIM_TRY(pickShape(executor, self, executor.operands.begin() + 1, count, &shape));
+  SIM_TRY(advancedIndexShape(executor, self, executor.operands.begin() + 1, count, &shape));
   SIM_TRY(requireShape(executor, out, shape));
   if (out.type != self.type) {
     SIM_TRY(refuse(executor, "out has data type {}, expected {}", out.type, self.type));
@@ -483,9 +483,9 @@ aclnnStatus prepareIndex(aclOpExecutor &executor, const Argument *, const OpBody
 aclError runIndexPut(const aclOpExecutor &executor) {
   const int32_t count = static_cast<int32_t>(executor.operands.size()) - 2;
   const Operand &out = executor.operands[0], &values = executor.operands.end()[-1];
-  PickCursor places(out, executor.operands.begin() + 1, count);
+  AdvancedIndexCursor target(out, executor.operands.begin() + 1, count);
   const FoldElement *fold = executor.attributes[kAccumulate] != 0 ? kFoldOf<Addition> : kFoldOf<Replacement>;
-  return foldElements(places, out, values, values.count, fold[values.compute]);
+  return foldElements(target, out, values, values.count, fold[values.compute]);
 }
 
 aclnnStatus prepareIndexPut(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
@@ -493,7 +493,7 @@ aclnnStatus prepareIndexPut(aclOpExecutor &executor, const Argument *arguments, 
   const Operand &self = executor.operands[0];
   Operand &values = executor.operands.back();
   Shape shape;
-  SIM_TRY(pickShape(executor, self, executor.operands.begin() + 1, count, &shape));
+  SIM_TRY(advancedIndexShape(executor, self, executor.operands.begin() + 1, count, &shape));
   Shape broadcast = shape;
   if (!broadcastInto(&broadcast, values) || broadcast.rank != shape.rank ||
       !std::equal(shape.dims, shape.dims + shape.rank, broadcast.dims)) {
@@ -512,11 +512,11 @@ aclnnStatus prepareIndexPut(aclOpExecutor &executor, const Argument *arguments, 
 }
 
 template <class C>
-void scaleBlock(void *block, int64_t count, const Number &number) {
-  C *values = static_cast<C *>(block), factor = numberAs<C>(number);
+void scaleBlock(void *block, int64_t count, const Scalar &number) {
+  C *values = static_cast<C *>(block), factor = scalarAs<C>(number);
   for (int64_t i = 0; i < count; ++i) values[i] = multiply(values[i], factor);
 }
-using ScaleBlock = void (*)(void *, int64_t, const Number &);
+using ScaleBlock = void (*)(void *, int64_t, const Scalar &);
 constexpr ScaleBlock kScale[] = {scaleBlock<float>, scaleBlock<double>, scaleBlock<int64_t>, scaleBlock<Complex>};
 
 /* self, index, source, out: alpha times a slice of source is added to each slice that index names. */
@@ -537,18 +537,18 @@ aclError runIndexAdd(const aclOpExecutor &executor) {
     line.dims[0] = 1;
     line.strides[0] = 0;
   }
-  PickCursor places(line, indices, dim + 1);
+  AdvancedIndexCursor target(line, indices, dim + 1);
   Cursor values(source);
   char *addresses[kBlock];
   alignas(64) char buffer[kBlockBytes], scaled[kBlockBytes];
-  const LoadRow load = loadRow(out.type, source.compute);
-  const StoreRow store = storeRow(out.type, source.compute);
+  const LoadStrided load = loadStrided(out.type, source.compute);
+  const StoreStrided store = storeStrided(out.type, source.compute);
   const int64_t item = source.compute == kF32 ? sizeof(float) : source.compute == kC128 ? sizeof(Complex) : 8;
   for (int64_t first = 0, length; first < source.count; first += length) {
     length = std::min(kBlock, source.count - first);
-    if (!places.read(addresses, length)) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    if (!target.read(addresses, length)) return ACL_ERROR_RT_AICORE_EXCEPTION;
     std::memcpy(scaled, values.read(buffer, length), static_cast<size_t>(length * item));
-    kScale[source.compute](scaled, length, executor.numbers[0]);
+    kScale[source.compute](scaled, length, executor.scalars[0]);
     const FoldElement fold = kFoldOf<Addition>[source.compute];
     for (int64_t i = 0; i < length; ++i) fold(addresses[i], load, store, scaled + i * item);
   }
@@ -585,7 +585,7 @@ SIM_OP(aclnnIndexAdd, prepareIndexAdd, nullptr, 0)
 
 /* scatter in all its forms, and filling under a mask. */
 
-Constant::Constant(const Number &number, uint8_t compute, const Operand &shape) : operand_(shape) {
+Constant::Constant(const Scalar &number, uint8_t compute, const Operand &shape) : operand_(shape) {
   static constexpr aclDataType kTypes[] = {ACL_FLOAT, ACL_DOUBLE, ACL_INT64, ACL_COMPLEX128};
   const Complex complex(number.real, number.imaginary);
   const double real = number.real;
@@ -646,7 +646,7 @@ Scattered scatteredOf(const aclOpExecutor &executor) {
 
 /* Divides by how many elements went into each. The counts lie in the workspace. */
 template <class C>
-void divideLine(char *element, LoadRow load, StoreRow store, int64_t count) {
+void divideLine(char *element, LoadStrided load, StoreStrided store, int64_t count) {
   C value;
   load(element, 0, &value, 1);
   if constexpr (std::is_same<C, int64_t>::value) {
@@ -656,7 +656,7 @@ void divideLine(char *element, LoadRow load, StoreRow store, int64_t count) {
   }
   store(&value, element, 0, 1);
 }
-using DivideElement = void (*)(char *, LoadRow, StoreRow, int64_t);
+using DivideElement = void (*)(char *, LoadStrided, StoreStrided, int64_t);
 constexpr DivideElement kDivide[] = {divideLine<float>, divideLine<double>, divideLine<int64_t>, divideLine<Complex>};
 
 aclError average(const aclOpExecutor &executor, const Scattered &call, int32_t dim) {
@@ -672,8 +672,8 @@ aclError average(const aclOpExecutor &executor, const Scattered &call, int32_t d
   const Constant one({true, ACL_INT64, 1, 1.0, 0.0}, kI64, call.index);
   SIM_TRY(scatterElements(counts, dim, call.index, one.operand(), kFoldOf<Addition>[kI64]));
   const uint8_t compute = computeOf(call.out.type);
-  const LoadRow load = loadRow(call.out.type, compute);
-  const StoreRow store = storeRow(call.out.type, compute);
+  const LoadStrided load = loadStrided(call.out.type, compute);
+  const StoreStrided store = storeStrided(call.out.type, compute);
   Cursor elements(call.out);
   for (int64_t i = 0; i < counts.count; ++i, elements.skip(1)) {
     if (count[i] > 1) kDivide[compute](elements.position(), load, store, count[i]);
@@ -688,8 +688,8 @@ aclError runScatter(const aclOpExecutor &executor) {
   const uint8_t compute = computeOf(call.out.type);
   if (call.self.address != call.out.address) convertView(call.self, call.out);
   if (call.index.count == 0) return ACL_SUCCESS;
-  const Constant number(executor.numbers[0], compute, call.index);
-  const Operand &source = executor.number_count > 0 ? number.operand() : call.source;
+  const Constant number(executor.scalars[0], compute, call.index);
+  const Operand &source = executor.scalar_count > 0 ? number.operand() : call.source;
   if (executor.attributes[kIncludeSelf] == 0) { /* what was there gives way to the reduction's neutral element */
     const int64_t neutral = reduction == kMultiply;
     const Constant start({true, ACL_INT64, neutral, static_cast<double>(neutral), 0.0}, compute, call.index);
@@ -714,11 +714,11 @@ aclnnStatus prepareScatter(aclOpExecutor &executor, const Argument *arguments, c
   if (reduction < 0 || reduction >= (with_self ? kReductionCount : kLargest)) {
     return refuse(executor, "reduce is {}", reduction);
   }
-  if (executor.number_count == 0) {
+  if (executor.scalar_count == 0) {
     SIM_TRY(checkIndex(executor, index, call.source, -1));
     executor.operands[2].compute = computeOf(self.type);
   }
-  if (call.out.type != self.type || (executor.number_count == 0 && call.source.type != self.type)) {
+  if (call.out.type != self.type || (executor.scalar_count == 0 && call.source.type != self.type)) {
     return refuse(executor, "src and out must have self's data type, which is {}", self.type);
   }
   if (categoryOf(self.type) == kComplex && index.count > 0 && (reduction == kLargest || reduction == kSmallest)) {
@@ -737,17 +737,17 @@ aclError runMaskedFill(const aclOpExecutor &executor) {
   const Operand &self = executor.operands[0], &mask = executor.operands[1];
   char *addresses[kBlock];
   alignas(64) char value[sizeof(Complex)];
-  Truth truths[kBlock];
-  if (executor.number_count > 0) {
-    const Constant number(executor.numbers[0], computeOf(self.type), self);
-    storeRow(self.type, computeOf(self.type))(number.operand().host, value, 0, 1);
+  Boolean truths[kBlock];
+  if (executor.scalar_count > 0) {
+    const Constant number(executor.scalars[0], computeOf(self.type), self);
+    storeStrided(self.type, computeOf(self.type))(number.operand().host, value, 0, 1);
   } else {
     std::memcpy(value, executor.operands[2].host, static_cast<size_t>(self.item));
   }
   Cursor elements(self), masked(mask);
   for (int64_t first = 0, length; first < self.count; first += length) {
     length = std::min(kBlock, self.count - first);
-    const Truth *truth = static_cast<const Truth *>(masked.read(truths, length));
+    const Boolean *truth = static_cast<const Boolean *>(masked.read(truths, length));
     for (int64_t i = 0; i < length; ++i, elements.skip(1)) addresses[i] = elements.position();
     for (int64_t i = 0; i < length; ++i) {
       if (truth[i] != 0) std::memcpy(addresses[i], value, static_cast<size_t>(self.item));
@@ -762,12 +762,12 @@ aclnnStatus prepareMaskedFill(aclOpExecutor &executor, const Argument *, const O
   Shape shape = shapeOf(self);
   if (!broadcastInto(&shape, mask)) return refuse(executor, "mask does not broadcast to selfRef");
   SIM_TRY(requireShape(executor, self, shape));
-  if (executor.number_count == 0 && executor.operands[2].type != self.type) {
+  if (executor.scalar_count == 0 && executor.operands[2].type != self.type) {
     return refuse(executor, "value has data type {}, expected {}", executor.operands[2].type, self.type);
   }
   expandTo(&mask, shape);
   mask.count = self.count;
-  mask.compute = kTruth;
+  mask.compute = kBoolean8;
   executor.run = runMaskedFill;
   return ACLNN_SUCCESS;
 }
@@ -785,9 +785,9 @@ SIM_OP(aclnnInplaceMaskedFillTensor, prepareMaskedFill, nullptr, 0)
 namespace {
 
 /* The numbers of rows, one after the other. */
-class RowNumbers {
+class RowIndices {
  public:
-  RowNumbers(Operand indices, int64_t rows) : rows_(rows), cursor_(as64(indices)) {}
+  RowIndices(Operand indices, int64_t rows) : rows_(rows), cursor_(as64(indices)) {}
 
   /* False: there is no such row, which faults on the device. */
   bool next(int64_t *row) {
@@ -811,11 +811,11 @@ aclError runEmbedding(const aclOpExecutor &executor) {
   const Operand &weight = executor.operands[0], &indices = executor.operands[1], &out = executor.operands[2];
   if (out.count == 0) return ACL_SUCCESS;
   const uint8_t compute = computeOf(weight.type);
-  const LoadRow load = loadRow(weight.type, compute);
-  RowNumbers numbers(indices, weight.dims[0]);
-  LineCursor target(out, out.rank - 1, compute);
+  const LoadStrided load = loadStrided(weight.type, compute);
+  RowIndices scalars(indices, weight.dims[0]);
+  SliceCursor target(out, out.rank - 1, compute);
   for (int64_t i = 0, row; i < indices.count; ++i, target.next()) {
-    if (!numbers.next(&row)) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    if (!scalars.next(&row)) return ACL_ERROR_RT_AICORE_EXCEPTION;
     load(weight.host + row * weight.strides[0] * weight.item, weight.strides[1] * weight.item, executor.workspace,
          weight.dims[1]);
     target.write(executor.workspace);
@@ -826,9 +826,9 @@ aclError runEmbedding(const aclOpExecutor &executor) {
 /* How often each row is asked for. */
 bool countRows(const Operand &indices, int64_t *counts, int64_t rows) {
   std::fill(counts, counts + rows, 0);
-  RowNumbers numbers(indices, rows);
+  RowIndices scalars(indices, rows);
   for (int64_t i = 0, row; i < indices.count; ++i) {
-    if (!numbers.next(&row)) return false;
+    if (!scalars.next(&row)) return false;
     ++counts[row];
   }
   return true;
@@ -843,16 +843,16 @@ aclError runEmbeddingBackward(const aclOpExecutor &executor) {
   double *sums = reinterpret_cast<double *>(counts + rows), *line = sums + rows * width;
   if (!countRows(indices, counts, rows)) return ACL_ERROR_RT_AICORE_EXCEPTION;
   std::fill(sums, sums + rows * width, 0.0);
-  RowNumbers numbers(indices, rows);
-  LineCursor source(grad, grad.rank - 1, kF64);
+  RowIndices scalars(indices, rows);
+  SliceCursor source(grad, grad.rank - 1, kF64);
   for (int64_t i = 0, row; i < indices.count; ++i, source.next()) {
-    numbers.next(&row);
+    scalars.next(&row);
     if (row == executor.attributes[kPadding]) continue;
     const double scale = executor.attributes[kByFrequency] != 0 ? 1.0 / static_cast<double>(counts[row]) : 1.0;
     source.read(line);
     for (int64_t k = 0; k < width; ++k) sums[row * width + k] += line[k] * scale;
   }
-  LineCursor target(out, 1, kF64);
+  SliceCursor target(out, 1, kF64);
   for (int64_t row = 0; row < rows; ++row, target.next()) target.write(sums + row * width);
   return ACL_SUCCESS;
 }
@@ -870,11 +870,11 @@ double lengthOf(const double *line, int64_t count, double p) {
 aclError runEmbeddingRenorm(const aclOpExecutor &executor) {
   const Operand &self = executor.operands[0], &indices = executor.operands[1];
   const int64_t rows = self.dims[0], width = self.dims[1];
-  const double most = executor.numbers[0].real, p = executor.numbers[1].real;
+  const double most = executor.scalars[0].real, p = executor.scalars[1].real;
   double *line = reinterpret_cast<double *>(executor.workspace);
   int64_t *counts = reinterpret_cast<int64_t *>(line + width);
   if (!countRows(indices, counts, rows)) return ACL_ERROR_RT_AICORE_EXCEPTION;
-  LineCursor place(self, 1, kF64);
+  SliceCursor place(self, 1, kF64);
   for (int64_t row = 0; row < rows; ++row, place.next()) {
     if (counts[row] == 0) continue;
     place.read(line);
@@ -890,8 +890,8 @@ aclnnStatus prepareEmbeddingRenorm(aclOpExecutor &executor, const Argument *argu
   const Operand &self = executor.operands[0];
   const double p = arguments[3].real;
   if (std::isnan(p) || (std::isinf(p) && p < 0)) return refuse(executor, "normType is {}", p);
-  executor.numbers[0] = {true, self.type, 0, arguments[2].real, 0};
-  executor.numbers[1] = {true, self.type, 0, p, 0};
+  executor.scalars[0] = {true, self.type, 0, arguments[2].real, 0};
+  executor.scalars[1] = {true, self.type, 0, p, 0};
   executor.workspace_size = roundUp(static_cast<uint64_t>(self.dims[0] + self.dims[1]) * 8);
   executor.run = runEmbeddingRenorm;
   return ACLNN_SUCCESS;
@@ -949,12 +949,12 @@ aclError runMaskedSelect(const aclOpExecutor &executor) {
   const Operand &self = executor.operands[0], &out = executor.operands[2];
   Cursor values(self), mask(executor.operands[1]), target(out);
   alignas(64) char buffer[kBlockBytes];
-  Truth truths[kBlock];
+  Boolean truths[kBlock];
   int64_t found = 0;
   const int64_t total = executor.operands[1].count;
   for (int64_t first = 0, count; first < total; first += count) {
     count = std::min(kBlock, total - first);
-    const Truth *wanted = static_cast<const Truth *>(mask.read(truths, count));
+    const Boolean *wanted = static_cast<const Boolean *>(mask.read(truths, count));
     int64_t kept = 0;
     for (int64_t i = 0; i < count; ++i, values.skip(1)) {
       if (wanted[i] == 0) continue;
@@ -974,7 +974,7 @@ int64_t elementsOf(const Shape &shape) {
   return count;
 }
 
-void spread(Operand *operand, const Shape &shape) {
+void expandAndCount(Operand *operand, const Shape &shape) {
   expandTo(operand, shape);
   operand->count = elementsOf(shape);
 }
@@ -988,9 +988,9 @@ aclnnStatus prepareMaskedSelect(aclOpExecutor &executor, const Argument *, const
     return refuse(executor, "out has data type {}, expected {}", out.type, self.type);
   }
   SIM_TRY(requireShape(executor, out, vectorShape(elementsOf(shape)))); /* room for all there may be */
-  spread(&self, shape);
-  spread(&mask, shape);
-  mask.compute = kTruth;
+  expandAndCount(&self, shape);
+  expandAndCount(&mask, shape);
+  mask.compute = kBoolean8;
   expectShape(executor, out, 0);
   executor.run = runMaskedSelect;
   return ACLNN_SUCCESS;
@@ -999,16 +999,16 @@ aclnnStatus prepareMaskedSelect(aclOpExecutor &executor, const Argument *, const
 /* selfRef, mask, source: as many elements of source as the mask holds, one after the other. */
 aclError runMaskedScatter(const aclOpExecutor &executor) {
   const Operand &self = executor.operands[0], &source = executor.operands[2];
-  Cursor places(self), mask(executor.operands[1]), values(source);
-  Truth truths[kBlock];
+  Cursor target(self), mask(executor.operands[1]), values(source);
+  Boolean truths[kBlock];
   int64_t taken = 0;
   for (int64_t first = 0, count; first < self.count; first += count) {
     count = std::min(kBlock, self.count - first);
-    const Truth *wanted = static_cast<const Truth *>(mask.read(truths, count));
-    for (int64_t i = 0; i < count; ++i, places.skip(1)) {
+    const Boolean *wanted = static_cast<const Boolean *>(mask.read(truths, count));
+    for (int64_t i = 0; i < count; ++i, target.skip(1)) {
       if (wanted[i] == 0) continue;
       if (taken++ == source.count) return ACL_ERROR_RT_AICORE_EXCEPTION;
-      std::memcpy(places.position(), values.position(), static_cast<size_t>(self.item));
+      std::memcpy(target.position(), values.position(), static_cast<size_t>(self.item));
       values.skip(1);
     }
   }
@@ -1025,8 +1025,8 @@ aclnnStatus prepareMaskedScatter(aclOpExecutor &executor, const Argument *, cons
   if (source.type != self.type) {
     return refuse(executor, "source has data type {}, expected {}", source.type, self.type);
   }
-  spread(&mask, shape);
-  mask.compute = kTruth;
+  expandAndCount(&mask, shape);
+  mask.compute = kBoolean8;
   executor.run = runMaskedScatter;
   return ACLNN_SUCCESS;
 }
@@ -1035,11 +1035,11 @@ aclnnStatus prepareMaskedScatter(aclOpExecutor &executor, const Argument *, cons
 
 int64_t countTruths(const Operand &self) {
   Cursor values(self);
-  Truth buffer[kBlock];
+  Boolean buffer[kBlock];
   int64_t found = 0;
   for (int64_t first = 0, length; first < self.count; first += length) {
     length = std::min(kBlock, self.count - first);
-    const Truth *truth = static_cast<const Truth *>(values.read(buffer, length));
+    const Boolean *truth = static_cast<const Boolean *>(values.read(buffer, length));
     for (int64_t i = 0; i < length; ++i) found += truth[i] != 0;
   }
   return found;
@@ -1050,7 +1050,7 @@ int64_t countTruths(const Operand &self) {
 aclError runNonzero(const aclOpExecutor &executor) {
   const Operand &self = executor.operands[0], &out = executor.operands[1];
   Cursor values(self);
-  Truth buffer[kBlock];
+  Boolean buffer[kBlock];
   const int32_t along = executor.attributes[0] != 0 ? 1 : 0;
   Shape shape = shapeOf(out);
   shape.dims[along] = countTruths(self);
@@ -1059,7 +1059,7 @@ aclError runNonzero(const aclOpExecutor &executor) {
   int64_t position[kMaxRank] = {}, *to = reinterpret_cast<int64_t *>(out.host);
   for (int64_t first = 0, length; first < self.count; first += length) {
     length = std::min(kBlock, self.count - first);
-    const Truth *truth = static_cast<const Truth *>(values.read(buffer, length));
+    const Boolean *truth = static_cast<const Boolean *>(values.read(buffer, length));
     for (int64_t i = 0; i < length; ++i) {
       if (truth[i] != 0) {
         for (int32_t dim = 0; dim < self.rank; ++dim) to[dim * across] = position[dim];
@@ -1080,7 +1080,7 @@ aclnnStatus prepareNonzero(aclOpExecutor &executor, const Argument *, const OpBo
     return refuse(executor, "out does not have {} positions of {} dimensions, which is all there may be", self.count,
                   self.rank);
   }
-  self.compute = kTruth;
+  self.compute = kBoolean8;
   expectShape(executor, out, 0);
   executor.attributes[0] = body.variant;
   executor.run = runNonzero;

@@ -16,12 +16,12 @@ enum Attribute { kReduction, kIgnored, kClasses, kSamples, kInputs };
 
 double readAt(const Operand &operand, int64_t element) {
   double value;
-  loadRow(operand.type, kF64)(operand.host + element * operand.item, 0, &value, 1);
+  loadStrided(operand.type, kF64)(operand.host + element * operand.item, 0, &value, 1);
   return value;
 }
 
 void writeAt(const Operand &operand, int64_t element, double value) {
-  storeRow(operand.type, kF64)(&value, operand.host + element * operand.item, 0, 1);
+  storeStrided(operand.type, kF64)(&value, operand.host + element * operand.item, 0, 1);
 }
 
 /* Offset of sample `i` in a tensor that has, the dimension `classes` aside, a place for each. */
@@ -45,7 +45,7 @@ struct Sample {
 /* False: the target is no class, which faults on the device. */
 bool readSample(const aclOpExecutor &executor, const Operand &targets, const Operand &weights, int64_t i,
                 Sample *sample) {
-  loadRow(targets.type, kI64)(targets.host + offsetOf(targets, i) * targets.item, 0, &sample->target, 1);
+  loadStrided(targets.type, kI64)(targets.host + offsetOf(targets, i) * targets.item, 0, &sample->target, 1);
   if (sample->target == executor.attributes[kIgnored]) {
     *sample = {-1, 0.0};
     return true;
@@ -163,7 +163,7 @@ int64_t markLabels(const Operand &targets, const Operand &marks, int64_t row, in
   for (int64_t c = 0; c < classes; ++c) writeAt(marks, placeOf(marks, row, c), 0.0);
   for (int64_t k = 0; k < classes; ++k) {
     int64_t label;
-    loadRow(targets.type, kI64)(targets.host + placeOf(targets, row, k) * targets.item, 0, &label, 1);
+    loadStrided(targets.type, kI64)(targets.host + placeOf(targets, row, k) * targets.item, 0, &label, 1);
     if (label < 0) return k;
     if (label >= classes) return -1;
     writeAt(marks, placeOf(marks, row, label), 1.0);
@@ -183,7 +183,7 @@ aclError runMultilabel(const aclOpExecutor &executor) {
     double loss = 0.0;
     for (int64_t k = 0; k < labels; ++k) {
       int64_t label;
-      loadRow(targets.type, kI64)(targets.host + placeOf(targets, row, k) * targets.item, 0, &label, 1);
+      loadStrided(targets.type, kI64)(targets.host + placeOf(targets, row, k) * targets.item, 0, &label, 1);
       const double bound = 1.0 - readAt(scores, placeOf(scores, row, label));
       for (int64_t c = 0; c < classes; ++c) {
         if (readAt(marks, placeOf(marks, row, c)) == 0.0) {
@@ -314,7 +314,7 @@ void walk(const Operand *inputs, int64_t count, int64_t total, Use use) {
 aclError runPointwiseLoss(const aclOpExecutor &executor) {
   const Formula formula = reinterpret_cast<Formula>(const_cast<void *>(executor.kernel));
   const int64_t inputs = executor.attributes[kInputs], reduction = executor.attributes[kReduction];
-  const double parameter = executor.numbers[0].real;
+  const double parameter = executor.scalars[0].real;
   const int64_t total = executor.operands[0].count;
   Operand out = executor.operands[static_cast<uint32_t>(inputs)];
   out.compute = kF64;
@@ -338,7 +338,7 @@ aclError runPointwiseLoss(const aclOpExecutor &executor) {
 aclError runPointwiseLossBackward(const aclOpExecutor &executor) {
   const Formula formula = reinterpret_cast<Formula>(const_cast<void *>(executor.kernel));
   const int64_t inputs = executor.attributes[kInputs];
-  const double parameter = executor.numbers[0].real;
+  const double parameter = executor.scalars[0].real;
   Operand out = executor.operands[static_cast<uint32_t>(inputs)];
   out.compute = kF64;
   Cursor target(out);
@@ -384,7 +384,7 @@ aclnnStatus plan(aclOpExecutor &executor, uint32_t inputs, int64_t reduction, bo
   }
   executor.attributes[kReduction] = reduction;
   executor.attributes[kInputs] = inputs;
-  executor.numbers[0] = {true, ACL_DOUBLE, 0, parameter, 0.0};
+  executor.scalars[0] = {true, ACL_DOUBLE, 0, parameter, 0.0};
   executor.kernel = reinterpret_cast<const void *>(formula);
   executor.run = reduces ? runPointwiseLoss : runPointwiseLossBackward;
   return ACLNN_SUCCESS;
@@ -506,8 +506,8 @@ bool readLabels(const aclOpExecutor &executor, const Operand &targets, int64_t n
   for (int64_t i = 0; i < n; ++i) first += executor.integers[static_cast<uint32_t>(batch + i)];
   const int64_t last = targets.rank - 1;
   const int64_t start = targets.rank == 2 ? n * targets.strides[0] : first * targets.strides[0];
-  loadRow(targets.type, kI64)(targets.host + start * targets.item, targets.strides[last] * targets.item, sample->labels,
-                              sample->count);
+  loadStrided(targets.type, kI64)(targets.host + start * targets.item, targets.strides[last] * targets.item,
+                                  sample->labels, sample->count);
   return std::all_of(sample->labels, sample->labels + sample->count,
                      [&](int64_t label) { return label >= 0 && label < sample->classes; });
 }
@@ -570,7 +570,7 @@ aclError runCtcLoss(const aclOpExecutor &executor) {
   const Operand &logs = executor.operands[0], &targets = executor.operands[1];
   const Operand &losses = executor.operands[2], &alphas = executor.operands[3];
   CtcSample s = sampleRooms(executor, logs, longestOf(executor));
-  const StoreRow store = storeRow(losses.type, kF64), keep = storeRow(alphas.type, kF64);
+  const StoreStrided store = storeStrided(losses.type, kF64), keep = storeStrided(alphas.type, kF64);
   for (int64_t n = 0; n < logs.dims[1]; ++n) {
     if (!readCtcSample(executor, logs, targets, n, &s)) return ACL_ERROR_RT_AICORE_EXCEPTION;
     scoreBeginnings(s);
@@ -626,7 +626,7 @@ aclError runCtcLossBackward(const aclOpExecutor &executor) {
     if (!readCtcSample(executor, logs, executor.operands[2], n, &s)) return ACL_ERROR_RT_AICORE_EXCEPTION;
     scoreBeginnings(s);
     double grad;
-    loadRow(grads.type, kF64)(grads.host + n * grads.strides[0] * grads.item, 0, &grad, 1);
+    loadStrided(grads.type, kF64)(grads.host + n * grads.strides[0] * grads.item, 0, &grad, 1);
     const double loss = lossOf(s);
     int64_t kept = s.times;
     if (executor.attributes[kZeroInfinity] != 0 && std::isinf(loss)) {

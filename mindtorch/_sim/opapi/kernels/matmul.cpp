@@ -4,7 +4,7 @@
 #include "opapi/blas.h"
 #include "opapi/kernels/matrices.h"
 #include "opapi/kernels/reduce.h"
-#include "opapi/lines.h"
+#include "opapi/scan_sort.h"
 
 namespace sim {
 namespace {
@@ -70,28 +70,28 @@ void combine(const float *product, const Operand &out, const Operand *bias, floa
 
 /* Where a product is computed: factors that the BLAS cannot read as they lie are packed, and results that it cannot
    write, or that share memory with a factor, are put together beside them. */
-struct Rooms {
+struct BufferSizes {
   int64_t left, right, product; /* floats of each; 0: none is needed */
 
   int64_t total() const { return left + right + product; }
 };
 
-bool apart(const Operand &a, const Operand &b) {
+bool disjoint(const Operand &a, const Operand &b) {
   return a.address + static_cast<uint64_t>(a.bytes) <= b.address ||
          b.address + static_cast<uint64_t>(b.bytes) <= a.address;
 }
 
 bool isReadable(const Operand &matrix) { return isRowMajor(matrix) || isColumnMajor(matrix); }
 
-Rooms roomsOf(const Operand &left, const Operand &right, const Operand &out, bool in_place) {
+BufferSizes bufferSizes(const Operand &left, const Operand &right, const Operand &out, bool in_place) {
   return {isReadable(left) ? 0 : sizeOf(left), isReadable(right) ? 0 : sizeOf(right), in_place ? 0 : sizeOf(out)};
 }
 
 void multiplyOne(const Operand &left, const Operand &right, const Operand &out, const Operand *bias, float alpha,
-                 float beta, const Rooms &rooms, float *room, Sgemm sgemm) {
+                 float beta, const BufferSizes &sizes, float *room, Sgemm sgemm) {
   const int64_t m = rowsOf(left), n = columnsOf(right), k = columnsOf(left);
-  const bool in_place = rooms.product == 0;
-  float *target = in_place ? reinterpret_cast<float *>(out.host) : room + rooms.left + rooms.right;
+  const bool in_place = sizes.product == 0;
+  float *target = in_place ? reinterpret_cast<float *>(out.host) : room + sizes.left + sizes.right;
   const int leading = static_cast<int>(in_place ? out.strides[0] : std::max<int64_t>(1, n));
   const bool added = in_place && bias != nullptr;
   if (added) convertView(*bias, out);
@@ -103,7 +103,7 @@ void multiplyOne(const Operand &left, const Operand &right, const Operand &out, 
       }
     }
   } else {
-    Factor a = factorOf(left, room), b = factorOf(right, room + rooms.left);
+    Factor a = factorOf(left, room), b = factorOf(right, room + sizes.left);
     sgemm(kRowMajor, a.transpose, b.transpose, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), alpha,
           a.data, a.leading, b.data, b.leading, kept, target, leading);
   }
@@ -118,19 +118,19 @@ aclError runMatmul(const aclOpExecutor &executor) {
   const Operand *bias = bias_index < 0 ? nullptr : &executor.operands[static_cast<uint32_t>(bias_index)];
   if (out.count == 0) return ACL_SUCCESS;
   float alpha = 1.0f, beta = 0.0f;
-  if (executor.number_count == 2) {
-    beta = static_cast<float>(executor.numbers[0].real);
-    alpha = static_cast<float>(executor.numbers[1].real);
+  if (executor.scalar_count == 2) {
+    beta = static_cast<float>(executor.scalars[0].real);
+    alpha = static_cast<float>(executor.scalars[1].real);
   }
   float *room = reinterpret_cast<float *>(executor.workspace);
-  const Rooms rooms = roomsOf(left, right, out, executor.attributes[kInPlace] != 0);
+  const BufferSizes sizes = bufferSizes(left, right, out, executor.attributes[kInPlace] != 0);
   const Operand outs = batchOf(out);
   Cursor a(batchOf(left)), b(batchOf(right)), c(outs), d(batchOf(bias != nullptr ? *bias : out));
   for (int64_t count = countOf(outs); count > 0; --count, a.skip(1), b.skip(1), c.skip(1), d.skip(1)) {
     Operand target = matrixAt(out, c.position()), added;
     if (bias != nullptr && beta != 0.0f) added = matrixAt(*bias, d.position());
     multiplyOne(matrixAt(left, a.position()), matrixAt(right, b.position()), target,
-                bias != nullptr && beta != 0.0f ? &added : nullptr, alpha, beta, rooms, room, sgemmOf(executor));
+                bias != nullptr && beta != 0.0f ? &added : nullptr, alpha, beta, sizes, room, sgemmOf(executor));
   }
   return ACL_SUCCESS;
 }
@@ -153,10 +153,10 @@ aclnnStatus plan(aclOpExecutor &executor, uint32_t left, uint32_t right, uint32_
   executor.run = runMatmul;
   if (executor.operands[out].count == 0) return ACLNN_SUCCESS;
   const Operand &first = executor.operands[left], &second = executor.operands[right], &result = executor.operands[out];
-  const bool in_place = isRowMajor(result) && apart(result, first) && apart(result, second);
+  const bool in_place = isRowMajor(result) && disjoint(result, first) && disjoint(result, second);
   executor.attributes[kInPlace] = in_place;
-  const Rooms rooms = roomsOf(first, second, result, in_place);
-  executor.workspace_size = roundUp(std::max<uint64_t>(1, static_cast<uint64_t>(rooms.total()) * sizeof(float)));
+  const BufferSizes sizes = bufferSizes(first, second, result, in_place);
+  executor.workspace_size = roundUp(std::max<uint64_t>(1, static_cast<uint64_t>(sizes.total()) * sizeof(float)));
   const char *reason;
   executor.kernel = reinterpret_cast<const void *>(loadSgemm(&reason));
   if (executor.kernel != nullptr) return ACLNN_SUCCESS;
@@ -217,7 +217,7 @@ aclError runAddbmm(const aclOpExecutor &executor) {
   const Operand &bias = executor.operands[0], &left = executor.operands[1], &right = executor.operands[2];
   const Operand &out = executor.operands[3];
   if (out.count == 0) return ACL_SUCCESS;
-  const float beta = static_cast<float>(executor.numbers[0].real), alpha = static_cast<float>(executor.numbers[1].real);
+  const float beta = static_cast<float>(executor.scalars[0].real), alpha = static_cast<float>(executor.scalars[1].real);
   const int m = static_cast<int>(rowsOf(left)), n = static_cast<int>(columnsOf(right));
   const int k = static_cast<int>(columnsOf(left));
   float *room = reinterpret_cast<float *>(executor.workspace);
@@ -257,7 +257,7 @@ void sumProducts(const Operand &x, const Operand &y, const Operand &out) {
     const C *b = static_cast<const C *>(right.read(buffers[1], count));
     for (int64_t i = 0; i < count; ++i) sum = add(sum, multiply(a[i], b[i]));
   }
-  storeRow(out.type, computeOfType<C>())(&sum, out.host, 0, 1);
+  storeStrided(out.type, computeOfType<C>())(&sum, out.host, 0, 1);
 }
 
 aclError runDot(const aclOpExecutor &executor) {
@@ -328,7 +328,7 @@ aclError runAddmv(const aclOpExecutor &executor) {
   const Operand &self = executor.operands[0], &mat = executor.operands[1], &vec = executor.operands[2];
   const Operand &out = executor.operands[3];
   alignas(64) char buffers[2][kBlockBytes];
-  const C alpha = numberAs<C>(executor.numbers[0]), beta = numberAs<C>(executor.numbers[1]);
+  const C alpha = scalarAs<C>(executor.scalars[0]), beta = scalarAs<C>(executor.scalars[1]);
   Cursor addend(self), element(mat), target(out);
   for (int64_t row = 0; row < mat.dims[0]; ++row) {
     Cursor weight(vec);
@@ -372,8 +372,8 @@ template <class C>
 aclError runCross(const aclOpExecutor &executor) {
   const int32_t dim = static_cast<int32_t>(executor.attributes[0]);
   const Compute compute = computeOfType<C>();
-  LineCursor left(executor.operands[0], dim, compute), right(executor.operands[1], dim, compute);
-  LineCursor out(executor.operands[2], dim, compute);
+  SliceCursor left(executor.operands[0], dim, compute), right(executor.operands[1], dim, compute);
+  SliceCursor out(executor.operands[2], dim, compute);
   for (int64_t line = executor.operands[2].count / 3; line > 0; --line) {
     C a[3], b[3], c[3];
     left.read(a);
@@ -383,7 +383,7 @@ aclError runCross(const aclOpExecutor &executor) {
       c[i] = subtract(multiply(a[j], b[k]), multiply(a[k], b[j]));
     }
     out.write(c);
-    for (LineCursor *each : {&left, &right, &out}) each->next();
+    for (SliceCursor *each : {&left, &right, &out}) each->next();
   }
   return ACL_SUCCESS;
 }
@@ -437,13 +437,13 @@ double normOf(Cursor *values, int64_t total, double order) {
 aclError runNorm(const aclOpExecutor &executor) {
   Operand in = executor.operands[0], out = executor.operands[1];
   in.compute = out.compute = kF64;
-  const Division view = divide(in, static_cast<uint32_t>(executor.attributes[0]));
+  const ReductionView view = splitDims(in, static_cast<uint32_t>(executor.attributes[0]));
   Cursor kept(view.kept), target(out);
   for (int64_t i = 0; i < out.count; ++i, kept.skip(1)) {
     Operand part = view.reduced;
     part.host = kept.position();
     Cursor values(part);
-    const double norm = normOf(&values, elementsOf(part), executor.numbers[0].real);
+    const double norm = normOf(&values, elementsOf(part), executor.scalars[0].real);
     target.write(&norm, 1);
   }
   return ACL_SUCCESS;
@@ -477,7 +477,7 @@ Operand sliceOf(const Operand &whole, int32_t dim, int64_t index) {
 aclError runRenorm(const aclOpExecutor &executor) {
   const Operand &self = executor.operands[0], &out = executor.operands[1];
   const int32_t dim = static_cast<int32_t>(executor.attributes[0]);
-  const double order = executor.numbers[0].real, most = executor.numbers[1].real;
+  const double order = executor.scalars[0].real, most = executor.scalars[1].real;
   double buffer[kBlock];
   for (int64_t i = 0; self.count > 0 && i < self.dims[dim]; ++i) {
     const Operand slice = sliceOf(self, dim, i);
@@ -497,10 +497,10 @@ aclError runRenorm(const aclOpExecutor &executor) {
 /* self, p, dim, maxNorm, out */
 aclnnStatus prepareRenorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &self = executor.operands[0], &out = executor.operands[1];
-  if (!(executor.numbers[0].real > 0))
-    return refuse(executor, "p is {}, expected more than 0", executor.numbers[0].real);
-  if (!(executor.numbers[1].real >= 0)) {
-    return refuse(executor, "maxNorm is {}, expected 0 or more", executor.numbers[1].real);
+  if (!(executor.scalars[0].real > 0))
+    return refuse(executor, "p is {}, expected more than 0", executor.scalars[0].real);
+  if (!(executor.scalars[1].real >= 0)) {
+    return refuse(executor, "maxNorm is {}, expected 0 or more", executor.scalars[1].real);
   }
   int32_t dim;
   SIM_TRY(normalizeDim(executor, arguments[2].integer, self.rank, &dim));
@@ -517,7 +517,7 @@ aclError runForeachNorm(const aclOpExecutor &executor) {
     Operand in = executor.operands[i], out = executor.operands[tensors + i];
     in.compute = out.compute = kF64;
     Cursor values(in), target(out);
-    const double norm = normOf(&values, in.count, executor.numbers[0].real);
+    const double norm = normOf(&values, in.count, executor.scalars[0].real);
     target.write(&norm, 1);
   }
   return ACL_SUCCESS;
@@ -526,8 +526,8 @@ aclError runForeachNorm(const aclOpExecutor &executor) {
 /* x, scalar, out: a 0-d tensor for each. */
 aclnnStatus prepareForeachNorm(aclOpExecutor &executor, const Argument *, const OpBody &) {
   const uint32_t tensors = executor.operands.size() / 2;
-  if (executor.numbers[0].real != 1 && executor.numbers[0].real != 2) {
-    return refuse(executor, "scalar is {}, expected 1 or 2", executor.numbers[0].real);
+  if (executor.scalars[0].real != 1 && executor.scalars[0].real != 2) {
+    return refuse(executor, "scalar is {}, expected 1 or 2", executor.scalars[0].real);
   }
   for (uint32_t i = 0; i < executor.operands.size(); ++i) {
     const Operand &operand = executor.operands[i];

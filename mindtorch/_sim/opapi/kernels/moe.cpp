@@ -2,7 +2,7 @@
  * of what comes back. Integers are counted on the stream's thread: an index that is none faults. */
 #include <cstring>
 
-#include "opapi/lines.h"
+#include "opapi/scan_sort.h"
 
 namespace sim {
 namespace {
@@ -36,7 +36,7 @@ void writeElements(Operand operand, const C *from) {
 class Rows {
  public:
   explicit Rows(const Operand &operand)
-      : operand_(operand), load_(loadRow(operand.type, kF32)), store_(storeRow(operand.type, kF32)) {}
+      : operand_(operand), load_(loadStrided(operand.type, kF32)), store_(storeStrided(operand.type, kF32)) {}
 
   int64_t count() const { return operand_.dims[0]; }
   int64_t width() const { return operand_.dims[1]; }
@@ -48,8 +48,8 @@ class Rows {
   int64_t step() const { return operand_.strides[1] * operand_.item; }
 
   const Operand &operand_;
-  LoadRow load_;
-  StoreRow store_;
+  LoadStrided load_;
+  StoreStrided store_;
 };
 
 /* order[i]: the place of what comes i-th by value, equals in the order they came. */
@@ -92,10 +92,10 @@ aclError runGating(const aclOpExecutor &executor) {
   int64_t *order = reinterpret_cast<int64_t *>(executor.workspace), *chosen = order + experts;
   int64_t *rows = chosen + tokens * k;
   float *line = reinterpret_cast<float *>(rows + tokens * k), *best = line + experts;
-  Truth *done = reinterpret_cast<Truth *>(best + tokens * k);
-  std::fill_n(done, tokens, Truth{0});
+  Boolean *done = reinterpret_cast<Boolean *>(best + tokens * k);
+  std::fill_n(done, tokens, Boolean{0});
   if (finished.tensor != nullptr) readElements(finished, done);
-  LineCursor from(x, x.rank - 1, kF32);
+  SliceCursor from(x, x.rank - 1, kF32);
   for (int64_t i = 0; i < tokens; ++i, from.next()) {
     from.read(line);
     const float largest = *std::max_element(line, line + experts);
@@ -257,8 +257,8 @@ aclError runPermute(const aclOpExecutor &executor) {
   readElements(indices, values);
   sortByValue(values, copies, order);
   const uint8_t compute = computeOf(tokens.type);
-  const LoadRow load = loadRow(tokens.type, compute);
-  const StoreRow store = storeRow(out.type, compute);
+  const LoadStrided load = loadStrided(tokens.type, compute);
+  const StoreStrided store = storeStrided(out.type, compute);
   const int64_t each = copies / std::max<int64_t>(tokens.dims[0], 1); /* copies of a token */
   for (int64_t i = 0; i < copies; ++i) {
     place[order[i]] = i;

@@ -1,5 +1,5 @@
 /* Normalization over lines (layer and RMS norm), over groups of channels, and over one channel of all samples (batch
- * norm), forward and backward: the same formulas on other parts of the tensor. */
+ * norm), forward and backward: the same formulas on other layout of the tensor. */
 #include <algorithm>
 #include <initializer_list>
 
@@ -8,11 +8,11 @@
 namespace sim {
 namespace {
 
-struct Parts {
-  int64_t leading;  /* dimensions from the first on, of which each index makes parts of its own */
+struct NormLayout {
+  int64_t leading;  /* dimensions from the first on, of which each index makes layout of its own */
   int64_t chunk;    /* channels (dimension 1) of a part; 0: channels are not told apart */
   int64_t run;      /* neighbouring elements of a part with the same weight */
-  int64_t count;    /* parts */
+  int64_t count;    /* layout */
   int64_t elements; /* of one part */
   int64_t weights;  /* elements of weight and bias */
 };
@@ -24,7 +24,7 @@ struct NormOptions {
   bool centred = true; /* the mean is subtracted */
 };
 
-enum Attribute { kLeading, kChunk, kRun, kParts, kElements, kWeights, kCentred, kTraining, kMomentum, kEpsilon };
+enum Attribute { kLeading, kChunk, kRun, kGroups, kElements, kWeights, kCentred, kTraining, kMomentum, kEpsilon };
 
 double realOf(const aclOpExecutor &executor, Attribute which) {
   double value;
@@ -37,7 +37,7 @@ void keepReal(aclOpExecutor &executor, Attribute which, double value) {
 }
 
 /* The elements that are normalized together. */
-Operand partOf(const aclOpExecutor &executor, const Operand &operand, int64_t index) {
+Operand groupOf(const aclOpExecutor &executor, const Operand &operand, int64_t index) {
   const int64_t chunk = executor.attributes[kChunk];
   Operand part = operand;
   int64_t offset = 0;
@@ -95,7 +95,7 @@ void writeVector(Operand operand, const double *values) {
   writeAll(operand, values);
 }
 
-/* In parts side by side: one sum would wait for its own last step. */
+/* In layout side by side: one sum would wait for its own last step. */
 template <class F>
 SIM_INLINE double sumOf(int64_t count, F term) {
   constexpr int64_t kSums = 16;
@@ -114,7 +114,7 @@ struct Statistics {
   double mean, variance;
 };
 
-SIM_CLONES Statistics measure(const double *values, int64_t count, bool centred) {
+SIM_CLONES Statistics statisticsOfGroup(const double *values, int64_t count, bool centred) {
   const double n = static_cast<double>(count);
   const double mean = centred && count > 0 ? sumOf(count, [=](int64_t i) { return values[i]; }) / n : 0.0;
   const double squares = sumOf(count, [=](int64_t i) { return (values[i] - mean) * (values[i] - mean); });
@@ -140,32 +140,32 @@ SIM_CLONES void normalize(double *values, int64_t count, int64_t run, Statistics
 /* input, weight, bias, running mean, running variance, output, mean, reciprocal deviation */
 enum Forward { kInput, kWeight, kBias, kRunningMean, kRunningVariance, kOutput, kMean, kReciprocal };
 
-struct Rooms {
+struct Buffers {
   double *part, *weight, *bias, *mean, *reciprocal, *running_mean, *running_variance;
 };
 
-Rooms forwardRooms(const aclOpExecutor &executor) {
-  Rooms rooms;
-  const int64_t weights = executor.attributes[kWeights], parts = executor.attributes[kParts];
-  rooms.part = reinterpret_cast<double *>(executor.workspace);
-  rooms.weight = rooms.part + executor.attributes[kElements];
-  rooms.bias = rooms.weight + weights;
-  rooms.mean = rooms.bias + weights;
-  rooms.reciprocal = rooms.mean + parts;
-  rooms.running_mean = rooms.reciprocal + parts;
-  rooms.running_variance = rooms.running_mean + parts;
-  return rooms;
+Buffers forwardBuffers(const aclOpExecutor &executor) {
+  Buffers buffers;
+  const int64_t weights = executor.attributes[kWeights], layout = executor.attributes[kGroups];
+  buffers.part = reinterpret_cast<double *>(executor.workspace);
+  buffers.weight = buffers.part + executor.attributes[kElements];
+  buffers.bias = buffers.weight + weights;
+  buffers.mean = buffers.bias + weights;
+  buffers.reciprocal = buffers.mean + layout;
+  buffers.running_mean = buffers.reciprocal + layout;
+  buffers.running_variance = buffers.running_mean + layout;
+  return buffers;
 }
 
 /* The statistics of the part, which move the running ones; or the running ones themselves. */
-Statistics statisticsOf(const aclOpExecutor &executor, const Rooms &rooms, int64_t i, bool has_running) {
-  if (executor.attributes[kTraining] == 0) return {rooms.running_mean[i], rooms.running_variance[i]};
+Statistics statisticsOf(const aclOpExecutor &executor, const Buffers &buffers, int64_t i, bool has_running) {
+  if (executor.attributes[kTraining] == 0) return {buffers.running_mean[i], buffers.running_variance[i]};
   const int64_t count = executor.attributes[kElements];
-  const Statistics found = measure(rooms.part, count, executor.attributes[kCentred] != 0);
+  const Statistics found = statisticsOfGroup(buffers.part, count, executor.attributes[kCentred] != 0);
   if (has_running) {
     const double momentum = realOf(executor, kMomentum), n = static_cast<double>(count);
-    rooms.running_mean[i] += momentum * (found.mean - rooms.running_mean[i]);
-    rooms.running_variance[i] += momentum * (found.variance * n / (n - 1) - rooms.running_variance[i]);
+    buffers.running_mean[i] += momentum * (found.mean - buffers.running_mean[i]);
+    buffers.running_variance[i] += momentum * (found.variance * n / (n - 1) - buffers.running_variance[i]);
   }
   return found;
 }
@@ -173,30 +173,30 @@ Statistics statisticsOf(const aclOpExecutor &executor, const Rooms &rooms, int64
 aclError runNormalization(const aclOpExecutor &executor, const Operand &input) {
   const auto &operands = executor.operands;
   const int64_t *attributes = executor.attributes;
-  const Rooms rooms = forwardRooms(executor);
+  const Buffers buffers = forwardBuffers(executor);
   const bool has_running = operands[kRunningMean].tensor != nullptr;
-  readVector(operands[kWeight], attributes[kWeights], 1.0, rooms.weight);
-  readVector(operands[kBias], attributes[kWeights], 0.0, rooms.bias);
-  if (has_running) readVector(operands[kRunningMean], attributes[kParts], 0.0, rooms.running_mean);
-  if (has_running) readVector(operands[kRunningVariance], attributes[kParts], 1.0, rooms.running_variance);
-  for (int64_t i = 0; i < attributes[kParts]; ++i) {
-    Operand in = partOf(executor, input, i), out = partOf(executor, operands[kOutput], i);
+  readVector(operands[kWeight], attributes[kWeights], 1.0, buffers.weight);
+  readVector(operands[kBias], attributes[kWeights], 0.0, buffers.bias);
+  if (has_running) readVector(operands[kRunningMean], attributes[kGroups], 0.0, buffers.running_mean);
+  if (has_running) readVector(operands[kRunningVariance], attributes[kGroups], 1.0, buffers.running_variance);
+  for (int64_t i = 0; i < attributes[kGroups]; ++i) {
+    Operand in = groupOf(executor, input, i), out = groupOf(executor, operands[kOutput], i);
     in.count = out.count = attributes[kElements];
-    readAll(in, rooms.part);
-    const Statistics found = statisticsOf(executor, rooms, i, has_running);
-    rooms.mean[i] = found.mean;
-    rooms.reciprocal[i] = 1.0 / std::sqrt(found.variance + realOf(executor, kEpsilon));
+    readAll(in, buffers.part);
+    const Statistics found = statisticsOf(executor, buffers, i, has_running);
+    buffers.mean[i] = found.mean;
+    buffers.reciprocal[i] = 1.0 / std::sqrt(found.variance + realOf(executor, kEpsilon));
     const int64_t first = firstWeight(executor, input, i);
-    normalize(rooms.part, in.count, attributes[kRun], found, rooms.reciprocal[i], rooms.weight + first,
-              rooms.bias + first);
-    writeAll(out, rooms.part);
+    normalize(buffers.part, in.count, attributes[kRun], found, buffers.reciprocal[i], buffers.weight + first,
+              buffers.bias + first);
+    writeAll(out, buffers.part);
   }
   if (attributes[kTraining] != 0 && has_running) {
-    writeVector(operands[kRunningMean], rooms.running_mean);
-    writeVector(operands[kRunningVariance], rooms.running_variance);
+    writeVector(operands[kRunningMean], buffers.running_mean);
+    writeVector(operands[kRunningVariance], buffers.running_variance);
   }
-  writeVector(operands[kMean], rooms.mean);
-  writeVector(operands[kReciprocal], rooms.reciprocal);
+  writeVector(operands[kMean], buffers.mean);
+  writeVector(operands[kReciprocal], buffers.reciprocal);
   return ACL_SUCCESS;
 }
 
@@ -248,19 +248,19 @@ SIM_CLONES void partBackward(const Part &part, bool centred, const double *value
 aclError runNormalizationBackward(const aclOpExecutor &executor, const Operand &input) {
   const auto &operands = executor.operands;
   const int64_t *attributes = executor.attributes;
-  const int64_t weights = attributes[kWeights], parts = attributes[kParts], elements = attributes[kElements];
+  const int64_t weights = attributes[kWeights], layout = attributes[kGroups], elements = attributes[kElements];
   double *values = reinterpret_cast<double *>(executor.workspace), *grads = values + elements;
   double *weight = grads + elements, *of_weight = weight + weights, *of_bias = of_weight + weights;
-  double *mean = of_bias + weights, *reciprocal = mean + parts;
+  double *mean = of_bias + weights, *reciprocal = mean + layout;
   readVector(operands[kGradWeight], weights, 1.0, weight);
-  readVector(operands[kGradMean], parts, 0.0, mean);
-  readVector(operands[kGradReciprocal], parts, 1.0, reciprocal);
+  readVector(operands[kGradMean], layout, 0.0, mean);
+  readVector(operands[kGradReciprocal], layout, 1.0, reciprocal);
   if (attributes[kTraining] == 0) { /* a variance is given */
-    for (int64_t i = 0; i < parts; ++i) reciprocal[i] = 1.0 / std::sqrt(reciprocal[i] + realOf(executor, kEpsilon));
+    for (int64_t i = 0; i < layout; ++i) reciprocal[i] = 1.0 / std::sqrt(reciprocal[i] + realOf(executor, kEpsilon));
   }
   std::fill_n(of_weight, 2 * weights, 0.0);
-  for (int64_t i = 0; i < parts; ++i) {
-    Operand grad = partOf(executor, operands[kGrad], i), in = partOf(executor, input, i);
+  for (int64_t i = 0; i < layout; ++i) {
+    Operand grad = groupOf(executor, operands[kGrad], i), in = groupOf(executor, input, i);
     grad.count = in.count = elements;
     readAll(grad, grads);
     readAll(in, values);
@@ -274,7 +274,7 @@ aclError runNormalizationBackward(const aclOpExecutor &executor, const Operand &
     } else { /* statistics that do not depend on the input */
       for (int64_t k = 0; k < elements; ++k) grads[k] *= reciprocal[i];
     }
-    Operand out = partOf(executor, operands[kOfInput], i);
+    Operand out = groupOf(executor, operands[kOfInput], i);
     out.count = elements;
     writeAll(out, grads);
   }
@@ -316,7 +316,7 @@ void arrange(aclOpExecutor &executor, std::initializer_list<int> order) {
   for (int index : order) executor.operands.push() = index < 0 ? kAbsent : given[static_cast<uint32_t>(index)];
 }
 
-Parts linesOf(const Operand &input, int32_t dims) {
+NormLayout layoutOfLastDims(const Operand &input, int32_t dims) {
   const int32_t leading = input.rank - dims;
   const int64_t elements = productOf(input, leading, input.rank);
   return {leading, 0, 1, productOf(input, 0, leading), elements, elements};
@@ -329,63 +329,63 @@ NormOptions rmsOptions(double epsilon) {
   return options;
 }
 
-void keepParts(aclOpExecutor &executor, const Parts &parts, const NormOptions &options) {
+void keepLayout(aclOpExecutor &executor, const NormLayout &layout, const NormOptions &options) {
   int64_t *attributes = executor.attributes;
-  attributes[kLeading] = parts.leading;
-  attributes[kChunk] = parts.chunk;
-  attributes[kRun] = std::max<int64_t>(parts.run, 1);
-  attributes[kParts] = parts.count;
-  attributes[kElements] = parts.elements;
-  attributes[kWeights] = parts.weights;
+  attributes[kLeading] = layout.leading;
+  attributes[kChunk] = layout.chunk;
+  attributes[kRun] = std::max<int64_t>(layout.run, 1);
+  attributes[kGroups] = layout.count;
+  attributes[kElements] = layout.elements;
+  attributes[kWeights] = layout.weights;
   attributes[kCentred] = options.centred;
   attributes[kTraining] = options.training;
   keepReal(executor, kMomentum, options.momentum);
   keepReal(executor, kEpsilon, options.epsilon);
 }
 
-aclnnStatus planForward(aclOpExecutor &executor, const Parts &parts, const NormOptions &options) {
+aclnnStatus planForward(aclOpExecutor &executor, const NormLayout &layout, const NormOptions &options) {
   const auto &operands = executor.operands;
   SIM_TRY(requireShape(executor, operands[kOutput], shapeOf(operands[kInput])));
-  SIM_TRY(requireSizes(executor, {kWeight, kBias}, parts.weights));
-  SIM_TRY(requireSizes(executor, {kRunningMean, kRunningVariance}, parts.count));
+  SIM_TRY(requireSizes(executor, {kWeight, kBias}, layout.weights));
+  SIM_TRY(requireSizes(executor, {kRunningMean, kRunningVariance}, layout.count));
   if (options.training) {
-    SIM_TRY(requireSizes(executor, {kMean, kReciprocal}, parts.count));
+    SIM_TRY(requireSizes(executor, {kMean, kReciprocal}, layout.count));
   }
   if (!options.training && (operands[kRunningMean].tensor == nullptr || operands[kRunningVariance].tensor == nullptr)) {
     return refuse(executor, "neither training nor running statistics");
   }
-  keepParts(executor, parts, options);
+  keepLayout(executor, layout, options);
   executor.run = runForward;
   executor.workspace_size =
-      roundUp(static_cast<uint64_t>(parts.elements + 2 * parts.weights + 4 * parts.count) * sizeof(double));
+      roundUp(static_cast<uint64_t>(layout.elements + 2 * layout.weights + 4 * layout.count) * sizeof(double));
   return ACLNN_SUCCESS;
 }
 
-aclnnStatus planBackward(aclOpExecutor &executor, const Parts &parts, const NormOptions &options) {
+aclnnStatus planBackward(aclOpExecutor &executor, const NormLayout &layout, const NormOptions &options) {
   const auto &operands = executor.operands;
   const Shape shape = shapeOf(operands[kGradInput]);
   SIM_TRY(requireShape(executor, operands[kGrad], shape));
   if (operands[kOfInput].tensor != nullptr) {
     SIM_TRY(requireShape(executor, operands[kOfInput], shape));
   }
-  SIM_TRY(requireSizes(executor, {kGradMean, kGradReciprocal}, parts.count));
-  SIM_TRY(requireSizes(executor, {kGradWeight, kOfWeight, kOfBias}, parts.weights));
-  keepParts(executor, parts, options);
+  SIM_TRY(requireSizes(executor, {kGradMean, kGradReciprocal}, layout.count));
+  SIM_TRY(requireSizes(executor, {kGradWeight, kOfWeight, kOfBias}, layout.weights));
+  keepLayout(executor, layout, options);
   executor.run = runBackward;
   executor.workspace_size =
-      roundUp(static_cast<uint64_t>(2 * parts.elements + 3 * parts.weights + 2 * parts.count) * sizeof(double));
+      roundUp(static_cast<uint64_t>(2 * layout.elements + 3 * layout.weights + 2 * layout.count) * sizeof(double));
   return ACLNN_SUCCESS;
 }
 
-/* The normalizing operators: which parts of the tensor they mean, and what they call their operands. */
+/* The normalizing operators: which layout of the tensor they mean, and what they call their operands. */
 
-Parts channelsOf(const Operand &input) {
+NormLayout layoutOfChannels(const Operand &input) {
   const int64_t channels = input.dims[1];
   const int64_t elements = input.dims[0] * productOf(input, 2, input.rank);
   return {0, 1, elements, channels, elements, channels};
 }
 
-Parts groupsOf(const Operand &input, int64_t groups) {
+NormLayout layoutOfGroups(const Operand &input, int64_t groups) {
   const int64_t chunk = input.dims[1] / groups, run = productOf(input, 2, input.rank);
   return {1, chunk, run, input.dims[0] * groups, chunk * run, input.dims[1]};
 }
@@ -427,7 +427,7 @@ aclnnStatus prepareLayerNorm(aclOpExecutor &executor, const Argument *arguments,
   arrange(executor, {0, 1, 2, -1, -1, 3, 4, 5});
   NormOptions options;
   options.epsilon = arguments[4].real;
-  return planForward(executor, linesOf(executor.operands[0], dims), options);
+  return planForward(executor, layoutOfLastDims(executor.operands[0], dims), options);
 }
 
 /* gradOut, input, normalizedShape, mean, rstd, weight, bias, outputMask, gradInput, gradWeight, gradBias */
@@ -436,7 +436,7 @@ aclnnStatus prepareLayerNormBackward(aclOpExecutor &executor, const Argument *ar
   SIM_TRY(checkNormalized(executor, executor.operands[1], arguments[2].pointer, &dims));
   SIM_TRY(applyMask(executor, arguments[7].pointer, {6, 7, 8}));
   arrange(executor, {0, 1, 2, 3, 4, 6, 7, 8});
-  return planBackward(executor, linesOf(executor.operands[1], dims), NormOptions());
+  return planBackward(executor, layoutOfLastDims(executor.operands[1], dims), NormOptions());
 }
 
 /* x, gamma, epsilon, y, rstd */
@@ -444,7 +444,7 @@ aclnnStatus prepareRmsNorm(aclOpExecutor &executor, const Argument *arguments, c
   const int32_t dims = executor.operands[1].rank;
   if (dims > executor.operands[0].rank) return refuse(executor, "gamma has more dimensions than x");
   arrange(executor, {0, 1, -1, -1, -1, 2, -1, 3});
-  return planForward(executor, linesOf(executor.operands[0], dims), rmsOptions(arguments[2].real));
+  return planForward(executor, layoutOfLastDims(executor.operands[0], dims), rmsOptions(arguments[2].real));
 }
 
 /* dy, x, rstd, gamma, dx, dgamma */
@@ -452,7 +452,7 @@ aclnnStatus prepareRmsNormBackward(aclOpExecutor &executor, const Argument *, co
   const int32_t dims = executor.operands[3].rank;
   if (dims > executor.operands[1].rank) return refuse(executor, "gamma has more dimensions than x");
   arrange(executor, {0, 1, -1, 2, 3, 4, 5, -1});
-  return planBackward(executor, linesOf(executor.operands[1], dims), rmsOptions(0.0));
+  return planBackward(executor, layoutOfLastDims(executor.operands[1], dims), rmsOptions(0.0));
 }
 
 /* input, weight, bias, runningMean, runningVar, training, momentum, eps, output, saveMean, saveInvstd */
@@ -463,7 +463,7 @@ aclnnStatus prepareBatchNorm(aclOpExecutor &executor, const Argument *arguments,
   options.momentum = arguments[6].real;
   options.epsilon = arguments[7].real;
   if (!options.training) arrange(executor, {0, 1, 2, 3, 4, 5, -1, -1}); /* nothing is saved */
-  return planForward(executor, channelsOf(executor.operands[0]), options);
+  return planForward(executor, layoutOfChannels(executor.operands[0]), options);
 }
 
 /* gradOut, input, weight, runningMean, runningVar, saveMean, saveInvstd, training, eps, outputMask, three gradients */
@@ -475,7 +475,7 @@ aclnnStatus prepareBatchNormBackward(aclOpExecutor &executor, const Argument *ar
   SIM_TRY(applyMask(executor, arguments[9].pointer, {7, 8, 9}));
   const int mean = options.training ? 5 : 3;
   arrange(executor, {0, 1, mean, mean + 1, 2, 7, 8, 9});
-  return planBackward(executor, channelsOf(executor.operands[1]), options);
+  return planBackward(executor, layoutOfChannels(executor.operands[1]), options);
 }
 
 aclnnStatus checkGroups(const aclOpExecutor &executor, const Operand &input, const Argument *sizes) {
@@ -492,7 +492,7 @@ aclnnStatus prepareGroupNorm(aclOpExecutor &executor, const Argument *arguments,
   arrange(executor, {0, 1, 2, -1, -1, 3, 4, 5});
   NormOptions options;
   options.epsilon = arguments[7].real;
-  return planForward(executor, groupsOf(executor.operands[0], arguments[6].integer), options);
+  return planForward(executor, layoutOfGroups(executor.operands[0], arguments[6].integer), options);
 }
 
 SIM_ELEMENT(SiluOfNorm, 1, kFloats, 0, x *vec::sigmoid(x))
@@ -517,7 +517,7 @@ aclnnStatus prepareGroupNormSilu(aclOpExecutor &executor, const Argument *argume
   arrange(executor, {0, 1, 2, -1, -1, 3, 4, 5});
   NormOptions options;
   options.epsilon = arguments[4].real;
-  SIM_TRY(planForward(executor, groupsOf(executor.operands[0], groups), options));
+  SIM_TRY(planForward(executor, layoutOfGroups(executor.operands[0], groups), options));
   executor.run = runGroupNormSilu;
   return ACLNN_SUCCESS;
 }
@@ -526,7 +526,7 @@ aclnnStatus prepareGroupNormSilu(aclOpExecutor &executor, const Argument *argume
 aclnnStatus prepareGroupNormBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   SIM_TRY(checkGroups(executor, executor.operands[1], arguments + 5));
   SIM_TRY(applyMask(executor, arguments[9].pointer, {5, 6, 7}));
-  return planBackward(executor, groupsOf(executor.operands[1], arguments[8].integer), NormOptions());
+  return planBackward(executor, layoutOfGroups(executor.operands[1], arguments[8].integer), NormOptions());
 }
 
 /* Norms of a sum: the tensors are added up in float, and what is normalized is that. */
@@ -534,25 +534,25 @@ aclnnStatus prepareGroupNormBackward(aclOpExecutor &executor, const Argument *ar
 SIM_ELEMENT(ScaledSum, 2, kFloats, 1, x *p[0] + y)
 SIM_ELEMENT(Product, 1, kFloats, 1, x *p[0])
 
-enum SumAttribute { kRoom = 14, kAlpha = 15 }; /* where the sum lies in the workspace; the bits of a float */
-constexpr uint32_t kFirst = 8, kSecond = 9;    /* the operands that are added up, behind those of the norm */
+enum SumAttribute { kSumOffset = 14, kAlpha = 15 }; /* where the sum lies in the workspace; the bits of a float */
+constexpr uint32_t kFirst = 8, kSecond = 9;         /* the operands that are added up, behind those of the norm */
 constexpr uint32_t kFurther = 10;
 
 float alphaOf(const aclOpExecutor &executor) { return bitsToFloat(static_cast<uint32_t>(executor.attributes[kAlpha])); }
 
 void apply(const Operand *const *inputs, uint32_t count, const Operand &out, const Loops &loops, float factor) {
-  Number number = {};
+  Scalar number = {};
   number.real = static_cast<double>(factor);
   if (out.count > 0) runLoop(inputs, count, out, loops.loop[out.compute], &number);
 }
 
 /* alpha * first + second, in the workspace. */
-Operand addUp(const aclOpExecutor &executor) {
+Operand sumInputs(const aclOpExecutor &executor) {
   const Operand *inputs[] = {&executor.operands[kFirst], &executor.operands[kSecond]};
   Operand sum = *inputs[0];
   sum.type = ACL_FLOAT;
   sum.item = sizeof(float);
-  sum.host = executor.workspace + executor.attributes[kRoom];
+  sum.host = executor.workspace + executor.attributes[kSumOffset];
   int64_t stride = 1;
   for (int32_t i = sum.rank; i-- > 0; stride *= sum.dims[i]) sum.strides[i] = stride;
   apply(inputs, 2, sum, kLoopsOf<ScaledSum>, alphaOf(executor));
@@ -561,14 +561,14 @@ Operand addUp(const aclOpExecutor &executor) {
 
 /* ..., first, second, and the sum where it is asked for */
 aclError runAdded(const aclOpExecutor &executor) {
-  const Operand sum = addUp(executor);
+  const Operand sum = sumInputs(executor);
   if (executor.operands.size() > kFurther && sum.count > 0) convertView(sum, executor.operands[kFurther]);
   return runNormalization(executor, sum);
 }
 
 /* ..., first, second, and the gradient of `first`, that of the sum being `second`'s */
 aclError runDeepBackward(const aclOpExecutor &executor) {
-  SIM_TRY(runNormalizationBackward(executor, addUp(executor)));
+  SIM_TRY(runNormalizationBackward(executor, sumInputs(executor)));
   const Operand *of_sum = &executor.operands[5];
   apply(&of_sum, 1, executor.operands[kFurther], kLoopsOf<Product>, alphaOf(executor));
   return ACLNN_SUCCESS;
@@ -576,14 +576,14 @@ aclError runDeepBackward(const aclOpExecutor &executor) {
 
 /* ..., first, second, and a gradient that the sum has from elsewhere */
 aclError runAddedBackward(const aclOpExecutor &executor) {
-  SIM_TRY(runNormalizationBackward(executor, addUp(executor)));
+  SIM_TRY(runNormalizationBackward(executor, sumInputs(executor)));
   const Operand *gradients[] = {&executor.operands[5], &executor.operands[kFurther]};
   if (gradients[1]->tensor != nullptr) apply(gradients, 2, *gradients[0], kLoopsOf<ScaledSum>, 1.0f);
   return ACLNN_SUCCESS;
 }
 
 /* Equal shapes and types; every operand computes in float. */
-aclnnStatus checkAlike(aclOpExecutor &executor, std::initializer_list<uint32_t> alike) {
+aclnnStatus checkSameShapes(aclOpExecutor &executor, std::initializer_list<uint32_t> alike) {
   const Operand &first = executor.operands[*alike.begin()];
   for (uint32_t index : alike) {
     const Operand &operand = executor.operands[index];
@@ -598,14 +598,14 @@ aclnnStatus checkAlike(aclOpExecutor &executor, std::initializer_list<uint32_t> 
 }
 
 /* Of a gamma that spans the last dimensions of x. */
-aclnnStatus findLines(const aclOpExecutor &executor, const Operand &x, const Operand &gamma, Parts *parts) {
+aclnnStatus findLayout(const aclOpExecutor &executor, const Operand &x, const Operand &gamma, NormLayout *layout) {
   if (gamma.rank > x.rank) return refuse(executor, "gamma has more dimensions than its tensor");
-  *parts = linesOf(x, gamma.rank);
+  *layout = layoutOfLastDims(x, gamma.rank);
   return ACLNN_SUCCESS;
 }
 
 aclnnStatus addSumBuffer(aclOpExecutor &executor, double alpha, aclError (*run)(const aclOpExecutor &)) {
-  executor.attributes[kRoom] = static_cast<int64_t>(executor.workspace_size);
+  executor.attributes[kSumOffset] = static_cast<int64_t>(executor.workspace_size);
   executor.attributes[kAlpha] = floatToBits(static_cast<float>(alpha));
   executor.workspace_size += roundUp(static_cast<uint64_t>(executor.operands[kFirst].count) * sizeof(float));
   executor.run = run;
@@ -614,11 +614,11 @@ aclnnStatus addSumBuffer(aclOpExecutor &executor, double alpha, aclError (*run)(
 
 /* x1, x2, gamma, epsilon, y, rstd, x */
 aclnnStatus prepareAddRmsNorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  Parts parts;
-  SIM_TRY(checkAlike(executor, {0, 1, 3, 5}));
-  SIM_TRY(findLines(executor, executor.operands[0], executor.operands[2], &parts));
+  NormLayout layout;
+  SIM_TRY(checkSameShapes(executor, {0, 1, 3, 5}));
+  SIM_TRY(findLayout(executor, executor.operands[0], executor.operands[2], &layout));
   arrange(executor, {0, 2, -1, -1, -1, 3, -1, 4, 0, 1, 5});
-  SIM_TRY(planForward(executor, parts, rmsOptions(arguments[3].real)));
+  SIM_TRY(planForward(executor, layout, rmsOptions(arguments[3].real)));
   return addSumBuffer(executor, 1.0, runAdded);
 }
 
@@ -630,44 +630,44 @@ NormOptions centredOptions(double epsilon) {
 
 /* x1, x2, gamma, beta, bias, epsilon, additionalOutput, y, mean, rstd, x */
 aclnnStatus prepareAddLayerNorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  Parts parts;
+  NormLayout layout;
   if (executor.operands[4].tensor != nullptr)
     return refuse(executor, "bias is given, this kernel has it left out only");
-  SIM_TRY(checkAlike(executor, {0, 1, 5, 8}));
-  SIM_TRY(findLines(executor, executor.operands[0], executor.operands[2], &parts));
+  SIM_TRY(checkSameShapes(executor, {0, 1, 5, 8}));
+  SIM_TRY(findLayout(executor, executor.operands[0], executor.operands[2], &layout));
   arrange(executor, {0, 2, 3, -1, -1, 5, 6, 7, 0, 1, 8});
   if (arguments[6].integer == 0) executor.operands.pop();
-  SIM_TRY(planForward(executor, parts, centredOptions(arguments[5].real)));
+  SIM_TRY(planForward(executor, layout, centredOptions(arguments[5].real)));
   return addSumBuffer(executor, 1.0, runAdded);
 }
 
 /* dy, x1, x2, rstd, mean, gamma, dsum, dx, dgamma, dbeta */
 aclnnStatus prepareAddLayerNormGrad(aclOpExecutor &executor, const Argument *, const OpBody &) {
-  Parts parts;
-  SIM_TRY(checkAlike(executor, {0, 1, 2, 6, 7}));
-  SIM_TRY(findLines(executor, executor.operands[1], executor.operands[5], &parts));
+  NormLayout layout;
+  SIM_TRY(checkSameShapes(executor, {0, 1, 2, 6, 7}));
+  SIM_TRY(findLayout(executor, executor.operands[1], executor.operands[5], &layout));
   arrange(executor, {0, 1, 4, 3, 5, 7, 8, 9, 1, 2, 6});
-  SIM_TRY(planBackward(executor, parts, centredOptions(0.0)));
+  SIM_TRY(planBackward(executor, layout, centredOptions(0.0)));
   return addSumBuffer(executor, 1.0, runAddedBackward);
 }
 
 /* x, gx, beta, gamma, alpha, epsilon, mean, rstd, y */
 aclnnStatus prepareDeepNorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  Parts parts;
-  SIM_TRY(checkAlike(executor, {0, 1, 6}));
-  SIM_TRY(findLines(executor, executor.operands[0], executor.operands[3], &parts));
+  NormLayout layout;
+  SIM_TRY(checkSameShapes(executor, {0, 1, 6}));
+  SIM_TRY(findLayout(executor, executor.operands[0], executor.operands[3], &layout));
   arrange(executor, {0, 3, 2, -1, -1, 6, 4, 5, 0, 1});
-  SIM_TRY(planForward(executor, parts, centredOptions(arguments[5].real)));
+  SIM_TRY(planForward(executor, layout, centredOptions(arguments[5].real)));
   return addSumBuffer(executor, arguments[4].real, runAdded);
 }
 
 /* dy, x, gx, gamma, mean, rstd, alpha, dx, dgx, dbeta, dgamma */
 aclnnStatus prepareDeepNormGrad(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  Parts parts;
-  SIM_TRY(checkAlike(executor, {0, 1, 2, 6, 7}));
-  SIM_TRY(findLines(executor, executor.operands[1], executor.operands[3], &parts));
+  NormLayout layout;
+  SIM_TRY(checkSameShapes(executor, {0, 1, 2, 6, 7}));
+  SIM_TRY(findLayout(executor, executor.operands[1], executor.operands[3], &layout));
   arrange(executor, {0, 1, 4, 5, 3, 7, 9, 8, 1, 2, 6});
-  SIM_TRY(planBackward(executor, parts, centredOptions(0.0)));
+  SIM_TRY(planBackward(executor, layout, centredOptions(0.0)));
   return addSumBuffer(executor, arguments[6].real, runDeepBackward);
 }
 

@@ -11,9 +11,9 @@ namespace {
 constexpr uint32_t kMostStates = 5;
 
 /* Blocks of several tensors of one shape, in double: read together, changed, and written back. */
-class Together {
+class StateBlocks {
  public:
-  Together(const Operand *const *operands, uint32_t count) : count_(count), total_(operands[0]->count) {
+  StateBlocks(const Operand *const *operands, uint32_t count) : count_(count), total_(operands[0]->count) {
     for (uint32_t k = 0; k < count; ++k) {
       Operand operand = *operands[k];
       operand.compute = kF64;
@@ -90,14 +90,14 @@ aclError runAdam(const aclOpExecutor &executor) {
   const double lr = realOf(executor, 0), beta1 = realOf(executor, 1), beta2 = realOf(executor, 2);
   const double decay = 1 - lr * realOf(executor, 3), eps = realOf(executor, 4), sign = executor.attributes[5] ? -1 : 1;
   const double first_correction = 1 - std::pow(beta1, step), second_correction = 1 - std::pow(beta2, step);
-  Together(operands, count).update([=](double **x, int64_t i) {
+  StateBlocks(operands, count).update([=](double **x, int64_t i) {
     const double grad = sign * x[count - 1][i];
     double &m = x[1][i], &v = x[2][i];
     m = beta1 * m + (1 - beta1) * grad;
     v = beta2 * v + (1 - beta2) * grad * grad;
-    double spread = v;
-    if (count == 5) spread = x[3][i] = larger(x[3][i], v);
-    x[0][i] = x[0][i] * decay - lr * (m / first_correction) / (std::sqrt(spread / second_correction) + eps);
+    double variance = v;
+    if (count == 5) variance = x[3][i] = larger(x[3][i], v);
+    x[0][i] = x[0][i] * decay - lr * (m / first_correction) / (std::sqrt(variance / second_correction) + eps);
   });
   return ACL_SUCCESS;
 }
@@ -130,7 +130,7 @@ aclError runSgd(const aclOpExecutor &executor) {
   for (uint32_t i = 0; i < tensors; ++i) {
     const Operand *operands[3] = {};
     for (uint32_t k = 0; k < lists; ++k) operands[k] = &executor.operands[k * tensors + i];
-    Together(operands, lists).update([=](double **x, int64_t at) {
+    StateBlocks(operands, lists).update([=](double **x, int64_t at) {
       double grad = sign * x[1][at] + decay * x[0][at];
       if (lists == 3) {
         double &buffer = x[2][at];
@@ -178,7 +178,7 @@ aclError runUnscale(const aclOpExecutor &executor) {
   bool finite = true;
   for (uint32_t i = 0; i < tensors; ++i) {
     const Operand *gradient = &executor.operands[i];
-    Together(&gradient, 1).update([&](double **x, int64_t at) {
+    StateBlocks(&gradient, 1).update([&](double **x, int64_t at) {
       finite = finite && std::isfinite(x[0][at]);
       x[0][at] *= inverse;
     });

@@ -52,30 +52,30 @@ C power(C base, C exponent) {
   }
 }
 
-SIM_ELEMENT(PlusNumber, 1, kAll, 1, add(x, p[0]))
-SIM_ELEMENT(MinusNumber, 1, kAll, 1, subtract(x, p[0]))
+SIM_ELEMENT(PlusScalar, 1, kAll, 1, add(x, p[0]))
+SIM_ELEMENT(MinusScalar, 1, kAll, 1, subtract(x, p[0]))
 SIM_ELEMENT(Mul, 2, kAll, 0, multiply(x, y))
-SIM_ELEMENT(MulNumber, 1, kAll, 1, multiply(x, p[0]))
+SIM_ELEMENT(MulScalar, 1, kAll, 1, multiply(x, p[0]))
 SIM_ELEMENT(Div, 2, kFloats | kComplexes, 0, x / y)
-SIM_ELEMENT(DivNumber, 1, kFloats | kComplexes, 1, x / p[0])
+SIM_ELEMENT(DivScalar, 1, kFloats | kComplexes, 1, x / p[0])
 SIM_ELEMENT(TruncDiv, 2, kLibm | kReals, 0, truncDivide(x, y))
-SIM_ELEMENT(TruncDivNumber, 1, kLibm | kReals, 1, truncDivide(x, p[0]))
+SIM_ELEMENT(TruncDivScalar, 1, kLibm | kReals, 1, truncDivide(x, p[0]))
 SIM_ELEMENT(FloorDiv, 2, kLibm | kReals, 0, floorDivide(x, y))
-SIM_ELEMENT(FloorDivNumber, 1, kLibm | kReals, 1, floorDivide(x, p[0]))
+SIM_ELEMENT(FloorDivScalar, 1, kLibm | kReals, 1, floorDivide(x, p[0]))
 SIM_ELEMENT(Pow, 2, kLibm | kAll, 0, power(x, y))
-SIM_ELEMENT(PowNumber, 1, kLibm | kAll, 1, power(x, p[0]))
-SIM_ELEMENT(NumberPow, 1, kLibm | kAll, 1, power(p[0], x))
+SIM_ELEMENT(PowScalar, 1, kLibm | kAll, 1, power(x, p[0]))
+SIM_ELEMENT(ScalarPow, 1, kLibm | kAll, 1, power(p[0], x))
 
 /* Rounding modes of aclnnDivMod: 0 none, 1 towards zero, 2 down. The attribute follows the second operand. */
 aclnnStatus prepareDivMod(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   static constexpr const Loops *kTensors[] = {&kLoopsOf<Div>, &kLoopsOf<TruncDiv>, &kLoopsOf<FloorDiv>};
-  static constexpr const Loops *kNumbers[] = {&kLoopsOf<DivNumber>, &kLoopsOf<TruncDivNumber>,
-                                              &kLoopsOf<FloorDivNumber>};
+  static constexpr const Loops *kScalars[] = {&kLoopsOf<DivScalar>, &kLoopsOf<TruncDivScalar>,
+                                              &kLoopsOf<FloorDivScalar>};
   int mode = static_cast<int>(arguments[2].integer);
   if (mode < 0 || mode > 2) return refuse(executor, "mode is {}, expected 0, 1 or 2", mode);
   bool scalar = body.variant != 0;
   int64_t variant = (mode == 0 ? kFloatResult : kSameType) | (scalar ? kPromoteFirst : kSameType);
-  return prepareLoops(executor, *(scalar ? kNumbers : kTensors)[mode], variant);
+  return prepareLoops(executor, *(scalar ? kScalars : kTensors)[mode], variant);
 }
 
 }  // namespace
@@ -87,35 +87,35 @@ SIM_POINTWISE(aclnnSubs, 1, kAll, 2, kPromoteFirst, subtract(x, multiply(p[1], p
 SIM_POINTWISE(aclnnRsub, 2, kAll, 1, kSameType, subtract(y, multiply(p[0], x)))
 SIM_POINTWISE(aclnnRsubs, 1, kAll, 2, kPromoteFirst, subtract(p[0], multiply(p[1], x)))
 SIM_ELEMENTWISE(aclnnMul, Mul, kSameType)
-SIM_ELEMENTWISE(aclnnMuls, MulNumber, kPromoteFirst)
+SIM_ELEMENTWISE(aclnnMuls, MulScalar, kPromoteFirst)
 SIM_ELEMENTWISE(aclnnDiv, Div, kFloatResult)
-SIM_ELEMENTWISE(aclnnDivs, DivNumber, kFloatResult | kPromoteFirst)
+SIM_ELEMENTWISE(aclnnDivs, DivScalar, kFloatResult | kPromoteFirst)
 SIM_OP(aclnnDivMod, prepareDivMod, nullptr, 0)
 SIM_OP(aclnnDivMods, prepareDivMod, nullptr, 1)
 SIM_ELEMENTWISE(aclnnFloorDivide, FloorDiv, kSameType)
-SIM_ELEMENTWISE(aclnnFloorDivides, FloorDivNumber, kPromoteFirst)
+SIM_ELEMENTWISE(aclnnFloorDivides, FloorDivScalar, kPromoteFirst)
 SIM_ELEMENTWISE(aclnnPowTensorTensor, Pow, kSameType)
-SIM_ELEMENTWISE(aclnnPowTensorScalar, PowNumber, kPromoteFirst)
-SIM_ELEMENTWISE(aclnnPowScalarTensor, NumberPow, kPromoteFirst)
+SIM_ELEMENTWISE(aclnnPowTensorScalar, PowScalar, kPromoteFirst)
+SIM_ELEMENTWISE(aclnnPowScalarTensor, ScalarPow, kPromoteFirst)
 SIM_POINTWISE(aclnnMaximum, 2, kReals, 0, kSameType, larger(x, y))
 SIM_POINTWISE(aclnnMinimum, 2, kReals, 0, kSameType, smaller(x, y))
 SIM_POINTWISE(aclnnBitwiseAndTensor, 2, kIntegers, 0, kSameType, x &y)
 SIM_POINTWISE(aclnnBitwiseAndScalar, 1, kIntegers, 1, kPromoteFirst, x &p[0])
 SIM_POINTWISE(aclnnBitwiseOrTensor, 2, kIntegers, 0, kSameType, x | y)
-SIM_FOREACH(aclnnForeachAddScalarV2, PlusNumber)
-SIM_FOREACH(aclnnForeachAddScalarList, PlusNumber)
-SIM_FOREACH(aclnnForeachSubScalarV2, MinusNumber)
-SIM_FOREACH(aclnnForeachSubScalarList, MinusNumber)
-SIM_FOREACH(aclnnForeachMulScalarV2, MulNumber)
-SIM_FOREACH(aclnnForeachMulScalarList, MulNumber)
+SIM_FOREACH(aclnnForeachAddScalarV2, PlusScalar)
+SIM_FOREACH(aclnnForeachAddScalarList, PlusScalar)
+SIM_FOREACH(aclnnForeachSubScalarV2, MinusScalar)
+SIM_FOREACH(aclnnForeachSubScalarList, MinusScalar)
+SIM_FOREACH(aclnnForeachMulScalarV2, MulScalar)
+SIM_FOREACH(aclnnForeachMulScalarList, MulScalar)
 SIM_OP(aclnnForeachMulScalar, prepareForeachByTensor, &kLoopsOf<Mul>, 0)
 SIM_OP(aclnnForeachDivScalar, prepareForeachByTensor, &kLoopsOf<Div>, 0)
-SIM_FOREACH(aclnnForeachDivScalarV2, DivNumber)
-SIM_FOREACH(aclnnForeachDivScalarList, DivNumber)
+SIM_FOREACH(aclnnForeachDivScalarV2, DivScalar)
+SIM_FOREACH(aclnnForeachDivScalarList, DivScalar)
 SIM_FOREACH(aclnnForeachPowList, Pow)
-SIM_FOREACH(aclnnForeachPowScalarV2, PowNumber)
-SIM_FOREACH(aclnnForeachPowScalarList, PowNumber)
-SIM_FOREACH(aclnnForeachPowScalarAndTensor, NumberPow)
+SIM_FOREACH(aclnnForeachPowScalarV2, PowScalar)
+SIM_FOREACH(aclnnForeachPowScalarList, PowScalar)
+SIM_FOREACH(aclnnForeachPowScalarAndTensor, ScalarPow)
 
 /* Remainders, shifts, and functions of two tensors. */
 
@@ -215,7 +215,7 @@ SIM_POINTWISE(aclnnLeftShifts, 1, kIntegers, 1, kSameType, leftShift(x, p[0]))
 SIM_POINTWISE(aclnnBitwiseOrScalar, 1, kIntegers, 1, kPromoteFirst, x | p[0])
 SIM_POINTWISE(aclnnBitwiseXorTensor, 2, kIntegers, 0, kSameType, x ^ y)
 SIM_POINTWISE(aclnnBitwiseXorScalar, 1, kIntegers, 1, kPromoteFirst, x ^ p[0])
-SIM_POINTWISE(aclnnLogicalXor, 2, kTruths, 0, kBoolResult, (x != 0) != (y != 0))
+SIM_POINTWISE(aclnnLogicalXor, 2, kBooleans, 0, kBoolResult, (x != 0) != (y != 0))
 SIM_OP(aclnnComplex, prepareComplex, &kLoopsOf<ComplexOf>, 0)
 SIM_OP(aclnnPolar, prepareComplex, &kLoopsOf<Polar>, 0)
 
@@ -234,9 +234,9 @@ SIM_ELEMENT(IsClose, 2, kLibm | kFloats, 3, isClose(x, y, p))
 
 /* self, other, rtol, atol, equalNan, out */
 aclnnStatus prepareIsClose(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  const double numbers[] = {arguments[2].real, arguments[3].real, arguments[4].integer != 0 ? 1.0 : 0.0};
-  if (!(numbers[0] >= 0.0 && numbers[1] >= 0.0)) return refuse(executor, "rtol or atol is below 0");
-  for (int i = 0; i < 3; ++i) executor.numbers[i] = {true, ACL_BOOL, 0, numbers[i], 0.0};
+  const double scalars[] = {arguments[2].real, arguments[3].real, arguments[4].integer != 0 ? 1.0 : 0.0};
+  if (!(scalars[0] >= 0.0 && scalars[1] >= 0.0)) return refuse(executor, "rtol or atol is below 0");
+  for (int i = 0; i < 3; ++i) executor.scalars[i] = {true, ACL_BOOL, 0, scalars[i], 0.0};
   return prepareLoops(executor, kLoopsOf<IsClose>, kFloatResult | kBoolResult);
 }
 
@@ -245,7 +245,7 @@ aclError runEqual(const aclOpExecutor &executor) {
   alignas(64) char buffers[2][kBlockBytes];
   const Operand &self = executor.operands[0], &other = executor.operands[1];
   Cursor a(self), b(other);
-  Truth equal = executor.attributes[0] != 0;
+  Boolean equal = executor.attributes[0] != 0;
   for (int64_t first = 0; equal != 0 && first < self.count; first += kBlock) {
     const int64_t count = std::min(kBlock, self.count - first);
     const void *x = a.read(buffers[0], count), *y = b.read(buffers[1], count);
@@ -255,7 +255,7 @@ aclError runEqual(const aclOpExecutor &executor) {
                                                static_cast<const double *>(y)));
   }
   Operand out = executor.operands[2];
-  out.compute = kTruth;
+  out.compute = kBoolean8;
   Cursor(out).write(&equal, 1);
   return ACL_SUCCESS;
 }
@@ -287,8 +287,8 @@ SIM_POINTWISE(aclnnLtScalar, 1, kReals, 1, kBoolResult | kPromoteFirst | kOrdere
 SIM_POINTWISE(aclnnLeScalar, 1, kReals, 1, kBoolResult | kPromoteFirst | kOrdered, x <= p[0])
 SIM_POINTWISE(aclnnGtScalar, 1, kReals, 1, kBoolResult | kPromoteFirst | kOrdered, x > p[0])
 SIM_POINTWISE(aclnnGeScalar, 1, kReals, 1, kBoolResult | kPromoteFirst | kOrdered, x >= p[0])
-SIM_POINTWISE(aclnnLogicalAnd, 2, kTruths, 0, kBoolResult, x != 0 && y != 0)
-SIM_POINTWISE(aclnnLogicalOr, 2, kTruths, 0, kBoolResult, (x | y) != 0)
+SIM_POINTWISE(aclnnLogicalAnd, 2, kBooleans, 0, kBoolResult, x != 0 && y != 0)
+SIM_POINTWISE(aclnnLogicalOr, 2, kBooleans, 0, kBoolResult, (x | y) != 0)
 SIM_OP(aclnnIsClose, prepareIsClose, nullptr, 0)
 SIM_OP(aclnnEqual, prepareEqual, nullptr, 0)
 
@@ -314,23 +314,23 @@ C atMost(C x, C high) {
 
 SIM_ELEMENT(Addcmul, 3, kAll, 1, add(x, multiply(multiply(p[0], y), z)))
 SIM_ELEMENT(Addcdiv, 3, kFloats | kComplexes, 1, x + p[0] * (y / z))
-SIM_ELEMENT(LerpNumber, 2, kFloats, 1, lerp(x, y, p[0]))
-SIM_ELEMENT(ClampMinNumber, 1, kReals, 1, atLeast(x, p[0]))
-SIM_ELEMENT(ClampMaxNumber, 1, kReals, 1, atMost(x, p[0]))
-SIM_ELEMENT(ClampNumbers, 1, kReals, 2, atMost(atLeast(x, p[0]), p[1]))
+SIM_ELEMENT(LerpScalar, 2, kFloats, 1, lerp(x, y, p[0]))
+SIM_ELEMENT(ClampMinScalar, 1, kReals, 1, atLeast(x, p[0]))
+SIM_ELEMENT(ClampMaxScalar, 1, kReals, 1, atMost(x, p[0]))
+SIM_ELEMENT(ClampScalars, 1, kReals, 2, atMost(atLeast(x, p[0]), p[1]))
 SIM_ELEMENT(ClampMinTensor, 2, kReals, 0, atLeast(x, y))
 SIM_ELEMENT(ClampMaxTensor, 2, kReals, 0, atMost(x, y))
 SIM_ELEMENT(ClampTensors, 3, kReals, 0, atMost(atLeast(x, y), z))
 
 aclnnStatus prepareClamp(aclOpExecutor &executor, const Argument *, const OpBody &) {
-  Number *numbers = executor.numbers;
-  if (!numbers[0].present && !numbers[1].present) {
+  Scalar *scalars = executor.scalars;
+  if (!scalars[0].present && !scalars[1].present) {
     return simFail(ACLNN_ERR_PARAM_NULLPTR, "EZ1001", "aclnnClamp: clipValueMin and clipValueMax are both NULL");
   }
-  if (!numbers[1].present) return prepareLoops(executor, kLoopsOf<ClampMinNumber>, kPromoteFirst);
-  if (numbers[0].present) return prepareLoops(executor, kLoopsOf<ClampNumbers>, kPromoteFirst | kPromoteSecond);
-  numbers[0] = numbers[1];
-  return prepareLoops(executor, kLoopsOf<ClampMaxNumber>, kPromoteFirst);
+  if (!scalars[1].present) return prepareLoops(executor, kLoopsOf<ClampMinScalar>, kPromoteFirst);
+  if (scalars[0].present) return prepareLoops(executor, kLoopsOf<ClampScalars>, kPromoteFirst | kPromoteSecond);
+  scalars[0] = scalars[1];
+  return prepareLoops(executor, kLoopsOf<ClampMaxScalar>, kPromoteFirst);
 }
 
 /* self, clipValueMin, clipValueMax, out: one of the limits may be left out, as the loops then have one input fewer */
@@ -347,7 +347,7 @@ aclnnStatus prepareClampTensor(aclOpExecutor &executor, const Argument *, const 
 
 template <class C>
 SIM_CLONES void whereLoop(const LoopArguments &arguments) {
-  const Truth *condition = static_cast<const Truth *>(arguments.in[0]);
+  const Boolean *condition = static_cast<const Boolean *>(arguments.in[0]);
   const C *x = static_cast<const C *>(arguments.in[1]);
   const C *y = static_cast<const C *>(arguments.in[2]);
   C *out = static_cast<C *>(arguments.out);
@@ -371,7 +371,7 @@ aclnnStatus prepareWhere(aclOpExecutor &executor, const Argument *, const OpBody
   condition.type = ACL_BOOL; /* takes no part in promotion */
   SIM_TRY(prepareLoops(executor, kWhere, kSameType));
   condition.type = type;
-  condition.compute = kTruth;
+  condition.compute = kBoolean8;
   return ACLNN_SUCCESS;
 }
 
@@ -380,21 +380,21 @@ aclnnStatus prepareWhere(aclOpExecutor &executor, const Argument *, const OpBody
 SIM_ELEMENTWISE(aclnnAddcmul, Addcmul, kSameType)
 SIM_ELEMENTWISE(aclnnAddcdiv, Addcdiv, kSameType)
 SIM_POINTWISE(aclnnLerp, 3, kFloats, 0, kSameType, lerp(x, y, z))
-SIM_ELEMENTWISE(aclnnLerps, LerpNumber, kSameType)
+SIM_ELEMENTWISE(aclnnLerps, LerpScalar, kSameType)
 SIM_POINTWISE(aclnnThresholdBackward, 2, kReals, 1, kSameType, y <= p[0] ? C(0) : x)
 SIM_OP(aclnnClamp, prepareClamp, nullptr, 0)
-SIM_ELEMENTWISE(aclnnClampMin, ClampMinNumber, kPromoteFirst)
-SIM_ELEMENTWISE(aclnnClampMax, ClampMaxNumber, kPromoteFirst)
+SIM_ELEMENTWISE(aclnnClampMin, ClampMinScalar, kPromoteFirst)
+SIM_ELEMENTWISE(aclnnClampMax, ClampMaxScalar, kPromoteFirst)
 SIM_ELEMENTWISE(aclnnClampMinTensor, ClampMinTensor, kSameType)
 SIM_ELEMENTWISE(aclnnClampMaxTensor, ClampMaxTensor, kSameType)
 SIM_OP(aclnnClampTensor, prepareClampTensor, nullptr, 0)
 SIM_OP(aclnnSWhere, prepareWhere, nullptr, 0)
 SIM_FOREACH(aclnnForeachAddcmulScalarV2, Addcmul)
 SIM_FOREACH(aclnnForeachAddcdivScalarV2, Addcdiv)
-SIM_FOREACH(aclnnForeachLerpScalar, LerpNumber)
-SIM_FOREACH(aclnnForeachMaximumScalarV2, ClampMinNumber)
-SIM_FOREACH(aclnnForeachMaximumScalarList, ClampMinNumber)
-SIM_FOREACH(aclnnForeachMinimumScalarV2, ClampMaxNumber)
-SIM_FOREACH(aclnnForeachMinimumScalarList, ClampMaxNumber)
+SIM_FOREACH(aclnnForeachLerpScalar, LerpScalar)
+SIM_FOREACH(aclnnForeachMaximumScalarV2, ClampMinScalar)
+SIM_FOREACH(aclnnForeachMaximumScalarList, ClampMinScalar)
+SIM_FOREACH(aclnnForeachMinimumScalarV2, ClampMaxScalar)
+SIM_FOREACH(aclnnForeachMinimumScalarList, ClampMaxScalar)
 
 }  // namespace sim

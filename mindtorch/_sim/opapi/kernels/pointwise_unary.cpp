@@ -16,7 +16,7 @@ auto magnitude(C x) {
 }
 
 SIM_ELEMENT(BitwiseNot, 1, kIntegers, 0, ~x)
-SIM_ELEMENT(LogicalNot, 1, kTruths, 0, x == 0)
+SIM_ELEMENT(LogicalNot, 1, kBooleans, 0, x == 0)
 
 aclnnStatus prepareBitwiseNot(aclOpExecutor &executor, const Argument *, const OpBody &) {
   bool logical = executor.operands[0].type == ACL_BOOL;
@@ -156,12 +156,12 @@ SIM_ELEMENT(RoundScaled, 1, kLibm | kFloats, 2, roundScaled(x, p))
 SIM_ELEMENT(NanToNum, 1, kReals, 3, finite(x, p))
 
 /* An attribute as a scalar of the operand's own type. */
-void setNumber(aclOpExecutor &executor, int index, double value) {
-  executor.numbers[index] = {true, executor.operands[0].type, 0, value, 0};
+void setScalar(aclOpExecutor &executor, int index, double value) {
+  executor.scalars[index] = {true, executor.operands[0].type, 0, value, 0};
 }
 
 aclnnStatus prepareNanToNum(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  for (int i = 0; i < 3; ++i) setNumber(executor, i, arguments[1 + i].real);
+  for (int i = 0; i < 3; ++i) setScalar(executor, i, arguments[1 + i].real);
   return prepareLoops(executor, kLoopsOf<NanToNum>, kSameType);
 }
 
@@ -169,14 +169,14 @@ aclnnStatus prepareRoundDecimals(aclOpExecutor &executor, const Argument *argume
   if (categoryOf(executor.operands[0].type) < kFloating) return prepareLoops(executor, kLoopsOf<Round>, kSameType);
   const int64_t decimals = arguments[1].integer;
   const double power = std::pow(10.0, static_cast<double>(decimals < 0 ? -decimals : decimals));
-  setNumber(executor, 0, decimals < 0 ? 1 : power);
-  setNumber(executor, 1, decimals < 0 ? power : 1);
+  setScalar(executor, 0, decimals < 0 ? 1 : power);
+  setScalar(executor, 1, decimals < 0 ? power : 1);
   return prepareLoops(executor, kLoopsOf<RoundScaled>, kSameType);
 }
 
 /* x, roundMode, out. The modes as torch_npu gives them. */
 aclnnStatus prepareForeachRound(aclOpExecutor &executor, const Argument *, const OpBody &) {
-  switch (executor.numbers[0].integer) {
+  switch (executor.scalars[0].integer) {
     case 1:
       return prepareForeachLoops(executor, kLoopsOf<Round>);
     case 2:
@@ -188,7 +188,7 @@ aclnnStatus prepareForeachRound(aclOpExecutor &executor, const Argument *, const
     case 7:
       return prepareForeachLoops(executor, kLoopsOf<Frac>);
     default:
-      return refuse(executor, "roundMode is {}, expected 1, 2, 3, 5 or 7", executor.numbers[0].integer);
+      return refuse(executor, "roundMode is {}, expected 1, 2, 3, 5 or 7", executor.scalars[0].integer);
   }
 }
 
@@ -289,12 +289,12 @@ SIM_ELEMENT(LogitBackward, 2, kLibm | kFloats, 1, logitSlope(x, p[0]) * y)
 
 /* x, dy, eps, out */
 aclnnStatus prepareLogitBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  executor.numbers[0] = {true, executor.operands[0].type, 0, arguments[2].real, 0};
+  executor.scalars[0] = {true, executor.operands[0].type, 0, arguments[2].real, 0};
   return prepareLoops(executor, kLoopsOf<LogitBackward>, kSameType);
 }
 
 aclnnStatus prepareLogit(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  executor.numbers[0] = {true, executor.operands[0].type, 0, arguments[1].real, 0};
+  executor.scalars[0] = {true, executor.operands[0].type, 0, arguments[1].real, 0};
   return prepareLoops(executor, kLoopsOf<Logit>, kFloatResult);
 }
 

@@ -7,8 +7,8 @@
 #include <new>
 #include <utility>
 
-#include "opapi/lines.h"
 #include "opapi/loops.h"
+#include "opapi/scan_sort.h"
 
 namespace sim {
 namespace {
@@ -42,8 +42,8 @@ struct Bernoulli {
 
 /* The same with a probability for each element. */
 void bernoulliLoop(const LoopArguments &arguments) {
-  const Number *numbers = arguments.numbers;
-  const Philox philox{static_cast<uint64_t>(numbers[0].integer), static_cast<uint64_t>(numbers[1].integer)};
+  const Scalar *scalars = arguments.scalars;
+  const Philox philox{static_cast<uint64_t>(scalars[0].integer), static_cast<uint64_t>(scalars[1].integer)};
   const double *probability = static_cast<const double *>(arguments.in[0]);
   double *out = static_cast<double *>(arguments.out);
   uint32_t words[4];
@@ -87,7 +87,7 @@ aclnnStatus prepareNormalOut(aclOpExecutor &executor, const Argument *arguments,
 
 /* selfRef, prob, seed, offset */
 aclnnStatus prepareBernoulli(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
-  const double probability = executor.numbers[0].real;
+  const double probability = executor.scalars[0].real;
   if (!(probability >= 0.0 && probability <= 1.0)) {
     return refuse(executor, "prob is {}, expected a value from 0 to 1", probability);
   }
@@ -114,18 +114,18 @@ aclnnStatus prepareBernoulliTensor(aclOpExecutor &executor, const Argument *argu
 
 aclError runRandom(const aclOpExecutor &executor) {
   const Philox philox = philoxOf(executor);
-  Number numbers[] = {executor.numbers[0], executor.numbers[1]};
-  numbers[0].integer = static_cast<int64_t>(philox.seed);
-  numbers[1].integer = static_cast<int64_t>(philox.offset);
+  Scalar scalars[] = {executor.scalars[0], executor.scalars[1]};
+  scalars[0].integer = static_cast<int64_t>(philox.seed);
+  scalars[1].integer = static_cast<int64_t>(philox.offset);
   Operand out = executor.operands[0];
   out.compute = static_cast<uint8_t>(executor.attributes[kCompute]);
   const uint32_t inputs = static_cast<uint32_t>(executor.attributes[kInputs]);
   const Operand *input = inputs > 0 ? &executor.operands[1] : nullptr;
-  runLoop(&input, inputs, out, *static_cast<const Loop *>(executor.kernel), numbers);
+  runLoop(&input, inputs, out, *static_cast<const Loop *>(executor.kernel), scalars);
   return ACL_SUCCESS;
 }
 
-int64_t readNumber(const Operand &operand) {
+int64_t readScalar(const Operand &operand) {
   int64_t number;
   std::memcpy(&number, operand.host, sizeof number);
   return number;
@@ -136,7 +136,7 @@ int64_t readNumber(const Operand &operand) {
 aclnnStatus takeSeed(aclOpExecutor &executor, const Argument *arguments, int position, int64_t form) {
   int64_t *kept = executor.attributes + kSeed;
   kept[2] = -1; /* the operand that is the tensor of the seed; the next is that of the offset */
-  if (form == kNumbers) {
+  if (form == kScalars) {
     kept[0] = arguments[position].integer;
     kept[1] = arguments[position + 1].integer;
     return ACLNN_SUCCESS;
@@ -157,8 +157,8 @@ Philox philoxOf(const aclOpExecutor &executor) {
   Philox philox{static_cast<uint64_t>(kept[0]), static_cast<uint64_t>(kept[1])};
   if (kept[2] < 0) return philox;
   const uint32_t seed = static_cast<uint32_t>(kept[2]);
-  philox.seed = static_cast<uint64_t>(readNumber(executor.operands[seed]));
-  philox.offset += static_cast<uint64_t>(readNumber(executor.operands[seed + 1]));
+  philox.seed = static_cast<uint64_t>(readScalar(executor.operands[seed]));
+  philox.offset += static_cast<uint64_t>(readScalar(executor.operands[seed + 1]));
   return philox;
 }
 
@@ -166,9 +166,9 @@ aclnnStatus prepareRandom(aclOpExecutor &executor, const Loop *loops, double fir
   Operand &out = executor.operands[0];
   if (categoryOf(out.type) == kComplex) return refuseType(executor, out.type);
   const Compute compute = computeOf(out.type) == kF32 ? kF32 : kF64;
-  executor.numbers[0] = {true, ACL_DOUBLE, 0, first, 0.0};
-  executor.numbers[1] = {true, ACL_DOUBLE, 0, second, 0.0};
-  executor.number_count = 2;
+  executor.scalars[0] = {true, ACL_DOUBLE, 0, first, 0.0};
+  executor.scalars[1] = {true, ACL_DOUBLE, 0, second, 0.0};
+  executor.scalar_count = 2;
   out.role = kOut;
   executor.attributes[kCompute] = compute;
   executor.attributes[kInputs] = 0;
@@ -177,13 +177,13 @@ aclnnStatus prepareRandom(aclOpExecutor &executor, const Loop *loops, double fir
   return ACLNN_SUCCESS;
 }
 
-SIM_OP(aclnnInplaceUniform, prepareUniform, nullptr, kNumbers)
+SIM_OP(aclnnInplaceUniform, prepareUniform, nullptr, kScalars)
 SIM_OP(aclnnInplaceUniformTensor, prepareUniform, nullptr, kTensors)
-SIM_OP(aclnnInplaceNormal, prepareNormal, nullptr, kNumbers)
+SIM_OP(aclnnInplaceNormal, prepareNormal, nullptr, kScalars)
 SIM_OP(aclnnInplaceNormalTensor, prepareNormal, nullptr, kTensors)
-SIM_OP(aclnnNormalFloatFloat, prepareNormalOut, nullptr, kNumbers)
-SIM_OP(aclnnInplaceBernoulli, prepareBernoulli, nullptr, kNumbers)
-SIM_OP(aclnnInplaceBernoulliTensor, prepareBernoulliTensor, nullptr, kNumbers)
+SIM_OP(aclnnNormalFloatFloat, prepareNormalOut, nullptr, kScalars)
+SIM_OP(aclnnInplaceBernoulli, prepareBernoulli, nullptr, kScalars)
+SIM_OP(aclnnInplaceBernoulliTensor, prepareBernoulliTensor, nullptr, kScalars)
 
 /* Random integers, permutations and samples of weighted choices. */
 
@@ -247,7 +247,7 @@ aclnnStatus prepareRandomInteger(aclOpExecutor &executor, const Argument *argume
 aclError runPermutation(const aclOpExecutor &executor) {
   const Philox philox = philoxOf(executor);
   const uint8_t compute = static_cast<uint8_t>(executor.attributes[kCompute]);
-  LineCursor out(executor.operands[0], 0, compute);
+  SliceCursor out(executor.operands[0], 0, compute);
   int64_t *values = reinterpret_cast<int64_t *>(executor.workspace);
   const int64_t count = out.length();
   for (int64_t i = 0; i < count; ++i) values[i] = i;
@@ -291,7 +291,7 @@ int64_t chooseOne(const double *weights, int64_t length, double unit) {
 aclError runMultinomial(const aclOpExecutor &executor) {
   const Philox philox = philoxOf(executor);
   const Operand &in = executor.operands[0], &out = firstOut(executor);
-  LineCursor weights(in, in.rank - 1, kF64), chosen(out, out.rank - 1, kI64);
+  SliceCursor weights(in, in.rank - 1, kF64), chosen(out, out.rank - 1, kI64);
   double *line = reinterpret_cast<double *>(executor.workspace);
   int64_t *samples = reinterpret_cast<int64_t *>(line + weights.length());
   uint64_t element = 0;
@@ -348,7 +348,7 @@ int digitsOf(aclDataType type) { return type == ACL_BF16 ? 8 : type == ACL_FLOAT
  */
 aclError runRRelu(const aclOpExecutor &executor) {
   const Philox philox = philoxOf(executor);
-  const double lower = executor.numbers[0].real, range = executor.numbers[1].real - lower;
+  const double lower = executor.scalars[0].real, range = executor.scalars[1].real - lower;
   Operand self = executor.operands[0], noise = executor.operands[1];
   Operand out = executor.operands[2];
   const int digits = digitsOf(noise.type);
@@ -374,7 +374,7 @@ aclError runRRelu(const aclOpExecutor &executor) {
 /* self, noise, lower, upper, training, seed, offset, out; only in training are the slopes random */
 aclnnStatus prepareRRelu(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const Operand &self = executor.operands[0], &noise = executor.operands[1], &out = executor.operands[2];
-  const double lower = executor.numbers[0].real, upper = executor.numbers[1].real;
+  const double lower = executor.scalars[0].real, upper = executor.scalars[1].real;
   if (!(lower <= upper)) return refuse(executor, "lower is {} and upper is {}, expected lower <= upper", lower, upper);
   if (arguments[4].integer == 0) return refuse(executor, "training is false, this kernel has it true only");
   SIM_TRY(requireShape(executor, noise, shapeOf(self)));
@@ -387,13 +387,13 @@ aclnnStatus prepareRRelu(aclOpExecutor &executor, const Argument *arguments, con
 
 }  // namespace
 
-SIM_OP(aclnnInplaceRandom, prepareRandomInteger, nullptr, kNumbers)
+SIM_OP(aclnnInplaceRandom, prepareRandomInteger, nullptr, kScalars)
 SIM_OP(aclnnInplaceRandomTensor, prepareRandomInteger, nullptr, kTensors)
-SIM_OP(aclnnRandperm, prepareRandperm, nullptr, kNumbers)
-SIM_OP(aclnnMultinomial, prepareMultinomial, nullptr, kNumbers)
+SIM_OP(aclnnRandperm, prepareRandperm, nullptr, kScalars)
+SIM_OP(aclnnMultinomial, prepareMultinomial, nullptr, kScalars)
 SIM_OP(aclnnMultinomialTensor, prepareMultinomial, nullptr, kTensors)
-SIM_OP(aclnnSimThreadExponential, prepareExponential, nullptr, kNumbers)
-SIM_OP(aclnnRReluWithNoise, prepareRRelu, nullptr, kNumbers)
+SIM_OP(aclnnSimThreadExponential, prepareExponential, nullptr, kScalars)
+SIM_OP(aclnnRReluWithNoise, prepareRRelu, nullptr, kScalars)
 
 /* Dropout in two calls: a mask of one bit an element, lowest bit first, and what is done with it. */
 
@@ -406,7 +406,7 @@ int64_t maskBytes(int64_t elements) { return (elements + kMaskBits - 1) / kMaskB
 /* out: a bit is 1 with the probability 1 - prob. */
 aclError runGenerate(const aclOpExecutor &executor) {
   const Philox philox = philoxOf(executor);
-  const double drop = executor.numbers[0].real;
+  const double drop = executor.scalars[0].real;
   Operand out = firstOut(executor);
   out.compute = kI64;
   Cursor target(out);
@@ -437,7 +437,7 @@ aclnnStatus prepareGenerate(aclOpExecutor &executor, const Argument *arguments, 
   SIM_TRY(checkProbability(executor, arguments[1].real));
   SIM_TRY(requireShape(executor, firstOut(executor), bytes));
   SIM_TRY(takeSeed(executor, arguments, 2, body.variant));
-  executor.numbers[0] = {true, ACL_DOUBLE, 0, arguments[1].real, 0.0};
+  executor.scalars[0] = {true, ACL_DOUBLE, 0, arguments[1].real, 0.0};
   executor.run = runGenerate;
   return ACLNN_SUCCESS;
 }
@@ -447,7 +447,7 @@ aclError runApply(const aclOpExecutor &executor) {
   Operand self = executor.operands[0], mask = executor.operands[1], out = executor.operands[2];
   self.compute = out.compute = kF64;
   mask.compute = kI64;
-  const double keep = 1.0 - executor.numbers[0].real;
+  const double keep = 1.0 - executor.scalars[0].real;
   Cursor values(self), bytes(mask), target(out);
   double block[8];
   for (int64_t first = 0; first < self.count; first += 8) {
@@ -471,14 +471,14 @@ aclnnStatus prepareApply(aclOpExecutor &executor, const Argument *arguments, con
   if (mask.count < maskBytes(self.count)) {
     SIM_TRY(refuse(executor, "mask has {} bytes, expected {}", mask.count, maskBytes(self.count)));
   }
-  executor.numbers[0] = {true, ACL_DOUBLE, 0, arguments[2].real, 0.0};
+  executor.scalars[0] = {true, ACL_DOUBLE, 0, arguments[2].real, 0.0};
   executor.run = runApply;
   return ACLNN_SUCCESS;
 }
 
 }  // namespace
 
-SIM_OP(aclnnDropoutGenMaskV2, prepareGenerate, nullptr, kNumbers)
+SIM_OP(aclnnDropoutGenMaskV2, prepareGenerate, nullptr, kScalars)
 SIM_OP(aclnnDropoutGenMaskV2Tensor, prepareGenerate, nullptr, kTensors)
 SIM_OP(aclnnDropoutDoMask, prepareApply, nullptr, 0)
 

@@ -50,8 +50,8 @@ using Sum = SumOf<C, false>;
 template <class C>
 using NanSum = SumOf<C, true>;
 
-/* The first extreme element wins, and the first NaN wins over everything. Placed: its position is wanted too. */
-template <class C, bool Largest, bool Placed>
+/* The first extreme element wins, and the first NaN wins over everything. WithIndex: its position is wanted too. */
+template <class C, bool Largest, bool WithIndex>
 struct Extreme {
   using Value = C;
   static SIM_INLINE bool beats(C a, C b) { return Largest ? a > b : a < b; }
@@ -90,7 +90,7 @@ struct Extreme {
     const C extreme = extremeOf(values, count, best);
     if (!beats(extreme, best) && !isNan(extreme)) return;
     best = extreme;
-    if (!Placed) return;
+    if (!WithIndex) return;
     int64_t i = 0;
     while (isNan(extreme) ? !isNan(values[i]) : values[i] != extreme) ++i;
     lanes->integers[lane] = position + i;
@@ -104,7 +104,7 @@ struct Extreme {
       const C value = values[i], old = best[i];
       const bool better = beats(value, old) | (isNan(value) & !isNan(old));
       best[i] = better ? value : old;
-      if constexpr (Placed) lanes->integers[i] = better ? position : lanes->integers[i];
+      if constexpr (WithIndex) lanes->integers[i] = better ? position : lanes->integers[i];
     }
   }
 };
@@ -113,12 +113,12 @@ using Maximum = Extreme<C, true, false>;
 template <class C>
 using Minimum = Extreme<C, false, false>;
 template <class C>
-using MaximumAt = Extreme<C, true, true>;
+using ArgMaximum = Extreme<C, true, true>;
 template <class C>
-using MinimumAt = Extreme<C, false, true>;
+using ArgMinimum = Extreme<C, false, true>;
 
 template <class C, bool All>
-struct Truths {
+struct BoolReduction {
   using Value = C;
   SIM_CLONES static void along(Lanes *lanes, int64_t lane, const void *block, int64_t count, int64_t) {
     const C *values = static_cast<const C *>(block);
@@ -135,9 +135,9 @@ struct Truths {
   }
 };
 template <class C>
-using AllOf = Truths<C, true>;
+using AllOf = BoolReduction<C, true>;
 template <class C>
-using AnyOf = Truths<C, false>;
+using AnyOf = BoolReduction<C, false>;
 
 template <template <class> class Fold, class C>
 constexpr void addFold(Reducer *reducer) {
@@ -163,8 +163,9 @@ constexpr Reducer kSum = reducerOf<Sum, float, double, int64_t, Complex>(0, fals
 constexpr Reducer kNanSum = reducerOf<NanSum, float, double, int64_t>(0, false, false);
 constexpr Reducer kMean = reducerOf<Sum, float, double, int64_t, Complex>(0, false, false, true);
 constexpr Reducer kMaximum = extremes<Maximum>(), kMinimum = extremes<Minimum>();
-constexpr Reducer kMaximumAt = extremes<MaximumAt>(), kMinimumAt = extremes<MinimumAt>();
-constexpr Reducer kAllOf = reducerOf<AllOf, Truth>(1, true, false), kAnyOf = reducerOf<AnyOf, Truth>(0, true, false);
+constexpr Reducer kArgMaximum = extremes<ArgMaximum>(), kArgMinimum = extremes<ArgMinimum>();
+constexpr Reducer kAllOf = reducerOf<AllOf, Boolean>(1, true, false),
+                  kAnyOf = reducerOf<AnyOf, Boolean>(0, true, false);
 
 enum Attribute { kMask, kCompute, kValueOut, kIndexOut };
 
@@ -190,7 +191,7 @@ class Results {
         values_(outAt(executor, has_values_ ? goal.values : goal.indices, reducer_.truth ? uint8_t{kI64} : compute_)),
         indices_(outAt(executor, has_indices_ ? goal.indices : goal.values, kI64)) {}
 
-  void begin(Lanes *lanes, int64_t count) const {
+  void reset(Lanes *lanes, int64_t count) const {
     std::memset(lanes->values, 0, static_cast<size_t>(count) * sizeof(Complex));
     std::fill_n(lanes->integers, count, reducer_.start);
   }
@@ -216,7 +217,7 @@ class Results {
 };
 
 /* Each result reads its elements in turn. */
-void reduceAlong(const aclOpExecutor &executor, const Goal &goal, const Division &view, uint8_t compute) {
+void reduceAlong(const aclOpExecutor &executor, const Goal &goal, const ReductionView &view, uint8_t compute) {
   const Reducer &reducer = goal.reducer;
   const int64_t total = elementsOf(view.kept), inner = elementsOf(view.reduced);
   Results results(executor, goal);
@@ -225,7 +226,7 @@ void reduceAlong(const aclOpExecutor &executor, const Goal &goal, const Division
   alignas(64) char buffer[kBlockBytes];
   for (int64_t first = 0; first < total; first += kBlock) {
     const int64_t count = std::min(kBlock, total - first);
-    results.begin(&lanes, count);
+    results.reset(&lanes, count);
     for (int64_t lane = 0; lane < count; ++lane, kept.skip(1)) {
       elements.moveTo(kept.position());
       for (int64_t at = 0; at < inner; at += kBlock) {
@@ -238,7 +239,7 @@ void reduceAlong(const aclOpExecutor &executor, const Goal &goal, const Division
 }
 
 /* Neighbours in memory belong to neighbouring results: a row of results reads a row of elements at a time. */
-void reduceAcross(const aclOpExecutor &executor, const Goal &goal, const Division &view, uint8_t compute) {
+void reduceAcross(const aclOpExecutor &executor, const Goal &goal, const ReductionView &view, uint8_t compute) {
   const Reducer &reducer = goal.reducer;
   const int64_t total = elementsOf(view.kept), inner = elementsOf(view.reduced);
   const int64_t width = view.kept.dims[view.kept.rank - 1];
@@ -254,7 +255,7 @@ void reduceAcross(const aclOpExecutor &executor, const Goal &goal, const Divisio
   alignas(64) char buffer[kBlockBytes];
   for (int64_t first = 0, count; first < total; first += count, kept.skip(count)) {
     count = std::min(kBlock, width - first % width);
-    results.begin(&lanes, count);
+    results.reset(&lanes, count);
     elements.moveTo(kept.position());
     for (int64_t at = 0; at < inner; ++at, elements.skip(1)) {
       across.moveTo(elements.position());
@@ -266,7 +267,7 @@ void reduceAcross(const aclOpExecutor &executor, const Goal &goal, const Divisio
 
 void reduceTo(const aclOpExecutor &executor, const Goal &goal) {
   const uint8_t compute = static_cast<uint8_t>(executor.attributes[kCompute]);
-  Division view = divide(executor.operands[0], static_cast<uint32_t>(executor.attributes[kMask]));
+  ReductionView view = splitDims(executor.operands[0], static_cast<uint32_t>(executor.attributes[kMask]));
   view.reduced.compute = compute;
   orderReduced(&view);
   (isRowwise(view) ? reduceAcross : reduceAlong)(executor, goal, view, compute);
@@ -287,8 +288,8 @@ aclError runExtremes(const aclOpExecutor &executor) {
 
 }  // namespace
 
-Division divide(const Operand &in, uint32_t mask) {
-  Division view{in, in};
+ReductionView splitDims(const Operand &in, uint32_t mask) {
+  ReductionView view{in, in};
   view.kept.rank = view.reduced.rank = 0;
   for (int32_t i = 0; i < in.rank; ++i) {
     if (in.dims[i] == 1) continue;
@@ -320,7 +321,7 @@ int64_t elementsOf(const Operand &view) {
 }
 
 /* At most one dimension where positions count: the order of the others is free. */
-void orderReduced(Division *view) {
+void orderReduced(ReductionView *view) {
   Operand &part = view->reduced;
   for (int32_t i = 1; i < part.rank; ++i) {
     for (int32_t k = i; k > 0 && part.strides[k - 1] < part.strides[k]; --k) {
@@ -330,7 +331,7 @@ void orderReduced(Division *view) {
   }
 }
 
-bool isRowwise(const Division &view) {
+bool isRowwise(const ReductionView &view) {
   if (view.kept.rank == 0 || view.reduced.rank == 0) return false;
   const int64_t step = view.kept.strides[view.kept.rank - 1];
   for (int32_t i = 0; i < view.reduced.rank; ++i) {
@@ -350,7 +351,7 @@ Shape reducedShape(const Operand &in, uint32_t mask, bool keep) {
 
 aclnnStatus prepareReducer(aclOpExecutor &executor, const Reducer &reducer, uint8_t compute, uint32_t mask, bool keep) {
   const Operand &in = executor.operands[0];
-  if (reducer.truth) compute = kTruth;
+  if (reducer.truth) compute = kBoolean8;
   if (compute >= kRaw || reducer.along[compute] == nullptr) return refuseType(executor, in.type);
   Shape shape = reducedShape(in, mask, keep);
   for (const Operand &operand : executor.operands) {
@@ -486,10 +487,10 @@ SIM_OP(aclnnAminmaxDim, prepareExtremes, nullptr, 1)
 SIM_OP(aclnnAminmaxAll, prepareExtremes, nullptr, 2)
 SIM_OP(aclnnMax, prepareWhole, &kMaximum, 0)
 SIM_OP(aclnnMin, prepareWhole, &kMinimum, 0)
-SIM_OP(aclnnMaxDim, prepareDim, &kMaximumAt, 0)
-SIM_OP(aclnnMinDim, prepareDim, &kMinimumAt, 0)
-SIM_OP(aclnnArgMax, prepareDim, &kMaximumAt, 1)
-SIM_OP(aclnnArgMin, prepareDim, &kMinimumAt, 1)
+SIM_OP(aclnnMaxDim, prepareDim, &kArgMaximum, 0)
+SIM_OP(aclnnMinDim, prepareDim, &kArgMinimum, 0)
+SIM_OP(aclnnArgMax, prepareDim, &kArgMaximum, 1)
+SIM_OP(aclnnArgMin, prepareDim, &kArgMinimum, 1)
 
 /* Reductions that need more than one pass, or more than a sum: variance, logarithm of a sum, product. */
 
@@ -515,7 +516,7 @@ struct Moments {
     if (pass == 0) mean /= static_cast<double>(count);
   }
   double variance(const aclOpExecutor &executor) const {
-    const int64_t freedom = count - executor.numbers[0].integer;
+    const int64_t freedom = count - executor.scalars[0].integer;
     return squares / static_cast<double>(freedom > 0 ? freedom : 0);
   }
 };
@@ -566,14 +567,14 @@ struct Product {
 };
 
 template <>
-void Product<Truth>::add(int, Truth x) {
+void Product<Boolean>::add(int, Boolean x) {
   value = value != 0 && x != 0;
 }
 
 template <class F>
 aclError runFold(const aclOpExecutor &executor) {
   using C = typename F::Element;
-  Division view = divide(executor.operands[0], static_cast<uint32_t>(executor.attributes[kMask]));
+  ReductionView view = splitDims(executor.operands[0], static_cast<uint32_t>(executor.attributes[kMask]));
   view.reduced.compute = computeOfType<C>();
   orderReduced(&view);
   const int64_t total = elementsOf(view.kept), inner = elementsOf(view.reduced);
@@ -622,7 +623,7 @@ aclnnStatus prepareFold(aclOpExecutor &executor, Run run, uint32_t mask, bool ke
 aclnnStatus prepareMoments(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   uint32_t mask;
   SIM_TRY(readDims(executor, arguments[1].pointer, executor.operands[0].rank, &mask));
-  executor.numbers[0].integer = arguments[2].integer;
+  executor.scalars[0].integer = arguments[2].integer;
   return prepareFold(executor, *static_cast<const Run *>(body.kernel), mask, arguments[3].integer != 0);
 }
 
@@ -637,12 +638,12 @@ aclnnStatus prepareLogSumExp(aclOpExecutor &executor, const Argument *arguments,
 aclnnStatus prepareProduct(aclOpExecutor &executor, aclDataType type, uint32_t mask, bool keep) {
   static constexpr Run runs[kComputeCount] = {runFold<Product<double>>, runFold<Product<double>>,
                                               runFold<Product<int64_t>>, runFold<Product<Complex>>,
-                                              runFold<Product<Truth>>};
+                                              runFold<Product<Boolean>>};
   const Operand &out = executor.operands[1];
   if (type != out.type) {
     return refuse(executor, "out has data type {}, expected dtype, which is {}", out.type, type);
   }
-  const uint8_t compute = type == ACL_BOOL ? uint8_t{kTruth} : uint8_t{computeOf(type)}; /* of truth values */
+  const uint8_t compute = type == ACL_BOOL ? uint8_t{kBoolean8} : uint8_t{computeOf(type)}; /* of truth values */
   if (compute >= kRaw || runs[compute] == nullptr) return refuseType(executor, type);
   return prepareFold(executor, runs[compute], mask, keep);
 }

@@ -1,7 +1,7 @@
 /* Rotary position embedding: pairs of elements of a line turned by the angle whose cosine and sine lie beside them.
  *
  * out[i] = x[straight(i)] * cos[i] + sign(i) * x[crossed(i)] * sin[i]; the mode says which elements make a pair. */
-#include "opapi/lines.h"
+#include "opapi/scan_sort.h"
 
 namespace sim {
 namespace {
@@ -28,7 +28,7 @@ Pair pairOf(int64_t mode, int64_t width, int64_t i) {
 
 int64_t widthOf(const Operand &operand) { return operand.dims[operand.rank - 1]; }
 
-LineCursor linesOf(const Operand &operand) { return LineCursor(operand, operand.rank - 1, kF32); }
+SliceCursor linesOf(const Operand &operand) { return SliceCursor(operand, operand.rank - 1, kF32); }
 
 /* The cosines or sines beside every line of x. */
 Operand expanded(const Operand &angles, const Operand &x) {
@@ -43,8 +43,8 @@ aclError runRotary(const aclOpExecutor &executor) {
   const Operand &x = operands[0];
   if (x.count == 0) return ACL_SUCCESS;
   const int64_t width = widthOf(x), mode = executor.attributes[0];
-  LineCursor from = linesOf(x), cosines = linesOf(expanded(operands[1], x)), sines = linesOf(expanded(operands[2], x));
-  LineCursor to = linesOf(operands[3]);
+  SliceCursor from = linesOf(x), cosines = linesOf(expanded(operands[1], x)), sines = linesOf(expanded(operands[2], x));
+  SliceCursor to = linesOf(operands[3]);
   float *line = reinterpret_cast<float *>(executor.workspace), *cosine = line + width, *sine = cosine + width;
   float *out = sine + width;
   for (int64_t i = 0; i < x.count; i += width) {
@@ -56,7 +56,7 @@ aclError runRotary(const aclOpExecutor &executor) {
       out[k] = line[pair.straight] * cosine[k] + pair.sign * line[pair.crossed] * sine[k];
     }
     to.write(out);
-    for (LineCursor *each : {&from, &cosines, &sines, &to}) each->next();
+    for (SliceCursor *each : {&from, &cosines, &sines, &to}) each->next();
   }
   return ACL_SUCCESS;
 }
@@ -76,7 +76,7 @@ Operand sumsOf(const Operand &operand, double *room) {
   return sums;
 }
 
-void addTo(const LineCursor &lines, const float *values, double *line) {
+void addTo(const SliceCursor &lines, const float *values, double *line) {
   lines.read(line);
   for (int64_t k = 0; k < lines.length(); ++k) line[k] += static_cast<double>(values[k]);
   lines.write(line);
@@ -94,10 +94,10 @@ aclError runRotaryBackward(const aclOpExecutor &executor) {
   std::fill_n(of_cosines, 2 * angles, 0.0);
   const Operand cosine_sums = sumsOf(operands[kOfCosine], of_cosines), sine_sums = sumsOf(operands[kOfSine], of_sines);
   if (grad.count > 0) {
-    LineCursor grads = linesOf(grad), from = linesOf(of_angles ? x : grad), to = linesOf(operands[kOfInput]);
-    LineCursor cosines = linesOf(expanded(operands[kCosine], grad)), sines = linesOf(expanded(operands[kSine], grad));
-    LineCursor at_cosine(expanded(cosine_sums, grad), grad.rank - 1, kF64);
-    LineCursor at_sine(expanded(sine_sums, grad), grad.rank - 1, kF64);
+    SliceCursor grads = linesOf(grad), from = linesOf(of_angles ? x : grad), to = linesOf(operands[kOfInput]);
+    SliceCursor cosines = linesOf(expanded(operands[kCosine], grad)), sines = linesOf(expanded(operands[kSine], grad));
+    SliceCursor at_cosine(expanded(cosine_sums, grad), grad.rank - 1, kF64);
+    SliceCursor at_sine(expanded(sine_sums, grad), grad.rank - 1, kF64);
     for (int64_t i = 0; i < grad.count; i += width) {
       grads.read(g);
       from.read(line);
@@ -117,7 +117,7 @@ aclError runRotaryBackward(const aclOpExecutor &executor) {
       }
       addTo(at_cosine, turned, sums);
       addTo(at_sine, crossed, sums);
-      for (LineCursor *each : {&grads, &from, &to, &cosines, &sines, &at_cosine, &at_sine}) each->next();
+      for (SliceCursor *each : {&grads, &from, &to, &cosines, &sines, &at_cosine, &at_sine}) each->next();
     }
   }
   if (!of_angles) return ACL_SUCCESS;

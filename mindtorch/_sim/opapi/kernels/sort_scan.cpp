@@ -1,7 +1,7 @@
 /* Cumulative operators, sorting, selection by rank, searches, histograms and distinct elements. */
 #include <numeric>
 
-#include "opapi/lines.h"
+#include "opapi/scan_sort.h"
 
 /* Cumulative and sorting operators: line by line, in the workspace. */
 
@@ -15,7 +15,7 @@ int64_t lineCount(const Operand &operand, int64_t length) { return length == 0 ?
 aclError runScan(const aclOpExecutor &executor) {
   const int32_t dim = static_cast<int32_t>(executor.attributes[kDim]);
   const uint8_t compute = static_cast<uint8_t>(executor.attributes[kCompute]);
-  LineCursor in(executor.operands[0], dim, compute), out(executor.operands[1], dim, compute);
+  SliceCursor in(executor.operands[0], dim, compute), out(executor.operands[1], dim, compute);
   const auto run = static_cast<const Scan *>(executor.kernel)->run[compute];
   for (int64_t i = lineCount(executor.operands[0], in.length()); i > 0; --i, in.next(), out.next()) {
     in.read(executor.workspace);
@@ -28,8 +28,8 @@ aclError runScan(const aclOpExecutor &executor) {
 template <class C, bool Descending>
 aclError runSort(const aclOpExecutor &executor) {
   const int32_t dim = static_cast<int32_t>(executor.attributes[kDim]);
-  LineCursor in(executor.operands[0], dim, computeOfType<C>());
-  LineCursor values_out(executor.operands[1], dim, computeOfType<C>()), indices_out(executor.operands[2], dim, kI64);
+  SliceCursor in(executor.operands[0], dim, computeOfType<C>());
+  SliceCursor values_out(executor.operands[1], dim, computeOfType<C>()), indices_out(executor.operands[2], dim, kI64);
   const int64_t length = in.length();
   Ranked<C> *ranked = reinterpret_cast<Ranked<C> *>(executor.workspace);
   int64_t *indices = reinterpret_cast<int64_t *>(ranked + length);
@@ -44,7 +44,7 @@ aclError runSort(const aclOpExecutor &executor) {
     }
     values_out.write(values);
     indices_out.write(indices);
-    for (LineCursor *each : {&in, &values_out, &indices_out}) each->next();
+    for (SliceCursor *each : {&in, &values_out, &indices_out}) each->next();
   }
   return ACL_SUCCESS;
 }
@@ -75,7 +75,7 @@ struct CumulativeProduct {
 
 /* input, dim as a scalar, dtype, out */
 aclnnStatus prepareCumprod(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
-  return prepareScan(executor, *static_cast<const Scan *>(body.kernel), executor.numbers[0].integer,
+  return prepareScan(executor, *static_cast<const Scan *>(body.kernel), executor.scalars[0].integer,
                      static_cast<aclDataType>(arguments[2].integer));
 }
 
@@ -158,10 +158,10 @@ struct Median {
   template <class C>
   static int64_t select(const aclOpExecutor &, Ranked<C> *ranked, int64_t length) {
     std::sort(ranked, ranked + length, comesBefore<C, false>);
-    int64_t numbers = length;
-    while (numbers > 0 && isNan(ranked[numbers - 1].value)) --numbers;
-    const bool spoilt = IgnoreNan ? numbers == 0 : numbers < length;
-    ranked[0] = ranked[spoilt ? numbers : (numbers - 1) / 2];
+    int64_t scalars = length;
+    while (scalars > 0 && isNan(ranked[scalars - 1].value)) --scalars;
+    const bool spoilt = IgnoreNan ? scalars == 0 : scalars < length;
+    ranked[0] = ranked[spoilt ? scalars : (scalars - 1) / 2];
     return 1;
   }
 };
@@ -179,8 +179,8 @@ aclError runSelect(const aclOpExecutor &executor) {
   Ranked<C> *ranked = reinterpret_cast<Ranked<C> *>(executor.workspace);
   int64_t *indices = reinterpret_cast<int64_t *>(ranked + length);
   C *values = reinterpret_cast<C *>(indices + length);
-  LineCursor lines(in, dim, computeOfType<C>());
-  LineCursor values_lines(values_out, dim, computeOfType<C>()), indices_lines(indices_out, dim, kI64);
+  SliceCursor lines(in, dim, computeOfType<C>());
+  SliceCursor values_lines(values_out, dim, computeOfType<C>()), indices_lines(indices_out, dim, kI64);
   for (int64_t line = lineCount(in, length); line > 0;
        --line, lines.next(), values_lines.next(), indices_lines.next()) {
     lines.read(values);
@@ -225,8 +225,8 @@ template <bool Largest, class C>
 aclError runRunning(const aclOpExecutor &executor) {
   const int32_t dim = static_cast<int32_t>(executor.attributes[kDim]);
   const Operand &in = executor.operands[0];
-  LineCursor lines(in, dim, computeOfType<C>());
-  LineCursor values_out(executor.operands[1], dim, computeOfType<C>()), indices_out(executor.operands[2], dim, kI64);
+  SliceCursor lines(in, dim, computeOfType<C>());
+  SliceCursor values_out(executor.operands[1], dim, computeOfType<C>()), indices_out(executor.operands[2], dim, kI64);
   const int64_t length = lines.length();
   int64_t *indices = reinterpret_cast<int64_t *>(executor.workspace);
   C *values = reinterpret_cast<C *>(indices + length);
@@ -371,9 +371,9 @@ aclError runSearch(const aclOpExecutor &executor) {
   const bool sorted_by = executor.attributes[kSorter] != 0, right = executor.attributes[kRight] != 0;
   const int64_t length = sequence.dims[sequence.rank - 1];
   const int64_t row = values.rank == 0 ? 1 : values.dims[values.rank - 1];
-  LineCursor lines(sequence, sequence.rank - 1, computeOfType<C>());
-  LineCursor sorters(sorted_by ? executor.operands[2] : sequence, sequence.rank - 1,
-                     sorted_by ? kI64 : computeOfType<C>());
+  SliceCursor lines(sequence, sequence.rank - 1, computeOfType<C>());
+  SliceCursor sorters(sorted_by ? executor.operands[2] : sequence, sequence.rank - 1,
+                      sorted_by ? kI64 : computeOfType<C>());
   Operand wanted = values, found = firstOut(executor);
   wanted.compute = computeOfType<C>();
   found.compute = kI64;
@@ -447,7 +447,7 @@ void visitAll(const Operand &operand, Visit visit) {
 aclError runHistc(const aclOpExecutor &executor) {
   Operand in = executor.operands[0], out = executor.operands[1];
   in.compute = out.compute = kF64;
-  double low = executor.numbers[0].real, high = executor.numbers[1].real;
+  double low = executor.scalars[0].real, high = executor.scalars[1].real;
   if (low == high && in.count > 0) {
     low = std::numeric_limits<double>::infinity();
     high = -low;
@@ -478,7 +478,7 @@ aclError runHistc(const aclOpExecutor &executor) {
 aclnnStatus prepareHistc(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const int64_t bins = arguments[1].integer;
   if (bins <= 0) return refuse(executor, "bins is {}, expected more than 0", bins);
-  if (executor.numbers[0].real > executor.numbers[1].real) return refuse(executor, "max is less than min");
+  if (executor.scalars[0].real > executor.scalars[1].real) return refuse(executor, "max is less than min");
   Shape shape = {1, {bins}};
   SIM_TRY(requireShape(executor, executor.operands[1], shape));
   executor.run = runHistc;

@@ -8,7 +8,7 @@ namespace {
 /* --- constant padding -------------------------------------------------------------------------------------------- */
 
 /* The number as one element of the compute type. */
-Operand constantOf(const Operand &out, const Number &number, Complex *room) {
+Operand constantOf(const Operand &out, const Scalar &number, Complex *room) {
   Operand constant = plainOperand(out, room);
   for (int32_t i = 0; i < constant.rank; ++i) constant.strides[i] = 0;
   if (out.compute == kF32) *reinterpret_cast<float *>(room) = static_cast<float>(number.real);
@@ -22,7 +22,7 @@ aclError runConstantPad(const aclOpExecutor &executor) {
   Operand in = executor.operands[0], out = executor.operands[1];
   Complex room;
   in.compute = out.compute = computeOf(out.type);
-  convertView(constantOf(out, executor.numbers[0], &room), out);
+  convertView(constantOf(out, executor.scalars[0], &room), out);
   for (int32_t i = 0; i < in.rank; ++i) {
     const int64_t before = executor.attributes[i], after = out.dims[i] - in.dims[i] - before;
     const int64_t cut = std::max(-before, int64_t{0});
@@ -61,10 +61,10 @@ aclnnStatus prepareConstantPad(aclOpExecutor &executor, const Argument *argument
 
 enum Attribute { kKernel, kDilation = kKernel + 2, kPadding = kDilation + 2, kStride = kPadding + 2 };
 
-Window windowOf(const aclOpExecutor &executor, const Operand &image) {
+SlidingWindow windowOf(const aclOpExecutor &executor, const Operand &image) {
   const int64_t *attributes = executor.attributes;
-  Window w;
-  w.image[0] = w.kernel[0] = w.places[0] = w.stride[0] = w.dilation[0] = 1;
+  SlidingWindow w;
+  w.image[0] = w.kernel[0] = w.positions[0] = w.stride[0] = w.dilation[0] = 1;
   w.padding[0] = 0;
   for (int i = 0; i < 2; ++i) {
     w.image[i + 1] = planeSize(image, 2, i);
@@ -73,21 +73,21 @@ Window windowOf(const aclOpExecutor &executor, const Operand &image) {
     w.padding[i + 1] = attributes[kPadding + i];
     w.dilation[i + 1] = attributes[kDilation + i];
     const int64_t room = w.image[i + 1] + 2 * w.padding[i + 1] - w.dilation[i + 1] * (w.kernel[i + 1] - 1) - 1;
-    w.places[i + 1] = room < 0 ? 0 : room / w.stride[i + 1] + 1;
+    w.positions[i + 1] = room < 0 ? 0 : room / w.stride[i + 1] + 1;
   }
   return w;
 }
 
 /* Calls meet(column element, image element, or -1 in the padding) for every element of a channel's columns. */
 template <class Meet>
-void forEachMeeting(const Window &w, Meet meet) {
+void forEachColumnElement(const SlidingWindow &w, Meet meet) {
   int64_t column = 0;
   for (int64_t element = 0; element < w.kernelSize(); ++element) {
     const int64_t down = element / w.kernel[2] * w.dilation[1] - w.padding[1];
     const int64_t right = element % w.kernel[2] * w.dilation[2] - w.padding[2];
-    for (int64_t i = 0; i < w.places[1]; ++i) {
+    for (int64_t i = 0; i < w.positions[1]; ++i) {
       const int64_t y = i * w.stride[1] + down;
-      for (int64_t j = 0; j < w.places[2]; ++j, ++column) {
+      for (int64_t j = 0; j < w.positions[2]; ++j, ++column) {
         const int64_t x = j * w.stride[2] + right;
         const bool inside = y >= 0 && y < w.image[1] && x >= 0 && x < w.image[2];
         meet(column, inside ? y * w.image[2] + x : -1);
@@ -97,29 +97,29 @@ void forEachMeeting(const Window &w, Meet meet) {
 }
 
 template <class C>
-void columnsOf(const Window &w, const char *from, char *to) {
+void columnsOf(const SlidingWindow &w, const char *from, char *to) {
   const C *image = reinterpret_cast<const C *>(from);
   C *columns = reinterpret_cast<C *>(to);
-  forEachMeeting(w, [&](int64_t column, int64_t at) { columns[column] = at < 0 ? C(0) : image[at]; });
+  forEachColumnElement(w, [&](int64_t column, int64_t at) { columns[column] = at < 0 ? C(0) : image[at]; });
 }
 
 template <class C>
-void addColumns(const Window &w, const char *from, char *to) {
+void addColumns(const SlidingWindow &w, const char *from, char *to) {
   const C *columns = reinterpret_cast<const C *>(from);
   C *image = reinterpret_cast<C *>(to);
   std::fill_n(image, w.imageSize(), C(0));
-  forEachMeeting(w, [&](int64_t column, int64_t at) {
+  forEachColumnElement(w, [&](int64_t column, int64_t at) {
     if (at >= 0) image[at] = add(image[at], columns[column]);
   });
 }
 
-using Move = void (*)(const Window &, const char *, char *);
+using Move = void (*)(const SlidingWindow &, const char *, char *);
 constexpr Move kColumns[] = {columnsOf<float>, columnsOf<double>, columnsOf<int64_t>, columnsOf<Complex>};
 constexpr Move kAdd[] = {addColumns<float>, addColumns<double>, addColumns<int64_t>, addColumns<Complex>};
 constexpr int64_t kItem = sizeof(Complex);
 
-/* (..., C, H, W) and (..., C, kernel elements, places): a plane of two dimensions each. */
-Operand byChannel(const Operand &columns, const Window &window) {
+/* (..., C, H, W) and (..., C, kernel elements, positions): a plane of two dimensions each. */
+Operand byChannel(const Operand &columns, const SlidingWindow &window) {
   Operand split = columns;
   split.rank = columns.rank + 1;
   const int32_t last = columns.rank - 1;
@@ -137,10 +137,10 @@ aclError runColumns(const aclOpExecutor &executor) {
   const bool adding = executor.kernel == kAdd;
   Operand image = executor.operands[adding ? 1 : 0];
   image.compute = computeOf(image.type);
-  const Window window = windowOf(executor, image);
+  const SlidingWindow window = windowOf(executor, image);
   const Operand columns = byChannel(executor.operands[adding ? 0 : 1], window);
   char *read = executor.workspace;
-  char *written = read + (adding ? window.kernelSize() * window.placeCount() : window.imageSize()) * kItem;
+  char *written = read + (adding ? window.kernelSize() * window.positionCount() : window.imageSize()) * kItem;
   const Move move = static_cast<const Move *>(executor.kernel)[image.compute];
   Planes from(adding ? columns : image, 2), to(adding ? image : columns, 2);
   for (int64_t i = planeCount(image, 2); i-- > 0; from.next(), to.next()) {
@@ -162,7 +162,7 @@ aclnnStatus readPair(const aclOpExecutor &executor, const void *array, int64_t l
 }
 
 aclnnStatus planColumns(aclOpExecutor &executor, const Operand &image, const Operand &columns, const Move *moves) {
-  const Window window = windowOf(executor, image);
+  const SlidingWindow window = windowOf(executor, image);
   if (image.rank != 3 && image.rank != 4) {
     return refuse(executor, "an image of {} dimensions, expected 3 or 4", image.rank);
   }
@@ -172,20 +172,20 @@ aclnnStatus planColumns(aclOpExecutor &executor, const Operand &image, const Ope
   Shape shape = shapeOf(image);
   shape.rank = image.rank - 1;
   shape.dims[shape.rank - 2] = image.dims[image.rank - 3] * window.kernelSize();
-  shape.dims[shape.rank - 1] = window.placeCount();
+  shape.dims[shape.rank - 1] = window.positionCount();
   SIM_TRY(requireShape(executor, columns, shape));
   executor.kernel = moves;
   executor.run = runColumns;
-  const int64_t elements = window.imageSize() + window.kernelSize() * window.placeCount();
+  const int64_t elements = window.imageSize() + window.kernelSize() * window.positionCount();
   if (firstOut(executor).count > 0) executor.workspace_size = roundUp(static_cast<uint64_t>(elements * kItem));
   return ACLNN_SUCCESS;
 }
 
 /* Kernel, dilation, padding and stride from the argument `at` on. */
 aclnnStatus readPairs(aclOpExecutor &executor, const Argument *arguments, int at) {
-  const int rooms[] = {kKernel, kDilation, kPadding, kStride};
+  const int offsets[] = {kKernel, kDilation, kPadding, kStride};
   for (int i = 0; i < 4; ++i) {
-    SIM_TRY(readPair(executor, arguments[at + i].pointer, i == 2 ? 0 : 1, executor.attributes + rooms[i]));
+    SIM_TRY(readPair(executor, arguments[at + i].pointer, i == 2 ? 0 : 1, executor.attributes + offsets[i]));
   }
   return ACLNN_SUCCESS;
 }
