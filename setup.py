@@ -240,7 +240,7 @@ class Build(build_ext):
 
     def _compile(self, library, source, target, headers):
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        command = [*self.compiler.compiler_so_cxx, "-c", source, "-std=c++17", optimize(2), "-g1",
+        command = [*self.compiler.compiler_so_cxx, "-c", source, "-std=c++17", optimize(2), "-g0",
                    "-fPIC", "-fvisibility=hidden", "-pthread", *WARNINGS, *library.extra_compile_args]
         folders = [f"-I{d}" for d in ["include", SIM, *library.include_dirs]]
         self._make(target, [source, *headers], command, lambda: self.spawn([*command, *folders, "-o", target]))

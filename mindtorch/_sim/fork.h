@@ -5,14 +5,14 @@
 
 namespace sim {
 
-enum class Fork { kBefore, kInParent, kInChild };
+enum class Fork { kPrepare, kParent, kChild };
 
 // Held from before the fork until after it, on both sides: what the lock guards is whole in the child.
 template <class Mutex>
-void carryOver(Mutex &mutex, Fork stage) {
-  if (stage == Fork::kBefore) return mutex.lock();
+void atFork(Mutex &mutex, Fork stage) {
+  if (stage == Fork::kPrepare) return mutex.lock();
   mutex.unlock();
-  if (stage == Fork::kInChild) new (&mutex) Mutex;  // it may still count threads that wait in the parent
+  if (stage == Fork::kChild) new (&mutex) Mutex;  // it may still count threads that wait in the parent
 }
 
 }  // namespace sim

@@ -84,6 +84,13 @@ SIM_API aclError simEnterArmed(const char *function);
 /* For functions that return something else: `failure` is what a failed call of them returns. */
 #define SIM_ENTER_VALUE(function, failure) SIM_ENTER_OR(function, simEntered, failure)
 
+/* Returns from the calling function with the status of `call` unless it is a success. */
+#define SIM_TRY(call)                               \
+  do {                                              \
+    const aclError simStatus = (call);              \
+    if (simStatus != ACL_SUCCESS) return simStatus; \
+  } while (0)
+
 /* Puts "<id>: <text>" on top of the calling thread's messages (aclGetRecentErrMsg) and returns `code`. */
 SIM_API aclError simFail(aclError code, const char *id, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

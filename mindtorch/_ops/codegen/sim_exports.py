@@ -2,7 +2,8 @@
 
 OUT_DIR/opapi_exports.inc defines both phases of every operator of aclnn_ops.jsonl. Those that a kernel source
 registers with SIM_OP get the rules that CANN documents about their parameters. An in-place operator without a kernel
-runs the one of its plain form. The others answer 561003, whatever their arguments are.
+runs that of its plain form, an operator on lists of tensors that of the elementwise operator. The others return
+561003 for all arguments.
 """
 import functools
 import json
@@ -14,7 +15,7 @@ from pathlib import Path
 from .aclnn import MAX_RANK, TABLE, operators
 
 KERNELS = Path(__file__).parents[2] / "_sim" / "opapi" / "kernels"
-_REGISTRATION = re.compile(r"^SIM_(?:OP|ELEMENTWISE|FOREACH)\((\w+),", re.MULTILINE)
+_REGISTRATION = re.compile(r"^SIM_(OP|ELEMENTWISE|POINTWISE|FOREACH)\((\w+),", re.MULTILINE)
 
 # aclDataType values, for the bit masks of the rules.
 _DTYPES = {
@@ -61,6 +62,8 @@ _OPTIONAL = {
 _OVERRIDES = {
     ("aclnnMinDim", "indices"): {"dtypes": frozenset({"INT32", "INT64"})},  # as aclnnMaxDim
     ("aclnnInplacePowTensorScalar", "self"): {"role": "inout"},             # listed as an input only
+    ("aclnnInplaceHardsigmoid", "self"): {"role": "inout"},
+    ("aclnnInplaceHardswish", "self"): {"role": "inout"},
     ("aclnnSlogdet", "self"): {"ranks": (0, MAX_RANK)},                      # a batch, as aclnnLogdet
     # An empty tensor of torch's default type stands for a dimension without index; kernels check the others.
     ("aclnnIndex", "indices"): {"dtypes": frozenset({"INT32", "INT64", "BOOL", "UINT8", "FLOAT"})},
@@ -81,13 +84,14 @@ _OVERRIDES = {
 }
 
 
-def kernel_names(folder=KERNELS) -> list:
-    """The operators that the kernel sources register."""
-    names = [name for path in sorted(folder.glob("*.cpp")) for name in _REGISTRATION.findall(path.read_text("utf-8"))]
+def kernel_names(folder=KERNELS) -> dict:
+    """The operators that the kernel sources register: whether they are elementwise."""
+    names = {name: macro in ("ELEMENTWISE", "POINTWISE") for path in sorted(folder.glob("*.cpp"))
+             for macro, name in _REGISTRATION.findall(path.read_text("utf-8"))}
     unknown = [name for name in names if name not in operators()]
     if unknown:
         raise ValueError(f"kernels for operators that aclnn_ops.jsonl does not know: {', '.join(unknown)}")
-    return sorted(names)
+    return names
 
 
 def _documented(op, parameter):
@@ -126,6 +130,14 @@ def plain_form(op):
     return operators().get(op.name.replace("aclnnInplace", "aclnn")) if op.name.startswith("aclnnInplace") else None
 
 
+def element_form(op):
+    """The operator on single tensors that `op` applies to lists of them; None where there is none."""
+    found = re.fullmatch(r"aclnnForeach(\w+?)(?:List)?(?:V2)?", op.name)
+    plain = operators().get(f"aclnn{found[1]}") if found else None
+    kinds = [parameter.kind.removesuffix("List") for parameter in op.parameters]
+    return plain if plain and kinds == [parameter.kind for parameter in plain.parameters] else None
+
+
 def plain_arguments(op, plain) -> list:
     """The parameters of the in-place operator `op` that stand for those of its plain form, in that one's order.
 
@@ -135,7 +147,7 @@ def plain_arguments(op, plain) -> list:
     outputs = [parameter.name for parameter in plain.parameters if parameter.role == "out"]
     by_name = {parameter.name: parameter for parameter in op.parameters if parameter.name in outputs}
     inputs = iter([parameter for parameter in op.parameters if parameter.name not in by_name])
-    written = iter([parameter for parameter in op.parameters if parameter.role == "inout"])
+    written = iter([parameter for parameter in op.parameters if _documented(op, parameter).role == "inout"])
     types_given = any(parameter.kind == "aclDataType" for parameter in op.parameters)
     arguments = []
     for parameter in plain.parameters:
@@ -151,41 +163,43 @@ def plain_arguments(op, plain) -> list:
     return arguments
 
 
-def _export(op, plain=None) -> str:
-    """The rule and both phases of an operator, with its own kernel or with that of its plain form."""
+def _export(op, plain=None, element=None) -> str:
+    """The rule and both phases of an operator, with its own kernel, that of its plain form or that of its element."""
     body = plain or op
     arguments = plain_arguments(op, plain) if plain else op.parameters
     rules = "\n".join(_rule(op, argument or parameter, parameter.role if plain else None)
                       for argument, parameter in zip(arguments, body.parameters, strict=True))
     parameters = ", ".join(parameter.declaration for parameter in op.parameters)
     names = ", ".join(argument.name if argument else f"sim::typeOf({op.parameters[0].name})" for argument in arguments)
+    of_element = f"static const OpBody body_{op.name} = {{prepareForeachOf, &body_{element.name}, 0}};\n" if element else ""
     return f"""
 namespace sim {{
-extern const OpBody body_{body.name};
-static constexpr ParameterRule parameters_{op.name}[] = {{
+extern const OpBody body_{(element or body).name};
+{of_element}static constexpr ParameterRule parameters_{op.name}[] = {{
 {rules}
 }};
 static const OpRule rule_{op.name} = {{"{op.name}", parameters_{op.name}, {len(arguments)}, &body_{body.name}}};
 }}
 extern "C" SIM_API aclnnStatus {op.name}GetWorkspaceSize(
     {parameters}, uint64_t *workspaceSize, aclOpExecutor **executor) {{
-  SIM_ENTER({op.name}GetWorkspaceSize);
   const sim::Argument arguments[] = {{{names}}};
-  return sim::beginOp(sim::rule_{op.name}, arguments, workspaceSize, executor);
+  return sim::runPhase1(sim::rule_{op.name}, arguments, workspaceSize, executor);
 }}
 extern "C" SIM_API aclnnStatus {op.name}(
     void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream) {{
-  return sim::launchOp(sim::rule_{op.name}, workspace, workspaceSize, executor, stream);
+  return sim::runPhase2(sim::rule_{op.name}, workspace, workspaceSize, executor, stream);
 }}"""
 
 
 def render() -> str:
-    kernels = set(kernel_names())
+    kernels = kernel_names()
     parts = []
     for op in operators().values():
         plain = plain_form(op) if op.name not in kernels else None
-        if op.name in kernels or (plain and plain.name in kernels):
-            parts.append(_export(op, plain))
+        element = element_form(op) if op.name not in kernels else None
+        element = element if element and kernels.get(element.name) else None
+        if op.name in kernels or (plain and plain.name in kernels) or element:
+            parts.append(_export(op, plain, element))
         else:
             parts.append(f"SIM_NO_KERNEL({op.name})")
     return "\n".join(parts) + "\n"

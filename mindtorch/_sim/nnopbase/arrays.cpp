@@ -18,7 +18,7 @@ Array *create(const char *function, Magic magic, SimKind kind, const Item *value
             static_cast<unsigned long long>(size));
     return nullptr;
   }
-  Array *array = Pool<Array>::take();
+  Array *array = Pool<Array>::allocate();
   array->items = size <= Array::kInline ? array->room : new Item[size];
   array->size = size;
   for (uint64_t i = 0; i < size; ++i) array->items[i] = values[i];
@@ -40,7 +40,7 @@ aclnnStatus destroy(const char *function, Magic magic, SimKind kind, const Array
   if (array->items != array->room) delete[] array->items;
   array->items = array->room;
   array->size = 0;
-  Pool<Array>::give(array);
+  Pool<Array>::release(array);
   simCount(kind, -1);
   return ACLNN_SUCCESS;
 }

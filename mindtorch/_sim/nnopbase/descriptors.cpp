@@ -67,7 +67,7 @@ aclnnStatus destroyTensor(const aclTensor *tensor) {
   object->header.magic = kDead;
   ++object->header.generation;
   object->found.reset();
-  Pool<aclTensor>::give(object);
+  Pool<aclTensor>::release(object);
   simCount(SIM_TENSOR, -1);
   return ACLNN_SUCCESS;
 }
@@ -81,7 +81,7 @@ aclnnStatus destroyScalar(const aclScalar *scalar) {
   aclScalar *object = const_cast<aclScalar *>(scalar);
   object->header.magic = kDead;
   ++object->header.generation;
-  Pool<aclScalar>::give(object);
+  Pool<aclScalar>::release(object);
   simCount(SIM_SCALAR, -1);
   return ACLNN_SUCCESS;
 }
@@ -101,10 +101,10 @@ SIM_API aclTensor *aclCreateTensor(const int64_t *viewDims, uint64_t viewDimsNum
                                    const int64_t *stride, int64_t offset, aclFormat format, const int64_t *storageDims,
                                    uint64_t storageDimsNum, void *tensorData) {
   if (__atomic_load_n(&simArmed, __ATOMIC_RELAXED) && simEnterArmed("aclCreateTensor") != ACL_SUCCESS) return nullptr;
-  aclTensor *tensor = Pool<aclTensor>::take();
+  aclTensor *tensor = Pool<aclTensor>::allocate();
   if (!fill(tensor, "aclCreateTensor", viewDims, viewDimsNum, dataType, stride, offset, format, storageDims,
             storageDimsNum, tensorData)) {
-    Pool<aclTensor>::give(tensor);
+    Pool<aclTensor>::release(tensor);
     return nullptr;
   }
   tensor->header.magic = kTensorMagic;
@@ -138,7 +138,7 @@ SIM_API aclScalar *aclCreateScalar(void *value, aclDataType dataType) {
             static_cast<int>(dataType));
     return nullptr;
   }
-  aclScalar *scalar = Pool<aclScalar>::take();
+  aclScalar *scalar = Pool<aclScalar>::allocate();
   scalar->type = dataType;
   std::memcpy(scalar->bytes, value, static_cast<size_t>(bytes));
   scalar->header.magic = kScalarMagic;

@@ -6,21 +6,21 @@
 
 namespace sim {
 
-aclOpExecutor *takeExecutor() {
-  aclOpExecutor *executor = Pool<aclOpExecutor>::take();
+aclOpExecutor *allocateExecutor() {
+  aclOpExecutor *executor = Pool<aclOpExecutor>::allocate();
   executor->repeatable = executor->cached = false;
   executor->workspace_size = 0;
-  executor->number_count = 0;
+  executor->scalar_count = 0;
   return executor;
 }
 
-void giveExecutor(aclOpExecutor *executor) {
+void releaseExecutor(aclOpExecutor *executor) {
   executor->operands.clear();
   executor->references.clear();
-  executor->listed_numbers.clear();
+  executor->scalar_list.clear();
   executor->integers.clear();
   for (auto &found : executor->found) found.reset();
-  Pool<aclOpExecutor>::give(executor);
+  Pool<aclOpExecutor>::release(executor);
 }
 
 namespace {
@@ -87,7 +87,7 @@ SIM_API aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor) {
   if (executor->cached) {
     return simFail(ACLNN_ERR_INNER, "EZ9999", "aclSetAclOpExecutorRepeatable: the executor is from the operator cache");
   }
-  if (keepsCalls()) forgetCall(*executor);
+  if (opCacheEnabled()) uncacheCall(*executor);
   executor->repeatable = true;
   return ACLNN_SUCCESS;
 }
@@ -98,7 +98,7 @@ SIM_API aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor) {
   executor->header.magic = kDead;
   ++executor->header.generation;
   simCount(SIM_EXECUTOR, -1);
-  giveExecutor(executor);
+  releaseExecutor(executor);
   return ACLNN_SUCCESS;
 }
 

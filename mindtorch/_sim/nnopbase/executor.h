@@ -81,7 +81,7 @@ struct Operand {
 };
 
 /* A scalar argument, readable in every compute type. */
-struct Number {
+struct Scalar {
   bool present;
   aclDataType type;
   int64_t integer;
@@ -111,9 +111,9 @@ struct aclOpExecutor {
   char *workspace;
   sim::SmallArray<sim::Operand, 16> operands;
   sim::SmallArray<sim::Reference, 20> references;
-  uint32_t number_count;
-  sim::Number numbers[3];
-  sim::SmallArray<sim::Number, 1> listed_numbers; /* of a scalar list */
+  uint32_t scalar_count;
+  sim::Scalar scalars[3];
+  sim::SmallArray<sim::Scalar, 1> scalar_list; /* of a scalar list */
   /* The kernel and its parameters, chosen by the operator's prepare function. */
   aclError (*run)(const aclOpExecutor &);
   const void *kernel;
@@ -124,8 +124,8 @@ struct aclOpExecutor {
 
 namespace sim {
 
-SIM_API aclOpExecutor *takeExecutor();
-SIM_API void giveExecutor(aclOpExecutor *executor); /* back to the pool; the caller has counted it off already */
+SIM_API aclOpExecutor *allocateExecutor();
+SIM_API void releaseExecutor(aclOpExecutor *executor); /* back to the pool; the caller has counted it off already */
 
 /* Address of the first element of `tensor`, whose element takes `item` bytes. */
 inline uintptr_t elementAddress(const aclTensor *tensor, int64_t item) {

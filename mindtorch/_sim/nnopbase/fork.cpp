@@ -10,18 +10,18 @@ namespace sim {
 namespace {
 
 template <class... T>
-void carryPoolsOver(Fork stage) {
-  (Pool<T>::carryOver(stage), ...);
+void poolsAtFork(Fork stage) {
+  (Pool<T>::atFork(stage), ...);
 }
 
 template <Fork stage>
 void passFork() {
-  carryPoolsOver<aclTensor, aclScalar, aclIntArray, aclFloatArray, aclBoolArray, aclTensorList, aclScalarList,
-                 aclOpExecutor>(stage);
+  poolsAtFork<aclTensor, aclScalar, aclIntArray, aclFloatArray, aclBoolArray, aclTensorList, aclScalarList,
+              aclOpExecutor>(stage);
 }
 
 [[maybe_unused]] const int registered =
-    pthread_atfork(passFork<Fork::kBefore>, passFork<Fork::kInParent>, passFork<Fork::kInChild>);
+    pthread_atfork(passFork<Fork::kPrepare>, passFork<Fork::kParent>, passFork<Fork::kChild>);
 
 }  // namespace
 }  // namespace sim

@@ -23,23 +23,23 @@ Calls &calls() {
 
 }  // namespace
 
-int32_t simKeptCalls = 1;
+int32_t simOpCache = 1;
 
-bool readSetting() {
+bool readOpCacheSetting() {
   const char *setting = std::getenv("MINDTORCH_SIM_OP_CACHE");
   const bool kept = setting != nullptr && std::strcmp(setting, "1") == 0;
-  __atomic_store_n(&simKeptCalls, kept ? 1 : 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&simOpCache, kept ? 1 : 0, __ATOMIC_RELAXED);
   return kept;
 }
 
-const std::string *callersKey() { return calls().own_key ? &calls().key : nullptr; }
+const std::string *callerKey() { return calls().own_key ? &calls().key : nullptr; }
 
-void keepCall(aclOpExecutor *executor, std::string key) {
+void cacheCall(aclOpExecutor *executor, std::string key) {
   executor->cached = !key.empty() && !calls().kept.insert(key).second;
   executor->call = std::move(key);
 }
 
-void forgetCall(const aclOpExecutor &executor) { calls().kept.erase(executor.call); }
+void uncacheCall(const aclOpExecutor &executor) { calls().kept.erase(executor.call); }
 
 }  // namespace sim
 

@@ -16,7 +16,7 @@ namespace sim {
 template <class T>
 class Pool {
  public:
-  static T *take() {
+  static T *allocate() {
     if (T *object = local_.head) {
       local_.head = object->next_free;
       --local_.count;
@@ -25,9 +25,9 @@ class Pool {
     return refill();
   }
 
-  static void carryOver(Fork stage) { sim::carryOver(mutex_, stage); }
+  static void atFork(Fork stage) { sim::atFork(mutex_, stage); }
 
-  static void give(T *object) {
+  static void release(T *object) {
     object->next_free = local_.head;
     local_.head = object;
     if (++local_.count > local_.limit) spill();

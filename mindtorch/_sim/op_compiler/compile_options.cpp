@@ -55,11 +55,11 @@ bool allowed(aclCompileOpt opt, const std::string &value) {
 
 template <sim::Fork stage>
 void passFork() {
-  sim::carryOver(options().mutex, stage);
+  sim::atFork(options().mutex, stage);
 }
 
 [[maybe_unused]] const int registered =
-    pthread_atfork(passFork<sim::Fork::kBefore>, passFork<sim::Fork::kInParent>, passFork<sim::Fork::kInChild>);
+    pthread_atfork(passFork<sim::Fork::kPrepare>, passFork<sim::Fork::kParent>, passFork<sim::Fork::kChild>);
 
 }  // namespace
 

@@ -35,8 +35,8 @@ void addArray(std::string *key, const void *pointer) {
 
 }  // namespace
 
-std::string keyOf(const OpRule &op, const Argument *arguments) {
-  if (const std::string *own = callersKey()) return *own;
+std::string cacheKeyOf(const OpRule &op, const Argument *arguments) {
+  if (const std::string *own = callerKey()) return *own;
   std::string key(op.name);
   for (uint32_t i = 0; i < op.count; ++i) {
     const void *pointer = arguments[i].pointer;

@@ -8,7 +8,7 @@
 namespace sim {
 
 /* All of the arguments but where their memory is, or the key that the caller has set; empty: calls with lists. */
-std::string keyOf(const OpRule &op, const Argument *arguments);
+std::string cacheKeyOf(const OpRule &op, const Argument *arguments);
 
 }  // namespace sim
 #endif

@@ -1,6 +1,7 @@
 #include "opapi/convert.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -124,7 +125,7 @@ template <class C, class T>
 C loadAs(T value) {
   if constexpr (std::is_same<T, Bool>::value) {
     return static_cast<C>(value.byte != 0 ? 1 : 0);
-  } else if constexpr (std::is_same<C, Truth>::value) {
+  } else if constexpr (std::is_same<C, Boolean>::value) {
     if constexpr (isFloat8<T>) {
       return widen(value) != 0.0f;
     } else if constexpr (isSmallFloat<T>) {
@@ -208,6 +209,58 @@ SIM_CLONES void store(const void *array, char *memory, int64_t stride, int64_t c
   storeAll<T>(from, memory, stride, count);
 }
 
+/* What the elements of a type compute in. */
+template <class T>
+using NativeOf = std::conditional_t<
+    std::is_same<T, float>::value || isSmallFloat<T>, float,
+    std::conditional_t<std::is_same<T, double>::value, double, std::conditional_t<isComplex<T>, Complex, int64_t>>>;
+
+/* Pairs with a loop of their own: where the way over the native type would change the value (bool, uint64), and what
+ * kernels convert most. All others take two steps, which keeps the library small. */
+template <class T, class C>
+constexpr bool isDirect =
+    std::is_same<C, NativeOf<T>>::value || std::is_same<T, Bool>::value || std::is_same<T, uint64_t>::value ||
+    (std::is_same<C, double>::value &&
+     (std::is_same<T, float>::value || std::is_same<T, Half>::value || std::is_same<T, BFloat>::value)) ||
+    (std::is_same<C, float>::value && (std::is_same<T, int32_t>::value || std::is_same<T, uint8_t>::value));
+
+template <class From, class To>
+SIM_CLONES void convertArray(const From *from, To *to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = loadAs<To>(from[i]);
+}
+
+constexpr int64_t kChunk = 256;
+
+template <class T, class C>
+void loadStrided(const char *memory, int64_t stride, void *array, int64_t count) {
+  using Native = NativeOf<T>;
+  if constexpr (isDirect<T, C>) {
+    load<T, C>(memory, stride, array, count);
+  } else {
+    Native chunk[kChunk];
+    for (int64_t first = 0; first < count; first += kChunk) {
+      const int64_t length = std::min(kChunk, count - first);
+      load<T, Native>(memory + first * stride, stride, chunk, length);
+      convertArray(chunk, static_cast<C *>(array) + first, length);
+    }
+  }
+}
+
+template <class T, class C>
+void storeStrided(const void *array, char *memory, int64_t stride, int64_t count) {
+  using Native = NativeOf<T>;
+  if constexpr (isDirect<T, C>) {
+    store<T, C>(array, memory, stride, count);
+  } else {
+    Native chunk[kChunk];
+    for (int64_t first = 0; first < count; first += kChunk) {
+      const int64_t length = std::min(kChunk, count - first);
+      convertArray(static_cast<const C *>(array) + first, chunk, length);
+      store<T, Native>(chunk, memory + first * stride, stride, length);
+    }
+  }
+}
+
 template <int Size>
 void loadRaw(const char *memory, int64_t stride, void *array, int64_t count) {
   char *to = static_cast<char *>(array);
@@ -228,84 +281,42 @@ void storeRaw(const void *array, char *memory, int64_t stride, int64_t count) {
   for (int64_t i = 0; i < count; ++i, memory += stride) std::memcpy(memory, from + i * Size, Size);
 }
 
-constexpr int32_t kComputeSizes[] = {sizeof(float), sizeof(double), sizeof(int64_t), sizeof(Complex), sizeof(Truth)};
-
-struct Rows {
-  LoadRow load[kComputeCount + 1];
-  StoreRow store[kComputeCount + 1];
-};
+constexpr int32_t kComputeSizes[] = {sizeof(float), sizeof(double), sizeof(int64_t), sizeof(Complex), sizeof(Boolean)};
 
 template <class T>
-constexpr Rows rowsOf() {
+constexpr TypeFacts factsOf(Category category, uint8_t width) {
   constexpr int size = sizeof(T);
-  return {{load<T, float>, load<T, double>, load<T, int64_t>, load<T, Complex>, load<T, Truth>, loadRaw<size>},
-          {store<T, float>, store<T, double>, store<T, int64_t>, store<T, Complex>, store<T, Truth>, storeRaw<size>}};
+  return {computeOfType<NativeOf<T>>(),
+          category,
+          width,
+          {loadStrided<T, float>, loadStrided<T, double>, loadStrided<T, int64_t>, loadStrided<T, Complex>,
+           loadStrided<T, Boolean>, loadRaw<size>},
+          {storeStrided<T, float>, storeStrided<T, double>, storeStrided<T, int64_t>, storeStrided<T, Complex>,
+           storeStrided<T, Boolean>, storeRaw<size>}};
 }
 
-struct TypeFacts {
-  uint8_t width; /* of two floating or complex types the wider one is the common type */
-  Rows rows;
-};
-
-const TypeFacts *factsOf(aclDataType type) {
-  static constexpr TypeFacts kFloat{3, rowsOf<float>()};
-  static constexpr TypeFacts kHalf{2, rowsOf<Half>()};
-  static constexpr TypeFacts kBFloat{2, rowsOf<BFloat>()};
-  static constexpr TypeFacts kE5M2{1, rowsOf<Float8E5M2>()};
-  static constexpr TypeFacts kE4M3{1, rowsOf<Float8E4M3>()};
-  static constexpr TypeFacts kE8M0{1, rowsOf<Float8E8M0>()};
-  static constexpr TypeFacts kDouble{4, rowsOf<double>()};
-  static constexpr TypeFacts kBoolean{0, rowsOf<Bool>()};
-  static constexpr TypeFacts kInt8{0, rowsOf<int8_t>()};
-  static constexpr TypeFacts kUint8{0, rowsOf<uint8_t>()};
-  static constexpr TypeFacts kInt16{0, rowsOf<int16_t>()};
-  static constexpr TypeFacts kUint16{0, rowsOf<uint16_t>()};
-  static constexpr TypeFacts kInt32{0, rowsOf<int32_t>()};
-  static constexpr TypeFacts kUint32{0, rowsOf<uint32_t>()};
-  static constexpr TypeFacts kInt64{0, rowsOf<int64_t>()};
-  static constexpr TypeFacts kUint64{0, rowsOf<uint64_t>()};
-  static constexpr TypeFacts kComplex64{3, rowsOf<std::complex<float>>()};
-  static constexpr TypeFacts kComplex128{4, rowsOf<Complex>()};
-  switch (type) {
-    case ACL_FLOAT:
-      return &kFloat;
-    case ACL_FLOAT16:
-      return &kHalf;
-    case ACL_BF16:
-      return &kBFloat;
-    case ACL_FLOAT8_E5M2:
-      return &kE5M2;
-    case ACL_FLOAT8_E4M3FN:
-      return &kE4M3;
-    case ACL_FLOAT8_E8M0:
-      return &kE8M0;
-    case ACL_DOUBLE:
-      return &kDouble;
-    case ACL_BOOL:
-      return &kBoolean;
-    case ACL_INT8:
-      return &kInt8;
-    case ACL_UINT8:
-      return &kUint8;
-    case ACL_INT16:
-      return &kInt16;
-    case ACL_UINT16:
-      return &kUint16;
-    case ACL_INT32:
-      return &kInt32;
-    case ACL_UINT32:
-      return &kUint32;
-    case ACL_INT64:
-      return &kInt64;
-    case ACL_UINT64:
-      return &kUint64;
-    case ACL_COMPLEX64:
-      return &kComplex64;
-    case ACL_COMPLEX128:
-      return &kComplex128;
-    default:
-      return nullptr;
-  }
+constexpr std::array<TypeFacts, kTypeCount> typeTable() {
+  std::array<TypeFacts, kTypeCount> table{};
+  for (TypeFacts &facts : table) facts = {kNoCompute, kNoCategory, 0, {}, {}};
+  table[ACL_BOOL] = factsOf<Bool>(kBool, 0);
+  table[ACL_INT8] = factsOf<int8_t>(kInteger, 0);
+  table[ACL_UINT8] = factsOf<uint8_t>(kInteger, 0);
+  table[ACL_INT16] = factsOf<int16_t>(kInteger, 0);
+  table[ACL_UINT16] = factsOf<uint16_t>(kInteger, 0);
+  table[ACL_INT32] = factsOf<int32_t>(kInteger, 0);
+  table[ACL_UINT32] = factsOf<uint32_t>(kInteger, 0);
+  table[ACL_INT64] = factsOf<int64_t>(kInteger, 0);
+  table[ACL_UINT64] = factsOf<uint64_t>(kInteger, 0);
+  table[ACL_FLOAT8_E5M2] = factsOf<Float8E5M2>(kFloating, 1);
+  table[ACL_FLOAT8_E4M3FN] = factsOf<Float8E4M3>(kFloating, 1);
+  table[ACL_FLOAT8_E8M0] = factsOf<Float8E8M0>(kFloating, 1);
+  table[ACL_FLOAT16] = factsOf<Half>(kFloating, 2);
+  table[ACL_BF16] = factsOf<BFloat>(kFloating, 2);
+  table[ACL_FLOAT] = factsOf<float>(kFloating, 3);
+  table[ACL_DOUBLE] = factsOf<double>(kFloating, 4);
+  table[ACL_COMPLEX64] = factsOf<std::complex<float>>(kComplex, 3);
+  table[ACL_COMPLEX128] = factsOf<Complex>(kComplex, 4);
+  return table;
 }
 
 bool isUnsigned(aclDataType type) {
@@ -326,30 +337,21 @@ aclDataType promoteIntegers(aclDataType a, aclDataType b) {
 
 }  // namespace
 
-/* By aclDataType: FLOAT FLOAT16 INT8 INT32 UINT8 - INT16 UINT16 UINT32 INT64 UINT64 DOUBLE BOOL ... */
-constexpr Compute kNo = kNoCompute;
-const Compute kComputes[kTypeCount] = {kF32, kF32, kI64, kI64,  kI64,  kNo, kI64, kI64, kI64, kI64, kI64, kF64, kI64,
-                                       kNo,  kNo,  kNo,  kC128, kC128, kNo, kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,
-                                       kNo,  kF32, kNo,  kNo,   kNo,   kNo, kNo,  kNo,  kNo,  kF32, kF32, kF32};
-constexpr Category kNone = kNoCategory, kReal = kFloating, kWhole = kInteger, kPair = kComplex;
-const Category kCategories[kTypeCount] = {kReal,  kReal, kWhole, kWhole, kWhole, kNone, kWhole, kWhole, kWhole, kWhole,
-                                          kWhole, kReal, kBool,  kNone,  kNone,  kNone, kPair,  kPair,  kNone,  kNone,
-                                          kNone,  kNone, kNone,  kNone,  kNone,  kNone, kNone,  kReal,  kNone,  kNone,
-                                          kNone,  kNone, kNone,  kNone,  kNone,  kReal, kReal,  kReal};
+const std::array<TypeFacts, kTypeCount> kTypes = typeTable();
 
 aclDataType promoteTypes(aclDataType a, aclDataType b) {
   if (a == b) return a;
-  const TypeFacts *first = factsOf(a), *second = factsOf(b);
-  if (first == nullptr || second == nullptr) return ACL_DT_UNDEFINED;
   Category category = categoryOf(a), other = categoryOf(b);
+  if (category == kNoCategory || other == kNoCategory) return ACL_DT_UNDEFINED;
+  const uint8_t width = kTypes[a].width, other_width = kTypes[b].width;
   if (category == kComplex || other == kComplex) {
-    bool wide = (category >= kFloating && first->width == 4) || (other >= kFloating && second->width == 4);
+    bool wide = (category >= kFloating && width == 4) || (other >= kFloating && other_width == 4);
     return wide ? ACL_COMPLEX128 : ACL_COMPLEX64;
   }
   if (category != other) return category > other ? a : b;
   if (category == kInteger) return promoteIntegers(a, b);
-  if (first->width == second->width) return ACL_FLOAT; /* float16 with bfloat16 */
-  return first->width > second->width ? a : b;
+  if (width == other_width) return ACL_FLOAT; /* float16 with bfloat16 */
+  return width > other_width ? a : b;
 }
 
 bool canCast(aclDataType from, aclDataType to) {
@@ -360,12 +362,9 @@ bool canCast(aclDataType from, aclDataType to) {
   return source <= target || (source == kInteger && target == kInteger);
 }
 
-LoadRow loadRow(aclDataType type, uint8_t compute) { return factsOf(type)->rows.load[compute]; }
-StoreRow storeRow(aclDataType type, uint8_t compute) { return factsOf(type)->rows.store[compute]; }
-
 Cursor::Cursor(const Operand &operand)
-    : load_(loadRow(operand.type, operand.compute)),
-      store_(storeRow(operand.type, operand.compute)),
+    : load_(loadStrided(operand.type, operand.compute)),
+      store_(storeStrided(operand.type, operand.compute)),
       rank_(0),
       item_(operand.item),
       array_item_(operand.compute == kRaw ? operand.item : kComputeSizes[operand.compute]),
@@ -374,7 +373,7 @@ Cursor::Cursor(const Operand &operand)
                (operand.compute == kF64 && operand.type == ACL_DOUBLE) ||
                (operand.compute == kI64 && operand.type == ACL_INT64) ||
                (operand.compute == kC128 && operand.type == ACL_COMPLEX128) ||
-               (operand.compute == kTruth && operand.type == ACL_BOOL);
+               (operand.compute == kBoolean8 && operand.type == ACL_BOOL);
   for (int32_t i = 0; i < operand.rank; ++i) { /* neighbours that are one run become one dimension */
     int64_t dim = operand.dims[i], stride = operand.strides[i] * item_;
     if (dim == 1) continue;

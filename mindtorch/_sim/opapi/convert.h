@@ -1,11 +1,12 @@
 /* From the data types in device memory to the few types that kernels compute in, and back.
  *
  * float16, bfloat16 and the floats of 8 bits compute in float; bool and all integers in int64 (two's complement: what
- * wraps there wraps to the same bits in the narrower type); both complex types in complex<double>. Truth is a byte per
- * element, not 0 where the element is not 0: what logic and conditions read, and what comparisons write. Raw moves bits
- * without reading them. */
+ * wraps there wraps to the same bits in the narrower type); both complex types in complex<double>. Boolean is a byte
+ * per element, not 0 where the element is not 0: what logic and conditions read, and what comparisons write. Raw moves
+ * bits without reading them. */
 #ifndef MINDTORCH_SIM_OPAPI_CONVERT_H_
 #define MINDTORCH_SIM_OPAPI_CONVERT_H_
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <type_traits>
@@ -16,45 +17,51 @@ namespace sim {
 
 using Complex = std::complex<double>;
 
-enum Compute : uint8_t { kF32, kF64, kI64, kC128, kTruth, kRaw, kNoCompute };
+enum Compute : uint8_t { kF32, kF64, kI64, kC128, kBoolean8, kRaw, kNoCompute };
 constexpr int kComputeCount = kRaw; /* types that loops are written for */
-using Truth = uint8_t;              /* written as 0 or 1; read as 0 or anything else */
+using Boolean = uint8_t;            /* written as 0 or 1; read as 0 or anything else */
 enum Category : uint8_t { kBool, kInteger, kFloating, kComplex, kNoCategory };
 
 template <class C>
 constexpr Compute computeOfType() {
   if (std::is_same<C, float>::value) return kF32;
   if (std::is_same<C, double>::value) return kF64;
-  if (std::is_same<C, Truth>::value) return kTruth;
+  if (std::is_same<C, Boolean>::value) return kBoolean8;
   if (std::is_same<C, int64_t>::value) return kI64;
   static_assert(std::is_arithmetic<C>::value || std::is_same<C, Complex>::value, "no compute type");
-  static_assert(!std::is_integral<C>::value || std::is_same<C, Truth>::value || std::is_same<C, int64_t>::value,
+  static_assert(!std::is_integral<C>::value || std::is_same<C, Boolean>::value || std::is_same<C, int64_t>::value,
                 "a result that no compute type holds");
   return kC128;
 }
 
-constexpr uint32_t kTypeCount = ACL_FLOAT8_E8M0 + 1; /* no type with kernels has a higher number */
-extern const Compute kComputes[kTypeCount];
-extern const Category kCategories[kTypeCount];
+/* `count` elements `stride` bytes apart in memory, from or to a contiguous array of the compute type. */
+using LoadStrided = void (*)(const char *memory, int64_t stride, void *array, int64_t count);
+using StoreStrided = void (*)(const void *array, char *memory, int64_t stride, int64_t count);
 
-/* kNoCompute for types without kernels. */
+struct TypeFacts {
+  Compute compute; /* kNoCompute for types without kernels */
+  Category category;
+  uint8_t width; /* of two floating or complex types the wider one is the common type */
+  LoadStrided load[kComputeCount + 1];
+  StoreStrided store[kComputeCount + 1];
+};
+constexpr uint32_t kTypeCount = ACL_FLOAT8_E8M0 + 1; /* no type with kernels has a higher number */
+extern const std::array<TypeFacts, kTypeCount> kTypes;
+
 inline Compute computeOf(aclDataType type) {
-  return static_cast<uint32_t>(type) < kTypeCount ? kComputes[type] : kNoCompute;
+  return static_cast<uint32_t>(type) < kTypeCount ? kTypes[type].compute : kNoCompute;
 }
 
 /* As torch's promotion sorts the types. */
 inline Category categoryOf(aclDataType type) {
-  return static_cast<uint32_t>(type) < kTypeCount ? kCategories[type] : kNoCategory;
+  return static_cast<uint32_t>(type) < kTypeCount ? kTypes[type].category : kNoCategory;
 }
 
 aclDataType promoteTypes(aclDataType a, aclDataType b);
 bool canCast(aclDataType from, aclDataType to); /* torch's rule for an output of another type */
 
-/* `count` elements `stride` bytes apart in memory, from or to a contiguous array of the compute type. */
-using LoadRow = void (*)(const char *memory, int64_t stride, void *array, int64_t count);
-using StoreRow = void (*)(const void *array, char *memory, int64_t stride, int64_t count);
-LoadRow loadRow(aclDataType type, uint8_t compute);
-StoreRow storeRow(aclDataType type, uint8_t compute);
+inline LoadStrided loadStrided(aclDataType type, uint8_t compute) { return kTypes[type].load[compute]; }
+inline StoreStrided storeStrided(aclDataType type, uint8_t compute) { return kTypes[type].store[compute]; }
 
 constexpr int64_t kBlock = 512;
 constexpr int64_t kBlockBytes = kBlock * 16;
@@ -79,8 +86,8 @@ class Cursor {
   void walk(int64_t count, Row row);
   void advance(int64_t count);
 
-  LoadRow load_;
-  StoreRow store_;
+  LoadStrided load_;
+  StoreStrided store_;
   bool same_type_;
   int32_t rank_;
   int32_t item_;       /* bytes of an element in memory */

@@ -10,7 +10,7 @@ namespace {
 constexpr uint32_t kMaxInputs = 4;
 
 /* A scalar raises the type only where its category is above the tensors' one, as Python numbers do in torch. */
-aclDataType promoteNumber(aclDataType type, const Number &number) {
+aclDataType promoteScalar(aclDataType type, const Scalar &number) {
   Category category = categoryOf(number.type);
   if (!number.present || category <= categoryOf(type)) return type;
   if (category == kInteger) return ACL_INT64;
@@ -18,12 +18,12 @@ aclDataType promoteNumber(aclDataType type, const Number &number) {
   return type == ACL_DOUBLE ? ACL_COMPLEX128 : ACL_COMPLEX64;
 }
 
-aclnnStatus checkNumbers(const aclOpExecutor &executor, const Loops &loops, aclDataType type) {
-  for (int i = 0; i < loops.numbers; ++i) {
-    Category category = categoryOf(executor.numbers[i].type);
+aclnnStatus checkScalars(const aclOpExecutor &executor, const Loops &loops, aclDataType type) {
+  for (int i = 0; i < loops.scalars; ++i) {
+    Category category = categoryOf(executor.scalars[i].type);
     if (category > kInteger && category > categoryOf(type)) {
-      return refuse(executor, "a scalar of type %s does not go with tensors of type %s",
-                    typeName(executor.numbers[i].type), typeName(type));
+      return refuse(executor, "a scalar of type {} does not go with tensors of type {}", executor.scalars[i].type,
+                    type);
     }
   }
   return ACLNN_SUCCESS;
@@ -73,25 +73,22 @@ aclnnStatus prepareLoops(aclOpExecutor &executor, const Loops &loops, int64_t va
     if (operand.type != type) type = promoteTypes(type, operand.type);
     equal_shapes &= sameShape(operand, out);
   }
-  if (variant & kPromoteFirst) type = promoteNumber(type, executor.numbers[0]);
-  if (variant & kPromoteSecond) type = promoteNumber(type, executor.numbers[1]);
+  if (variant & kPromoteFirst) type = promoteScalar(type, executor.scalars[0]);
+  if (variant & kPromoteSecond) type = promoteScalar(type, executor.scalars[1]);
   if ((variant & kFloatResult) && categoryOf(type) < kFloating) type = ACL_FLOAT;
-  uint8_t compute = loops.loop[kTruth] != nullptr ? kTruth : computeOf(type);
+  uint8_t compute = loops.loop[kBoolean8] != nullptr ? kBoolean8 : computeOf(type);
   if (compute >= kRaw || loops.loop[compute] == nullptr) return refuseType(executor, type);
   if ((variant & kOrdered) && type == ACL_UINT64) return refuseType(executor, type);
-  aclnnStatus status = requireCast(executor, resultType(type, variant), out);
-  if (status == ACLNN_SUCCESS && loops.numbers > 0) status = checkNumbers(executor, loops, type);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireCast(executor, resultType(type, variant), out));
+  if (loops.scalars > 0) SIM_TRY(checkScalars(executor, loops, type));
   if (!equal_shapes) {
     Shape shape = shapeOf(first);
     for (const Operand &operand : executor.operands) {
       if ((operand.role & kIn) && !broadcastInto(&shape, operand)) {
-        return refuse(executor, "the shape of %s cannot be broadcast with the others",
-                      executor.op->parameters[operand.parameter].name);
+        return refuse(executor, "the shape of {} cannot be broadcast with the others", operand);
       }
     }
-    status = requireShape(executor, out, shape);
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(requireShape(executor, out, shape));
     for (Operand &operand : executor.operands) {
       if (operand.role == kIn) expandTo(&operand, shape);
     }
@@ -113,11 +110,11 @@ aclError runElementwise(const aclOpExecutor &executor) {
   for (const Operand &operand : executor.operands) {
     if (operand.role & kIn) inputs[count++] = &operand;
   }
-  runLoop(inputs, count, out, *static_cast<const Loop *>(executor.kernel), executor.numbers);
+  runLoop(inputs, count, out, *static_cast<const Loop *>(executor.kernel), executor.scalars);
   return ACL_SUCCESS;
 }
 
-void runLoop(const Operand *const *operands, uint32_t count, const Operand &out, Loop loop, const Number *numbers) {
+void runLoop(const Operand *const *operands, uint32_t count, const Operand &out, Loop loop, const Scalar *scalars) {
   const int64_t total = out.count;
   if (total == 0) return;
   alignas(64) char buffers[kMaxInputs + 1][kBlockBytes];
@@ -126,7 +123,7 @@ void runLoop(const Operand *const *operands, uint32_t count, const Operand &out,
   for (uint32_t i = 0; i < count; ++i) inputs[i] = new (room[i]) Cursor(*operands[i]);
   Cursor output(out);
   LoopArguments arguments{};
-  arguments.numbers = numbers;
+  arguments.scalars = scalars;
   for (int64_t first = 0; first < total; first += arguments.count) {
     int64_t run = output.directRun();
     for (uint32_t i = 0; i < count; ++i) run = std::min(run, inputs[i]->directRun());
@@ -175,17 +172,132 @@ aclError runCopy(const aclOpExecutor &executor) {
 aclnnStatus prepareCopy(aclOpExecutor &executor, Operand &in, Operand &out) {
   Shape shape = shapeOf(out);
   if (!broadcastInto(&shape, in)) {
-    return refuse(executor, "%s cannot be broadcast to the shape of %s", executor.op->parameters[in.parameter].name,
-                  executor.op->parameters[out.parameter].name);
+    return refuse(executor, "{} cannot be broadcast to the shape of {}", in, out);
   }
-  aclnnStatus status = requireShape(executor, out, shape);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireShape(executor, out, shape));
   expandTo(&in, shape);
   in.compute = out.compute = copyCompute(in.type, out.type);
   orderDims(executor, out);
   executor.attributes[0] = &in - executor.operands.begin();
   executor.attributes[1] = &out - executor.operands.begin();
   executor.run = runCopy;
+  return ACLNN_SUCCESS;
+}
+
+/* The operators on lists of tensors: operand i of each list goes together, list after list in executor.operands. */
+
+namespace {
+
+constexpr uint32_t kMostTensors = 256; /* of one list */
+
+bool alike(const Operand &a, const Operand &b) {
+  if (a.rank != b.rank) return false;
+  for (int32_t i = 0; i < a.rank; ++i) {
+    if (a.dims[i] != b.dims[i]) return false;
+  }
+  return true;
+}
+
+/* attributes: [0] compute type of the results, [1] lists, [2] tensors in each, [3] whether each has its own number */
+aclError runForeach(const aclOpExecutor &executor) {
+  const uint32_t lists = static_cast<uint32_t>(executor.attributes[1]);
+  const uint32_t tensors = static_cast<uint32_t>(executor.attributes[2]);
+  const Loop loop = *static_cast<const Loop *>(executor.kernel);
+  for (uint32_t i = 0; i < tensors; ++i) {
+    const Operand *inputs[4];
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < lists; ++k) {
+      const Operand &operand = executor.operands[k * tensors + i];
+      if (operand.role & kIn) inputs[count++] = &operand;
+    }
+    Operand out = executor.operands[(lists - 1) * tensors + i];
+    out.compute = static_cast<uint8_t>(executor.attributes[0]);
+    runLoop(inputs, count, out, loop, executor.attributes[3] != 0 ? &executor.scalar_list[i] : executor.scalars);
+  }
+  return ACL_SUCCESS;
+}
+
+}  // namespace
+
+aclnnStatus checkLists(const aclOpExecutor &executor, uint32_t *lists, uint32_t *tensors) {
+  *lists = executor.operands.back().ordinal - executor.operands[0].ordinal + 1;
+  *tensors = executor.operands.size() / *lists;
+  if (*tensors == 0 || *tensors > kMostTensors) {
+    return refuse(executor, "the lists hold {} tensors, expected 1 to {}", *tensors, kMostTensors);
+  }
+  for (uint32_t k = 0; k < executor.operands.size(); ++k) {
+    const Operand &operand = executor.operands[k], &first = executor.operands[k % *tensors];
+    const char *name = executor.op->parameters[operand.parameter].name;
+    if (operand.ordinal - executor.operands[0].ordinal != k / *tensors) {
+      return refuse(executor, "{} has another length than {}", name, first);
+    }
+    if (!alike(operand, first)) return refuse(executor, "tensor {} of {} has another shape", k % *tensors, name);
+    if (operand.type != executor.operands[0].type) {
+      return refuse(executor, "tensor {} of {} is a {}, the first tensor a {}", k % *tensors, name, operand.type,
+                    executor.operands[0].type);
+    }
+  }
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus prepareForeach(aclOpExecutor &executor, const Argument *, const OpBody &body) {
+  return prepareForeachLoops(executor, *static_cast<const Loops *>(body.kernel));
+}
+
+aclnnStatus prepareForeachOf(aclOpExecutor &executor, const Argument *, const OpBody &body) {
+  return prepareForeachLoops(executor, *static_cast<const Loops *>(static_cast<const OpBody *>(body.kernel)->kernel));
+}
+
+aclnnStatus prepareForeachByTensor(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  auto &operands = executor.operands;
+  const uint32_t tensors = operands.size() / 2; /* before the number in the operands, and behind it */
+  if (operands.size() % 2 == 0 || tensors == 0 || operands[tensors].element != -1) {
+    return refuse(executor, "the lists have different lengths, or are empty");
+  }
+  const Operand number = operands[tensors];
+  if (number.count != 1) {
+    return refuse(executor, "{} has {} elements, expected 1", number, number.count);
+  }
+  /* The number becomes a list as long as the others, of the shapes that it meets there. */
+  SmallArray<Operand, 6> results;
+  for (uint32_t i = 0; i < tensors; ++i) results.push() = operands[tensors + 1 + i];
+  while (operands.size() > tensors) operands.pop();
+  for (uint32_t i = 0; i < tensors; ++i) {
+    Operand repeated = operands[i];
+    repeated.tensor = number.tensor;
+    repeated.address = number.address;
+    repeated.bytes = number.bytes;
+    repeated.type = number.type;
+    repeated.role = number.role;
+    repeated.parameter = number.parameter;
+    repeated.ordinal = number.ordinal;
+    repeated.element = i;
+    repeated.item = number.item;
+    std::fill_n(repeated.strides, kMaxRank, 0);
+    operands.push() = repeated;
+  }
+  for (const Operand &result : results) operands.push() = result;
+  return prepareForeach(executor, arguments, body);
+}
+
+aclnnStatus prepareForeachLoops(aclOpExecutor &executor, const Loops &loops) {
+  uint32_t lists, tensors;
+  if (executor.operands.size() == 0) return refuse(executor, "the lists are empty");
+  SIM_TRY(checkLists(executor, &lists, &tensors));
+  const aclDataType type = executor.operands[0].type;
+  const uint8_t compute = computeOf(type);
+  if (compute >= kRaw || loops.loop[compute] == nullptr) return refuseType(executor, type);
+  const uint32_t scalars = executor.scalar_list.size();
+  if (scalars != 0 && scalars != tensors) {
+    return refuse(executor, "there are {} scalars for {} tensors", scalars, tensors);
+  }
+  for (Operand &operand : executor.operands) operand.compute = compute;
+  executor.attributes[0] = loops.result[compute];
+  executor.attributes[1] = lists;
+  executor.attributes[2] = tensors;
+  executor.attributes[3] = scalars;
+  executor.kernel = &loops.loop[compute];
+  executor.run = runForeach;
   return ACLNN_SUCCESS;
 }
 

@@ -2,16 +2,10 @@
  * The rules and the definitions are written at build time by mindtorch._ops.codegen.sim_exports. */
 #include "opapi/op.h"
 
-#define SIM_NO_KERNEL(op)                                    \
-  extern "C" SIM_API aclnnStatus op##GetWorkspaceSize(void); \
-  extern "C" SIM_API aclnnStatus op(void);                   \
-  extern "C" aclnnStatus op##GetWorkspaceSize(void) {        \
-    SIM_ENTER(op##GetWorkspaceSize);                         \
-    return sim::noKernel(#op);                               \
-  }                                                          \
-  extern "C" aclnnStatus op(void) {                          \
-    SIM_ENTER(op);                                           \
-    return sim::noKernel(#op);                               \
-  }
+#define SIM_NO_KERNEL(op)                                                                        \
+  extern "C" SIM_API aclnnStatus op##GetWorkspaceSize(void);                                     \
+  extern "C" SIM_API aclnnStatus op(void);                                                       \
+  extern "C" aclnnStatus op##GetWorkspaceSize(void) { return sim::noKernel(#op, sim::kPhase1); } \
+  extern "C" aclnnStatus op(void) { return sim::noKernel(#op, ""); }
 
 #include "opapi_exports.inc"

@@ -51,9 +51,9 @@ class IndexCursor {
 
 /* NumPy's advanced indexing: for each element of the result, in logical order, the address of the element of `indexed`
  * that it stands for. There is an index for each of the first dimensions; one without elements means all of it. */
-class PickCursor {
+class AdvancedIndexCursor {
  public:
-  PickCursor(const Operand &indexed, const Operand *indices, int32_t count);
+  AdvancedIndexCursor(const Operand &indexed, const Operand *indices, int32_t count);
 
   /* The next `count` (at most kBlock) addresses. False: an index out of range, which faults on the device. */
   bool read(char **addresses, int64_t count);
@@ -68,30 +68,31 @@ class PickCursor {
   std::optional<Cursor> rest_; /* the dimensions without index */
 };
 
-/* The shape of what is picked. Refused: indices that do not broadcast, of another type, or too many dimensions. */
-aclnnStatus pickShape(const aclOpExecutor &executor, const Operand &indexed, const Operand *indices, int32_t count,
-                      Shape *shape);
+/* The shape of what is indexed_dims. Refused: indices that do not broadcast, of another type, or too many dimensions.
+ */
+aclnnStatus advancedIndexShape(const aclOpExecutor &executor, const Operand &indexed, const Operand *indices,
+                               int32_t count, Shape *shape);
 
 /* torch's rule for gather and scatter: as many dimensions, none larger beside `dim`. */
 aclnnStatus checkIndex(const aclOpExecutor &executor, const Operand &index, const Operand &indexed, int32_t dim);
 
 /* out[.. index ..] = fold(out[.. index ..], source), element by element in the compute type, in logical order. */
-using FoldElement = void (*)(char *element, LoadRow load, StoreRow store, const void *value);
+using FoldElement = void (*)(char *element, LoadStrided load, StoreStrided store, const void *value);
 aclError scatterElements(const Operand &out, int32_t dim, const Operand &index, const Operand &source,
                          FoldElement fold);
 
-/* The same for any places: `places` gives the addresses of `count` elements like `out`. */
-template <class Places>
-aclError foldElements(Places &places, const Operand &out, const Operand &source, int64_t count, FoldElement fold) {
+/* The same for any target: `target` gives the addresses of `count` elements like `out`. */
+template <class Target>
+aclError foldElements(Target &target, const Operand &out, const Operand &source, int64_t count, FoldElement fold) {
   char *addresses[kBlock];
   alignas(64) char buffer[kBlockBytes];
   Cursor values(source);
-  const LoadRow load = loadRow(out.type, source.compute);
-  const StoreRow store = storeRow(out.type, source.compute);
+  const LoadStrided load = loadStrided(out.type, source.compute);
+  const StoreStrided store = storeStrided(out.type, source.compute);
   const int64_t item = source.compute == kF32 ? sizeof(float) : source.compute == kC128 ? sizeof(Complex) : 8;
   for (int64_t first = 0, length; first < count; first += length) {
     length = std::min(kBlock, count - first);
-    if (!places.read(addresses, length)) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    if (!target.read(addresses, length)) return ACL_ERROR_RT_AICORE_EXCEPTION;
     const char *value = static_cast<const char *>(values.read(buffer, length));
     for (int64_t i = 0; i < length; ++i) fold(addresses[i], load, store, value + i * item);
   }
@@ -101,7 +102,7 @@ aclError foldElements(Places &places, const Operand &out, const Operand &source,
 /* A number as the source of such a fold: an operand of `shape` whose elements are all the same. */
 class Constant {
  public:
-  Constant(const Number &number, uint8_t compute, const Operand &shape);
+  Constant(const Scalar &number, uint8_t compute, const Operand &shape);
   const Operand &operand() const { return operand_; }
 
  private:
@@ -110,7 +111,7 @@ class Constant {
 };
 
 template <class F, class C>
-void foldElement(char *element, LoadRow load, StoreRow store, const void *value) {
+void foldElement(char *element, LoadStrided load, StoreStrided store, const void *value) {
   C old;
   load(element, 0, &old, 1);
   const C result = F::apply(old, *static_cast<const C *>(value));

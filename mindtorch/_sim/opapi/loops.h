@@ -3,7 +3,8 @@
  *   SIM_ELEMENT(Exp, 1, kFloats | kComplexes, 0, vec::exp(x))
  *
  * reads: Exp takes 1 input, computes in the floating and complex types, takes 0 scalars, and yields the expression in
- * x, y, z (the inputs) and p[0], p[1], p[2] (the scalars). A loop of kTruths takes every type, as its truth values. */
+ * x, y, z (the inputs) and p[0], p[1], p[2] (the scalars). A loop of kBooleans takes every type, as its truth values.
+ */
 #ifndef MINDTORCH_SIM_OPAPI_LOOPS_H_
 #define MINDTORCH_SIM_OPAPI_LOOPS_H_
 #include <cmath>
@@ -18,9 +19,10 @@ enum ComputeMask : unsigned {
   kFloats = 1u << kF32 | 1u << kF64,
   kIntegers = 1u << kI64,
   kComplexes = 1u << kC128,
-  kTruths = 1u << kTruth,
+  kBooleans = 1u << kBoolean8,
   kReals = kFloats | kIntegers,
   kAll = kReals | kComplexes,
+  kLibm = 1u << 31, /* the expression calls libm: its loops cannot be vectorised, one version of them is enough */
 };
 
 /* What prepareElementwise is told beside the loops. */
@@ -37,7 +39,7 @@ enum ElementwiseVariant : int64_t {
 struct Loops {
   Loop loop[kComputeCount];      /* by compute type; NULL: not for this type */
   uint8_t result[kComputeCount]; /* compute type of what the loop writes */
-  int numbers;                   /* scalars the loop reads, converted to the compute type */
+  int scalars;                   /* scalars the loop reads, converted to the compute type */
 };
 
 aclnnStatus prepareElementwise(aclOpExecutor &executor, const Argument *arguments, const OpBody &body);
@@ -46,7 +48,7 @@ aclnnStatus prepareLoops(aclOpExecutor &executor, const Loops &loops, int64_t va
 aclnnStatus prepareCopy(aclOpExecutor &executor, Operand &in, Operand &out);
 aclError runElementwise(const aclOpExecutor &executor);
 /* The loop over one set of operands; `out` has the compute type of the results. */
-void runLoop(const Operand *const *inputs, uint32_t count, const Operand &out, Loop loop, const Number *numbers);
+void runLoop(const Operand *const *inputs, uint32_t count, const Operand &out, Loop loop, const Scalar *scalars);
 
 /* The operators on lists of tensors: the element on each tensor, with the scalar, or with the one of a scalar list. */
 aclnnStatus prepareForeach(aclOpExecutor &executor, const Argument *arguments, const OpBody &body);
@@ -59,7 +61,7 @@ void convertView(const Operand &in, const Operand &out); /* equal shapes, equal 
 uint8_t copyCompute(aclDataType from, aclDataType to);
 
 template <class C>
-C numberAs(const Number &number) {
+C scalarAs(const Scalar &number) {
   if constexpr (std::is_same<C, int64_t>::value) {
     return number.integer;
   } else if constexpr (std::is_same<C, Complex>::value) {
@@ -123,14 +125,14 @@ C smaller(C a, C b) {
 
 /* What the loop writes: a truth value for each bool. */
 template <class T>
-using Written = std::conditional_t<std::is_same<T, bool>::value, Truth, T>;
+using Written = std::conditional_t<std::is_same<T, bool>::value, Boolean, T>;
 template <class F, class C>
 using ResultOf = Written<decltype(F::apply(C(), C(), C(), static_cast<const C *>(nullptr)))>;
 
 template <class F, class C>
-SIM_CLONES void elementLoop(const LoopArguments &arguments) {
+SIM_INLINE void elementLoop(const LoopArguments &arguments) {
   C p[3] = {};
-  for (int i = 0; i < F::kNumbers; ++i) p[i] = numberAs<C>(arguments.numbers[i]);
+  for (int i = 0; i < F::kScalars; ++i) p[i] = scalarAs<C>(arguments.scalars[i]);
   const C *x = static_cast<const C *>(arguments.in[0]);
   const C *y = F::kInputs > 1 ? static_cast<const C *>(arguments.in[1]) : x;
   const C *z = F::kInputs > 2 ? static_cast<const C *>(arguments.in[2]) : x;
@@ -140,23 +142,37 @@ SIM_CLONES void elementLoop(const LoopArguments &arguments) {
   for (int64_t i = 0; i < count; ++i) out[i] = F::apply(x[i], y[i], z[i], p);
 }
 
+/* The loop for the processors that it is compiled for, and once more for wide vectors where that pays. */
+template <class F, class C>
+void plainLoop(const LoopArguments &arguments) {
+  elementLoop<F, C>(arguments);
+}
+template <class F, class C>
+SIM_CLONES void vectorLoop(const LoopArguments &arguments) {
+  elementLoop<F, C>(arguments);
+}
+
 template <class F, class C>
 constexpr void addLoop(Loops *loops) {
   constexpr Compute compute = computeOfType<C>();
   if constexpr ((F::kTypes >> compute & 1u) != 0) {
-    loops->loop[compute] = elementLoop<F, C>;
+    if constexpr ((F::kTypes & kLibm) != 0 || compute == kC128) {
+      loops->loop[compute] = plainLoop<F, C>;
+    } else {
+      loops->loop[compute] = vectorLoop<F, C>;
+    }
     loops->result[compute] = computeOfType<ResultOf<F, C>>();
   }
 }
 
 template <class F>
 constexpr Loops makeLoops() {
-  Loops loops{{}, {}, F::kNumbers};
+  Loops loops{{}, {}, F::kScalars};
   addLoop<F, float>(&loops);
   addLoop<F, double>(&loops);
   addLoop<F, int64_t>(&loops);
   addLoop<F, Complex>(&loops);
-  addLoop<F, Truth>(&loops);
+  addLoop<F, Boolean>(&loops);
   return loops;
 }
 
@@ -167,7 +183,7 @@ constexpr Loops kLoopsOf = makeLoops<F>();
   struct Name {                                                                                    \
     static constexpr int kInputs = inputs;                                                         \
     static constexpr unsigned kTypes = types;                                                      \
-    static constexpr int kNumbers = scalars;                                                       \
+    static constexpr int kScalars = scalars;                                                       \
     template <class C>                                                                             \
     static SIM_INLINE auto apply([[maybe_unused]] C x, [[maybe_unused]] C y, [[maybe_unused]] C z, \
                                  [[maybe_unused]] const C *p) {                                    \
@@ -176,6 +192,10 @@ constexpr Loops kLoopsOf = makeLoops<F>();
   };
 
 #define SIM_ELEMENTWISE(op, Name, variant) SIM_OP(op, prepareElementwise, &kLoopsOf<Name>, variant)
+/* Both in one: the operator is the only one that has this element. */
+#define SIM_POINTWISE(op, inputs, types, scalars, variant, expression) \
+  SIM_ELEMENT(Element_##op, inputs, types, scalars, expression)        \
+  SIM_ELEMENTWISE(op, Element_##op, variant)
 #define SIM_FOREACH(op, Name) SIM_OP(op, prepareForeach, &kLoopsOf<Name>, 0)
 
 }  // namespace sim

@@ -1,6 +1,6 @@
 /* How an operator of libopapi is described and run.
  *
- * The generated exports call beginOp (phase 1) and launchOp (phase 2) with the operator's rule: what CANN documents
+ * The generated exports call runPhase1 (phase 1) and runPhase2 (phase 2) with the operator's rule: what CANN documents
  * about its parameters, and its body: the prepare function that checks shapes, infers types and chooses the kernel.
  * A kernel source registers a body with one line:  SIM_OP(aclnnExp, prepareUnary, kLoops<Exp>, kFloatResult) */
 #ifndef MINDTORCH_SIM_OPAPI_OP_H_
@@ -52,7 +52,7 @@ struct LoopArguments {
   const void *in[4];
   int64_t count;
   int64_t first; /* logical index of the block's first element */
-  const Number *numbers;
+  const Scalar *scalars;
 };
 using Loop = void (*)(const LoopArguments &);
 
@@ -73,13 +73,44 @@ struct OpRule {
   extern const OpBody body_##op; \
   const OpBody body_##op = {__VA_ARGS__};
 
-aclnnStatus beginOp(const OpRule &op, const Argument *arguments, uint64_t *workspace_size, aclOpExecutor **executor);
-aclnnStatus launchOp(const OpRule &op, void *workspace, uint64_t workspace_size, aclOpExecutor *executor,
-                     aclrtStream stream);
-aclnnStatus noKernel(const char *op);
+aclnnStatus runPhase1(const OpRule &op, const Argument *arguments, uint64_t *workspace_size, aclOpExecutor **executor);
+aclnnStatus runPhase2(const OpRule &op, void *workspace, uint64_t workspace_size, aclOpExecutor *executor,
+                      aclrtStream stream);
+constexpr char kPhase1[] = "GetWorkspaceSize"; /* what the name of the function of phase 1 ends in */
+aclnnStatus noKernel(const char *op, const char *phase);
+/* The operator on lists whose kernel, a body, is that of the elementwise operator on single tensors. */
+aclnnStatus prepareForeachOf(aclOpExecutor &executor, const Argument *arguments, const OpBody &body);
 
-/* For prepare functions: what is wrong is said with the operator's name before it. */
-aclnnStatus refuse(const aclOpExecutor &executor, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A value in a message. A data type is shown by its name, an operand by the name of its parameter. */
+class MessageValue {
+ public:
+  template <class T, std::enable_if_t<std::is_integral<T>::value && std::is_signed<T>::value, int> = 0>
+  MessageValue(T value) : kind_(kSigned), signed_(value) {}
+  template <class T, std::enable_if_t<std::is_integral<T>::value && std::is_unsigned<T>::value, int> = 0>
+  MessageValue(T value) : kind_(kUnsigned), unsigned_(value) {}
+  MessageValue(double value) : kind_(kReal), real_(value) {}
+  MessageValue(const char *text) : kind_(kText), text_(text) {}
+  MessageValue(aclDataType type);
+  MessageValue(const Operand &operand) : kind_(kParameter), unsigned_(operand.parameter) {}
+  int print(const OpRule &op, char *to, size_t room) const;
+
+ private:
+  enum { kSigned, kUnsigned, kReal, kText, kParameter } kind_;
+  union {
+    long long signed_;
+    unsigned long long unsigned_;
+    double real_;
+    const char *text_;
+  };
+};
+
+/* For prepare functions: fails with the operator's name and `format`, each {} of which is replaced by a value. */
+aclnnStatus refuseWith(const aclOpExecutor &executor, const char *format, const MessageValue *values);
+template <class... T>
+aclnnStatus refuse(const aclOpExecutor &executor, const char *format, const T &...values) {
+  const MessageValue list[] = {MessageValue(values)..., MessageValue(0)};
+  return refuseWith(executor, format, list);
+}
 aclnnStatus refuseType(const aclOpExecutor &executor, aclDataType type); /* 561003: no kernel for this type */
 
 const char *typeName(aclDataType type);
@@ -90,6 +121,7 @@ struct Shape {
 };
 
 Shape shapeOf(const Operand &operand);
+inline Shape vectorShape(int64_t length) { return {1, {length}}; }
 bool broadcastInto(Shape *shape, const Operand &operand); /* false: the shapes do not fit */
 aclnnStatus requireShape(const aclOpExecutor &executor, const Operand &out, const Shape &shape);
 aclnnStatus requireCast(const aclOpExecutor &executor, aclDataType from, const Operand &out);

@@ -1,6 +1,5 @@
 /* The two phases of every operator: checking and capturing the arguments, then handing the executor to a stream. */
 #include <algorithm>
-#include <cstdarg>
 #include <cstdio>
 #include <iterator>
 #include <limits>
@@ -24,11 +23,11 @@ bool allows(uint64_t mask, aclDataType type) {
   return mask == 0 || (type >= 0 && type < 64 && (mask >> type & 1u) != 0);
 }
 
-aclnnStatus missing(const OpRule &op, const ParameterRule &rule) {
+aclnnStatus nullParameter(const OpRule &op, const ParameterRule &rule) {
   return simFail(ACLNN_ERR_PARAM_NULLPTR, "EZ1001", "%s: %s is NULL", op.name, rule.name);
 }
 
-aclnnStatus dead(const OpRule &op, const ParameterRule &rule, const void *handle) {
+aclnnStatus notLive(const OpRule &op, const ParameterRule &rule, const void *handle) {
   return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s (%p) is no live object of its kind", op.name, rule.name,
                  handle);
 }
@@ -45,10 +44,16 @@ aclnnStatus wrongType(const OpRule &op, const ParameterRule &rule, aclDataType t
                  rule.name, typeName(type), static_cast<int>(type), names);
 }
 
-aclnnStatus unsound(const OpRule &op, const ParameterRule &rule, const char *what, int64_t value,
-                    const char *expected) {
+aclnnStatus invalidField(const OpRule &op, const ParameterRule &rule, const char *what, int64_t value,
+                         const char *expected) {
   return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s has %s %lld, expected %s", op.name, rule.name, what,
                  static_cast<long long>(value), expected);
+}
+
+/* What SIM_ENTER does for a function whose name is put together when it is asked for. */
+aclnnStatus enter(const char *op, const char *phase) {
+  if (__builtin_expect(__atomic_load_n(&simArmed, __ATOMIC_RELAXED) == 0, 1)) return ACLNN_SUCCESS;
+  return simEnterArmed((std::string(op) + phase).c_str());
 }
 
 /* Copies the view and measures it: number of elements, bytes it spans. */
@@ -57,8 +62,8 @@ aclnnStatus measure(const OpRule &op, const ParameterRule &rule, const aclTensor
   bool is_contiguous = true, sound = true, overlaps = false;
   for (uint32_t i = tensor->rank; i-- > 0;) {
     int64_t dim = tensor->dims[i], stride = tensor->strides[i];
-    if (dim < 0) return unsound(op, rule, "dimension", dim, "0 or more");
-    if (stride < 0) return unsound(op, rule, "stride", stride, "0 or more");
+    if (dim < 0) return invalidField(op, rule, "dimension", dim, "0 or more");
+    if (stride < 0) return invalidField(op, rule, "stride", stride, "0 or more");
     operand->dims[i] = dim;
     operand->strides[i] = stride;
     uint64_t step = 0;
@@ -74,7 +79,7 @@ aclnnStatus measure(const OpRule &op, const ParameterRule &rule, const aclTensor
   sound &= last < std::numeric_limits<int64_t>::max() && count <= std::numeric_limits<int64_t>::max();
   sound &= !__builtin_add_overflow(static_cast<uint64_t>(tensor->offset), last + 1, &end);
   sound &= end <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max() / operand->item);
-  if (!sound) return unsound(op, rule, "a shape too large, rank", tensor->rank, "a view of less than 2^63 bytes");
+  if (!sound) return invalidField(op, rule, "a shape too large, rank", tensor->rank, "a view of less than 2^63 bytes");
   if (!is_contiguous && !rule.strided && count > 1) {
     return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s is not contiguous, expected a contiguous tensor", op.name,
                    rule.name);
@@ -105,7 +110,8 @@ aclnnStatus checkStorage(const OpRule &op, const ParameterRule &rule, const aclT
   int64_t storage = 1;
   for (uint32_t i = 0; i < tensor->storage_rank; ++i) {
     if (tensor->storage_dims[i] < 0 || __builtin_mul_overflow(storage, tensor->storage_dims[i], &storage)) {
-      return unsound(op, rule, "storage dimension", tensor->storage_dims[i], "0 or more, and less than 2^63 elements");
+      return invalidField(op, rule, "storage dimension", tensor->storage_dims[i],
+                          "0 or more, and less than 2^63 elements");
     }
   }
   const int64_t needed = tensor->offset + operand.bytes / operand.item;
@@ -125,8 +131,8 @@ aclnnStatus captureTensor(aclOpExecutor &executor, const ParameterRule &rule, co
   operand.element = element;
   operand.count = 0;
   operand.host = nullptr;
-  if (tensor == nullptr) return rule.optional ? ACLNN_SUCCESS : missing(op, rule);
-  if (!isLive(tensor, kTensorMagic)) return dead(op, rule, tensor);
+  if (tensor == nullptr) return rule.optional ? ACLNN_SUCCESS : nullParameter(op, rule);
+  if (!isLive(tensor, kTensorMagic)) return notLive(op, rule, tensor);
   executor.references.push() = {&tensor->header, tensor->header.generation, parameter};
   aclDataType type = tensor->type;
   if (!allows(rule.types, type)) return wrongType(op, rule, type);
@@ -135,21 +141,20 @@ aclnnStatus captureTensor(aclOpExecutor &executor, const ParameterRule &rule, co
                    tensor->rank, rule.least_rank, rule.most_rank);
   }
   if (tensor->format < 0 || tensor->format >= 64 || (kBaseFormats >> tensor->format & 1u) == 0) {
-    return unsound(op, rule, "format", tensor->format, "a base format (ND, NCHW, ...)");
+    return invalidField(op, rule, "format", tensor->format, "a base format (ND, NCHW, ...)");
   }
   if (reinterpret_cast<uintptr_t>(tensor->data) % kAlignment != 0) {
     return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s has storage address %p, expected a multiple of 32",
                    op.name, rule.name, tensor->data);
   }
-  if (tensor->offset < 0) return unsound(op, rule, "view offset", tensor->offset, "0 or more");
+  if (tensor->offset < 0) return invalidField(op, rule, "view offset", tensor->offset, "0 or more");
   operand.item = static_cast<int32_t>(itemSize(type));
   if (operand.item == 0 || computeOf(type) == kNoCompute) return refuseType(executor, type);
   operand.type = type;
   operand.compute = kRaw;
   operand.rank = static_cast<int32_t>(tensor->rank);
-  aclnnStatus status = measure(op, rule, tensor, &operand);
-  if (status == ACLNN_SUCCESS) status = checkStorage(op, rule, tensor, operand);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(measure(op, rule, tensor, &operand));
+  SIM_TRY(checkStorage(op, rule, tensor, operand));
   operand.address = elementAddress(tensor, operand.item);
   return checkMemory(op, rule.name, operand);
 }
@@ -161,20 +166,20 @@ T readAs(const aclScalar *scalar, int index = 0) {
   return value;
 }
 
-void setReal(Number *number, double real, double imaginary = 0.0) {
+void setReal(Scalar *number, double real, double imaginary = 0.0) {
   number->real = real;
   number->imaginary = imaginary;
   bool fits = real > -0x1p63 && real < 0x1p63;
   number->integer = fits ? static_cast<int64_t>(real) : real > 0 ? INT64_MAX : real < 0 ? INT64_MIN : 0;
 }
 
-void setInteger(Number *number, int64_t integer) {
+void setInteger(Scalar *number, int64_t integer) {
   number->integer = integer;
   number->real = static_cast<double>(integer);
   number->imaginary = 0.0;
 }
 
-bool readNumber(const aclScalar *scalar, Number *number) {
+bool readScalar(const aclScalar *scalar, Scalar *number) {
   switch (scalar->type) {
     case ACL_DOUBLE:
       setReal(number, readAs<double>(scalar));
@@ -197,11 +202,11 @@ bool readNumber(const aclScalar *scalar, Number *number) {
   const char *bytes = reinterpret_cast<const char *>(scalar->bytes);
   if (compute == kI64) {
     int64_t value;
-    loadRow(scalar->type, kI64)(bytes, 0, &value, 1);
+    loadStrided(scalar->type, kI64)(bytes, 0, &value, 1);
     setInteger(number, value);
   } else {
     double value;
-    loadRow(scalar->type, kF64)(bytes, 0, &value, 1);
+    loadStrided(scalar->type, kF64)(bytes, 0, &value, 1);
     setReal(number, value);
   }
   return true;
@@ -209,24 +214,23 @@ bool readNumber(const aclScalar *scalar, Number *number) {
 
 aclnnStatus captureScalar(aclOpExecutor &executor, const ParameterRule &rule, const aclScalar *scalar,
                           uint32_t parameter) {
-  Number &number = executor.numbers[executor.number_count++];
+  Scalar &number = executor.scalars[executor.scalar_count++];
   number.present = scalar != nullptr;
-  if (scalar == nullptr) return rule.optional ? ACLNN_SUCCESS : missing(*executor.op, rule);
-  if (!isLive(scalar, kScalarMagic)) return dead(*executor.op, rule, scalar);
+  if (scalar == nullptr) return rule.optional ? ACLNN_SUCCESS : nullParameter(*executor.op, rule);
+  if (!isLive(scalar, kScalarMagic)) return notLive(*executor.op, rule, scalar);
   executor.references.push() = {&scalar->header, scalar->header.generation, parameter};
   if (!allows(rule.types, scalar->type)) return wrongType(*executor.op, rule, scalar->type);
   number.type = scalar->type;
-  return readNumber(scalar, &number) ? ACLNN_SUCCESS : refuseType(executor, scalar->type);
+  return readScalar(scalar, &number) ? ACLNN_SUCCESS : refuseType(executor, scalar->type);
 }
 
 aclnnStatus captureList(aclOpExecutor &executor, const ParameterRule &rule, const aclTensorList *list,
                         uint32_t parameter, uint32_t ordinal) {
-  if (list == nullptr) return rule.optional ? ACLNN_SUCCESS : missing(*executor.op, rule);
-  if (!isLive(list, kTensorListMagic)) return dead(*executor.op, rule, list);
+  if (list == nullptr) return rule.optional ? ACLNN_SUCCESS : nullParameter(*executor.op, rule);
+  if (!isLive(list, kTensorListMagic)) return notLive(*executor.op, rule, list);
   executor.references.push() = {&list->header, list->header.generation, parameter};
   for (uint64_t i = 0; i < list->size; ++i) {
-    aclnnStatus status = captureTensor(executor, rule, list->items[i], parameter, ordinal, static_cast<int64_t>(i));
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(captureTensor(executor, rule, list->items[i], parameter, ordinal, static_cast<int64_t>(i)));
   }
   return ACLNN_SUCCESS;
 }
@@ -235,25 +239,25 @@ template <class Array>
 aclnnStatus captureArray(aclOpExecutor &executor, const ParameterRule &rule, const void *handle, Magic magic,
                          uint32_t parameter) {
   const Array *array = static_cast<const Array *>(handle);
-  if (array == nullptr) return rule.optional ? ACLNN_SUCCESS : missing(*executor.op, rule);
-  if (!isLive(array, magic)) return dead(*executor.op, rule, array);
+  if (array == nullptr) return rule.optional ? ACLNN_SUCCESS : nullParameter(*executor.op, rule);
+  if (!isLive(array, magic)) return notLive(*executor.op, rule, array);
   executor.references.push() = {&array->header, array->header.generation, parameter};
   return ACLNN_SUCCESS;
 }
 
-aclnnStatus captureNumbers(aclOpExecutor &executor, const ParameterRule &rule, const aclScalarList *list,
-                           uint32_t parameter) {
-  if (list == nullptr) return rule.optional ? ACLNN_SUCCESS : missing(*executor.op, rule);
-  if (!isLive(list, kScalarListMagic)) return dead(*executor.op, rule, list);
+aclnnStatus captureScalarList(aclOpExecutor &executor, const ParameterRule &rule, const aclScalarList *list,
+                              uint32_t parameter) {
+  if (list == nullptr) return rule.optional ? ACLNN_SUCCESS : nullParameter(*executor.op, rule);
+  if (!isLive(list, kScalarListMagic)) return notLive(*executor.op, rule, list);
   executor.references.push() = {&list->header, list->header.generation, parameter};
   for (uint64_t i = 0; i < list->size; ++i) {
     const aclScalar *scalar = list->items[i];
-    if (!isLive(scalar, kScalarMagic)) return dead(*executor.op, rule, scalar);
+    if (!isLive(scalar, kScalarMagic)) return notLive(*executor.op, rule, scalar);
     if (!allows(rule.types, scalar->type)) return wrongType(*executor.op, rule, scalar->type);
-    Number &number = executor.listed_numbers.push();
+    Scalar &number = executor.scalar_list.push();
     number.present = true;
     number.type = scalar->type;
-    if (!readNumber(scalar, &number)) return refuseType(executor, scalar->type);
+    if (!readScalar(scalar, &number)) return refuseType(executor, scalar->type);
   }
   return ACLNN_SUCCESS;
 }
@@ -264,33 +268,31 @@ aclnnStatus capture(aclOpExecutor &executor, const Argument *arguments) {
   for (uint32_t i = 0; i < op.count; ++i) {
     const ParameterRule &rule = op.parameters[i];
     const void *pointer = arguments[i].pointer;
-    aclnnStatus status = ACLNN_SUCCESS;
     switch (rule.kind) {
       case kTensor:
-        status = captureTensor(executor, rule, static_cast<const aclTensor *>(pointer), i, ordinal++, -1);
+        SIM_TRY(captureTensor(executor, rule, static_cast<const aclTensor *>(pointer), i, ordinal++, -1));
         break;
       case kTensorList:
-        status = captureList(executor, rule, static_cast<const aclTensorList *>(pointer), i, ordinal++);
+        SIM_TRY(captureList(executor, rule, static_cast<const aclTensorList *>(pointer), i, ordinal++));
         break;
       case kScalar:
-        status = captureScalar(executor, rule, static_cast<const aclScalar *>(pointer), i);
+        SIM_TRY(captureScalar(executor, rule, static_cast<const aclScalar *>(pointer), i));
         break;
       case kIntArray:
-        status = captureArray<aclIntArray>(executor, rule, pointer, kIntArrayMagic, i);
+        SIM_TRY(captureArray<aclIntArray>(executor, rule, pointer, kIntArrayMagic, i));
         break;
       case kFloatArray:
-        status = captureArray<aclFloatArray>(executor, rule, pointer, kFloatArrayMagic, i);
+        SIM_TRY(captureArray<aclFloatArray>(executor, rule, pointer, kFloatArrayMagic, i));
         break;
       case kBoolArray:
-        status = captureArray<aclBoolArray>(executor, rule, pointer, kBoolArrayMagic, i);
+        SIM_TRY(captureArray<aclBoolArray>(executor, rule, pointer, kBoolArrayMagic, i));
         break;
       case kScalarList:
-        status = captureNumbers(executor, rule, static_cast<const aclScalarList *>(pointer), i);
+        SIM_TRY(captureScalarList(executor, rule, static_cast<const aclScalarList *>(pointer), i));
         break;
       case kValue:
         break;
     }
-    if (status != ACLNN_SUCCESS) return status;
   }
   return ACLNN_SUCCESS;
 }
@@ -321,7 +323,7 @@ aclError runTask(void *argument) {
   return executor.run(executor);
 }
 
-void dropTask(void *argument) { giveExecutor(static_cast<aclOpExecutor *>(argument)); }
+void dropTask(void *argument) { releaseExecutor(static_cast<aclOpExecutor *>(argument)); }
 
 aclnnStatus checkReferences(const OpRule &op, const aclOpExecutor &executor) {
   for (const Reference &reference : executor.references) {
@@ -393,8 +395,7 @@ aclnnStatus refreshAddresses(const OpRule &op, aclOpExecutor &executor) {
       return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s has storage address %p, expected a multiple of 32",
                      op.name, name, operand.tensor->data);
     }
-    aclnnStatus status = checkMemory(op, name, operand);
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(checkMemory(op, name, operand));
   }
   return ACLNN_SUCCESS;
 }
@@ -402,14 +403,14 @@ aclnnStatus refreshAddresses(const OpRule &op, aclOpExecutor &executor) {
 /* What the stream gets: the executor itself, or a copy of a repeatable one. */
 aclOpExecutor *consume(aclOpExecutor *executor) {
   if (executor->repeatable) {
-    aclOpExecutor *copy = takeExecutor();
+    aclOpExecutor *copy = allocateExecutor();
     copy->op = executor->op;
     copy->workspace_size = executor->workspace_size;
     copy->workspace_address = executor->workspace_address;
     copy->operands = executor->operands;
-    copy->number_count = executor->number_count;
-    for (uint32_t i = 0; i < executor->number_count; ++i) copy->numbers[i] = executor->numbers[i];
-    copy->listed_numbers = executor->listed_numbers;
+    copy->scalar_count = executor->scalar_count;
+    for (uint32_t i = 0; i < executor->scalar_count; ++i) copy->scalars[i] = executor->scalars[i];
+    copy->scalar_list = executor->scalar_list;
     copy->integers = executor->integers;
     copy->run = executor->run;
     copy->kernel = executor->kernel;
@@ -425,29 +426,30 @@ aclOpExecutor *consume(aclOpExecutor *executor) {
 
 }  // namespace
 
-aclnnStatus beginOp(const OpRule &op, const Argument *arguments, uint64_t *workspace_size, aclOpExecutor **executor) {
+aclnnStatus runPhase1(const OpRule &op, const Argument *arguments, uint64_t *workspace_size, aclOpExecutor **executor) {
+  SIM_TRY(enter(op.name, kPhase1));
   if (workspace_size == nullptr || executor == nullptr) {
     return simFail(ACLNN_ERR_PARAM_NULLPTR, "EZ1001", "%s: %s is NULL", op.name,
                    workspace_size == nullptr ? "workspaceSize" : "executor");
   }
-  aclOpExecutor *created = takeExecutor();
+  aclOpExecutor *created = allocateExecutor();
   created->op = &op;
   aclnnStatus status = capture(*created, arguments);
   if (status == ACLNN_SUCCESS) status = op.body->prepare(*created, arguments, *op.body);
   if (status != ACLNN_SUCCESS) {
-    giveExecutor(created);
+    releaseExecutor(created);
     return status;
   }
   created->header.magic = kExecutorMagic;
-  if (keepsCalls()) keepCall(created, keyOf(op, arguments));
+  if (opCacheEnabled()) cacheCall(created, cacheKeyOf(op, arguments));
   simCount(SIM_EXECUTOR, 1);
   *workspace_size = created->workspace_size;
   *executor = created;
   return ACLNN_SUCCESS;
 }
 
-aclnnStatus launchOp(const OpRule &op, void *workspace, uint64_t workspace_size, aclOpExecutor *executor,
-                     aclrtStream stream) {
+aclnnStatus runPhase2(const OpRule &op, void *workspace, uint64_t workspace_size, aclOpExecutor *executor,
+                      aclrtStream stream) {
   if (executor == nullptr) return simFail(ACLNN_ERR_PARAM_NULLPTR, "EZ1001", "%s: executor is NULL", op.name);
   if (!isLive(executor, kExecutorMagic)) {
     return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %p is no live executor (phase 2 called twice, or destroyed)",
@@ -457,8 +459,7 @@ aclnnStatus launchOp(const OpRule &op, void *workspace, uint64_t workspace_size,
     return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: the executor was made by phase 1 of %s", op.name,
                    executor->op->name);
   }
-  aclnnStatus status = ACLNN_SUCCESS; /* an injected fault consumes the executor, as every failure does */
-  if (__builtin_expect(__atomic_load_n(&simArmed, __ATOMIC_RELAXED), 0)) status = simEnterArmed(op.name);
+  aclnnStatus status = enter(op.name, ""); /* an injected fault consumes the executor, as every failure does */
   if (status == ACLNN_SUCCESS) status = checkReferences(op, *executor);
   if (status == ACLNN_SUCCESS && executor->repeatable) status = refreshAddresses(op, *executor);
   if (status == ACLNN_SUCCESS) status = checkWorkspace(op, workspace, workspace_size, *executor);
@@ -470,26 +471,157 @@ aclnnStatus launchOp(const OpRule &op, void *workspace, uint64_t workspace_size,
     if (launched == ACL_SUCCESS) return ACLNN_SUCCESS;
     status = simFail(ACLNN_ERR_RUNTIME_ERROR, "EZ9999", "%s: launching the kernel failed with %d", op.name, launched);
   }
-  giveExecutor(task);
+  releaseExecutor(task);
   return status;
 }
 
-aclnnStatus noKernel(const char *op) {
+aclnnStatus noKernel(const char *op, const char *phase) {
+  SIM_TRY(enter(op, phase));
   return simFail(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "EZ9999", "%s: the simulator has no kernel for this operator", op);
 }
 
-aclnnStatus refuse(const aclOpExecutor &executor, const char *format, ...) {
+MessageValue::MessageValue(aclDataType type) : kind_(kText), text_(typeName(type)) {}
+
+int MessageValue::print(const OpRule &op, char *to, size_t room) const {
+  switch (kind_) {
+    case kSigned:
+      return std::snprintf(to, room, "%lld", signed_);
+    case kUnsigned:
+      return std::snprintf(to, room, "%llu", unsigned_);
+    case kReal:
+      return std::snprintf(to, room, "%g", real_);
+    case kText:
+      return std::snprintf(to, room, "%s", text_);
+    default:
+      return std::snprintf(to, room, "%s", op.parameters[unsigned_].name);
+  }
+}
+
+aclnnStatus refuseWith(const aclOpExecutor &executor, const char *format, const MessageValue *values) {
   char text[512];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
+  size_t length = 0;
+  for (; *format != '\0' && length + 1 < sizeof text; ++format) {
+    if (format[0] != '{' || format[1] != '}') {
+      text[length++] = *format;
+      continue;
+    }
+    length += static_cast<size_t>(values++->print(*executor.op, text + length, sizeof text - length));
+    ++format;
+  }
+  text[std::min(length, sizeof text - 1)] = '\0';
   return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %s", executor.op->name, text);
 }
 
 aclnnStatus refuseType(const aclOpExecutor &executor, aclDataType type) {
   return simFail(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "EZ9999", "%s: the simulator has no kernel for data type %s (%d)",
                  executor.op->name, typeName(type), static_cast<int>(type));
+}
+
+/* Shape and type rules shared by the prepare functions. */
+
+namespace {
+
+/* "[2,3]" */
+struct ShapeText {
+  char text[kMaxRank * 21 + 3];
+  ShapeText(const int64_t *dims, int32_t rank) {
+    size_t length = 0;
+    text[length++] = '[';
+    for (int32_t i = 0; i < rank; ++i) {
+      length += static_cast<size_t>(
+          std::snprintf(text + length, sizeof text - length, "%s%lld", i ? "," : "", static_cast<long long>(dims[i])));
+    }
+    std::snprintf(text + length, sizeof text - length, "]");
+  }
+};
+
+}  // namespace
+
+const char *typeName(aclDataType type) {
+  static const struct {
+    aclDataType type;
+    const char *name;
+  } kNames[] = {
+      {ACL_FLOAT, "FLOAT"},           {ACL_FLOAT16, "FLOAT16"},     {ACL_INT8, "INT8"},     {ACL_INT32, "INT32"},
+      {ACL_UINT8, "UINT8"},           {ACL_INT16, "INT16"},         {ACL_UINT16, "UINT16"}, {ACL_UINT32, "UINT32"},
+      {ACL_INT64, "INT64"},           {ACL_UINT64, "UINT64"},       {ACL_DOUBLE, "DOUBLE"}, {ACL_BOOL, "BOOL"},
+      {ACL_STRING, "STRING"},         {ACL_COMPLEX64, "COMPLEX64"}, {ACL_BF16, "BF16"},     {ACL_INT4, "INT4"},
+      {ACL_COMPLEX128, "COMPLEX128"}, {ACL_COMPLEX32, "COMPLEX32"}, {ACL_UINT1, "UINT1"},   {ACL_HIFLOAT8, "HIFLOAT8"},
+  };
+  for (const auto &entry : kNames) {
+    if (entry.type == type) return entry.name;
+  }
+  return "another type";
+}
+
+Shape shapeOf(const Operand &operand) {
+  Shape shape;
+  shape.rank = operand.rank;
+  for (int32_t i = 0; i < operand.rank; ++i) shape.dims[i] = operand.dims[i];
+  return shape;
+}
+
+bool broadcastInto(Shape *shape, const Operand &operand) {
+  if (operand.rank > shape->rank) {
+    int32_t shift = operand.rank - shape->rank;
+    for (int32_t i = shape->rank; i-- > 0;) shape->dims[i + shift] = shape->dims[i];
+    for (int32_t i = 0; i < shift; ++i) shape->dims[i] = 1;
+    shape->rank = operand.rank;
+  }
+  int32_t shift = shape->rank - operand.rank;
+  for (int32_t i = 0; i < operand.rank; ++i) {
+    int64_t &dim = shape->dims[i + shift];
+    if (dim == 1) {
+      dim = operand.dims[i];
+    } else if (operand.dims[i] != dim && operand.dims[i] != 1) {
+      return false;
+    }
+  }
+  return true;
+}
+
+aclnnStatus requireShape(const aclOpExecutor &executor, const Operand &out, const Shape &shape) {
+  bool equal = out.rank == shape.rank;
+  for (int32_t i = 0; equal && i < shape.rank; ++i) equal = out.dims[i] == shape.dims[i];
+  if (equal) return ACLNN_SUCCESS;
+  return refuse(executor, "{} has shape {}, expected {}", out, ShapeText(out.dims, out.rank).text,
+                ShapeText(shape.dims, shape.rank).text);
+}
+
+aclnnStatus requireCast(const aclOpExecutor &executor, aclDataType from, const Operand &out) {
+  if (canCast(from, out.type)) return ACLNN_SUCCESS;
+  return refuse(executor, "{} has data type {}, but a result of type {} cannot be cast to it", out, out.type, from);
+}
+
+aclnnStatus normalizeDim(const aclOpExecutor &executor, int64_t dim, int32_t rank, int32_t *result) {
+  int64_t range = rank == 0 ? 1 : rank;
+  if (dim < -range || dim >= range) {
+    return refuse(executor, "dim is {}, expected {} to {}", dim, -range, range - 1);
+  }
+  *result = static_cast<int32_t>(dim < 0 ? dim + range : dim);
+  return ACLNN_SUCCESS;
+}
+
+void expectShape(aclOpExecutor &executor, const Operand &out, int which) {
+  executor.found[which] = std::make_shared<FoundShape>();
+  const_cast<aclTensor *>(out.tensor)->found = executor.found[which];
+}
+
+void reportShape(const aclOpExecutor &executor, int which, const Shape &shape) {
+  FoundShape &found = *executor.found[which];
+  found.rank = static_cast<uint32_t>(shape.rank);
+  for (int32_t i = 0; i < shape.rank; ++i) found.dims[i] = shape.dims[i];
+  found.known.store(true, std::memory_order_release);
+}
+
+void expandTo(Operand *operand, const Shape &shape) {
+  int32_t shift = shape.rank - operand->rank;
+  for (int32_t i = shape.rank; i-- > 0;) {
+    bool own = i >= shift && operand->dims[i - shift] == shape.dims[i];
+    operand->strides[i] = own ? operand->strides[i - shift] : 0;
+    operand->dims[i] = shape.dims[i];
+  }
+  operand->rank = shape.rank;
 }
 
 }  // namespace sim

@@ -49,7 +49,7 @@ struct Philox {
 
 /* How an operator is handed its seed and its offset: as two numbers; or as tensors of one number each, which are read
  * when it runs, and a number to add to the second. */
-enum SeedForm : int64_t { kNumbers, kTensors };
+enum SeedForm : int64_t { kScalars, kTensors };
 
 /* Takes them from arguments[position] on, and gives them when the kernel runs. They are kept in the attributes from
  * kSeed on. */
@@ -57,15 +57,15 @@ constexpr int kSeed = 13;
 aclnnStatus takeSeed(aclOpExecutor &executor, const Argument *arguments, int position, int64_t form);
 Philox philoxOf(const aclOpExecutor &executor);
 
-/* Fills operands[0] by a loop that reads its two parameters from numbers[0] and numbers[1] (real), and the seed and the
+/* Fills operands[0] by a loop that reads its two parameters from scalars[0] and scalars[1] (real), and the seed and the
  * offset from the same two (integer): randomLoop<F, C>, F::apply(words, first parameter, second parameter). */
 aclnnStatus prepareRandom(aclOpExecutor &executor, const Loop *loops, double first, double second);
 
 template <class F, class C>
 SIM_CLONES void randomLoop(const LoopArguments &arguments) {
   constexpr int kBlocks = 32; /* of two elements each */
-  const Number *numbers = arguments.numbers;
-  const Philox philox{static_cast<uint64_t>(numbers[0].integer), static_cast<uint64_t>(numbers[1].integer)};
+  const Scalar *scalars = arguments.scalars;
+  const Philox philox{static_cast<uint64_t>(scalars[0].integer), static_cast<uint64_t>(scalars[1].integer)};
   C *out = static_cast<C *>(arguments.out);
   uint32_t words[4 * kBlocks];
   for (int64_t i = 0; i < arguments.count;) {
@@ -79,7 +79,7 @@ SIM_CLONES void randomLoop(const LoopArguments &arguments) {
     }
     const uint32_t *mine = words + 2 * skipped;
     for (int64_t j = 0; j < count; ++j) {
-      out[i + j] = static_cast<C>(F::apply(mine + 2 * j, numbers[0].real, numbers[1].real));
+      out[i + j] = static_cast<C>(F::apply(mine + 2 * j, scalars[0].real, scalars[1].real));
     }
     i += count;
   }

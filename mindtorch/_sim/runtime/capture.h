@@ -28,11 +28,11 @@ aclError refuseCaptured(const char *function, const CapturePointPtr &point);  //
 // Whoever makes such a call spoils the capture that forbids it:
 aclError refusePageable(const char *function, Stream &stream);  // copies that the host takes part in
 aclError refuseUnsafe(const char *function);                    // copies and fills outside of streams
-aclError spoil(Stream &stream, aclError code);                  // returns `code`
+aclError invalidateCapture(Stream &stream, aclError code);      // returns `code`
 
 // A stream, or all streams of a context, are about to go.
-void abandonCaptures(const Stream &stream);
-void abandonCaptures(const Context &context);
+void discardCaptures(const Stream &stream);
+void discardCaptures(const Context &context);
 
 }  // namespace sim
 #endif

@@ -37,7 +37,7 @@ HandleTable<Context> &contexts() {
   return table;
 }
 
-void carryContextsOver(Fork stage) { contexts().carryOver(stage); }
+void contextsAtFork(Fork stage) { contexts().atFork(stage); }
 
 void makeCurrent(Context *context) {
   thread_state.context = context;
@@ -84,7 +84,7 @@ Context *openContext(Device &device, bool primary) {
 }
 
 void closeContext(Context *context) {
-  abandonCaptures(*context);
+  discardCaptures(*context);
   std::vector<Stream *> closing;
   {
     std::lock_guard<std::mutex> lock(lifecycleMutex());
@@ -104,20 +104,21 @@ void closeContext(Context *context) {
 
 }  // namespace sim
 
+using namespace sim;
+
 aclError aclrtCreateContext(aclrtContext *context, int32_t deviceId) {
   SIM_ENTER(aclrtCreateContext);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(context);
-  sim::Device *device = sim::deviceOrNull(deviceId);
-  if (device == nullptr) return sim::badDevice(__func__, deviceId);
-  std::lock_guard<std::mutex> lock(sim::lifecycleMutex());
-  if (!device->memory.open(sim::config().memory_bytes)) return sim::noAddresses(__func__);
-  sim::Context *created = sim::openContext(*device, false);
+  SIM_REQUIRE_DEVICE(device, deviceId);
+  std::lock_guard<std::mutex> lock(lifecycleMutex());
+  if (!device->memory.open(config().memory_bytes)) return noAddresses(__func__);
+  Context *created = openContext(*device, false);
   if (created == nullptr) {
     return simFail(ACL_ERROR_RT_NO_STREAM_RESOURCE, "EE1001", "%s: device %d has no stream left for another context",
                    __func__, deviceId);
   }
-  sim::makeCurrent(created);
+  makeCurrent(created);
   *context = created;
   return ACL_SUCCESS;
 }
@@ -126,13 +127,13 @@ aclError aclrtDestroyContext(aclrtContext context) {
   SIM_ENTER(aclrtDestroyContext);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(context);
-  sim::Context *found = sim::contexts().find(context);
-  if (found == nullptr) return sim::badHandle(__func__, "context", context);
+  Context *found = contexts().find(context);
+  if (found == nullptr) return badHandle(__func__, "context", context);
   if (found->primary) {
     return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001",
                    "%s: a device's default context is destroyed by aclrtResetDevice only", __func__);
   }
-  sim::closeContext(found);
+  closeContext(found);
   return ACL_SUCCESS;
 }
 
@@ -140,9 +141,9 @@ aclError aclrtSetCurrentContext(aclrtContext context) {
   SIM_ENTER(aclrtSetCurrentContext);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(context);
-  sim::Context *found = sim::contexts().find(context);
-  if (found == nullptr) return sim::badHandle(__func__, "context", context);
-  sim::makeCurrent(found);
+  Context *found = contexts().find(context);
+  if (found == nullptr) return badHandle(__func__, "context", context);
+  makeCurrent(found);
   return ACL_SUCCESS;
 }
 
@@ -165,10 +166,9 @@ aclError aclrtCtxGetCurrentDefaultStream(aclrtStream *stream) {
 aclError aclrtGetPrimaryCtxState(int32_t deviceId, uint32_t *flags, int32_t *active) {
   SIM_ENTER(aclrtGetPrimaryCtxState);
   SIM_REQUIRE_DEVICES();
-  sim::Device *device = sim::deviceOrNull(deviceId);
-  if (device == nullptr) return sim::badDevice(__func__, deviceId);
+  SIM_REQUIRE_DEVICE(device, deviceId);
   SIM_REQUIRE_POINTER(active);
-  std::lock_guard<std::mutex> lock(sim::lifecycleMutex());
+  std::lock_guard<std::mutex> lock(lifecycleMutex());
   if (flags != nullptr) *flags = 0;
   *active = device->primary == nullptr ? 0 : 1;
   return ACL_SUCCESS;
@@ -178,16 +178,16 @@ aclError aclrtCtxGetSysParamOpt(aclSysParamOpt opt, int64_t *value) {
   SIM_ENTER(aclrtCtxGetSysParamOpt);
   SIM_REQUIRE_POINTER(value);
   SIM_REQUIRE_CONTEXT(context);
-  if (aclError error = sim::checkOption(__func__, opt); error != ACL_SUCCESS) return error;
-  std::lock_guard<std::mutex> lock(sim::lifecycleMutex());
-  return sim::getParam(__func__, context->sys_params, opt, value);
+  SIM_TRY(checkOption(__func__, opt));
+  std::lock_guard<std::mutex> lock(lifecycleMutex());
+  return getParam(__func__, context->sys_params, opt, value);
 }
 
 aclError aclrtCtxSetSysParamOpt(aclSysParamOpt opt, int64_t value) {
   SIM_ENTER(aclrtCtxSetSysParamOpt);
   SIM_REQUIRE_CONTEXT(context);
-  if (aclError error = sim::checkOption(__func__, opt); error != ACL_SUCCESS) return error;
-  std::lock_guard<std::mutex> lock(sim::lifecycleMutex());
+  SIM_TRY(checkOption(__func__, opt));
+  std::lock_guard<std::mutex> lock(lifecycleMutex());
   context->sys_params[opt] = value;
   return ACL_SUCCESS;
 }
@@ -195,15 +195,15 @@ aclError aclrtCtxSetSysParamOpt(aclSysParamOpt opt, int64_t value) {
 aclError aclrtGetSysParamOpt(aclSysParamOpt opt, int64_t *value) {
   SIM_ENTER(aclrtGetSysParamOpt);
   SIM_REQUIRE_POINTER(value);
-  if (aclError error = sim::checkOption(__func__, opt); error != ACL_SUCCESS) return error;
-  std::lock_guard<std::mutex> lock(sim::lifecycleMutex());
-  return sim::getParam(__func__, sim::processParams(), opt, value);
+  SIM_TRY(checkOption(__func__, opt));
+  std::lock_guard<std::mutex> lock(lifecycleMutex());
+  return getParam(__func__, processParams(), opt, value);
 }
 
 aclError aclrtSetSysParamOpt(aclSysParamOpt opt, int64_t value) {
   SIM_ENTER(aclrtSetSysParamOpt);
-  if (aclError error = sim::checkOption(__func__, opt); error != ACL_SUCCESS) return error;
-  std::lock_guard<std::mutex> lock(sim::lifecycleMutex());
-  sim::processParams()[opt] = value;
+  SIM_TRY(checkOption(__func__, opt));
+  std::lock_guard<std::mutex> lock(lifecycleMutex());
+  processParams()[opt] = value;
   return ACL_SUCCESS;
 }

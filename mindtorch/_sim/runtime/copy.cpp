@@ -111,7 +111,8 @@ aclError move(const char *function, const Copy &copy) {
     std::memmove(dst + row * copy.dst_pitch, src + row * copy.src_pitch, copy.width);
   }
   const bool read = onDevice(copy.src_place) && !onDevice(copy.dst_place) && copy.height == 1;
-  if (read && reads_mode.load(std::memory_order_relaxed) != SIM_READS_PLAIN) return onRecord(function, dst, copy.width);
+  if (read && reads_mode.load(std::memory_order_relaxed) != SIM_READS_PLAIN)
+    return recordOrReplay(function, dst, copy.width);
   return ACL_SUCCESS;
 }
 
@@ -135,15 +136,15 @@ aclError copyNow(const char *function, Copy copy, aclrtMemcpyKind kind) {
   Context *context = contextOrDefault();
   if (context == nullptr) return noContext(function);
   if (copy.width == 0 || copy.height == 0) return ACL_SUCCESS;
-  if (aclError error = context->device->check(function); error != ACL_SUCCESS) return error;
-  if (aclError error = plan(function, *context->device, &copy, kind); error != ACL_SUCCESS) return error;
-  if (aclError error = refuseUnsafe(function); error != ACL_SUCCESS) return error;
+  SIM_TRY(context->device->check(function));
+  SIM_TRY(plan(function, *context->device, &copy, kind));
+  SIM_TRY(refuseUnsafe(function));
   return move(function, copy);
 }
 
 aclError enqueue(const char *function, Stream &stream, const Copy &copy) {
   if (copy.pageable()) {
-    if (aclError error = refusePageable(function, stream); error != ACL_SUCCESS) return error;
+    SIM_TRY(refusePageable(function, stream));
   }
   // Nothing keeps pageable memory alive after the call, so the call ends after the copy; with nothing ahead of it, it
   // needs no other thread.
@@ -156,10 +157,10 @@ aclError enqueue(const char *function, Stream &stream, const Copy &copy) {
 
 aclError copyLater(const char *function, Copy copy, aclrtMemcpyKind kind, aclrtStream handle) {
   Stream *stream = nullptr;
-  if (aclError error = resolveStream(function, handle, &stream); error != ACL_SUCCESS) return error;
+  SIM_TRY(resolveStream(function, handle, &stream));
   if (copy.width == 0 || copy.height == 0) return ACL_SUCCESS;
-  if (aclError error = stream->device().check(function); error != ACL_SUCCESS) return error;
-  if (aclError error = plan(function, stream->device(), &copy, kind); error != ACL_SUCCESS) return error;
+  SIM_TRY(stream->device().check(function));
+  SIM_TRY(plan(function, stream->device(), &copy, kind));
   if (!onDevice(copy.dst_place) && !onDevice(copy.src_place)) {
     return simFail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "EE1001", "%s: copies from host to host are not asynchronous",
                    function);
@@ -187,7 +188,7 @@ aclError checkPitches(const char *function, const Copy &copy) {
 
 aclError checkFill(const char *function, const Device &own, void *address, uint64_t room, uint64_t count) {
   if (address == nullptr) return nullArgument(function, "devPtr");
-  if (aclError error = checkRoom(function, count, room); error != ACL_SUCCESS) return error;
+  SIM_TRY(checkRoom(function, count, room));
   const Place place = placeOf(address, count);
   if (!onDevice(place)) return badRange(function, "devPtr", address, count);
   if (place.device == &own || (own.peers.load() >> place.device->id & 1) != 0) return ACL_SUCCESS;
@@ -251,8 +252,8 @@ aclError planBatch(const char *function, const Device &own, const Batch &batch, 
     while (attr + 1 < batch.attr_count && batch.attr_starts[attr + 1] <= i) ++attr;
     *batch.failed = i;
     Copy copy{batch.dsts[i], batch.srcs[i], batch.sizes[i]};
-    if (aclError error = checkRoom(function, batch.sizes[i], batch.rooms[i]); error != ACL_SUCCESS) return error;
-    if (aclError error = plan(function, own, &copy, ACL_MEMCPY_DEFAULT); error != ACL_SUCCESS) return error;
+    SIM_TRY(checkRoom(function, batch.sizes[i], batch.rooms[i]));
+    SIM_TRY(plan(function, own, &copy, ACL_MEMCPY_DEFAULT));
     const bool to_device = onDevice(copy.dst_place);
     if (to_device == onDevice(copy.src_place) ||
         (!copies->empty() && to_device != onDevice(copies->front().dst_place))) {
@@ -273,53 +274,55 @@ aclError planBatch(const char *function, const Device &own, const Batch &batch, 
 }  // namespace
 }  // namespace sim
 
+using namespace sim;
+
 aclError aclrtMemcpy(void *dst, size_t destMax, const void *src, size_t count, aclrtMemcpyKind kind) {
   SIM_ENTER(aclrtMemcpy);
-  if (aclError error = sim::checkRoom(__func__, count, destMax); error != ACL_SUCCESS) return error;
-  return sim::copyNow(__func__, {dst, src, count}, kind);
+  SIM_TRY(checkRoom(__func__, count, destMax));
+  return copyNow(__func__, {dst, src, count}, kind);
 }
 
 aclError aclrtMemcpyAsync(void *dst, size_t destMax, const void *src, size_t count, aclrtMemcpyKind kind,
                           aclrtStream stream) {
   SIM_ENTER(aclrtMemcpyAsync);
-  if (aclError error = sim::checkRoom(__func__, count, destMax); error != ACL_SUCCESS) return error;
-  return sim::copyLater(__func__, {dst, src, count}, kind, stream);
+  SIM_TRY(checkRoom(__func__, count, destMax));
+  return copyLater(__func__, {dst, src, count}, kind, stream);
 }
 
 aclError aclrtMemcpyAsyncWithCondition(void *dst, size_t destMax, const void *src, size_t count, aclrtMemcpyKind kind,
                                        aclrtStream stream) {
   SIM_ENTER(aclrtMemcpyAsyncWithCondition);
-  if (aclError error = sim::checkRoom(__func__, count, destMax); error != ACL_SUCCESS) return error;
-  return sim::copyLater(__func__, {dst, src, count}, kind, stream);
+  SIM_TRY(checkRoom(__func__, count, destMax));
+  return copyLater(__func__, {dst, src, count}, kind, stream);
 }
 
 aclError aclrtMemcpy2d(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
                        aclrtMemcpyKind kind) {
   SIM_ENTER(aclrtMemcpy2d);
-  const sim::Copy copy{dst, src, width, height, dpitch, spitch};
-  if (aclError error = sim::checkPitches(__func__, copy); error != ACL_SUCCESS) return error;
-  return sim::copyNow(__func__, copy, kind);
+  const Copy copy{dst, src, width, height, dpitch, spitch};
+  SIM_TRY(checkPitches(__func__, copy));
+  return copyNow(__func__, copy, kind);
 }
 
 aclError aclrtMemcpy2dAsync(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width, size_t height,
                             aclrtMemcpyKind kind, aclrtStream stream) {
   SIM_ENTER(aclrtMemcpy2dAsync);
-  const sim::Copy copy{dst, src, width, height, dpitch, spitch};
-  if (aclError error = sim::checkPitches(__func__, copy); error != ACL_SUCCESS) return error;
-  return sim::copyLater(__func__, copy, kind, stream);
+  const Copy copy{dst, src, width, height, dpitch, spitch};
+  SIM_TRY(checkPitches(__func__, copy));
+  return copyLater(__func__, copy, kind, stream);
 }
 
 aclError aclrtMemcpyBatch(void **dsts, size_t *destMaxs, void **srcs, size_t *sizes, size_t numBatches,
                           aclrtMemcpyBatchAttr *attrs, size_t *attrsIndexes, size_t numAttrs, size_t *failIndex) {
   SIM_ENTER(aclrtMemcpyBatch);
   SIM_REQUIRE_CONTEXT(context);
-  const sim::Batch batch{dsts, destMaxs, srcs, sizes, numBatches, attrs, attrsIndexes, numAttrs, failIndex};
-  if (aclError error = sim::checkBatch(__func__, batch); error != ACL_SUCCESS) return error;
-  if (aclError error = context->device->check(__func__); error != ACL_SUCCESS) return error;
-  std::vector<sim::Copy> copies;
-  aclError error = sim::planBatch(__func__, *context->device, batch, &copies);
-  if (error == ACL_SUCCESS) error = sim::refuseUnsafe(__func__);
-  for (size_t i = 0; error == ACL_SUCCESS && i < copies.size(); ++i) error = sim::move(__func__, copies[i]);
+  const Batch batch{dsts, destMaxs, srcs, sizes, numBatches, attrs, attrsIndexes, numAttrs, failIndex};
+  SIM_TRY(checkBatch(__func__, batch));
+  SIM_TRY(context->device->check(__func__));
+  std::vector<Copy> copies;
+  aclError error = planBatch(__func__, *context->device, batch, &copies);
+  if (error == ACL_SUCCESS) error = refuseUnsafe(__func__);
+  for (size_t i = 0; error == ACL_SUCCESS && i < copies.size(); ++i) error = move(__func__, copies[i]);
   return error;
 }
 
@@ -327,35 +330,32 @@ aclError aclrtMemcpyBatchAsync(void **dsts, size_t *destMaxs, void **srcs, size_
                                aclrtMemcpyBatchAttr *attrs, size_t *attrsIndexes, size_t numAttrs, size_t *failIndex,
                                aclrtStream stream) {
   SIM_ENTER(aclrtMemcpyBatchAsync);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
-  const sim::Batch batch{dsts, destMaxs, srcs, sizes, numBatches, attrs, attrsIndexes, numAttrs, failIndex};
-  if (aclError error = sim::checkBatch(__func__, batch); error != ACL_SUCCESS) return error;
-  if (aclError error = found->device().check(__func__); error != ACL_SUCCESS) return error;
-  std::vector<sim::Copy> copies;
-  aclError error = sim::planBatch(__func__, found->device(), batch, &copies);
-  for (size_t i = 0; error == ACL_SUCCESS && i < copies.size(); ++i) error = sim::enqueue(__func__, *found, copies[i]);
+  SIM_REQUIRE_STREAM(found, stream);
+  const Batch batch{dsts, destMaxs, srcs, sizes, numBatches, attrs, attrsIndexes, numAttrs, failIndex};
+  SIM_TRY(checkBatch(__func__, batch));
+  SIM_TRY(found->device().check(__func__));
+  std::vector<Copy> copies;
+  aclError error = planBatch(__func__, found->device(), batch, &copies);
+  for (size_t i = 0; error == ACL_SUCCESS && i < copies.size(); ++i) error = enqueue(__func__, *found, copies[i]);
   return error;
 }
 
 aclError aclrtMemset(void *devPtr, size_t maxCount, int32_t value, size_t count) {
   SIM_ENTER(aclrtMemset);
   SIM_REQUIRE_CONTEXT(context);
-  sim::Device &device = *context->device;
-  if (aclError error = device.check(__func__); error != ACL_SUCCESS) return error;
-  if (aclError error = sim::checkFill(__func__, device, devPtr, maxCount, count); error != ACL_SUCCESS) return error;
-  if (aclError error = sim::refuseUnsafe(__func__); error != ACL_SUCCESS) return error;
-  return sim::fill(__func__, devPtr, value, count);
+  Device &device = *context->device;
+  SIM_TRY(device.check(__func__));
+  SIM_TRY(checkFill(__func__, device, devPtr, maxCount, count));
+  SIM_TRY(refuseUnsafe(__func__));
+  return fill(__func__, devPtr, value, count);
 }
 
 aclError aclrtMemsetAsync(void *devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream) {
   SIM_ENTER(aclrtMemsetAsync);
-  sim::Stream *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found); error != ACL_SUCCESS) return error;
-  sim::Device &device = found->device();
-  if (aclError error = device.check(__func__); error != ACL_SUCCESS) return error;
-  if (aclError error = sim::checkFill(__func__, device, devPtr, maxCount, count); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_STREAM(found, stream);
+  Device &device = found->device();
+  SIM_TRY(device.check(__func__));
+  SIM_TRY(checkFill(__func__, device, devPtr, maxCount, count));
   const char *function = __func__;
-  return sim::submitBrief(*found, function,
-                          [=] { return sim::CopyWork::finish(sim::fill(function, devPtr, value, count)); });
+  return submitBrief(*found, function, [=] { return CopyWork::finish(fill(function, devPtr, value, count)); });
 }

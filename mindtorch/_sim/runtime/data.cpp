@@ -10,6 +10,8 @@ struct aclDataBuffer {
   size_t size;
 };
 
+using namespace sim;
+
 namespace {
 
 struct DataBuffers {
@@ -29,7 +31,7 @@ aclDataBuffer readDataBuffer(const aclDataBuffer *buffer) {
 
 }  // namespace
 
-void sim::carryDataBuffersOver(Fork stage) { carryOver(dataBuffers().mutex, stage); }
+void sim::dataBuffersAtFork(Fork stage) { atFork(dataBuffers().mutex, stage); }
 
 size_t aclDataTypeSize(aclDataType dataType) {
   SIM_ENTER_VALUE(aclDataTypeSize, 0);
@@ -119,7 +121,7 @@ aclError aclDestroyDataBuffer(const aclDataBuffer *dataBuffer) {
   SIM_REQUIRE_POINTER(dataBuffer);
   {
     std::lock_guard<std::mutex> lock(dataBuffers().mutex);
-    if (dataBuffers().live.erase(dataBuffer) == 0) return sim::badHandle(__func__, "dataBuffer", dataBuffer);
+    if (dataBuffers().live.erase(dataBuffer) == 0) return badHandle(__func__, "dataBuffer", dataBuffer);
   }
   simCount(SIM_DATA_BUFFER, -1);
   delete dataBuffer;

@@ -51,13 +51,13 @@ namespace sim {
 
 void setSharedMessages(bool shared) { shared_mode.store(shared); }
 
-void MessagesOfTask::exchange() {
+void TaskErrorScope::exchange() {
   pending_.swap(thread_messages.pending);
   returned_.swap(thread_messages.returned);
   std::swap(last_error_, last_error);
 }
 
-void carryMessagesOver(Fork stage) { carryOver(shared_mutex, stage); }
+void messagesAtFork(Fork stage) { atFork(shared_mutex, stage); }
 
 aclError nullArgument(const char *function, const char *argument) {
   return simFail(ACL_ERROR_INVALID_PARAM, "EE1001", "%s: %s is NULL", function, argument);
@@ -75,6 +75,8 @@ aclError badHandle(const char *function, const char *argument, const void *handl
 }
 
 }  // namespace sim
+
+using namespace sim;
 
 aclError simFail(aclError code, const char *id, const char *format, ...) {
   char text[1024];
@@ -102,13 +104,13 @@ const char *aclGetRecentErrMsg(void) {
 
 aclError aclrtPeekAtLastError(aclrtLastErrLevel level) {
   SIM_ENTER(aclrtPeekAtLastError);
-  if (level != ACL_RT_THREAD_LEVEL) return sim::badValue(__func__, "level", level, "ACL_RT_THREAD_LEVEL");
+  if (level != ACL_RT_THREAD_LEVEL) return badValue(__func__, "level", level, "ACL_RT_THREAD_LEVEL");
   return last_error;
 }
 
 aclError aclrtGetLastError(aclrtLastErrLevel level) {
   SIM_ENTER(aclrtGetLastError);
-  if (level != ACL_RT_THREAD_LEVEL) return sim::badValue(__func__, "level", level, "ACL_RT_THREAD_LEVEL");
+  if (level != ACL_RT_THREAD_LEVEL) return badValue(__func__, "level", level, "ACL_RT_THREAD_LEVEL");
   const aclError error = last_error;
   last_error = ACL_SUCCESS;
   return error;

@@ -5,8 +5,14 @@
 // flag in hardware: waits look at the flag, which the first record after creation or reset raises and only
 // aclrtResetEvent takes down; queries and times look at the latest record. An event with the flag ACL_EVENT_IPC is
 // re-recordable, and its records are counted where other processes see them; their waits look there every now and then.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstring>
 #include <thread>
+#include <utility>
 
 #include "capture.h"
 #include "ipc_event.h"
@@ -159,7 +165,7 @@ aclError recordCaptured(const char *function, Event &event, Stream &stream, Capt
   }
   std::lock_guard<std::mutex> lock(event.mutex);
   if (event.shared != nullptr) {
-    return spoil(stream, refuse(function, "an event of several processes is not recorded in a capture"));
+    return invalidateCapture(stream, refuse(function, "an event of several processes is not recorded in a capture"));
   }
   event.captured = std::move(point);
   return ACL_SUCCESS;
@@ -179,7 +185,7 @@ aclError recordEvent(const char *function, Event &event, Stream &stream) {
     return simFail(ACL_ERROR_RT_STREAM_CONTEXT, "EE1001", "%s: the event is of device %d, the stream of device %d",
                    function, event.device->id, stream.device().id);
   }
-  if (aclError error = stream.device().check(function); error != ACL_SUCCESS) return error;
+  SIM_TRY(stream.device().check(function));
   if (CapturePointPtr point = pointOf(stream)) return recordCaptured(function, event, stream, std::move(point));
   const MarkerPtr recorded = std::make_shared<Marker>();
   MarkerPtr raised;
@@ -268,12 +274,12 @@ aclError synchronizeShared(const char *function, const IpcEvent &shared, Clock::
 aclError waitEvent(const char *function, aclrtStream handle, aclrtEvent event_handle, uint32_t seconds) {
   Stream *stream = nullptr;
   Event *event = nullptr;
-  if (aclError error = resolveStream(function, handle, &stream); error != ACL_SUCCESS) return error;
-  if (aclError error = resolveEvent(function, event_handle, &event); error != ACL_SUCCESS) return error;
+  SIM_TRY(resolveStream(function, handle, &stream));
+  SIM_TRY(resolveEvent(function, event_handle, &event));
   if (!event->extended && (event->flags & ACL_EVENT_SYNC) == 0) {
     return refuse(function, "an event that streams wait for needs the flag ACL_EVENT_SYNC");
   }
-  if (aclError error = stream->device().check(function); error != ACL_SUCCESS) return error;
+  SIM_TRY(stream->device().check(function));
   if (!event->extended && pointOf(*stream) != nullptr) {
     return submitWork(*stream, function, [=] { return waitForFlag(function, event, std::chrono::seconds(seconds)); });
   }
@@ -292,11 +298,11 @@ aclError waitEvent(const char *function, aclrtStream handle, aclrtEvent event_ha
 
 aclError synchronizeEvent(const char *function, aclrtEvent handle, Clock::time_point end) {
   Event *event = nullptr;
-  if (aclError error = resolveEvent(function, handle, &event); error != ACL_SUCCESS) return error;
-  if (aclError error = refuseCaptured(function, capturedAt(*event)); error != ACL_SUCCESS) return error;
+  SIM_TRY(resolveEvent(function, handle, &event));
+  SIM_TRY(refuseCaptured(function, capturedAt(*event)));
   Device &device = *event->device;
   if (const auto shared = sharedOf(*event)) {
-    if (aclError error = synchronizeShared(function, *shared, end); error != ACL_SUCCESS) return error;
+    SIM_TRY(synchronizeShared(function, *shared, end));
     return device.check(function);
   }
   const MarkerPtr marker = latest(*event);
@@ -313,7 +319,7 @@ aclError synchronizeEvent(const char *function, aclrtEvent handle, Clock::time_p
 }
 
 aclError timeOf(const char *function, const char *argument, Event &event, int64_t *nanoseconds) {
-  if (aclError error = refuseCaptured(function, capturedAt(event)); error != ACL_SUCCESS) return error;
+  SIM_TRY(refuseCaptured(function, capturedAt(event)));
   const MarkerPtr marker = latest(event);
   if ((event.flags & ACL_EVENT_TIME_LINE) == 0 || marker == nullptr) {
     return simFail(ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "EE1001", "%s: %s %s", function, argument,
@@ -328,7 +334,7 @@ aclError timeOf(const char *function, const char *argument, Event &event, int64_
 
 }  // namespace
 
-void carryEventsOver(Fork stage) { events().carryOver(stage); }
+void eventsAtFork(Fork stage) { events().atFork(stage); }
 
 void releaseEvents(const Device *device) {
   events().forEachLive([&](Event *event) {
@@ -338,81 +344,79 @@ void releaseEvents(const Device *device) {
 
 }  // namespace sim
 
+using namespace sim;
+
+#define SIM_REQUIRE_EVENT(found, handle) SIM_RESOLVE(Event, found, resolveEvent, handle)
+
 aclError aclrtCreateEvent(aclrtEvent *event) {
   SIM_ENTER(aclrtCreateEvent);
-  return sim::createEvent(__func__, event, ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE,
-                          false);
+  return createEvent(__func__, event, ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_TIME_LINE, false);
 }
 
 aclError aclrtCreateEventWithFlag(aclrtEvent *event, uint32_t flag) {
   SIM_ENTER(aclrtCreateEventWithFlag);
-  return sim::createEvent(__func__, event, flag, false);
+  return createEvent(__func__, event, flag, false);
 }
 
 aclError aclrtCreateEventExWithFlag(aclrtEvent *event, uint32_t flag) {
   SIM_ENTER(aclrtCreateEventExWithFlag);
-  return sim::createEvent(__func__, event, flag, true);
+  return createEvent(__func__, event, flag, true);
 }
 
 aclError aclrtDestroyEvent(aclrtEvent event) {
   SIM_ENTER(aclrtDestroyEvent);
   SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(event);
-  sim::Event *found = sim::events().find(event);
-  if (found == nullptr || !sim::events().retire(found)) return sim::badHandle(__func__, "event", event);
-  sim::closeEvent(found);
+  Event *found = events().find(event);
+  if (found == nullptr || !events().retire(found)) return badHandle(__func__, "event", event);
+  closeEvent(found);
   return ACL_SUCCESS;
 }
 
 aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
   SIM_ENTER(aclrtRecordEvent);
-  sim::Stream *found_stream = nullptr;
-  sim::Event *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found_stream); error != ACL_SUCCESS) return error;
-  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
-  return sim::recordEvent(__func__, *found, *found_stream);
+  SIM_REQUIRE_STREAM(found_stream, stream);
+  SIM_REQUIRE_EVENT(found, event);
+  return recordEvent(__func__, *found, *found_stream);
 }
 
 aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
   SIM_ENTER(aclrtResetEvent);
-  sim::Stream *found_stream = nullptr;
-  sim::Event *found = nullptr;
-  if (aclError error = sim::resolveStream(__func__, stream, &found_stream); error != ACL_SUCCESS) return error;
-  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
-  if (found->extended) return sim::refuse(__func__, "events of aclrtCreateEventExWithFlag are not reset");
-  if ((found->flags & ACL_EVENT_SYNC) == 0) return sim::refuse(__func__, "the event lacks the flag ACL_EVENT_SYNC");
-  if (sim::pointOf(*found_stream) == nullptr) {
-    sim::lower(*found);
+  SIM_REQUIRE_STREAM(found_stream, stream);
+  SIM_REQUIRE_EVENT(found, event);
+  if (found->extended) return refuse(__func__, "events of aclrtCreateEventExWithFlag are not reset");
+  if ((found->flags & ACL_EVENT_SYNC) == 0) return refuse(__func__, "the event lacks the flag ACL_EVENT_SYNC");
+  if (pointOf(*found_stream) == nullptr) {
+    lower(*found);
     return ACL_SUCCESS;
   }
-  return sim::submitWork(*found_stream, __func__, [found]() -> aclError {
-    if (sim::flagOf(found) == nullptr) return sim::destroyedEvent();
-    sim::lower(*found);
+  return submitWork(*found_stream, __func__, [found]() -> aclError {
+    if (flagOf(found) == nullptr) return destroyedEvent();
+    lower(*found);
     return ACL_SUCCESS;
   });
 }
 
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
   SIM_ENTER(aclrtStreamWaitEvent);
-  return sim::waitEvent(__func__, stream, event, sim::opWaitSeconds());
+  return waitEvent(__func__, stream, event, opWaitSeconds());
 }
 
 aclError aclrtStreamWaitEventWithTimeout(aclrtStream stream, aclrtEvent event, int32_t timeout) {
   SIM_ENTER(aclrtStreamWaitEventWithTimeout);
-  if (timeout < 0) return sim::badValue(__func__, "timeout", timeout, "seconds, or 0 for ever");
-  return sim::waitEvent(__func__, stream, event, static_cast<uint32_t>(timeout));
+  if (timeout < 0) return badValue(__func__, "timeout", timeout, "seconds, or 0 for ever");
+  return waitEvent(__func__, stream, event, static_cast<uint32_t>(timeout));
 }
 
 aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus *status) {
   SIM_ENTER(aclrtQueryEvent);
   SIM_REQUIRE_POINTER(status);
-  sim::Event *found = nullptr;
-  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_EVENT(found, event);
   if (found->extended) {
-    return sim::refuse(__func__, "events of aclrtCreateEventExWithFlag are asked by aclrtQueryEventStatus");
+    return refuse(__func__, "events of aclrtCreateEventExWithFlag are asked by aclrtQueryEventStatus");
   }
-  if (aclError error = found->device->check(__func__); error != ACL_SUCCESS) return error;
-  const sim::MarkerPtr marker = sim::latest(*found);
+  SIM_TRY(found->device->check(__func__));
+  const MarkerPtr marker = latest(*found);
   *status = marker != nullptr && marker->done ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
   return ACL_SUCCESS;
 }
@@ -420,12 +424,11 @@ aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus *status) {
 aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus *status) {
   SIM_ENTER(aclrtQueryEventStatus);
   SIM_REQUIRE_POINTER(status);
-  sim::Event *found = nullptr;
-  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
-  if (aclError error = sim::refuseCaptured(__func__, sim::capturedAt(*found)); error != ACL_SUCCESS) return error;
-  if (aclError error = found->device->check(__func__); error != ACL_SUCCESS) return error;
-  const sim::MarkerPtr marker = sim::latest(*found);
-  const auto shared = sim::sharedOf(*found);
+  SIM_REQUIRE_EVENT(found, event);
+  SIM_TRY(refuseCaptured(__func__, capturedAt(*found)));
+  SIM_TRY(found->device->check(__func__));
+  const MarkerPtr marker = latest(*found);
+  const auto shared = sharedOf(*found);
   bool complete = marker == nullptr ? found->extended : marker->done.load(std::memory_order_acquire);
   if (shared != nullptr) complete = shared->passed(shared->recorded());
   *status = complete ? ACL_EVENT_RECORDED_STATUS_COMPLETE : ACL_EVENT_RECORDED_STATUS_NOT_READY;
@@ -435,9 +438,8 @@ aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus *statu
 aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus *status) {
   SIM_ENTER(aclrtQueryEventWaitStatus);
   SIM_REQUIRE_POINTER(status);
-  sim::Event *found = nullptr;
-  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
-  if (found->extended) return sim::refuse(__func__, "not for events of aclrtCreateEventExWithFlag");
+  SIM_REQUIRE_EVENT(found, event);
+  if (found->extended) return refuse(__func__, "not for events of aclrtCreateEventExWithFlag");
   std::lock_guard<std::mutex> lock(found->mutex);
   *status = found->raised->waits.load() == 0 ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
   return ACL_SUCCESS;
@@ -445,26 +447,24 @@ aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus *statu
 
 aclError aclrtSynchronizeEvent(aclrtEvent event) {
   SIM_ENTER(aclrtSynchronizeEvent);
-  return sim::synchronizeEvent(__func__, event, sim::forever());
+  return synchronizeEvent(__func__, event, forever());
 }
 
 aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout) {
   SIM_ENTER(aclrtSynchronizeEventWithTimeout);
-  if (timeout < -1) return sim::badValue(__func__, "timeout", timeout, "-1 or milliseconds");
-  return sim::synchronizeEvent(__func__, event, sim::afterMilliseconds(timeout));
+  if (timeout < -1) return badValue(__func__, "timeout", timeout, "-1 or milliseconds");
+  return synchronizeEvent(__func__, event, afterMilliseconds(timeout));
 }
 
 aclError aclrtEventElapsedTime(float *ms, aclrtEvent startEvent, aclrtEvent endEvent) {
   SIM_ENTER(aclrtEventElapsedTime);
   SIM_REQUIRE_POINTER(ms);
-  sim::Event *start = nullptr;
-  sim::Event *end = nullptr;
-  if (aclError error = sim::resolveEvent(__func__, startEvent, &start); error != ACL_SUCCESS) return error;
-  if (aclError error = sim::resolveEvent(__func__, endEvent, &end); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_EVENT(start, startEvent);
+  SIM_REQUIRE_EVENT(end, endEvent);
   int64_t from = 0;
   int64_t to = 0;
-  if (aclError error = sim::timeOf(__func__, "startEvent", *start, &from); error != ACL_SUCCESS) return error;
-  if (aclError error = sim::timeOf(__func__, "endEvent", *end, &to); error != ACL_SUCCESS) return error;
+  SIM_TRY(timeOf(__func__, "startEvent", *start, &from));
+  SIM_TRY(timeOf(__func__, "endEvent", *end, &to));
   if (to < from) {
     return simFail(ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL, "EE1001", "%s: startEvent is later than endEvent", __func__);
   }
@@ -475,10 +475,9 @@ aclError aclrtEventElapsedTime(float *ms, aclrtEvent startEvent, aclrtEvent endE
 aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t *timestamp) {
   SIM_ENTER(aclrtEventGetTimestamp);
   SIM_REQUIRE_POINTER(timestamp);
-  sim::Event *found = nullptr;
-  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
+  SIM_REQUIRE_EVENT(found, event);
   int64_t nanoseconds = 0;
-  if (aclError error = sim::timeOf(__func__, "event", *found, &nanoseconds); error != ACL_SUCCESS) return error;
+  SIM_TRY(timeOf(__func__, "event", *found, &nanoseconds));
   *timestamp = static_cast<uint64_t>(nanoseconds) / 1000;
   return ACL_SUCCESS;
 }
@@ -486,29 +485,27 @@ aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t *timestamp) {
 aclError aclrtIpcGetEventHandle(aclrtEvent event, aclrtIpcEventHandle *handle) {
   SIM_ENTER(aclrtIpcGetEventHandle);
   SIM_REQUIRE_POINTER(handle);
-  sim::Event *found = nullptr;
-  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
-  const auto shared = sim::sharedOf(*found);
-  if (shared == nullptr) return sim::refuse(__func__, "the event lacks the flag ACL_EVENT_IPC");
+  SIM_REQUIRE_EVENT(found, event);
+  const auto shared = sharedOf(*found);
+  if (shared == nullptr) return refuse(__func__, "the event lacks the flag ACL_EVENT_IPC");
   shared->name(handle);
   return ACL_SUCCESS;
 }
 
 aclError aclrtIpcOpenEventHandle(aclrtIpcEventHandle handle, aclrtEvent *event) {
   SIM_ENTER(aclrtIpcOpenEventHandle);
-  auto shared = sim::IpcEvent::open(handle);
+  auto shared = IpcEvent::open(handle);
   if (shared == nullptr) {
     return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: the handle is of no event that lives", __func__);
   }
-  return sim::createEvent(__func__, event, ACL_EVENT_IPC, true, std::move(shared));
+  return createEvent(__func__, event, ACL_EVENT_IPC, true, std::move(shared));
 }
 
 aclError aclrtGetEventId(aclrtEvent event, uint32_t *eventId) {
   SIM_ENTER(aclrtGetEventId);
   SIM_REQUIRE_POINTER(eventId);
-  sim::Event *found = nullptr;
-  if (aclError error = sim::resolveEvent(__func__, event, &found); error != ACL_SUCCESS) return error;
-  *eventId = sim::events().indexOf(found);
+  SIM_REQUIRE_EVENT(found, event);
+  *eventId = events().indexOf(found);
   return ACL_SUCCESS;
 }
 
@@ -516,6 +513,184 @@ aclError aclrtGetEventAvailNum(uint32_t *eventCount) {
   SIM_ENTER(aclrtGetEventAvailNum);
   SIM_REQUIRE_POINTER(eventCount);
   SIM_REQUIRE_CONTEXT(context);
-  *eventCount = static_cast<uint32_t>(sim::kEventIdsPerDevice - context->device->event_ids.load());
+  *eventCount = static_cast<uint32_t>(kEventIdsPerDevice - context->device->event_ids.load());
+  return ACL_SUCCESS;
+}
+
+namespace sim {
+
+namespace {
+
+constexpr char kFolder[] = "/dev/shm/";
+constexpr char kPrefix[] = "mindtorch-event-";
+
+}  // namespace
+
+IpcEvent::IpcEvent(std::string path, Counts *counts, int owner)
+    : path_(std::move(path)), counts_(counts), owner_(owner) {}
+
+IpcEvent::~IpcEvent() {
+  munmap(counts_, sizeof(Counts));
+  if (owner_ == getpid()) unlink(path_.c_str());
+}
+
+std::shared_ptr<IpcEvent> IpcEvent::map(const std::string &path, int flags) {
+  const bool created = (flags & O_CREAT) != 0;
+  const int file = ::open(path.c_str(), flags | O_CLOEXEC, 0600);
+  if (file < 0) return nullptr;
+  void *memory = MAP_FAILED;
+  if (!created || ftruncate(file, sizeof(Counts)) == 0) {  // which fills it with zeros
+    memory = mmap(nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  }
+  close(file);
+  if (memory == MAP_FAILED) {
+    if (created) unlink(path.c_str());
+    return nullptr;
+  }
+  return std::shared_ptr<IpcEvent>(new IpcEvent(path, static_cast<Counts *>(memory), created ? getpid() : 0));
+}
+
+std::shared_ptr<IpcEvent> IpcEvent::create() {
+  static std::atomic<uint64_t> made{0};
+  const std::string number = std::to_string(getpid()) + "-" + std::to_string(made.fetch_add(1));
+  return map(std::string(kFolder) + kPrefix + number, O_RDWR | O_CREAT | O_EXCL);
+}
+
+std::shared_ptr<IpcEvent> IpcEvent::open(const aclrtIpcEventHandle &handle) {
+  const size_t length = strnlen(handle.reserved, sizeof handle.reserved);
+  const std::string name(handle.reserved, length);
+  const bool plausible = length < sizeof handle.reserved && name.compare(0, sizeof kPrefix - 1, kPrefix) == 0 &&
+                         name.find('/') == std::string::npos;
+  return plausible ? map(kFolder + name, O_RDWR) : nullptr;
+}
+
+void IpcEvent::name(aclrtIpcEventHandle *handle) const {
+  std::memset(handle->reserved, 0, sizeof handle->reserved);
+  path_.copy(handle->reserved, sizeof handle->reserved - 1, sizeof kFolder - 1);
+}
+
+void IpcEvent::pass(uint64_t number) {
+  uint64_t before = counts_->passed.load();
+  while (before < number && !counts_->passed.compare_exchange_weak(before, number)) {
+  }
+}
+
+// Notifies: a flag that one record raises and one wait takes down.
+
+namespace {
+
+// Shared with the tasks that use it, so that a notify may be destroyed while they are queued.
+struct Flag {
+  bool raised = false;  // guarded by signal()
+};
+
+struct Notify {
+  Device *device = nullptr;
+  std::shared_ptr<Flag> flag;
+};
+
+constexpr uint64_t kDeviceUseOnly = 1;  // ACL_NOTIFY_DEVICE_USE_ONLY
+
+HandleTable<Notify> &notifies() {
+  static HandleTable<Notify> &table = *new HandleTable<Notify>(kMaxDevices * kNotifiesPerDevice);
+  return table;
+}
+
+void closeNotify(Notify *notify) {
+  notify->device->notifies.fetch_sub(1);
+  notify->flag.reset();
+  notifies().release(notify);
+  simCount(SIM_NOTIFY, -1);
+}
+
+aclError resolveNotify(const char *function, aclrtNotify handle, Notify **notify) {
+  if (handle == nullptr) return nullArgument(function, "notify");
+  *notify = notifies().find(handle);
+  return *notify == nullptr ? badHandle(function, "notify", handle) : ACL_SUCCESS;
+}
+
+aclError waitNotify(const char *function, Stream &stream, const std::shared_ptr<Flag> &flag, uint32_t seconds) {
+  return submitWork(stream, function, [=]() -> aclError {
+    const auto take = [&] {  // called with the lock of signal() held, so that one record ends one wait
+      const bool raised = flag->raised;
+      flag->raised = false;
+      return raised;
+    };
+    bool taken = false;
+    const bool in_time = signal().wait(afterSeconds(seconds), [&] {
+      taken = taken || take();
+      return taken || running_stream->cancelled();
+    });
+    if (in_time) return ACL_SUCCESS;
+    return simFail(ACL_ERROR_RT_WAIT_TIMEOUT, "EE9999", "%s: the notify was not recorded in time", function);
+  });
+}
+
+}  // namespace
+
+void notifiesAtFork(Fork stage) { notifies().atFork(stage); }
+
+void releaseNotifies(const Device *device) {
+  notifies().forEachLive([&](Notify *notify) {
+    if (notify->device == device && notifies().retire(notify)) closeNotify(notify);
+  });
+}
+
+}  // namespace sim
+
+aclError aclrtCreateNotify(aclrtNotify *notify, uint64_t flag) {
+  SIM_ENTER(aclrtCreateNotify);
+  SIM_REQUIRE_POINTER(notify);
+  SIM_REQUIRE_CONTEXT(context);
+  if (flag > kDeviceUseOnly) return badValue(__func__, "flag", static_cast<int64_t>(flag), "0 or 1");
+  Device &device = *context->device;
+  Notify *created = device.notifies.load() < kNotifiesPerDevice ? notifies().take() : nullptr;
+  if (created == nullptr) {
+    return simFail(ACL_ERROR_RT_NO_NOTIFY_RESOURCE, "EE1001", "%s: all %d notifies of device %d are in use", __func__,
+                   kNotifiesPerDevice, device.id);
+  }
+  created->device = &device;
+  created->flag = std::make_shared<Flag>();
+  device.notifies.fetch_add(1);
+  notifies().publish(created);
+  simCount(SIM_NOTIFY, 1);
+  *notify = created;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtDestroyNotify(aclrtNotify notify) {
+  SIM_ENTER(aclrtDestroyNotify);
+  SIM_REQUIRE_DEVICES();
+  SIM_RESOLVE(Notify, found, resolveNotify, notify);
+  if (!notifies().retire(found)) return badHandle(__func__, "notify", notify);
+  closeNotify(found);
+  return ACL_SUCCESS;
+}
+
+aclError aclrtRecordNotify(aclrtNotify notify, aclrtStream stream) {
+  SIM_ENTER(aclrtRecordNotify);
+  SIM_REQUIRE_STREAM(found_stream, stream);
+  SIM_RESOLVE(Notify, found, resolveNotify, notify);
+  SIM_TRY(found_stream->device().check(__func__));
+  return submitWork(*found_stream, __func__, [flag = found->flag]() -> aclError {
+    signal().raise([&] { flag->raised = true; });
+    return ACL_SUCCESS;
+  });
+}
+
+aclError aclrtWaitAndResetNotify(aclrtNotify notify, aclrtStream stream, uint32_t timeout) {
+  SIM_ENTER(aclrtWaitAndResetNotify);
+  SIM_REQUIRE_STREAM(found_stream, stream);
+  SIM_RESOLVE(Notify, found, resolveNotify, notify);
+  SIM_TRY(found_stream->device().check(__func__));
+  return waitNotify(__func__, *found_stream, found->flag, timeout);
+}
+
+aclError aclrtGetNotifyId(aclrtNotify notify, uint32_t *notifyId) {
+  SIM_ENTER(aclrtGetNotifyId);
+  SIM_REQUIRE_DEVICES();
+  SIM_REQUIRE_POINTER(notifyId);
+  SIM_RESOLVE(Notify, found, resolveNotify, notify);
+  *notifyId = notifies().indexOf(found);
   return ACL_SUCCESS;
 }

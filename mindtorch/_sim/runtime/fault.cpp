@@ -1,12 +1,21 @@
-// Faults, latencies and call counts on demand. All of it costs one relaxed load per call while nothing is armed.
+// What tests ask of the runtime: faults and latencies on demand, memory errors, recorded reads, counts of live objects.
+#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
+#include "reads.h"
 #include "runtime.h"
 
+// Faults, latencies and call counts on demand. All of it costs one relaxed load per call while nothing is armed.
+
 int32_t simArmed = 0;
+
+using namespace sim;
 
 namespace {
 
@@ -44,7 +53,7 @@ void busyWait(int64_t nanoseconds) {
 
 }  // namespace
 
-void sim::carryWatchesOver(Fork stage) { carryOver(watches().mutex, stage); }
+void sim::watchesAtFork(Fork stage) { atFork(watches().mutex, stage); }
 
 void simInjectFault(const char *function, int64_t nth, int64_t times, aclError code) {
   if (function == nullptr) return;
@@ -75,8 +84,8 @@ void simClearFaults(void) {
     }
     all.arm();
   }
-  sim::disarmDevices();
-  sim::forgetMemoryErrors();
+  disarmDevices();
+  forgetMemoryErrors();
 }
 
 void simCountCalls(int32_t on) {
@@ -131,4 +140,171 @@ aclError simEnterArmed(const char *function) {
   return simFail(code, "EZ9999", "%s: this call fails with %d because a fault was injected", function, code);
 }
 
-void simInjectDeviceFault(int32_t device, aclError code) { sim::armDevice(device, code); }
+void simInjectDeviceFault(int32_t device, aclError code) { armDevice(device, code); }
+
+// Memory errors that a chip could not correct: those that simInjectMemoryError says there are.
+
+namespace {
+
+struct MemoryErrors {
+  std::mutex mutex;
+  std::vector<aclrtMemUceInfo> by_device[sim::kMaxDevices];
+};
+
+MemoryErrors &errors() {
+  static MemoryErrors &instance = *new MemoryErrors;
+  return instance;
+}
+
+}  // namespace
+
+namespace sim {
+
+void memoryErrorsAtFork(Fork stage) { atFork(errors().mutex, stage); }
+
+void forgetMemoryErrors() {
+  std::lock_guard<std::mutex> lock(errors().mutex);
+  for (auto &of_device : errors().by_device) of_device.clear();
+}
+
+}  // namespace sim
+
+void simInjectMemoryError(int32_t device, void *address, uint64_t size) {
+  if (deviceOrNull(device) == nullptr) return;
+  aclrtMemUceInfo info{};
+  info.addr = address;
+  info.len = size;
+  std::lock_guard<std::mutex> lock(errors().mutex);
+  errors().by_device[device].push_back(info);
+}
+
+aclError aclrtGetMemUceInfo(int32_t deviceId, aclrtMemUceInfo *memUceInfoArray, size_t arraySize, size_t *retSize) {
+  SIM_ENTER(aclrtGetMemUceInfo);
+  SIM_REQUIRE_DEVICES();
+  SIM_REQUIRE_POINTER(memUceInfoArray);
+  SIM_REQUIRE_POINTER(retSize);
+  if (deviceOrNull(deviceId) == nullptr) return badDevice(__func__, deviceId);
+  if (arraySize == 0) return badValue(__func__, "arraySize", 0, "at least 1");
+  std::lock_guard<std::mutex> lock(errors().mutex);
+  const auto &known = errors().by_device[deviceId];
+  *retSize = std::min(arraySize, known.size());
+  std::copy_n(known.begin(), *retSize, memUceInfoArray);
+  return ACL_SUCCESS;
+}
+
+// What copies from the device bring the host, on record: later ones can be given the same, whatever memory then holds.
+
+namespace sim {
+
+std::atomic<int32_t> reads_mode{SIM_READS_PLAIN};
+
+namespace {
+
+struct Tape {
+  std::mutex mutex;
+  std::vector<std::vector<unsigned char>> reads;
+  size_t next = 0;
+};
+
+Tape &tape() {
+  static Tape instance;
+  return instance;
+}
+
+}  // namespace
+
+void readsAtFork(Fork stage) { atFork(tape().mutex, stage); }
+
+aclError recordOrReplay(const char *function, unsigned char *bytes, uint64_t count) {
+  Tape &tape = sim::tape();
+  std::lock_guard<std::mutex> guard(tape.mutex);
+  if (reads_mode.load(std::memory_order_relaxed) == SIM_READS_RECORD) {
+    tape.reads.emplace_back(bytes, bytes + count);
+    return ACL_SUCCESS;
+  }
+  if (tape.reads.empty() || tape.reads[tape.next].size() != count) {
+    return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: the read of %llu bytes is not the one on record",
+                   function, static_cast<unsigned long long>(count));
+  }
+  std::memcpy(bytes, tape.reads[tape.next].data(), count);
+  tape.next = (tape.next + 1) % tape.reads.size();
+  return ACL_SUCCESS;
+}
+
+}  // namespace sim
+
+void simSetReads(int32_t mode) {
+  Tape &tape = sim::tape();
+  std::lock_guard<std::mutex> guard(tape.mutex);
+  if (mode == SIM_READS_RECORD) tape.reads.clear();
+  tape.next = 0;
+  reads_mode.store(mode, std::memory_order_relaxed);
+}
+
+// Counts of live objects. Every thread adds to a block of its own with plain stores, readers sum all blocks: an op
+// counts several objects, and a locked instruction each would be a tenth of its budget.
+
+namespace {
+
+struct alignas(64) Block {
+  std::atomic<int64_t> counts[SIM_KIND_COUNT] = {};
+  std::atomic<bool> taken{true};
+  Block *next = nullptr;
+};
+
+// Blocks are only ever added, so readers walk the list without a lock, in a forked child too. The block of a thread
+// that has ended keeps its counts and goes to the next new thread.
+std::atomic<Block *> first_block{nullptr};
+
+struct ThreadBlock {
+  Block *block = nullptr;
+  ~ThreadBlock() {
+    if (block != nullptr) block->taken.store(false, std::memory_order_release);
+    block = nullptr;
+  }
+};
+
+thread_local Block *own_block = nullptr;
+
+Block *adoptBlock() {
+  thread_local ThreadBlock owner;
+  Block *block = first_block.load(std::memory_order_acquire);
+  for (; block != nullptr; block = block->next) {
+    bool taken = false;
+    if (block->taken.compare_exchange_strong(taken, true, std::memory_order_acquire)) break;
+  }
+  if (block == nullptr) {
+    block = new Block;
+    block->next = first_block.load(std::memory_order_relaxed);
+    while (!first_block.compare_exchange_weak(block->next, block, std::memory_order_release)) {
+    }
+  }
+  owner.block = block;
+  own_block = block;
+  return block;
+}
+
+constexpr const char *kNames[SIM_KIND_COUNT] = {
+    "context",         "stream",           "event",       "notify",   "device_memory", "host_memory",
+    "physical_memory", "reserved_address", "tensor",      "scalar",   "int_array",     "float_array",
+    "bool_array",      "tensor_list",      "scalar_list", "executor", "data_buffer",   "graph"};
+
+}  // namespace
+
+void simCount(SimKind kind, int64_t change) {
+  Block *block = own_block;
+  if (__builtin_expect(block == nullptr, 0)) block = adoptBlock();
+  std::atomic<int64_t> &count = block->counts[kind];
+  count.store(count.load(std::memory_order_relaxed) + change, std::memory_order_relaxed);
+}
+
+int64_t simLive(SimKind kind) {
+  if (kind >= SIM_KIND_COUNT) return 0;
+  int64_t sum = 0;
+  for (Block *block = first_block.load(std::memory_order_acquire); block != nullptr; block = block->next) {
+    sum += block->counts[kind].load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
+const char *simKindName(SimKind kind) { return kind < SIM_KIND_COUNT ? kNames[kind] : nullptr; }

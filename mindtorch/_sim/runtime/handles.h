@@ -69,9 +69,9 @@ class HandleTable {
   }
 
   // The locks inside the slots are not carried over, so the child takes new slots.
-  void carryOver(Fork stage) {
-    sim::carryOver(mutex_, stage);
-    if (stage == Fork::kInChild) free_.clear();
+  void atFork(Fork stage) {
+    sim::atFork(mutex_, stage);
+    if (stage == Fork::kChild) free_.clear();
   }
 
  private:

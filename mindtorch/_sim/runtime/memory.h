@@ -47,7 +47,7 @@ class DeviceMemory {
 
   bool open(uint64_t capacity);  // reserves the addresses, once
   void freeAll();                // blocks, mappings and reservations; the addresses stay reserved
-  void carryOver(Fork stage) { sim::carryOver(mutex_, stage); }
+  void atFork(Fork stage) { sim::atFork(mutex_, stage); }
   void forget();  // in a forked child, which has none of the addresses: open() reserves others
 
   aclError allocate(const char *function, uint64_t size, bool with_tail, void **address);

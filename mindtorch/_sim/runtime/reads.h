@@ -10,7 +10,7 @@ namespace sim {
 extern std::atomic<int32_t> reads_mode;
 
 // Of a copy from the device that has just put `count` bytes there, if reads_mode is not SIM_READS_PLAIN.
-aclError onRecord(const char *function, unsigned char *bytes, uint64_t count);
+aclError recordOrReplay(const char *function, unsigned char *bytes, uint64_t count);
 
 }  // namespace sim
 #endif

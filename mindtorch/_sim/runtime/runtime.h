@@ -73,7 +73,7 @@ struct Device {
   void arm(aclError code);
   aclError takeArmed();  // the code to fail with, once; ACL_SUCCESS where nothing is armed
   void clearFault();
-  static void carryFaultsOver(Fork stage) { carryOver(fault_mutex_, stage); }
+  static void faultsAtFork(Fork stage) { atFork(fault_mutex_, stage); }
 
  private:
   aclError report(const char *function);
@@ -119,12 +119,12 @@ int32_t defaultDevice();  // -1: none
 void setSharedMessages(bool shared);
 
 // A thread that runs a stream's task has, until this ends, the messages and the last error of nobody.
-class MessagesOfTask {
+class TaskErrorScope {
  public:
-  MessagesOfTask() { exchange(); }
-  ~MessagesOfTask() { exchange(); }
-  MessagesOfTask(const MessagesOfTask &) = delete;
-  MessagesOfTask &operator=(const MessagesOfTask &) = delete;
+  TaskErrorScope() { exchange(); }
+  ~TaskErrorScope() { exchange(); }
+  TaskErrorScope(const TaskErrorScope &) = delete;
+  TaskErrorScope &operator=(const TaskErrorScope &) = delete;
 
  private:
   void exchange();
@@ -133,23 +133,23 @@ class MessagesOfTask {
   aclError last_error_ = ACL_SUCCESS;
 };
 
-bool loseDevicesInChild();  // false: there was nothing to lose, the child may start a runtime of its own
+bool dropDevicesInChild();  // false: there was nothing to lose, the child may start a runtime of its own
 
 // One part's locks across a fork.
-void carryContextsOver(Fork stage);
-void carryStreamsOver(Fork stage);
-void carryEventsOver(Fork stage);
-void carryNotifiesOver(Fork stage);
-void carryCapturesOver(Fork stage);
-void carryGraphsOver(Fork stage);
-void carryPhysicalMemoryOver(Fork stage);
-void carryPinnedMemoryOver(Fork stage);
-void carryDataBuffersOver(Fork stage);
-void carryWatchesOver(Fork stage);
-void carrySignalOver(Fork stage);
-void carryMessagesOver(Fork stage);
-void carryMemoryErrorsOver(Fork stage);
-void carryReadsOver(Fork stage);
+void contextsAtFork(Fork stage);
+void streamsAtFork(Fork stage);
+void eventsAtFork(Fork stage);
+void notifiesAtFork(Fork stage);
+void capturesAtFork(Fork stage);
+void graphsAtFork(Fork stage);
+void physicalMemoryAtFork(Fork stage);
+void pinnedMemoryAtFork(Fork stage);
+void dataBuffersAtFork(Fork stage);
+void watchesAtFork(Fork stage);
+void signalAtFork(Fork stage);
+void messagesAtFork(Fork stage);
+void memoryErrorsAtFork(Fork stage);
+void readsAtFork(Fork stage);
 
 uint32_t coreCount(aclrtDevResLimitType kind);  // of the chip; 0: there is no such kind
 void forgetMemoryErrors();
@@ -182,6 +182,14 @@ aclError noAddresses(const char *function);
   do {                                                                      \
     if ((pointer) == nullptr) return sim::nullArgument(__func__, #pointer); \
   } while (0)
+// Declares `device`, the one with this id.
+#define SIM_REQUIRE_DEVICE(device, id)         \
+  sim::Device *device = sim::deviceOrNull(id); \
+  if (device == nullptr) return sim::badDevice(__func__, id)
+// Declares `name`, the live object behind a handle, by a function such as resolveStream.
+#define SIM_RESOLVE(Type, name, resolve, handle) \
+  Type *name = nullptr;                          \
+  SIM_TRY(resolve(__func__, handle, &name))
 // Declares `context`, the current one.
 #define SIM_REQUIRE_CONTEXT(context)               \
   sim::Context *context = sim::contextOrDefault(); \

@@ -50,9 +50,9 @@ class Signal {
     std::unique_lock<std::mutex> lock(mutex_);
     return waitUntil(condition_, lock, end, done);
   }
-  void carryOver(Fork stage) {
-    sim::carryOver(mutex_, stage);
-    if (stage == Fork::kInChild) new (&condition_) std::condition_variable;  // its waiters stayed with the parent
+  void atFork(Fork stage) {
+    sim::atFork(mutex_, stage);
+    if (stage == Fork::kChild) new (&condition_) std::condition_variable;  // its waiters stayed with the parent
   }
 
  private:

@@ -1,10 +1,17 @@
 // The queue and the thread of a stream, and the launch of kernels.
 #include "stream.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
+#include <climits>
+#include <deque>
+#include <map>
 #include <system_error>
 #include <thread>
+
+#include "capture.h"
 
 namespace sim {
 
@@ -13,14 +20,14 @@ HandleTable<Stream> &streams() {
   return table;
 }
 
-void carryStreamsOver(Fork stage) { streams().carryOver(stage); }
+void streamsAtFork(Fork stage) { streams().atFork(stage); }
 
 void Stream::open(Context *context, uint32_t priority, uint32_t flags) {
   std::lock_guard<std::mutex> lock(mutex_);
   context_ = context;
   priority_ = priority;
   flags_ = flags;
-  diverted = false;
+  storing = false;
   failure_mode = 0;
   failure_mode_set = false;
   overflow_switch = custom_tag = cache_op_info = 0;
@@ -32,9 +39,9 @@ void Stream::open(Context *context, uint32_t priority, uint32_t flags) {
 }
 
 aclError Stream::submit(const char *function, const SimTask &task, uint64_t *ticket) {
-  if (diverted.load(std::memory_order_acquire)) {
+  if (storing.load(std::memory_order_acquire)) {
     aclError error = ACL_SUCCESS;
-    if (divert(function, *this, task, &error)) return error;
+    if (storeTask(function, *this, task, &error)) return error;
   }
   std::unique_lock<std::mutex> lock(mutex_);
   if (closing_) return badHandle(function, "stream", this);
@@ -94,7 +101,7 @@ aclError Stream::wait(const char *function, Clock::time_point end, uint64_t tick
 
 bool Stream::advance(std::unique_lock<std::mutex> &lock, Clock::time_point end, uint64_t ticket) {
   if (!running_ && !queue_.empty() && queue_.front().kind != SIM_TASK_ANY && end == forever()) {
-    const MessagesOfTask others;
+    const TaskErrorScope others;
     runFront(lock);
     return true;
   }
@@ -234,8 +241,8 @@ namespace {
 aclError launchQueued(aclrtStream handle, SimTask task) {
   Stream *stream = nullptr;
   const char *name = task.name == nullptr ? "simLaunchKernel" : task.name;
-  if (aclError error = resolveStream(name, handle, &stream); error != ACL_SUCCESS) return error;
-  if (aclError error = stream->device().check(name); error != ACL_SUCCESS) return error;
+  SIM_TRY(resolveStream(name, handle, &stream));
+  SIM_TRY(stream->device().check(name));
   if (simNullKernels()) task.run = nullptr;
   task.kind = SIM_TASK_KERNEL;
   return stream->submit(name, task);
@@ -244,27 +251,461 @@ aclError launchQueued(aclrtStream handle, SimTask task) {
 }  // namespace
 }  // namespace sim
 
+using namespace sim;
+
 void simSetNullKernels(int32_t null_kernels) {
-  sim::config().null_kernels.store(null_kernels != 0, std::memory_order_relaxed);
+  config().null_kernels.store(null_kernels != 0, std::memory_order_relaxed);
 }
 
-int32_t simNullKernels(void) { return sim::config().null_kernels.load(std::memory_order_relaxed) ? 1 : 0; }
+int32_t simNullKernels(void) { return config().null_kernels.load(std::memory_order_relaxed) ? 1 : 0; }
 
 aclError simLaunchKernel(aclrtStream handle, SimTask task) {
-  using sim::Stream;
   if (simNullKernels()) {
-    sim::Context *context = sim::currentContext();
+    Context *context = currentContext();
     if (context != nullptr) {
-      Stream *stream = handle == nullptr ? context->default_stream : sim::streams().find(handle);
+      Stream *stream = handle == nullptr ? context->default_stream : streams().find(handle);
       // Nothing is ahead of the kernel, so it is complete. A task that another thread appends meanwhile is unordered
       // with this one anyway.
       if (stream != nullptr && stream->context() == context && stream->idle() && !stream->stores() &&
           context->device->attention.load(std::memory_order_relaxed) == 0) {
-        ++sim::thread_state.last_task;
+        ++thread_state.last_task;
         if (task.drop != nullptr) task.drop(task.argument);
         return ACL_SUCCESS;
       }
     }
   }
-  return sim::launchQueued(handle, task);
+  return launchQueued(handle, task);
+}
+
+// The functions of the C API on streams.
+
+namespace sim {
+
+namespace {
+
+constexpr uint32_t kKnownFlags = ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC | ACL_STREAM_PERSISTENT |
+                                 ACL_STREAM_HUGE | ACL_STREAM_CPU_SCHEDULE | ACL_STREAM_DEVICE_USE_ONLY;
+constexpr uint32_t kLeastPriority = 7;  // the greatest is 0
+
+struct Timeouts {
+  std::atomic<uint32_t> wait_seconds{0};          // 0: a task waits for ever
+  std::atomic<uint64_t> execute_microseconds{0};  // 0: a kernel runs as long as it likes
+};
+Timeouts timeouts;
+constexpr uint64_t kExecuteInterval = 1000000;  // granularity of the execution timeout, in microseconds
+
+aclError createStream(const char *function, aclrtStream *stream, uint32_t priority, uint32_t flags) {
+  if (stream == nullptr) return nullArgument(function, "stream");
+  Context *context = contextOrDefault();
+  if (context == nullptr) return noContext(function);
+  if (priority > kLeastPriority) return badValue(function, "priority", priority, "0 to 7");
+  if ((flags & ~kKnownFlags) != 0) return badValue(function, "flag", flags, "ACL_STREAM_* flags");
+  std::lock_guard<std::mutex> lock(lifecycleMutex());
+  Stream *created = context->device->streams.load() < kStreamsPerDevice ? streams().take() : nullptr;
+  if (created == nullptr) {
+    return simFail(ACL_ERROR_RT_NO_STREAM_RESOURCE, "EE1001", "%s: all %d streams of device %d are in use", function,
+                   kStreamsPerDevice, context->device->id);
+  }
+  created->open(context, priority, flags);
+  context->streams.push_back(created);
+  context->device->streams.fetch_add(1);
+  streams().publish(created);
+  simCount(SIM_STREAM, 1);
+  *stream = created;
+  return ACL_SUCCESS;
+}
+
+aclError destroyStream(const char *function, aclrtStream handle, bool force) {
+  if (handle == nullptr) return nullArgument(function, "stream");
+  Stream *stream = nullptr;
+  SIM_TRY(resolveStream(function, handle, &stream));
+  Context *context = stream->context();
+  if (stream == context->default_stream) {
+    return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: the default stream ends with its context only", function);
+  }
+  if (!force) {
+    SIM_TRY(refuseCapturing(function, *stream));
+  }
+  discardCaptures(*stream);
+  // A fault of the device does not keep a stream from being destroyed.
+  if (!force && (context->device->attention.load() & Device::kFaulted) == 0) {
+    if (aclError error = stream->wait(function, forever()); error == ACL_ERROR_RT_STREAM_ABORT) return error;
+  }
+  {
+    std::lock_guard<std::mutex> lock(lifecycleMutex());
+    if (!streams().retire(stream)) return badHandle(function, "stream", handle);
+    auto &all = context->streams;
+    for (auto it = all.begin(); it != all.end(); ++it) {
+      if (*it != stream) continue;
+      all.erase(it);
+      break;
+    }
+    context->device->streams.fetch_sub(1);
+    simCount(SIM_STREAM, -1);
+  }
+  stream->close(false);
+  return ACL_SUCCESS;
+}
+
+aclError synchronize(const char *function, aclrtStream handle, Clock::time_point end) {
+  Stream *stream = nullptr;
+  SIM_TRY(resolveStream(function, handle, &stream));
+  SIM_TRY(refuseCapturing(function, *stream));
+  return stream->wait(function, end);
+}
+
+}  // namespace
+
+uint64_t opExecuteMicroseconds() { return timeouts.execute_microseconds.load(std::memory_order_relaxed); }
+uint32_t opWaitSeconds() { return timeouts.wait_seconds.load(std::memory_order_relaxed); }
+
+}  // namespace sim
+
+aclError aclrtCreateStream(aclrtStream *stream) {
+  SIM_ENTER(aclrtCreateStream);
+  return createStream(__func__, stream, 0, 0);
+}
+
+aclError aclrtCreateStreamWithConfig(aclrtStream *stream, uint32_t priority, uint32_t flag) {
+  SIM_ENTER(aclrtCreateStreamWithConfig);
+  return createStream(__func__, stream, priority, flag);
+}
+
+aclError aclrtDestroyStream(aclrtStream stream) {
+  SIM_ENTER(aclrtDestroyStream);
+  return destroyStream(__func__, stream, false);
+}
+
+aclError aclrtDestroyStreamForce(aclrtStream stream) {
+  SIM_ENTER(aclrtDestroyStreamForce);
+  return destroyStream(__func__, stream, true);
+}
+
+aclError aclrtSynchronizeStream(aclrtStream stream) {
+  SIM_ENTER(aclrtSynchronizeStream);
+  return synchronize(__func__, stream, forever());
+}
+
+aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
+  SIM_ENTER(aclrtSynchronizeStreamWithTimeout);
+  if (timeout < -1) return badValue(__func__, "timeout", timeout, "-1 or milliseconds");
+  return synchronize(__func__, stream, afterMilliseconds(timeout));
+}
+
+aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus *status) {
+  SIM_ENTER(aclrtStreamQuery);
+  SIM_REQUIRE_POINTER(status);
+  SIM_REQUIRE_STREAM(found, stream);
+  SIM_TRY(refuseCapturing(__func__, *found));
+  SIM_TRY(found->device().check(__func__));
+  *status = found->idle() || found->stores() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtStreamGetPriority(aclrtStream stream, uint32_t *priority) {
+  SIM_ENTER(aclrtStreamGetPriority);
+  SIM_REQUIRE_POINTER(priority);
+  SIM_REQUIRE_STREAM(found, stream);
+  *priority = found->priority();
+  return ACL_SUCCESS;
+}
+
+aclError aclrtStreamGetFlags(aclrtStream stream, uint32_t *flags) {
+  SIM_ENTER(aclrtStreamGetFlags);
+  SIM_REQUIRE_POINTER(flags);
+  SIM_REQUIRE_STREAM(found, stream);
+  *flags = found->flags();
+  return ACL_SUCCESS;
+}
+
+aclError aclrtStreamGetId(aclrtStream stream, int32_t *streamId) {
+  SIM_ENTER(aclrtStreamGetId);
+  SIM_REQUIRE_POINTER(streamId);
+  SIM_REQUIRE_STREAM(found, stream);
+  *streamId = static_cast<int32_t>(streams().indexOf(found));
+  return ACL_SUCCESS;
+}
+
+aclError aclrtStreamAbort(aclrtStream stream) {
+  SIM_ENTER(aclrtStreamAbort);
+  SIM_REQUIRE_STREAM(found, stream);
+  found->abort(invalidateCapture(*found, ACL_ERROR_RT_STREAM_ABORT));
+  return ACL_SUCCESS;
+}
+
+namespace {
+
+aclError setFailureMode(const char *function, Stream &stream, uint64_t mode) {
+  constexpr uint64_t kStopOnFailure = 1;
+  if (mode > kStopOnFailure) {
+    return badValue(function, "mode", static_cast<int64_t>(mode), "ACL_CONTINUE_ON_FAILURE or ACL_STOP_ON_FAILURE");
+  }
+  if (stream.failure_mode_set.exchange(true) && stream.failure_mode.load() != mode) {
+    return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: the failure mode of a stream can be set once", function);
+  }
+  stream.failure_mode.store(mode);
+  return ACL_SUCCESS;
+}
+
+}  // namespace
+
+aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
+  SIM_ENTER(aclrtSetStreamFailureMode);
+  SIM_REQUIRE_STREAM(found, stream);
+  return setFailureMode(__func__, *found, mode);
+}
+
+aclError aclrtSetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType, aclrtStreamAttrValue *value) {
+  SIM_ENTER(aclrtSetStreamAttribute);
+  SIM_REQUIRE_POINTER(value);
+  SIM_REQUIRE_STREAM(found, stream);
+  switch (stmAttrType) {
+    case ACL_STREAM_ATTR_FAILURE_MODE:
+      return setFailureMode(__func__, *found, value->failureMode);
+    case ACL_STREAM_ATTR_FLOAT_OVERFLOW_CHECK:
+      found->overflow_switch = value->overflowSwitch;
+      return ACL_SUCCESS;
+    case ACL_STREAM_ATTR_USER_CUSTOM_TAG:
+      found->custom_tag = value->userCustomTag;
+      return ACL_SUCCESS;
+    case ACL_STREAM_ATTR_CACHE_OP_INFO:
+      found->cache_op_info = value->cacheOpInfoSwitch;
+      return ACL_SUCCESS;
+    default:
+      return badValue(__func__, "stmAttrType", stmAttrType, "an attribute that can be set");
+  }
+}
+
+aclError aclrtGetStreamAttribute(aclrtStream stream, aclrtStreamAttr stmAttrType, aclrtStreamAttrValue *value) {
+  SIM_ENTER(aclrtGetStreamAttribute);
+  SIM_REQUIRE_POINTER(value);
+  SIM_REQUIRE_STREAM(found, stream);
+  switch (stmAttrType) {
+    case ACL_STREAM_ATTR_FAILURE_MODE:
+      value->failureMode = found->failure_mode;
+      return ACL_SUCCESS;
+    case ACL_STREAM_ATTR_FLOAT_OVERFLOW_CHECK:
+      value->overflowSwitch = found->overflow_switch;
+      return ACL_SUCCESS;
+    case ACL_STREAM_ATTR_USER_CUSTOM_TAG:
+      value->userCustomTag = found->custom_tag;
+      return ACL_SUCCESS;
+    case ACL_STREAM_ATTR_CACHE_OP_INFO:
+      value->cacheOpInfoSwitch = found->cache_op_info;
+      return ACL_SUCCESS;
+    case ACL_STREAM_ATTR_PRIORITY:
+      value->streamPriority = found->priority();
+      return ACL_SUCCESS;
+    default:
+      return badValue(__func__, "stmAttrType", stmAttrType, "a member of aclrtStreamAttr");
+  }
+}
+
+aclError aclrtGetStreamAvailableNum(uint32_t *streamCount) {
+  SIM_ENTER(aclrtGetStreamAvailableNum);
+  SIM_REQUIRE_POINTER(streamCount);
+  SIM_REQUIRE_CONTEXT(context);
+  *streamCount = static_cast<uint32_t>(kStreamsPerDevice - context->device->streams.load());
+  return ACL_SUCCESS;
+}
+
+aclError aclrtDeviceGetStreamPriorityRange(int32_t *leastPriority, int32_t *greatestPriority) {
+  SIM_ENTER(aclrtDeviceGetStreamPriorityRange);
+  SIM_REQUIRE_DEVICES();
+  if (leastPriority != nullptr) *leastPriority = kLeastPriority;
+  if (greatestPriority != nullptr) *greatestPriority = 0;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtSetOpWaitTimeout(uint32_t timeout) {
+  SIM_ENTER(aclrtSetOpWaitTimeout);
+  if (contextOrDefault() == nullptr) return noContext(__func__);
+  timeouts.wait_seconds.store(timeout);
+  return ACL_SUCCESS;
+}
+
+aclError aclrtSetOpExecuteTimeOut(uint32_t timeout) {
+  SIM_ENTER(aclrtSetOpExecuteTimeOut);
+  if (contextOrDefault() == nullptr) return noContext(__func__);
+  timeouts.execute_microseconds.store(uint64_t{timeout} * 1000000);
+  return ACL_SUCCESS;
+}
+
+aclError aclrtSetOpExecuteTimeOutWithMs(uint32_t timeout) {
+  SIM_ENTER(aclrtSetOpExecuteTimeOutWithMs);
+  if (contextOrDefault() == nullptr) return noContext(__func__);
+  timeouts.execute_microseconds.store(uint64_t{timeout} * 1000);
+  return ACL_SUCCESS;
+}
+
+aclError aclrtSetOpExecuteTimeOutV2(uint64_t timeout, uint64_t *actualTimeout) {
+  SIM_ENTER(aclrtSetOpExecuteTimeOutV2);
+  SIM_REQUIRE_POINTER(actualTimeout);
+  if (contextOrDefault() == nullptr) return noContext(__func__);
+  const uint64_t steps = timeout / kExecuteInterval + (timeout % kExecuteInterval == 0 ? 0 : 1);
+  *actualTimeout = steps > UINT64_MAX / kExecuteInterval ? UINT64_MAX : steps * kExecuteInterval;
+  timeouts.execute_microseconds.store(*actualTimeout);
+  return ACL_SUCCESS;
+}
+
+aclError aclrtGetOpTimeOutInterval(uint64_t *interval) {
+  SIM_ENTER(aclrtGetOpTimeOutInterval);
+  SIM_REQUIRE_POINTER(interval);
+  SIM_REQUIRE_DEVICES();
+  *interval = kExecuteInterval;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtGetThreadLastTaskId(uint32_t *taskId) {
+  SIM_ENTER(aclrtGetThreadLastTaskId);
+  SIM_REQUIRE_POINTER(taskId);
+  *taskId = thread_state.last_task;
+  return ACL_SUCCESS;
+}
+
+// Host functions in streams: aclrtLaunchHostFunc runs them itself, aclrtLaunchCallback hands them to a thread of the
+// program that sits in aclrtProcessReport.
+
+namespace sim {
+
+namespace {
+
+struct Callback {
+  aclrtCallback function;
+  void *argument;
+  MarkerPtr finished;
+};
+
+struct Subscriber {
+  int32_t streams = 0;
+  std::deque<Callback> callbacks;
+};
+
+// Guarded by signal(). The key is what pthread_self() returns in the thread that is to process the reports.
+std::map<uint64_t, Subscriber> &subscribers() {
+  static auto &all = *new std::map<uint64_t, Subscriber>;
+  return all;
+}
+
+uint64_t callingThread() { return static_cast<uint64_t>(pthread_self()); }
+
+// One stream less for the thread; callbacks that it has not run yet are dropped with the last, and nobody waits on.
+void unsubscribe(uint64_t thread) {
+  signal().raise([&] {
+    const auto found = subscribers().find(thread);
+    if (found == subscribers().end() || --found->second.streams > 0) return;
+    for (const Callback &callback : found->second.callbacks) callback.finished->done.store(true);
+    subscribers().erase(found);
+  });
+}
+
+// Run more than once where a graph stores it.
+struct CallbackWork {
+  uint64_t thread;
+  aclrtCallback function;
+  void *argument;
+  bool blocks;
+  aclError operator()() const {
+    const Callback callback{function, argument, std::make_shared<Marker>()};
+    bool posted = false;
+    signal().raise([&] {
+      const auto found = subscribers().find(thread);
+      if (found == subscribers().end()) return;
+      found->second.callbacks.push_back(callback);
+      posted = true;
+    });
+    const auto finished = [&] { return callback.finished->done.load(); };
+    if (posted && blocks) waitInTask(forever(), finished);
+    return ACL_SUCCESS;
+  }
+};
+
+}  // namespace
+
+void signalAtFork(Fork stage) { signal().atFork(stage); }
+
+void forgetSubscriptions() {
+  signal().raise([] { subscribers().clear(); });
+}
+
+}  // namespace sim
+
+aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void *args) {
+  SIM_ENTER(aclrtLaunchHostFunc);
+  if (fn == nullptr) return nullArgument(__func__, "fn");
+  SIM_REQUIRE_STREAM(found, stream);
+  SIM_TRY(found->device().check(__func__));
+  if (found->subscriber.load() != 0) {
+    return simFail(ACL_ERROR_RT_STREAM_SUBSCRIBE, "EE1001",
+                   "%s: the stream is subscribed for aclrtLaunchCallback; the two do not mix", __func__);
+  }
+  return submitWork(*found, __func__, [fn, args]() -> aclError {
+    fn(args);
+    return ACL_SUCCESS;
+  });
+}
+
+aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream) {
+  SIM_ENTER(aclrtSubscribeReport);
+  SIM_REQUIRE_STREAM(found, stream);
+  if (threadId == 0) return badValue(__func__, "threadId", 0, "the id of a thread");
+  uint64_t nobody = 0;
+  if (!found->subscriber.compare_exchange_strong(nobody, threadId)) {
+    return simFail(ACL_ERROR_RT_STREAM_SUBSCRIBE, "EE1001", "%s: the stream is subscribed already", __func__);
+  }
+  signal().raise([&] { ++subscribers()[threadId].streams; });
+  return ACL_SUCCESS;
+}
+
+aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream) {
+  SIM_ENTER(aclrtUnSubscribeReport);
+  SIM_REQUIRE_STREAM(found, stream);
+  uint64_t subscriber = threadId;
+  if (threadId == 0 || !found->subscriber.compare_exchange_strong(subscriber, 0)) {
+    return simFail(ACL_ERROR_RT_THREAD_SUBSCRIBE, "EE1001", "%s: the stream is not subscribed to thread %llu", __func__,
+                   static_cast<unsigned long long>(threadId));
+  }
+  unsubscribe(threadId);
+  return ACL_SUCCESS;
+}
+
+aclError aclrtLaunchCallback(aclrtCallback fn, void *userData, aclrtCallbackBlockType blockType, aclrtStream stream) {
+  SIM_ENTER(aclrtLaunchCallback);
+  if (fn == nullptr) return nullArgument(__func__, "fn");
+  if (blockType > ACL_CALLBACK_BLOCK) return badValue(__func__, "blockType", blockType, "0 or 1");
+  SIM_REQUIRE_STREAM(found, stream);
+  SIM_TRY(found->device().check(__func__));
+  const uint64_t thread = found->subscriber.load();
+  if (thread == 0) {
+    return simFail(ACL_ERROR_RT_STREAM_NO_CB_REG, "EE1001", "%s: call aclrtSubscribeReport for the stream first",
+                   __func__);
+  }
+  return submitWork(*found, __func__, CallbackWork{thread, fn, userData, blockType == ACL_CALLBACK_BLOCK});
+}
+
+aclError aclrtProcessReport(int32_t timeout) {
+  SIM_ENTER(aclrtProcessReport);
+  SIM_REQUIRE_DEVICES();
+  if (timeout < -1 || timeout == 0) return badValue(__func__, "timeout", timeout, "-1 or milliseconds");
+  const uint64_t thread = callingThread();
+  std::deque<Callback> callbacks;
+  bool subscribed = true;
+  const bool in_time = signal().wait(afterMilliseconds(timeout), [&] {
+    const auto found = subscribers().find(thread);
+    subscribed = found != subscribers().end();
+    if (subscribed) callbacks.swap(found->second.callbacks);
+    return !subscribed || !callbacks.empty();
+  });
+  if (!subscribed) {
+    return simFail(ACL_ERROR_RT_THREAD_SUBSCRIBE, "EE1001", "%s: no stream is subscribed to the calling thread",
+                   __func__);
+  }
+  if (!in_time) {
+    return simFail(ACL_ERROR_RT_REPORT_TIMEOUT, "EE9999", "%s: no callback came in time", __func__);
+  }
+  for (const Callback &callback : callbacks) {
+    callback.function(callback.argument);
+    complete(*callback.finished);
+  }
+  return ACL_SUCCESS;
 }

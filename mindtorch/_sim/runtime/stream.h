@@ -29,7 +29,7 @@ class Stream {
   uint32_t flags() const { return flags_.load(std::memory_order_relaxed); }
   // Capturing streams, and PERSISTENT, DEVICE_USE_ONLY and CPU_SCHEDULE ones: their tasks are never run from here.
   bool stores() const {
-    return diverted.load(std::memory_order_acquire) ||
+    return storing.load(std::memory_order_acquire) ||
            (flags() & (ACL_STREAM_PERSISTENT | ACL_STREAM_DEVICE_USE_ONLY | ACL_STREAM_CPU_SCHEDULE)) != 0;
   }
   // True when every task has been run: what they wrote may be read.
@@ -47,7 +47,7 @@ class Stream {
   // A kernel past the limit of aclrtSetOpExecuteTimeOut fails, when it ends.
   static aclError runTimed(const SimTask &task);
 
-  std::atomic<bool> diverted{false};  // tasks go to capture.cpp, which changes this with its lock held
+  std::atomic<bool> storing{false};  // tasks go to capture.cpp, which changes this with its lock held
   std::atomic<uint64_t> failure_mode{0};
   std::atomic<bool> failure_mode_set{false};
   std::atomic<uint32_t> overflow_switch{0};
@@ -92,8 +92,8 @@ class Stream {
 
 HandleTable<Stream> &streams();
 
-// A task of a stream that is diverted: stored, with the result *error. False: the stream is not diverted any more.
-bool divert(const char *function, Stream &stream, const SimTask &task, aclError *error);
+// A task of a stream that is storing: stored, with the result *error. False: the stream is not storing any more.
+bool storeTask(const char *function, Stream &stream, const SimTask &task, aclError *error);
 
 // The live stream behind `handle` (NULL: the default stream of the current context), which must be the current
 // context's own.
@@ -140,4 +140,7 @@ aclError submitBrief(Stream &stream, const char *function, Work work, uint64_t *
 }
 
 }  // namespace sim
+
+// Declares `found`, the stream behind a handle.
+#define SIM_REQUIRE_STREAM(found, handle) SIM_RESOLVE(sim::Stream, found, sim::resolveStream, handle)
 #endif

@@ -1,8 +1,11 @@
-/* Activation functions and their backward operators, which take the gradient x and the input or output y. */
+/* Activation functions, gated units, and their backward operators. */
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 
 #include "opapi/kernels/gelu.h"
+
+/* Activation functions and their backward operators, which take the gradient x and the input or output y. */
 
 namespace sim {
 namespace {
@@ -79,43 +82,21 @@ C eluSlopeOfResult(C y, const C *p) {
 
 SIM_ELEMENT(Gelu, 1, kFloats, 0, gelu(x))
 SIM_ELEMENT(GeluTanh, 1, kFloats, 0, geluByTanh(x))
-SIM_ELEMENT(GeluBackward, 2, kFloats, 0, x *geluSlope(y))
+SIM_ELEMENT(GeluBackward, 2, kLibm | kFloats, 0, x *geluSlope(y))
 SIM_ELEMENT(GeluTanhBackward, 2, kFloats, 0, x *geluTanhSlope(y))
-SIM_ELEMENT(Silu, 1, kFloats, 0, x *vec::sigmoid(x))
-SIM_ELEMENT(SiluBackward, 2, kFloats, 0, x *siluSlope(y))
-SIM_ELEMENT(Mish, 1, kFloats, 0, x *vec::tanh(softplus(x)))
-SIM_ELEMENT(MishBackward, 2, kFloats, 0, x *mishSlope(y))
-SIM_ELEMENT(LeakyRelu, 1, kFloats, 1, x > C(0) ? x : x * p[0])
-SIM_ELEMENT(LeakyReluBackward, 2, kFloats, 1, y > C(0) ? x : x * p[0])
-SIM_ELEMENT(Elu, 1, kFloats, 3, elu(x, p))
-SIM_ELEMENT(EluBackward, 2, kFloats, 3, x *eluSlope(y, p))
-SIM_ELEMENT(EluBackwardOfResult, 2, kFloats, 3, x *eluSlopeOfResult(y, p))
-SIM_ELEMENT(Hardtanh, 1, kReals, 2, within(x, p[0], p[1]))
-SIM_ELEMENT(HardtanhBackward, 2, kFloats, 2, y <= p[0] || y >= p[1] ? C(0) : x)
-SIM_ELEMENT(Softplus, 1, kFloats, 2, scaledSoftplus(x, p[0], p[1]))
-SIM_ELEMENT(SoftplusBackward, 2, kFloats, 2, x *softplusSlope(y, p[0], p[1]))
-SIM_ELEMENT(Hardswish, 1, kFloats, 0, x *within(x + C(3), C(0), C(6)) / C(6))
+SIM_ELEMENT(EluBackward, 2, kLibm | kFloats, 3, x *eluSlope(y, p))
+SIM_ELEMENT(EluBackwardOfResult, 2, kLibm | kFloats, 3, x *eluSlopeOfResult(y, p))
 SIM_ELEMENT(HardswishBackward, 2, kFloats, 0, x *hardswishSlope(y))
-SIM_ELEMENT(Hardsigmoid, 1, kFloats, 0, within(x + C(3), C(0), C(6)) / C(6))
-SIM_ELEMENT(HardsigmoidBackward, 2, kFloats, 0, y > C(-3) && y < C(3) ? x / C(6) : C(0))
-SIM_ELEMENT(Hardshrink, 1, kFloats, 1, shrunk(x, p[0]) ? C(0) : x)
-SIM_ELEMENT(Softshrink, 1, kFloats, 1, x > p[0] ? x - p[0] : x < -p[0] ? x + p[0] : x * C(0))
 SIM_ELEMENT(ShrinkBackward, 2, kFloats, 1, shrunk(y, p[0]) ? C(0) : x)
-SIM_ELEMENT(Threshold, 1, kReals, 2, x <= p[0] ? p[1] : x)
-SIM_ELEMENT(LogSigmoid, 1, kFloats, 0, -softplus(-x))
+SIM_ELEMENT(LogSigmoid, 1, kLibm | kFloats, 0, -softplus(-x))
 SIM_ELEMENT(LogSigmoidBackward, 2, kFloats, 0, x *vec::sigmoid(-y))
-SIM_ELEMENT(FastGelu, 1, kFloats, 0, x *vec::sigmoid(C(kFastGelu) * x))
-SIM_ELEMENT(FastGeluBackward, 2, kFloats, 0, x *siluSlope(C(kFastGelu) * y))
-SIM_ELEMENT(Celu, 1, kFloats, 1, x > C(0) ? x : p[0] * std::expm1(x / p[0]))
 SIM_ELEMENT(Prelu, 2, kFloats, 0, x > C(0) ? x : x * y)
-SIM_ELEMENT(SigmoidBackward, 2, kFloats | kComplexes, 0, x *conjugate((C(1) - y) * y))
-SIM_ELEMENT(TanhBackward, 2, kFloats, 0, x *(C(1) - y * y))
 
 /* x, approximate: 0 exact, 1 by tanh */
 aclnnStatus prepareGeluV2(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const int64_t mode = arguments[1].integer;
   if (mode != 0 && mode != 1) {
-    return refuse(executor, "approximate is %lld, expected 0 or 1", static_cast<long long>(mode));
+    return refuse(executor, "approximate is {}, expected 0 or 1", mode);
   }
   return prepareLoops(executor, mode == 1 ? kLoopsOf<GeluTanh> : kLoopsOf<Gelu>, kSameType);
 }
@@ -125,7 +106,7 @@ aclnnStatus prepareGeluBackwardV2(aclOpExecutor &executor, const Argument *argum
   const char *mode = static_cast<const char *>(arguments[2].pointer);
   const bool by_tanh = mode != nullptr && std::strcmp(mode, "tanh") == 0;
   if (!by_tanh && (mode == nullptr || std::strcmp(mode, "none") != 0)) {
-    return refuse(executor, "approximate is %s, expected none or tanh", mode != nullptr ? mode : "NULL");
+    return refuse(executor, "approximate is {}, expected none or tanh", mode != nullptr ? mode : "NULL");
   }
   return prepareLoops(executor, by_tanh ? kLoopsOf<GeluTanhBackward> : kLoopsOf<GeluBackward>, kSameType);
 }
@@ -144,14 +125,13 @@ aclnnStatus prepareLogSigmoidBackward(aclOpExecutor &executor, const Argument *,
 }
 
 /* A weight for all, or one for each channel, as a tensor that is broadcast to self. */
-aclnnStatus spreadWeight(const aclOpExecutor &executor, const Operand &self, Operand *weight) {
+aclnnStatus expandWeight(const aclOpExecutor &executor, const Operand &self, Operand *weight) {
   if (weight->count == 1) {
     weight->rank = 0;
     return ACLNN_SUCCESS;
   }
   if (self.rank < 2 || weight->rank != 1 || weight->count != self.dims[1]) {
-    return refuse(executor, "weight has %lld elements, expected 1 or one for each channel",
-                  static_cast<long long>(weight->count));
+    return refuse(executor, "weight has {} elements, expected 1 or one for each channel", weight->count);
   }
   const int64_t stride = weight->strides[0];
   weight->rank = self.rank - 1;
@@ -164,8 +144,8 @@ aclnnStatus spreadWeight(const aclOpExecutor &executor, const Operand &self, Ope
 
 /* self, weight, out */
 aclnnStatus preparePrelu(aclOpExecutor &executor, const Argument *, const OpBody &) {
-  const aclnnStatus status = spreadWeight(executor, executor.operands[0], &executor.operands[1]);
-  return status == ACLNN_SUCCESS ? prepareLoops(executor, kLoopsOf<Prelu>, kSameType) : status;
+  SIM_TRY(expandWeight(executor, executor.operands[0], &executor.operands[1]));
+  return prepareLoops(executor, kLoopsOf<Prelu>, kSameType);
 }
 
 /* gradOutput, self, weight, gradInput, gradWeight; sums for each weight are in the workspace */
@@ -194,11 +174,10 @@ aclError runPreluBackward(const aclOpExecutor &executor) {
 aclnnStatus preparePreluBackward(aclOpExecutor &executor, const Argument *, const OpBody &) {
   auto &operands = executor.operands;
   const Shape shape = shapeOf(operands[1]);
-  aclnnStatus status = requireShape(executor, operands[0], shape);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, operands[3], shape);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, operands[4], shapeOf(operands[2]));
-  if (status == ACLNN_SUCCESS) status = spreadWeight(executor, operands[1], &operands[2]);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireShape(executor, operands[0], shape));
+  SIM_TRY(requireShape(executor, operands[3], shape));
+  SIM_TRY(requireShape(executor, operands[4], shapeOf(operands[2])));
+  SIM_TRY(expandWeight(executor, operands[1], &operands[2]));
   executor.attributes[0] = 1; /* elements that share a channel, in a row */
   for (int32_t i = 2; i < shape.rank; ++i) executor.attributes[0] *= shape.dims[i];
   expandTo(&operands[2], shape);
@@ -221,45 +200,232 @@ SIM_ELEMENTWISE(aclnnGelu, Gelu, kSameType)
 SIM_OP(aclnnGeluV2, prepareGeluV2, nullptr, 0)
 SIM_ELEMENTWISE(aclnnGeluBackward, GeluBackward, kSameType)
 SIM_OP(aclnnGeluBackwardV2, prepareGeluBackwardV2, nullptr, 0)
-SIM_ELEMENTWISE(aclnnSilu, Silu, kSameType)
-SIM_ELEMENTWISE(aclnnSiluBackward, SiluBackward, kSameType)
-SIM_ELEMENTWISE(aclnnMish, Mish, kSameType)
-SIM_ELEMENTWISE(aclnnInplaceMish, Mish, kSameType)
-SIM_ELEMENTWISE(aclnnMishBackward, MishBackward, kSameType)
-SIM_ELEMENTWISE(aclnnLeakyRelu, LeakyRelu, kSameType)
-SIM_ELEMENTWISE(aclnnInplaceLeakyRelu, LeakyRelu, kSameType)
-SIM_ELEMENTWISE(aclnnLeakyReluBackward, LeakyReluBackward, kSameType)
-SIM_ELEMENTWISE(aclnnElu, Elu, kSameType)
-SIM_ELEMENTWISE(aclnnInplaceElu, Elu, kSameType)
+SIM_POINTWISE(aclnnSilu, 1, kFloats, 0, kSameType, x *vec::sigmoid(x))
+SIM_POINTWISE(aclnnSiluBackward, 2, kFloats, 0, kSameType, x *siluSlope(y))
+SIM_POINTWISE(aclnnMish, 1, kLibm | kFloats, 0, kSameType, x *vec::tanh(softplus(x)))
+SIM_POINTWISE(aclnnMishBackward, 2, kLibm | kFloats, 0, kSameType, x *mishSlope(y))
+SIM_POINTWISE(aclnnLeakyRelu, 1, kFloats, 1, kSameType, x > C(0) ? x : x * p[0])
+SIM_POINTWISE(aclnnLeakyReluBackward, 2, kFloats, 1, kSameType, y > C(0) ? x : x * p[0])
+SIM_POINTWISE(aclnnElu, 1, kLibm | kFloats, 3, kSameType, elu(x, p))
 SIM_OP(aclnnEluBackward, prepareEluBackward, nullptr, 0)
-SIM_ELEMENTWISE(aclnnHardtanh, Hardtanh, kSameType)
-SIM_ELEMENTWISE(aclnnInplaceHardtanh, Hardtanh, kSameType)
-SIM_ELEMENTWISE(aclnnHardtanhBackward, HardtanhBackward, kSameType)
-SIM_ELEMENTWISE(aclnnSoftplus, Softplus, kSameType)
-SIM_ELEMENTWISE(aclnnSoftplusBackward, SoftplusBackward, kSameType)
-SIM_ELEMENTWISE(aclnnHardswish, Hardswish, kSameType)
-SIM_ELEMENTWISE(aclnnInplaceHardswish, Hardswish, kSameType)
+SIM_POINTWISE(aclnnHardtanh, 1, kReals, 2, kSameType, within(x, p[0], p[1]))
+SIM_POINTWISE(aclnnHardtanhBackward, 2, kFloats, 2, kSameType, y <= p[0] || y >= p[1] ? C(0) : x)
+SIM_POINTWISE(aclnnSoftplus, 1, kLibm | kFloats, 2, kSameType, scaledSoftplus(x, p[0], p[1]))
+SIM_POINTWISE(aclnnSoftplusBackward, 2, kLibm | kFloats, 2, kSameType, x *softplusSlope(y, p[0], p[1]))
+SIM_POINTWISE(aclnnHardswish, 1, kFloats, 0, kSameType, x *within(x + C(3), C(0), C(6)) / C(6))
 SIM_ELEMENTWISE(aclnnHardswishBackward, HardswishBackward, kSameType)
-SIM_ELEMENTWISE(aclnnHardsigmoid, Hardsigmoid, kSameType)
-SIM_ELEMENTWISE(aclnnInplaceHardsigmoid, Hardsigmoid, kSameType)
-SIM_ELEMENTWISE(aclnnHardsigmoidBackward, HardsigmoidBackward, kSameType)
-SIM_ELEMENTWISE(aclnnHardshrink, Hardshrink, kSameType)
+SIM_POINTWISE(aclnnHardsigmoid, 1, kFloats, 0, kSameType, within(x + C(3), C(0), C(6)) / C(6))
+SIM_POINTWISE(aclnnHardsigmoidBackward, 2, kFloats, 0, kSameType, y > C(-3) && y < C(3) ? x / C(6) : C(0))
+SIM_POINTWISE(aclnnHardshrink, 1, kFloats, 1, kSameType, shrunk(x, p[0]) ? C(0) : x)
 SIM_ELEMENTWISE(aclnnHardshrinkBackward, ShrinkBackward, kSameType)
-SIM_ELEMENTWISE(aclnnSoftshrink, Softshrink, kSameType)
+SIM_POINTWISE(aclnnSoftshrink, 1, kFloats, 1, kSameType, x > p[0] ? x - p[0] : x < -p[0] ? x + p[0] : x * C(0))
 SIM_ELEMENTWISE(aclnnSoftshrinkBackward, ShrinkBackward, kSameType)
-SIM_ELEMENTWISE(aclnnThreshold, Threshold, kSameType)
-SIM_ELEMENTWISE(aclnnInplaceThreshold, Threshold, kSameType)
+SIM_POINTWISE(aclnnThreshold, 1, kReals, 2, kSameType, x <= p[0] ? p[1] : x)
 SIM_ELEMENTWISE(aclnnLogSigmoid, LogSigmoid, kSameType)
 SIM_OP(aclnnLogSigmoidForward, prepareLogSigmoidForward, nullptr, 0)
 SIM_OP(aclnnLogSigmoidBackward, prepareLogSigmoidBackward, nullptr, 0)
 SIM_ELEMENTWISE(aclnnHardswishBackwardV2, HardswishBackward, kSameType)
-SIM_ELEMENTWISE(aclnnFastGelu, FastGelu, kSameType)
-SIM_ELEMENTWISE(aclnnFastGeluBackward, FastGeluBackward, kSameType)
-SIM_ELEMENTWISE(aclnnCelu, Celu, kSameType)
-SIM_ELEMENTWISE(aclnnInplaceCelu, Celu, kSameType)
+SIM_POINTWISE(aclnnFastGelu, 1, kFloats, 0, kSameType, x *vec::sigmoid(C(kFastGelu) * x))
+SIM_POINTWISE(aclnnFastGeluBackward, 2, kFloats, 0, kSameType, x *siluSlope(C(kFastGelu) * y))
+SIM_POINTWISE(aclnnCelu, 1, kLibm | kFloats, 1, kSameType, x > C(0) ? x : p[0] * std::expm1(x / p[0]))
 SIM_OP(aclnnPrelu, preparePrelu, nullptr, 0)
 SIM_OP(aclnnPreluBackward, preparePreluBackward, nullptr, 0)
-SIM_ELEMENTWISE(aclnnSigmoidBackward, SigmoidBackward, kSameType)
-SIM_ELEMENTWISE(aclnnTanhBackward, TanhBackward, kSameType)
+SIM_POINTWISE(aclnnSigmoidBackward, 2, kFloats | kComplexes, 0, kSameType, x *conjugate((C(1) - y) * y))
+SIM_POINTWISE(aclnnTanhBackward, 2, kFloats, 0, kSameType, x *(C(1) - y * y))
+
+/* Units that gate one half of a dimension with the other, and their gradients. */
+
+namespace {
+
+/* x is the first half, y the second (backward: x the gradient, y and z the halves). */
+SIM_ELEMENT(Glu, 2, kFloats, 0, x *vec::sigmoid(y))
+SIM_ELEMENT(SwiGlu, 2, kFloats, 0, x *vec::sigmoid(x) * y)
+
+SIM_ELEMENT(GluFirst, 3, kFloats, 0, x *vec::sigmoid(z))
+SIM_ELEMENT(GluSecond, 3, kFloats, 0, x * y * vec::sigmoid(z) * (C(1) - vec::sigmoid(z)))
+SIM_ELEMENT(SwiGluFirst, 3, kFloats, 0, x * z * siluSlope(y))
+SIM_ELEMENT(SwiGluSecond, 3, kFloats, 0, x * y * vec::sigmoid(y))
+
+/* x is the plain half, y the one that is activated (backward: x the gradient, y the plain half, z the other). */
+SIM_ELEMENT(HalfGelu, 1, kFloats, 0, gelu(x))
+SIM_ELEMENT(HalfGeluByTanh, 1, kFloats, 0, geluByTanh(x))
+SIM_ELEMENT(GeGlu, 2, kFloats, 0, x *gelu(y))
+SIM_ELEMENT(GeGluByTanh, 2, kFloats, 0, x *geluByTanh(y))
+SIM_ELEMENT(GeGluPlain, 2, kFloats, 0, x *y)
+SIM_ELEMENT(GeGluActivated, 3, kLibm | kFloats, 0, x * y * geluSlope(z))
+SIM_ELEMENT(GeGluActivatedByTanh, 3, kFloats, 0, x * y * geluTanhSlope(z))
+
+struct GeGluLoops {
+  Loops gelu, product, activated;
+};
+constexpr GeGluLoops kGeGluLoops[] = {
+    {makeLoops<HalfGelu>(), makeLoops<GeGlu>(), makeLoops<GeGluActivated>()},
+    {makeLoops<HalfGeluByTanh>(), makeLoops<GeGluByTanh>(), makeLoops<GeGluActivatedByTanh>()}};
+
+struct Slopes {
+  Loops first, second;
+};
+constexpr Slopes kGluSlopes = {makeLoops<GluFirst>(), makeLoops<GluSecond>()};
+constexpr Slopes kSwiGluSlopes = {makeLoops<SwiGluFirst>(), makeLoops<SwiGluSecond>()};
+
+/* On the stream's thread. */
+Operand halfOf(const Operand &operand, int32_t dim, int64_t which) {
+  Operand half = operand;
+  half.dims[dim] /= 2;
+  half.count /= 2;
+  half.host += which * half.dims[dim] * half.strides[dim] * half.item;
+  return half;
+}
+
+aclnnStatus checkHalves(const aclOpExecutor &executor, const Operand &x, int64_t given, int32_t *dim) {
+  SIM_TRY(normalizeDim(executor, given, x.rank, dim));
+  if (x.rank > 0 && x.dims[*dim] % 2 == 0) return ACLNN_SUCCESS;
+  return refuse(executor, "dimension {} cannot be halved", *dim);
+}
+
+/* All operands have one type, in which the loops compute. */
+aclnnStatus plan(aclOpExecutor &executor, int32_t dim, const void *kernel, aclError (*run)(const aclOpExecutor &)) {
+  const aclDataType type = executor.operands[0].type;
+  for (Operand &operand : executor.operands) {
+    if (operand.type != type) return refuse(executor, "the operands have different data types");
+    operand.compute = computeOf(type);
+  }
+  executor.attributes[0] = dim;
+  executor.kernel = kernel;
+  executor.run = run;
+  return ACLNN_SUCCESS;
+}
+
+/* x, out */
+aclError runGated(const aclOpExecutor &executor) {
+  const int32_t dim = static_cast<int32_t>(executor.attributes[0]);
+  const Operand &x = executor.operands[0];
+  if (x.count == 0) return ACL_SUCCESS;
+  const Operand first = halfOf(x, dim, 0), second = halfOf(x, dim, 1);
+  const Operand *inputs[] = {&first, &second};
+  runLoop(inputs, 2, executor.operands[1], static_cast<const Loops *>(executor.kernel)->loop[x.compute], nullptr);
+  return ACL_SUCCESS;
+}
+
+/* x, dim, out */
+aclnnStatus prepareGated(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  const Operand &x = executor.operands[0];
+  int32_t dim = 0;
+  SIM_TRY(checkHalves(executor, x, arguments[1].integer, &dim));
+  Shape shape = shapeOf(x);
+  shape.dims[dim] /= 2;
+  SIM_TRY(requireShape(executor, executor.operands[1], shape));
+  return plan(executor, dim, body.kernel, runGated);
+}
+
+/* gradient, x, out */
+aclError runGatedBackward(const aclOpExecutor &executor) {
+  const Slopes &slopes = *static_cast<const Slopes *>(executor.kernel);
+  const int32_t dim = static_cast<int32_t>(executor.attributes[0]);
+  const Operand &grad = executor.operands[0];
+  if (grad.count == 0) return ACL_SUCCESS;
+  const Operand first = halfOf(executor.operands[1], dim, 0), second = halfOf(executor.operands[1], dim, 1);
+  const Operand *inputs[] = {&grad, &first, &second};
+  runLoop(inputs, 3, halfOf(executor.operands[2], dim, 0), slopes.first.loop[grad.compute], nullptr);
+  runLoop(inputs, 3, halfOf(executor.operands[2], dim, 1), slopes.second.loop[grad.compute], nullptr);
+  return ACL_SUCCESS;
+}
+
+/* gradient, x, dim, out */
+aclnnStatus prepareGatedBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  const Operand &x = executor.operands[1];
+  int32_t dim = 0;
+  SIM_TRY(checkHalves(executor, x, arguments[2].integer, &dim));
+  Shape shape = shapeOf(x);
+  SIM_TRY(requireShape(executor, executor.operands[2], shape));
+  shape.dims[dim] /= 2;
+  SIM_TRY(requireShape(executor, executor.operands[0], shape));
+  return plan(executor, dim, body.kernel, runGatedBackward);
+}
+
+enum GeGluAttribute { kDim, kLeft }; /* kLeft: the first half is the activated one */
+
+/* The half that is activated, or the other one. */
+Operand halfOf(const aclOpExecutor &executor, const Operand &operand, bool activated) {
+  const bool first = activated == (executor.attributes[kLeft] != 0);
+  return halfOf(operand, static_cast<int32_t>(executor.attributes[kDim]), first ? 0 : 1);
+}
+
+/* x, out, and gelu where the operator gives that, too */
+aclError runGeGlu(const aclOpExecutor &executor) {
+  const GeGluLoops &loops = *static_cast<const GeGluLoops *>(executor.kernel);
+  const Operand &x = executor.operands[0];
+  if (x.count == 0) return ACL_SUCCESS;
+  const Operand plain = halfOf(executor, x, false), activated = halfOf(executor, x, true);
+  const Operand *inputs[] = {&plain, &activated};
+  runLoop(inputs, 2, executor.operands[1], loops.product.loop[x.compute], nullptr);
+  if (executor.operands.size() > 2) {
+    runLoop(inputs + 1, 1, executor.operands[2], loops.gelu.loop[x.compute], nullptr);
+  }
+  return ACL_SUCCESS;
+}
+
+/* gradient, x, gelu, out */
+aclError runGeGluBackward(const aclOpExecutor &executor) {
+  const GeGluLoops &loops = *static_cast<const GeGluLoops *>(executor.kernel);
+  const Operand &grad = executor.operands[0], &x = executor.operands[1], &out = executor.operands[3];
+  if (grad.count == 0) return ACL_SUCCESS;
+  const Operand plain = halfOf(executor, x, false), activated = halfOf(executor, x, true);
+  const Operand *of_plain[] = {&grad, &executor.operands[2]}, *of_activated[] = {&grad, &plain, &activated};
+  runLoop(of_plain, 2, halfOf(executor, out, false), kLoopsOf<GeGluPlain>.loop[grad.compute], nullptr);
+  runLoop(of_activated, 3, halfOf(executor, out, true), loops.activated.loop[grad.compute], nullptr);
+  return ACL_SUCCESS;
+}
+
+/* `halved` are half as long as x along the dimension. */
+aclnnStatus prepareGeGluOf(aclOpExecutor &executor, const Operand &x, int64_t dim, int64_t approximate, bool left,
+                           std::initializer_list<uint32_t> halved, aclError (*run)(const aclOpExecutor &)) {
+  int32_t normalized = 0;
+  SIM_TRY(checkHalves(executor, x, dim, &normalized));
+  if (approximate != 0 && approximate != 1) {
+    return refuse(executor, "approximate is {}, expected 0 or 1", approximate);
+  }
+  Shape shape = shapeOf(x);
+  shape.dims[normalized] /= 2;
+  for (uint32_t index : halved) {
+    SIM_TRY(requireShape(executor, executor.operands[index], shape));
+  }
+  executor.attributes[kLeft] = left;
+  return plan(executor, normalized, &kGeGluLoops[approximate], run);
+}
+
+/* x, dim, approximate, activateLeft, out, gelu */
+aclnnStatus prepareGeGlu(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  return prepareGeGluOf(executor, executor.operands[0], arguments[1].integer, arguments[2].integer,
+                        arguments[3].integer != 0, {1, 2}, runGeGlu);
+}
+
+/* gradient, x, gelu, dim, approximate, activateLeft, out */
+aclnnStatus prepareGeGluBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &x = executor.operands[1];
+  SIM_TRY(requireShape(executor, executor.operands[3], shapeOf(x)));
+  return prepareGeGluOf(executor, x, arguments[3].integer, arguments[4].integer, arguments[5].integer != 0, {0, 2},
+                        runGeGluBackward);
+}
+
+/* x, approximate, out: the first half of the last dimension is the activated one */
+aclnnStatus prepareGeluMul(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const char *mode = static_cast<const char *>(arguments[1].pointer);
+  const bool by_tanh = mode != nullptr && std::strcmp(mode, "tanh") == 0;
+  if (!by_tanh && mode != nullptr && std::strcmp(mode, "none") != 0) {
+    return refuse(executor, "approximate is {}, expected none or tanh", mode);
+  }
+  return prepareGeGluOf(executor, executor.operands[0], -1, by_tanh ? 1 : 0, true, {1}, runGeGlu);
+}
+
+}  // namespace
+
+SIM_OP(aclnnGlu, prepareGated, &kLoopsOf<Glu>, 0)
+SIM_OP(aclnnGluBackward, prepareGatedBackward, &kGluSlopes, 0)
+SIM_OP(aclnnSwiGlu, prepareGated, &kLoopsOf<SwiGlu>, 0)
+SIM_OP(aclnnSwiGluGrad, prepareGatedBackward, &kSwiGluSlopes, 0)
+SIM_OP(aclnnGeGluV3, prepareGeGlu, nullptr, 0)
+SIM_OP(aclnnGeGluV3Backward, prepareGeGluBackward, nullptr, 0)
+SIM_OP(aclnnGeluMul, prepareGeluMul, nullptr, 0)
 
 }  // namespace sim

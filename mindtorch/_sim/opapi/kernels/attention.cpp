@@ -338,15 +338,13 @@ enum Sparse : int64_t { kDefault, kAllMask, kLeftUp, kRightDown, kBand };
 aclnnStatus checkOptions(const aclOpExecutor &executor, const Options &options, const void *prefix) {
   const aclIntArray *array = static_cast<const aclIntArray *>(prefix);
   if (options.sparse < kDefault || options.sparse > kBand || (array != nullptr && array->size > 0)) {
-    return refuse(executor, "sparseMode is %lld, this kernel has 0 to 4 only, and no prefix",
-                  static_cast<long long>(options.sparse));
+    return refuse(executor, "sparseMode is {}, this kernel has 0 to 4 only, and no prefix", options.sparse);
   }
   if (!(options.keep > 0.0 && options.keep <= 1.0)) {
-    return refuse(executor, "keepProb is %g, expected more than 0 and 1 at most", options.keep);
+    return refuse(executor, "keepProb is {}, expected more than 0 and 1 at most", options.keep);
   }
   if (options.heads != executor.operands[kQuery].dims[1]) {
-    return refuse(executor, "headNum is %lld, query has %lld heads", static_cast<long long>(options.heads),
-                  static_cast<long long>(executor.operands[kQuery].dims[1]));
+    return refuse(executor, "headNum is {}, query has {} heads", options.heads, executor.operands[kQuery].dims[1]);
   }
   return ACLNN_SUCCESS;
 }
@@ -354,14 +352,13 @@ aclnnStatus checkOptions(const aclOpExecutor &executor, const Options &options, 
 aclnnStatus checkAbsent(const aclOpExecutor &executor, int index) {
   const Operand &operand = executor.operands[static_cast<uint32_t>(index)];
   if (operand.tensor == nullptr || operand.count == 0) return ACLNN_SUCCESS;
-  return refuse(executor, "%s is given, this kernel has it left out only",
-                executor.op->parameters[operand.parameter].name);
+  return refuse(executor, "{} is given, this kernel has it left out only", operand);
 }
 
 aclnnStatus checkOperands(const aclOpExecutor &executor) {
   const Operand &query = executor.operands[kQuery], &key = executor.operands[kKey], &value = executor.operands[kValue];
   for (const Operand *operand : {&query, &key, &value}) {
-    if (operand->rank != 4) return refuse(executor, "an operand has %d dimensions, expected 4", operand->rank);
+    if (operand->rank != 4) return refuse(executor, "an operand has {} dimensions, expected 4", operand->rank);
     if (operand->count == 0) return refuse(executor, "an operand is empty");
     if (operand->type != query.type) return refuse(executor, "query, key and value have different data types");
     for (int i = 0; i < 4; ++i) {
@@ -369,10 +366,8 @@ aclnnStatus checkOperands(const aclOpExecutor &executor) {
     }
   }
   if (key.dims[0] != query.dims[0] || key.dims[3] != query.dims[3] || query.dims[1] % key.dims[1] != 0) {
-    return refuse(executor, "key does not fit query: %lld and %lld batches, %lld and %lld heads, widths %lld and %lld",
-                  static_cast<long long>(key.dims[0]), static_cast<long long>(query.dims[0]),
-                  static_cast<long long>(key.dims[1]), static_cast<long long>(query.dims[1]),
-                  static_cast<long long>(key.dims[3]), static_cast<long long>(query.dims[3]));
+    return refuse(executor, "key does not fit query: {} and {} batches, {} and {} heads, widths {} and {}", key.dims[0],
+                  query.dims[0], key.dims[1], query.dims[1], key.dims[3], query.dims[3]);
   }
   Shape shape = shapeOf(key);
   shape.dims[3] = value.dims[3];
@@ -384,12 +379,12 @@ aclnnStatus arrange(const aclOpExecutor &executor, const char *layout, int64_t h
   if (std::strcmp(layout, "BNSD") == 0) return ACLNN_SUCCESS; /* the rank is checked with the others */
   const bool narrow = std::strcmp(layout, "BSH") == 0 || std::strcmp(layout, "SBH") == 0;
   if (operand->rank != (narrow ? 3 : 4)) {
-    return refuse(executor, "an operand has %d dimensions, which is not %s", operand->rank, layout);
+    return refuse(executor, "an operand has {} dimensions, which is not {}", operand->rank, layout);
   }
   const Operand given = *operand;
   if (narrow && (heads <= 0 || given.dims[2] % heads != 0)) {
-    return refuse(executor, "%lld elements in the last dimension, expected a multiple of the number of heads",
-                  static_cast<long long>(given.dims[2]));
+    return refuse(executor, "{} elements in the last dimension, expected a multiple of the number of heads",
+                  given.dims[2]);
   }
   const int batch = layout[0] == 'B' ? 0 : 1, length = 1 - batch;
   const int64_t width = narrow ? given.dims[2] / heads : given.dims[3];
@@ -410,20 +405,19 @@ aclnnStatus arrangeAll(aclOpExecutor &executor, const Options &options, std::ini
   const char *layout = options.layout;
   const bool known = layout != nullptr && std::any_of(std::begin(kLayouts), std::end(kLayouts),
                                                       [&](const char *name) { return std::strcmp(layout, name) == 0; });
-  if (!known) return refuse(executor, "inputLayout is %s, expected BNSD, BSND, BSH or SBH", layout ? layout : "NULL");
+  if (!known) return refuse(executor, "inputLayout is {}, expected BNSD, BSND, BSH or SBH", layout ? layout : "NULL");
   const Operand query = executor.operands[kQuery], key = executor.operands[kKey];
   int64_t shared = options.heads;
   if (query.rank == 3 && key.rank == 3 && options.heads > 0 && query.dims[2] >= options.heads) {
     shared = key.dims[2] / (query.dims[2] / options.heads); /* keys are as wide as queries */
   }
-  aclnnStatus status = ACLNN_SUCCESS;
   for (uint32_t index : of_queries) {
-    if (status == ACLNN_SUCCESS) status = arrange(executor, layout, options.heads, &executor.operands[index]);
+    SIM_TRY(arrange(executor, layout, options.heads, &executor.operands[index]));
   }
   for (uint32_t index : of_keys) {
-    if (status == ACLNN_SUCCESS) status = arrange(executor, layout, shared, &executor.operands[index]);
+    SIM_TRY(arrange(executor, layout, shared, &executor.operands[index]));
   }
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 /* One bit for each score. */
@@ -433,13 +427,12 @@ aclnnStatus prepareDrop(aclOpExecutor &executor, const Options &options, uint32_
     drop.tensor = nullptr;
     drop.count = 0;
     if (options.keep == 1.0) return ACLNN_SUCCESS;
-    return refuse(executor, "keepProb is %g, but there is no dropMask", options.keep);
+    return refuse(executor, "keepProb is {}, but there is no dropMask", options.keep);
   }
   const Operand &query = executor.operands[kQuery];
   const int64_t scores = query.dims[0] * query.dims[1] * query.dims[2] * executor.operands[kKey].dims[2];
   if (drop.rank == 1 && drop.strides[0] == 1 && drop.count >= (scores + 7) / 8) return ACLNN_SUCCESS;
-  return refuse(executor, "dropMask has %lld bytes, expected one bit for each of %lld scores",
-                static_cast<long long>(drop.count), static_cast<long long>(scores));
+  return refuse(executor, "dropMask has {} bytes, expected one bit for each of {} scores", drop.count, scores);
 }
 
 /* A mask for each query and key, which may be one for all batches or heads. In the causal modes and the band it is a
@@ -500,19 +493,18 @@ Shape resultShape(const aclOpExecutor &executor) {
 /* ..., prefix, scaleValue, keepProb, preTokens, nextTokens, headNum, inputLayout, innerPrecise, sparseMode, ... */
 aclnnStatus prepareAttention(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Options options = optionsFrom(arguments + 8);
-  aclnnStatus status = arrangeAll(executor, options, {kQuery, kResult}, {kKey, kValue});
-  if (status == ACLNN_SUCCESS) status = checkOperands(executor);
-  if (status == ACLNN_SUCCESS) status = checkOptions(executor, options, arguments[7].pointer);
+  SIM_TRY(arrangeAll(executor, options, {kQuery, kResult}, {kKey, kValue}));
+  SIM_TRY(checkOperands(executor));
+  SIM_TRY(checkOptions(executor, options, arguments[7].pointer));
   for (int index : {kShift, kPaddingMask}) {
-    if (status == ACLNN_SUCCESS) status = checkAbsent(executor, index);
+    SIM_TRY(checkAbsent(executor, index));
   }
-  if (status == ACLNN_SUCCESS) status = prepareDrop(executor, options, kDrop);
-  if (status == ACLNN_SUCCESS) status = prepareMask(executor, options, kMask);
+  SIM_TRY(prepareDrop(executor, options, kDrop));
+  SIM_TRY(prepareMask(executor, options, kMask));
   for (uint32_t index : {kMax, kSum}) {
-    if (status == ACLNN_SUCCESS) status = requireStatistics(executor, index);
+    SIM_TRY(requireStatistics(executor, index));
   }
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[kResult], resultShape(executor));
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireShape(executor, executor.operands[kResult], resultShape(executor)));
   const Sizes s = sizesOf(executor.operands[kQuery], executor.operands[kKey], executor.operands[kValue]);
   return plan(executor, options, kMask, (s.queries + s.keys) * (s.width + s.value_width) + rowsOfBlock(s) * s.keys,
               runAttention);
@@ -521,26 +513,23 @@ aclnnStatus prepareAttention(aclOpExecutor &executor, const Argument *arguments,
 /* ..., attentionIn, prefix, scaleValue, ... as above */
 aclnnStatus prepareAttentionBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Options options = optionsFrom(arguments + 13);
-  aclnnStatus status =
-      arrangeAll(executor, options, {kQuery, kGrad, kAttention, kGradQuery}, {kKey, kValue, kGradKey, kGradValue});
-  if (status == ACLNN_SUCCESS) status = checkOperands(executor);
-  if (status == ACLNN_SUCCESS) status = checkOptions(executor, options, arguments[12].pointer);
+  SIM_TRY(arrangeAll(executor, options, {kQuery, kGrad, kAttention, kGradQuery}, {kKey, kValue, kGradKey, kGradValue}));
+  SIM_TRY(checkOperands(executor));
+  SIM_TRY(checkOptions(executor, options, arguments[12].pointer));
   for (int index : {kGrad + 1, kGradMask - 1}) {
-    if (status == ACLNN_SUCCESS) status = checkAbsent(executor, index);
+    SIM_TRY(checkAbsent(executor, index));
   }
-  if (status == ACLNN_SUCCESS) status = prepareDrop(executor, options, kGradDrop);
-  if (status == ACLNN_SUCCESS) status = prepareMask(executor, options, kGradMask);
+  SIM_TRY(prepareDrop(executor, options, kGradDrop));
+  SIM_TRY(prepareMask(executor, options, kGradMask));
   for (uint32_t index : {kGradMax, kGradSum}) {
-    if (status == ACLNN_SUCCESS) status = requireStatistics(executor, index);
+    SIM_TRY(requireStatistics(executor, index));
   }
   for (uint32_t index : {static_cast<uint32_t>(kGrad), static_cast<uint32_t>(kAttention)}) {
-    if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[index], resultShape(executor));
+    SIM_TRY(requireShape(executor, executor.operands[index], resultShape(executor)));
   }
   for (uint32_t i = 0; i < 3; ++i) {
-    if (status != ACLNN_SUCCESS) return status;
-    status = requireShape(executor, executor.operands[kGradQuery + i], shapeOf(executor.operands[i]));
+    SIM_TRY(requireShape(executor, executor.operands[kGradQuery + i], shapeOf(executor.operands[i])));
   }
-  if (status != ACLNN_SUCCESS) return status;
   const Sizes s = sizesOf(executor.operands[kQuery], executor.operands[kKey], executor.operands[kValue]);
   const int64_t floats = 2 * (s.queries + s.keys) * (s.width + s.value_width) + 2 * rowsOfBlock(s) * s.keys;
   return plan(executor, options, kGradMask, floats, runAttentionBackward);

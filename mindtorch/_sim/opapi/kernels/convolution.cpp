@@ -2,17 +2,19 @@
  * transposed convolution is the adjoint: the product comes first. */
 #include "opapi/kernels/convolution.h"
 
+#include <algorithm>
+
 namespace sim {
 
-Window convolutionWindow(const aclOpExecutor &executor, const Operand &image, const Operand &places,
-                         const Operand &weight) {
+SlidingWindow convolutionWindow(const aclOpExecutor &executor, const Operand &image, const Operand &positions,
+                                const Operand &weight) {
   const int32_t dims = weight.rank - 2;
-  Window window;
+  SlidingWindow window;
   for (int32_t i = 0; i < 3; ++i) {
     const int32_t from = i - (3 - dims); /* in the call's dimensions; below 0: unused */
     window.image[i] = from < 0 ? 1 : image.dims[from + 2];
     window.kernel[i] = from < 0 ? 1 : weight.dims[from + 2];
-    window.places[i] = from < 0 ? 1 : places.dims[from + 2];
+    window.positions[i] = from < 0 ? 1 : positions.dims[from + 2];
     window.stride[i] = from < 0 ? 1 : executor.attributes[kStride + from];
     window.padding[i] = from < 0 ? 0 : executor.attributes[kPadding + from];
     window.dilation[i] = from < 0 ? 1 : executor.attributes[kDilation + from];
@@ -42,13 +44,11 @@ aclnnStatus readSizes(aclOpExecutor &executor, const char *name, const void *arr
                       int64_t *sizes) {
   const aclIntArray *values = static_cast<const aclIntArray *>(array);
   if (values->size != static_cast<uint64_t>(dims)) {
-    return refuse(executor, "%s has %llu elements, expected %d", name, static_cast<unsigned long long>(values->size),
-                  dims);
+    return refuse(executor, "{} has {} elements, expected {}", name, values->size, dims);
   }
   for (int32_t i = 0; i < dims; ++i) {
     if (values->items[i] < least || values->items[i] > INT32_MAX) {
-      return refuse(executor, "%s is %lld in dimension %d, expected %lld or more", name,
-                    static_cast<long long>(values->items[i]), i, static_cast<long long>(least));
+      return refuse(executor, "{} is {} in dimension {}, expected {} or more", name, values->items[i], i, least);
     }
     sizes[i] = values->items[i];
   }
@@ -67,25 +67,25 @@ namespace {
 enum { kInput, kWeight, kBias, kOutput };
 
 /* Which of the two sides is the image that windows slide over: the input, or the output of the transposed one. */
-Window windowOf(const aclOpExecutor &executor) {
+SlidingWindow windowOf(const aclOpExecutor &executor) {
   const bool transposed = executor.attributes[kTransposed] != 0;
   return convolutionWindow(executor, executor.operands[transposed ? kOutput : kInput],
                            executor.operands[transposed ? kInput : kOutput], executor.operands[kWeight]);
 }
 
 /* Floats in the workspace: weight, bias, input and output of one sample, columns of one group. */
-struct Rooms {
+struct BufferSizes {
   int64_t weight, bias, input, output, columns;
   int64_t total() const { return weight + bias + input + output + columns; }
 };
 
-Rooms roomsOf(const aclOpExecutor &executor, const Window &window) {
+BufferSizes bufferSizes(const aclOpExecutor &executor, const SlidingWindow &window) {
   const Operand &input = executor.operands[kInput], &output = executor.operands[kOutput];
   const bool transposed = executor.attributes[kTransposed] != 0;
   const int64_t channels = (transposed ? output : input).dims[1] / executor.attributes[kGroups];
-  const int64_t image = window.imageSize(), places = window.placeCount();
-  return {executor.operands[kWeight].count, output.dims[1], input.dims[1] * (transposed ? places : image),
-          output.dims[1] * (transposed ? image : places), channels * window.kernelSize() * places};
+  const int64_t image = window.imageSize(), positions = window.positionCount();
+  return {executor.operands[kWeight].count, output.dims[1], input.dims[1] * (transposed ? positions : image),
+          output.dims[1] * (transposed ? image : positions), channels * window.kernelSize() * positions};
 }
 
 struct Sample {
@@ -95,25 +95,25 @@ struct Sample {
   float *columns;
 };
 
-void convolve(const aclOpExecutor &executor, const Window &window, const Sample &sample, Sgemm sgemm) {
+void convolve(const aclOpExecutor &executor, const SlidingWindow &window, const Sample &sample, Sgemm sgemm) {
   const int64_t groups = executor.attributes[kGroups];
   const bool transposed = executor.attributes[kTransposed] != 0;
   const int64_t in_channels = executor.operands[kInput].dims[1] / groups;
   const int64_t out_channels = executor.operands[kOutput].dims[1] / groups;
-  const int64_t places = window.placeCount(), image = window.imageSize(), kernel = window.kernelSize();
-  const int n = static_cast<int>(places), m = static_cast<int>(out_channels);
+  const int64_t positions = window.positionCount(), image = window.imageSize(), kernel = window.kernelSize();
+  const int n = static_cast<int>(positions), m = static_cast<int>(out_channels);
   for (int64_t g = 0; g < groups; ++g) {
     const float *weight = sample.weight + g * in_channels * out_channels * kernel;
     if (transposed) {
       const int rows = static_cast<int>(out_channels * kernel), inner = static_cast<int>(in_channels);
       sgemm(kRowMajor, kTranspose, kNoTranspose, rows, n, inner, 1.0f, weight, rows,
-            sample.input + g * in_channels * places, n, 0.0f, sample.columns, n);
-      columnsToImage(sample.columns, out_channels, window, sample.output + g * out_channels * image);
+            sample.input + g * in_channels * positions, n, 0.0f, sample.columns, n);
+      col2im(sample.columns, out_channels, window, sample.output + g * out_channels * image);
     } else {
       const int inner = static_cast<int>(in_channels * kernel);
-      imageToColumns(sample.input + g * in_channels * image, in_channels, window, sample.columns);
+      im2col(sample.input + g * in_channels * image, in_channels, window, sample.columns);
       sgemm(kRowMajor, kNoTranspose, kNoTranspose, m, n, inner, 1.0f, weight, inner, sample.columns, n, 1.0f,
-            sample.output + g * out_channels * places, n);
+            sample.output + g * out_channels * positions, n);
     }
   }
 }
@@ -122,11 +122,11 @@ aclError runConvolution(const aclOpExecutor &executor) {
   const Operand &input = executor.operands[kInput], &output = executor.operands[kOutput];
   const Operand &weight = executor.operands[kWeight], &bias = executor.operands[kBias];
   if (output.count == 0) return ACL_SUCCESS;
-  const Window window = windowOf(executor);
-  const Rooms rooms = roomsOf(executor, window);
-  float *weights = reinterpret_cast<float *>(executor.workspace), *biases = weights + rooms.weight;
-  float *in = biases + rooms.bias, *out = in + rooms.input, *columns = out + rooms.output;
-  const int64_t channels = output.dims[1], plane = rooms.output / channels;
+  const SlidingWindow window = windowOf(executor);
+  const BufferSizes sizes = bufferSizes(executor, window);
+  float *weights = reinterpret_cast<float *>(executor.workspace), *biases = weights + sizes.weight;
+  float *in = biases + sizes.bias, *out = in + sizes.input, *columns = out + sizes.output;
+  const int64_t channels = output.dims[1], plane = sizes.output / channels;
   copyPlain(weight, weights, true);
   std::fill_n(biases, channels, 0.0f);
   if (bias.tensor != nullptr) copyPlain(bias, biases, true);
@@ -147,20 +147,19 @@ aclnnStatus checkChannels(const aclOpExecutor &executor, int64_t groups, bool tr
   const Operand &input = executor.operands[kInput], &weight = executor.operands[kWeight];
   const Operand &bias = executor.operands[kBias];
   if (input.rank != weight.rank) {
-    return refuse(executor, "input has %d dimensions, weight has %d", input.rank, weight.rank);
+    return refuse(executor, "input has {} dimensions, weight has {}", input.rank, weight.rank);
   }
   if (groups < 1 || weight.dims[0] % groups != 0 || input.dims[1] % groups != 0) {
-    return refuse(executor, "groups is %lld, expected a divisor of the channels", static_cast<long long>(groups));
+    return refuse(executor, "groups is {}, expected a divisor of the channels", groups);
   }
   const int64_t expected = transposed ? weight.dims[0] : weight.dims[1] * groups;
   if (input.dims[1] != expected) {
-    return refuse(executor, "input has %lld channels, expected %lld", static_cast<long long>(input.dims[1]),
-                  static_cast<long long>(expected));
+    return refuse(executor, "input has {} channels, expected {}", input.dims[1], expected);
   }
   *out_channels = transposed ? weight.dims[1] * groups : weight.dims[0];
   if (bias.tensor == nullptr || (bias.rank == 1 && bias.dims[0] == *out_channels)) return ACLNN_SUCCESS;
-  return refuse(executor, "bias has %d dimensions and %lld elements, expected one dimension of %lld", bias.rank,
-                static_cast<long long>(bias.count), static_cast<long long>(*out_channels));
+  return refuse(executor, "bias has {} dimensions and {} elements, expected one dimension of {}", bias.rank, bias.count,
+                *out_channels);
 }
 
 aclnnStatus outputShape(aclOpExecutor &executor, const int64_t *output_padding, Shape *shape) {
@@ -172,23 +171,21 @@ aclnnStatus outputShape(aclOpExecutor &executor, const int64_t *output_padding, 
     const int64_t reach = executor.attributes[kDilation + i] * (weight.dims[i + 2] - 1);
     const int64_t size = input.dims[i + 2], room = size + 2 * padding - reach - 1;
     const bool transposed = executor.attributes[kTransposed] != 0;
-    const int64_t places = room < 0 ? 0 : room / stride + 1;
-    shape->dims[i + 2] = transposed ? (size - 1) * stride - 2 * padding + reach + output_padding[i] + 1 : places;
+    const int64_t positions = room < 0 ? 0 : room / stride + 1;
+    shape->dims[i + 2] = transposed ? (size - 1) * stride - 2 * padding + reach + output_padding[i] + 1 : positions;
     if (weight.dims[i + 2] < 1 || shape->dims[i + 2] < 1) {
-      return refuse(executor, "the kernel does not fit into dimension %d of input, which has size %lld", i + 2,
-                    static_cast<long long>(size));
+      return refuse(executor, "the kernel does not fit into dimension {} of input, which has size {}", i + 2, size);
     }
   }
   return ACLNN_SUCCESS;
 }
 
 aclnnStatus planWorkspace(aclOpExecutor &executor) {
-  const Rooms rooms = roomsOf(executor, windowOf(executor));
-  for (int64_t room : {rooms.weight, rooms.input, rooms.output, rooms.columns}) {
-    if (room > INT32_MAX)
-      return refuse(executor, "a sample of %lld elements is too large", static_cast<long long>(room));
+  const BufferSizes sizes = bufferSizes(executor, windowOf(executor));
+  for (int64_t room : {sizes.weight, sizes.input, sizes.output, sizes.columns}) {
+    if (room > INT32_MAX) return refuse(executor, "a sample of {} elements is too large", room);
   }
-  executor.workspace_size = roundUp(static_cast<uint64_t>(rooms.total()) * sizeof(float));
+  executor.workspace_size = roundUp(static_cast<uint64_t>(sizes.total()) * sizeof(float));
   return takeSgemm(executor);
 }
 
@@ -202,18 +199,17 @@ aclnnStatus prepareConvolution(aclOpExecutor &executor, const Argument *argument
   Shape shape;
   attributes[kGroups] = arguments[8].integer;
   attributes[kTransposed] = transposed;
-  aclnnStatus status = checkChannels(executor, arguments[8].integer, transposed, &shape.dims[1]);
+  SIM_TRY(checkChannels(executor, arguments[8].integer, transposed, &shape.dims[1]));
   const auto read = [&](const char *name, int argument, int64_t least, int64_t *sizes) {
-    if (status == ACLNN_SUCCESS) status = readSizes(executor, name, arguments[argument].pointer, dims, least, sizes);
+    return readSizes(executor, name, arguments[argument].pointer, dims, least, sizes);
   };
-  read("stride", 3, 1, attributes + kStride);
-  read("padding", 4, 0, attributes + kPadding);
-  read("dilation", 5, 1, attributes + kDilation);
-  if (transposed) read("outputPadding", 7, 0, output_padding);
-  if (status == ACLNN_SUCCESS) status = outputShape(executor, output_padding, &shape);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, output, shape);
-  if (status == ACLNN_SUCCESS) status = requireCast(executor, promoteTypes(input.type, weight.type), output);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(read("stride", 3, 1, attributes + kStride));
+  SIM_TRY(read("padding", 4, 0, attributes + kPadding));
+  SIM_TRY(read("dilation", 5, 1, attributes + kDilation));
+  if (transposed) SIM_TRY(read("outputPadding", 7, 0, output_padding));
+  SIM_TRY(outputShape(executor, output_padding, &shape));
+  SIM_TRY(requireShape(executor, output, shape));
+  SIM_TRY(requireCast(executor, promoteTypes(input.type, weight.type), output));
   executor.run = runConvolution;
   return output.count == 0 ? ACLNN_SUCCESS : planWorkspace(executor);
 }
@@ -221,5 +217,70 @@ aclnnStatus prepareConvolution(aclOpExecutor &executor, const Argument *argument
 }  // namespace
 
 SIM_OP(aclnnConvolution, prepareConvolution, nullptr, 0)
+
+namespace {
+
+/* The positions along one dimension at which kernel element `k` meets the image: from `first` to before `last`. */
+struct Span {
+  int64_t first;
+  int64_t last;
+  int64_t start; /* position in the image of position 0 */
+};
+
+Span spanOf(const SlidingWindow &w, int d, int64_t k) {
+  const int64_t start = k * w.dilation[d] - w.padding[d];
+  const int64_t first = start < 0 ? (-start + w.stride[d] - 1) / w.stride[d] : 0;
+  const int64_t last = start < w.image[d] ? (w.image[d] - 1 - start) / w.stride[d] + 1 : 0;
+  return {std::min(first, w.positions[d]), std::max(std::min(last, w.positions[d]), std::min(first, w.positions[d])),
+          start};
+}
+
+/* Calls row(column, pixel of the image, count) for each row of positions at which one kernel element meets the
+ * image. */
+template <class Row>
+void forEachRow(const SlidingWindow &w, int64_t element, Row row) {
+  const int64_t k[3] = {element / (w.kernel[1] * w.kernel[2]), element / w.kernel[2] % w.kernel[1],
+                        element % w.kernel[2]};
+  const Span z = spanOf(w, 0, k[0]), y = spanOf(w, 1, k[1]), x = spanOf(w, 2, k[2]);
+  for (int64_t i = z.first; i < z.last; ++i) {
+    for (int64_t j = y.first; j < y.last; ++j) {
+      const int64_t position = (i * w.positions[1] + j) * w.positions[2];
+      const int64_t line = (z.start + i * w.stride[0]) * w.image[1] + y.start + j * w.stride[1];
+      row(position + x.first, line * w.image[2] + x.start + x.first * w.stride[2], x.last - x.first);
+    }
+  }
+}
+
+}  // namespace
+
+void im2col(const float *image, int64_t channels, const SlidingWindow &w, float *columns) {
+  const int64_t step = w.stride[2];
+  std::fill_n(columns, channels * w.kernelSize() * w.positionCount(), 0.0f);
+  for (int64_t c = 0; c < channels; ++c, image += w.imageSize()) {
+    for (int64_t element = 0; element < w.kernelSize(); ++element, columns += w.positionCount()) {
+      forEachRow(w, element, [&](int64_t column, int64_t pixel, int64_t count) {
+        const float *from = image + pixel;
+        float *to = columns + column;
+        if (step == 1) {
+          std::copy(from, from + count, to);
+        } else {
+          for (int64_t i = 0; i < count; ++i) to[i] = from[i * step];
+        }
+      });
+    }
+  }
+}
+
+void col2im(const float *columns, int64_t channels, const SlidingWindow &w, float *image) {
+  const int64_t step = w.stride[2];
+  for (int64_t c = 0; c < channels; ++c, image += w.imageSize()) {
+    for (int64_t element = 0; element < w.kernelSize(); ++element, columns += w.positionCount()) {
+      forEachRow(w, element, [&](int64_t column, int64_t pixel, int64_t count) {
+        float *to = image + pixel;
+        for (int64_t i = 0; i < count; ++i) to[i * step] += columns[column + i];
+      });
+    }
+  }
+}
 
 }  // namespace sim

@@ -1,19 +1,37 @@
-/* What convolution shares with its gradients. Windows of an image stand at places: the input and the output of a
+/* What convolution shares with its gradients. Windows of an image stand at positions: the input and the output of a
  * convolution, or the output and the input of a transposed one. */
 #ifndef MINDTORCH_SIM_OPAPI_KERNELS_CONVOLUTION_H_
 #define MINDTORCH_SIM_OPAPI_KERNELS_CONVOLUTION_H_
 #include "opapi/blas.h"
 #include "opapi/loops.h"
-#include "opapi/window.h"
 
 namespace sim {
+
+/* Sizes by dimension; unused leading dimensions have size 1, stride 1, no padding. */
+struct SlidingWindow {
+  int64_t image[3];
+  int64_t kernel[3];
+  int64_t positions[3]; /* where the window stands: the output of a convolution */
+  int64_t stride[3];
+  int64_t padding[3];
+  int64_t dilation[3];
+
+  int64_t imageSize() const { return image[0] * image[1] * image[2]; }
+  int64_t kernelSize() const { return kernel[0] * kernel[1] * kernel[2]; }
+  int64_t positionCount() const { return positions[0] * positions[1] * positions[2]; }
+};
+
+/* columns[channel][kernel element][position] = image[channel][...], 0 in the padding. */
+void im2col(const float *image, int64_t channels, const SlidingWindow &window, float *columns);
+/* The adjoint: image[channel][...] += columns[channel][kernel element][position]. */
+void col2im(const float *columns, int64_t channels, const SlidingWindow &window, float *image);
 
 constexpr int kRowMajor = 101, kNoTranspose = 111, kTranspose = 112;
 
 enum ConvolutionAttribute { kGroups, kTransposed, kStride, kPadding = kStride + 3, kDilation = kPadding + 3 };
 
-Window convolutionWindow(const aclOpExecutor &executor, const Operand &image, const Operand &places,
-                         const Operand &weight);
+SlidingWindow convolutionWindow(const aclOpExecutor &executor, const Operand &image, const Operand &positions,
+                                const Operand &weight);
 /* A part of an operand, from and to plain floats. */
 void copyPlain(Operand part, float *plain, bool to_plain);
 Operand sampleOf(const Operand &batch, int64_t n);

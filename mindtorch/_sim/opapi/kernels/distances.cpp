@@ -52,10 +52,10 @@ aclError runCdist(const aclOpExecutor &executor) {
   const double p = normOf(executor);
   double *one = reinterpret_cast<double *>(executor.workspace), *other = one + rows * columns;
   double *found = other + others * columns;
-  Planes from(inDouble(x1), 2), beside(inDouble(x2), 2), to(inDouble(out), 2);
-  for (int64_t n = planeCount(out, 2); n-- > 0; from.next(), beside.next(), to.next()) {
+  Planes from(inDouble(x1), 2), others_from(inDouble(x2), 2), to(inDouble(out), 2);
+  for (int64_t n = planeCount(out, 2); n-- > 0; from.next(), others_from.next(), to.next()) {
     from.read(one);
-    beside.read(other);
+    others_from.read(other);
     for (int64_t i = 0; i < rows; ++i) {
       for (int64_t k = 0; k < others; ++k) {
         found[i * others + k] = distance(one + i * columns, other + k * columns, columns, p);
@@ -74,13 +74,14 @@ aclError runCdistBackward(const aclOpExecutor &executor) {
   const double p = normOf(executor);
   double *one = reinterpret_cast<double *>(executor.workspace), *other = one + rows * columns;
   double *grads = other + others * columns, *distances = grads + rows * others, *slopes = distances + rows * others;
-  Planes from(inDouble(x1), 2), beside(inDouble(x2), 2), to(inDouble(out), 2);
-  Planes given(inDouble(operands[0]), 2), known(inDouble(operands[3]), 2);
-  for (int64_t n = planeCount(out, 2); n-- > 0; from.next(), beside.next(), to.next(), given.next(), known.next()) {
+  Planes from(inDouble(x1), 2), others_from(inDouble(x2), 2), to(inDouble(out), 2);
+  Planes grads_from(inDouble(operands[0]), 2), distances_from(inDouble(operands[3]), 2);
+  for (int64_t n = planeCount(out, 2); n-- > 0;
+       from.next(), others_from.next(), to.next(), grads_from.next(), distances_from.next()) {
     from.read(one);
-    beside.read(other);
-    given.read(grads);
-    known.read(distances);
+    others_from.read(other);
+    grads_from.read(grads);
+    distances_from.read(distances);
     /* Which coordinate decides is told from the differences: what was stored may be rounded. */
     for (int64_t i = 0; std::isinf(p) && i < rows * others; ++i) {
       distances[i] = distance(one + i / others * columns, other + i % others * columns, columns, p);
@@ -119,16 +120,16 @@ aclError runPdist(const aclOpExecutor &executor) {
 
 /* --- phase 1 ----------------------------------------------------------------------------------------------------- */
 
-aclnnStatus begin(aclOpExecutor &executor, double p, aclError (*run)(const aclOpExecutor &), int64_t rooms) {
-  if (!(p >= 0.0)) return refuse(executor, "p is %g, expected 0 or more", p);
+aclnnStatus planDistances(aclOpExecutor &executor, double p, aclError (*run)(const aclOpExecutor &), int64_t elements) {
+  if (!(p >= 0.0)) return refuse(executor, "p is {}, expected 0 or more", p);
   for (const Operand &operand : executor.operands) {
     if (operand.type != executor.operands[0].type) {
-      return refuse(executor, "types differ: %s and %s", typeName(executor.operands[0].type), typeName(operand.type));
+      return refuse(executor, "types differ: {} and {}", executor.operands[0].type, operand.type);
     }
   }
   std::memcpy(&executor.attributes[kNorm], &p, sizeof p);
   executor.run = run;
-  executor.workspace_size = roundUp(static_cast<uint64_t>(rooms) * sizeof(double));
+  executor.workspace_size = roundUp(static_cast<uint64_t>(elements) * sizeof(double));
   return ACLNN_SUCCESS;
 }
 
@@ -155,37 +156,32 @@ aclnnStatus prepareCdist(aclOpExecutor &executor, const Argument *arguments, con
   if (!commonBatch(&x1, &x2, &shape)) return refuse(executor, "the shapes of x1 and x2 do not fit");
   shape.dims[shape.rank++] = rowsOf(x1);
   shape.dims[shape.rank++] = rowsOf(x2);
-  const aclnnStatus status = requireShape(executor, executor.operands[2], shape);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireShape(executor, executor.operands[2], shape));
   if (arguments[3].integer < 0 || arguments[3].integer > 2) {
-    return refuse(executor, "compute_mode is %lld, expected 0 to 2", static_cast<long long>(arguments[3].integer));
+    return refuse(executor, "compute_mode is {}, expected 0 to 2", arguments[3].integer);
   }
-  const int64_t rooms = (rowsOf(x1) + rowsOf(x2)) * columnsOf(x1) + rowsOf(x1) * rowsOf(x2);
-  return begin(executor, arguments[2].real, runCdist, rooms);
+  const int64_t elements = (rowsOf(x1) + rowsOf(x2)) * columnsOf(x1) + rowsOf(x1) * rowsOf(x2);
+  return planDistances(executor, arguments[2].real, runCdist, elements);
 }
 
 aclnnStatus prepareCdistBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   Operand &x1 = executor.operands[1], &x2 = executor.operands[2];
   Shape shape;
-  aclnnStatus status = requireShape(executor, executor.operands[4], shapeOf(x1));
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireShape(executor, executor.operands[4], shapeOf(x1)));
   if (!commonBatch(&x1, &x2, &shape)) return refuse(executor, "the shapes of x1 and x2 do not fit");
   shape.dims[shape.rank++] = rowsOf(x1);
   shape.dims[shape.rank++] = rowsOf(x2);
-  status = requireShape(executor, executor.operands[0], shape);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[3], shape);
-  if (status != ACLNN_SUCCESS) return status;
-  const int64_t rooms = (2 * rowsOf(x1) + rowsOf(x2)) * columnsOf(x1) + 2 * rowsOf(x1) * rowsOf(x2);
-  return begin(executor, arguments[4].real, runCdistBackward, rooms);
+  SIM_TRY(requireShape(executor, executor.operands[0], shape));
+  SIM_TRY(requireShape(executor, executor.operands[3], shape));
+  const int64_t elements = (2 * rowsOf(x1) + rowsOf(x2)) * columnsOf(x1) + 2 * rowsOf(x1) * rowsOf(x2);
+  return planDistances(executor, arguments[4].real, runCdistBackward, elements);
 }
 
 aclnnStatus preparePdist(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &self = executor.operands[0];
-  Shape shape;
-  shape.rank = 1;
-  shape.dims[0] = self.dims[0] * (self.dims[0] - 1) / 2;
-  const aclnnStatus status = requireShape(executor, executor.operands[1], shape);
-  return status == ACLNN_SUCCESS ? begin(executor, arguments[1].real, runPdist, self.count) : status;
+  Shape shape = {1, {self.dims[0] * (self.dims[0] - 1) / 2}};
+  SIM_TRY(requireShape(executor, executor.operands[1], shape));
+  return planDistances(executor, arguments[1].real, runPdist, self.count);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-/* Images sampled at the places of a grid, with both gradients, and the grids of affine maps.
+/* Images sampled at the points of a grid, with both gradients, and the grids of affine maps.
  *
  * Along each dimension a place takes up to four elements of the image (its taps). A sample is the sum over the products
  * of taps; `slope` is how fast a weight grows with a coordinate of the grid. */
@@ -15,7 +15,7 @@ enum Padding { kZeros, kBorder, kReflection };
 
 struct Sizes {
   int dims;
-  int64_t samples, channels, image, places; /* elements of a plane, places of a sample */
+  int64_t samples, channels, image, points; /* elements of a plane, points of a sample */
   int64_t lengths[3];                       /* of the image */
 };
 
@@ -24,7 +24,7 @@ Sizes sizesOf(const Operand &image, const Operand &grid) {
   for (int i = 0; i < sizes.dims; ++i) {
     sizes.lengths[i] = image.dims[i + 2];
     sizes.image *= image.dims[i + 2];
-    sizes.places *= grid.dims[i + 1];
+    sizes.points *= grid.dims[i + 1];
   }
   return sizes;
 }
@@ -66,7 +66,7 @@ struct Tap {
 };
 
 template <class C>
-struct Line {
+struct AxisTaps {
   int count;
   Tap<C> taps[4];
 };
@@ -88,11 +88,11 @@ Tap<C> cubicTap(C share, int i) {
 }
 
 template <class C>
-Line<C> lineOf(C coordinate, int64_t length, const int64_t *attributes) {
+AxisTaps<C> axisTaps(C coordinate, int64_t length, const int64_t *attributes) {
   const C size = static_cast<C>(length);
   const C scale = attributes[kAlign] ? (size - 1) / 2 : size / 2;
   const C at = attributes[kAlign] ? (coordinate + 1) * scale : ((coordinate + 1) * size - 1) / 2;
-  Line<C> line = {};
+  AxisTaps<C> line = {};
   if (attributes[kMode] == kBicubic) {
     const C below = std::floor(at);
     for (line.count = 0; line.count < 4; ++line.count) {
@@ -131,7 +131,7 @@ int elementsOf(const Sizes &sizes, const C *coordinates, const int64_t *attribut
   elements[0] = {0, 1.0, {1.0, 1.0, 1.0}};
   int count = 1;
   for (int dim = 0; dim < sizes.dims; ++dim) {
-    const Line<C> line = lineOf(coordinates[sizes.dims - 1 - dim], sizes.lengths[dim], attributes);
+    const AxisTaps<C> line = axisTaps(coordinates[sizes.dims - 1 - dim], sizes.lengths[dim], attributes);
     Element<C> before[kMostElements];
     std::copy_n(elements, count, before);
     int made = 0;
@@ -163,9 +163,9 @@ constexpr uint8_t kComputeOf = std::is_same<C, float>::value ? kF32 : kF64;
 
 /* Whole tensors as plain arrays in the workspace, one after the other. */
 template <class C>
-class Rooms {
+class WorkspaceArrays {
  public:
-  explicit Rooms(const aclOpExecutor &executor) : free_(reinterpret_cast<C *>(executor.workspace)) {}
+  explicit WorkspaceArrays(const aclOpExecutor &executor) : free_(reinterpret_cast<C *>(executor.workspace)) {}
   C *take(const Operand &operand) {
     C *room = free_;
     free_ += operand.count;
@@ -190,24 +190,24 @@ class Rooms {
 template <class C>
 aclError runSample(const aclOpExecutor &executor) {
   const Sizes sizes = sizesOf(executor.operands[0], executor.operands[1]);
-  Rooms<C> rooms(executor);
-  const C *image = rooms.read(executor.operands[0]), *grid = rooms.read(executor.operands[1]);
-  C *out = rooms.take(executor.operands[2]);
+  WorkspaceArrays<C> arrays(executor);
+  const C *image = arrays.read(executor.operands[0]), *grid = arrays.read(executor.operands[1]);
+  C *out = arrays.take(executor.operands[2]);
   Element<C> elements[kMostElements];
   for (int64_t n = 0; n < sizes.samples; ++n) {
     const C *planes = image + n * sizes.channels * sizes.image;
-    for (int64_t p = 0; p < sizes.places; ++p) {
-      const int count = elementsOf(sizes, grid + (n * sizes.places + p) * sizes.dims, executor.attributes, elements);
+    for (int64_t p = 0; p < sizes.points; ++p) {
+      const int count = elementsOf(sizes, grid + (n * sizes.points + p) * sizes.dims, executor.attributes, elements);
       for (int64_t c = 0; c < sizes.channels; ++c) {
         double sum = 0.0;
         for (int i = 0; i < count; ++i) {
           sum += elements[i].weight * static_cast<double>(planes[c * sizes.image + elements[i].at]);
         }
-        out[(n * sizes.channels + c) * sizes.places + p] = static_cast<C>(sum);
+        out[(n * sizes.channels + c) * sizes.points + p] = static_cast<C>(sum);
       }
     }
   }
-  Rooms<C>::write(out, executor.operands[2]);
+  WorkspaceArrays<C>::write(out, executor.operands[2]);
   return ACL_SUCCESS;
 }
 
@@ -215,19 +215,19 @@ aclError runSample(const aclOpExecutor &executor) {
 template <class C>
 aclError runSampleBackward(const aclOpExecutor &executor) {
   const Sizes sizes = sizesOf(executor.operands[1], executor.operands[2]);
-  Rooms<C> rooms(executor);
-  const C *grads = rooms.read(executor.operands[0]), *image = rooms.read(executor.operands[1]);
-  const C *grid = rooms.read(executor.operands[2]);
-  C *of_image = rooms.take(executor.operands[3]), *of_grid = rooms.take(executor.operands[4]);
+  WorkspaceArrays<C> arrays(executor);
+  const C *grads = arrays.read(executor.operands[0]), *image = arrays.read(executor.operands[1]);
+  const C *grid = arrays.read(executor.operands[2]);
+  C *of_image = arrays.take(executor.operands[3]), *of_grid = arrays.take(executor.operands[4]);
   std::fill_n(of_image, executor.operands[3].count, C(0));
   Element<C> elements[kMostElements];
   for (int64_t n = 0; n < sizes.samples; ++n) {
-    for (int64_t p = 0; p < sizes.places; ++p) {
-      const int64_t place = (n * sizes.places + p) * sizes.dims;
+    for (int64_t p = 0; p < sizes.points; ++p) {
+      const int64_t place = (n * sizes.points + p) * sizes.dims;
       const int count = elementsOf(sizes, grid + place, executor.attributes, elements);
       double slopes[3] = {};
       for (int64_t c = n * sizes.channels; c < (n + 1) * sizes.channels; ++c) {
-        const double grad = static_cast<double>(grads[c * sizes.places + p]);
+        const double grad = static_cast<double>(grads[c * sizes.points + p]);
         for (int i = 0; i < count; ++i) {
           const int64_t at = c * sizes.image + elements[i].at;
           of_image[at] = static_cast<C>(static_cast<double>(of_image[at]) + grad * elements[i].weight);
@@ -238,8 +238,8 @@ aclError runSampleBackward(const aclOpExecutor &executor) {
       for (int k = 0; k < sizes.dims; ++k) of_grid[place + sizes.dims - 1 - k] = static_cast<C>(slopes[k]);
     }
   }
-  if (executor.attributes[kOfImage]) Rooms<C>::write(of_image, executor.operands[3]);
-  if (executor.attributes[kOfGrid]) Rooms<C>::write(of_grid, executor.operands[4]);
+  if (executor.attributes[kOfImage]) WorkspaceArrays<C>::write(of_image, executor.operands[3]);
+  if (executor.attributes[kOfGrid]) WorkspaceArrays<C>::write(of_grid, executor.operands[4]);
   return ACL_SUCCESS;
 }
 
@@ -248,9 +248,9 @@ template <class C>
 aclError runAffineGrid(const aclOpExecutor &executor) {
   const Operand &theta = executor.operands[0], &out = executor.operands[1];
   const int dims = static_cast<int>(theta.dims[1]);
-  Rooms<C> rooms(executor);
-  const C *maps = rooms.read(theta);
-  C *places = rooms.take(out), *place = places;
+  WorkspaceArrays<C> arrays(executor);
+  const C *maps = arrays.read(theta);
+  C *points = arrays.take(out), *place = points;
   const int64_t count = out.count / dims / std::max<int64_t>(out.dims[0], 1);
   for (int64_t n = 0; n < out.dims[0]; ++n) {
     for (int64_t p = 0; p < count; ++p) {
@@ -273,7 +273,7 @@ aclError runAffineGrid(const aclOpExecutor &executor) {
       }
     }
   }
-  Rooms<C>::write(places, out);
+  WorkspaceArrays<C>::write(points, out);
   return ACL_SUCCESS;
 }
 
@@ -281,12 +281,12 @@ aclError runAffineGrid(const aclOpExecutor &executor) {
 
 using Run = aclError (*)(const aclOpExecutor &);
 
-aclnnStatus finish(aclOpExecutor &executor, Run of_float, Run of_double) {
+aclnnStatus planRun(aclOpExecutor &executor, Run of_float, Run of_double) {
   const Operand &first = executor.operands[0];
   int64_t count = 0;
   for (const Operand &operand : executor.operands) {
     if (operand.type != first.type) {
-      return refuse(executor, "types differ: %s and %s", typeName(first.type), typeName(operand.type));
+      return refuse(executor, "types differ: {} and {}", first.type, operand.type);
     }
     count += operand.count;
   }
@@ -300,12 +300,11 @@ aclnnStatus checkGrid(aclOpExecutor &executor, const Operand &image, const Opera
   bool fits = image.rank == grid.rank && image.dims[0] == grid.dims[0] && grid.dims[grid.rank - 1] == grid.rank - 2;
   for (int32_t i = 2; fits && i < image.rank; ++i) fits = image.dims[i] > 0;
   if (!fits) {
-    return refuse(executor, "an image of rank %d and a grid of rank %d whose sizes do not fit", image.rank, grid.rank);
+    return refuse(executor, "an image of rank {} and a grid of rank {} whose sizes do not fit", image.rank, grid.rank);
   }
   const int64_t mode = modes[0].integer, padding = modes[1].integer;
   if (mode < 0 || mode > (image.rank == 4 ? kBicubic : kNearest) || padding < 0 || padding > kReflection) {
-    return refuse(executor, "interpolationMode %lld and paddingMode %lld", static_cast<long long>(mode),
-                  static_cast<long long>(padding));
+    return refuse(executor, "interpolationMode {} and paddingMode {}", mode, padding);
   }
   executor.attributes[kMode] = mode;
   executor.attributes[kPadding] = padding;
@@ -321,24 +320,24 @@ Shape sampledShape(const Operand &image, const Operand &grid) {
 
 aclnnStatus prepareSample(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &image = executor.operands[0], &grid = executor.operands[1];
-  aclnnStatus status = checkGrid(executor, image, grid, arguments + 2);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[2], sampledShape(image, grid));
-  return status == ACLNN_SUCCESS ? finish(executor, runSample<float>, runSample<double>) : status;
+  SIM_TRY(checkGrid(executor, image, grid, arguments + 2));
+  SIM_TRY(requireShape(executor, executor.operands[2], sampledShape(image, grid)));
+  return planRun(executor, runSample<float>, runSample<double>);
 }
 
 aclnnStatus prepareSampleBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &image = executor.operands[1], &grid = executor.operands[2];
   const aclBoolArray *mask = static_cast<const aclBoolArray *>(arguments[6].pointer);
   if (mask->size != 2) {
-    return refuse(executor, "outputMask has %llu elements, expected 2", static_cast<unsigned long long>(mask->size));
+    return refuse(executor, "outputMask has {} elements, expected 2", mask->size);
   }
   executor.attributes[kOfImage] = mask->items[0];
   executor.attributes[kOfGrid] = mask->items[1];
-  aclnnStatus status = checkGrid(executor, image, grid, arguments + 3);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[0], sampledShape(image, grid));
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[3], shapeOf(image));
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[4], shapeOf(grid));
-  return status == ACLNN_SUCCESS ? finish(executor, runSampleBackward<float>, runSampleBackward<double>) : status;
+  SIM_TRY(checkGrid(executor, image, grid, arguments + 3));
+  SIM_TRY(requireShape(executor, executor.operands[0], sampledShape(image, grid)));
+  SIM_TRY(requireShape(executor, executor.operands[3], shapeOf(image)));
+  SIM_TRY(requireShape(executor, executor.operands[4], shapeOf(grid)));
+  return planRun(executor, runSampleBackward<float>, runSampleBackward<double>);
 }
 
 aclnnStatus prepareAffineGrid(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
@@ -347,8 +346,7 @@ aclnnStatus prepareAffineGrid(aclOpExecutor &executor, const Argument *arguments
   const uint64_t dims = size->size - 2;
   if ((size->size != 4 && size->size != 5) || theta.rank != 3 || theta.dims[0] != size->items[0] ||
       theta.dims[1] != static_cast<int64_t>(dims) || theta.dims[2] != static_cast<int64_t>(dims + 1)) {
-    return refuse(executor, "size has %llu elements, which theta does not fit",
-                  static_cast<unsigned long long>(size->size));
+    return refuse(executor, "size has {} elements, which theta does not fit", size->size);
   }
   executor.attributes[kAlign] = arguments[2].integer != 0;
   Shape shape;
@@ -356,8 +354,8 @@ aclnnStatus prepareAffineGrid(aclOpExecutor &executor, const Argument *arguments
   shape.dims[0] = size->items[0];
   for (uint64_t i = 0; i < dims; ++i) shape.dims[i + 1] = size->items[i + 2];
   shape.dims[dims + 1] = static_cast<int64_t>(dims);
-  const aclnnStatus status = requireShape(executor, executor.operands[1], shape);
-  return status == ACLNN_SUCCESS ? finish(executor, runAffineGrid<float>, runAffineGrid<double>) : status;
+  SIM_TRY(requireShape(executor, executor.operands[1], shape));
+  return planRun(executor, runAffineGrid<float>, runAffineGrid<double>);
 }
 
 }  // namespace

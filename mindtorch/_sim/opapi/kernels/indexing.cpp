@@ -1,15 +1,18 @@
 #include "opapi/indexing.h"
 
+#include "opapi/loops.h"
+#include "opapi/scan_sort.h"
+
 namespace sim {
 namespace {
 
-enum Attribute { kDim };
+enum Attribute { kDim, kReduction, kIncludeSelf, kAccumulate, kPadding, kByFrequency };
 
 /* For each element of `index` the address of that element of `indexed`, counted as if it were one line; what is below 0
  * counts from the end. */
-class LinePlaces {
+class FlatIndexCursor {
  public:
-  LinePlaces(const Operand &indexed, Operand index) : indexed_(indexed), index_(as64(&index)) {}
+  FlatIndexCursor(const Operand &indexed, Operand index) : indexed_(indexed), index_(as64(&index)) {}
 
   /* The next `count` (at most kBlock) addresses. False: an index out of range, which faults on the device. */
   bool read(char **addresses, int64_t count) {
@@ -36,9 +39,9 @@ class LinePlaces {
   Cursor index_;
 };
 
-/* The elements at the places, one after the other: bits are moved as they are. */
-template <class Places>
-aclError collect(Places &source, const Operand &out) {
+/* The elements at the target, one after the other: bits are moved as they are. */
+template <class Target>
+aclError gatherElements(Target &source, const Operand &out) {
   char *addresses[kBlock];
   alignas(64) char buffer[kBlockBytes];
   Cursor target(out);
@@ -55,21 +58,21 @@ aclError collect(Places &source, const Operand &out) {
 
 /* self, dim, index, out */
 aclError runGather(const aclOpExecutor &executor) {
-  IndexCursor places(executor.operands[0], static_cast<int32_t>(executor.attributes[kDim]), executor.operands[1]);
-  return collect(places, executor.operands[2]);
+  IndexCursor target(executor.operands[0], static_cast<int32_t>(executor.attributes[kDim]), executor.operands[1]);
+  return gatherElements(target, executor.operands[2]);
 }
 
 /* self, index, out */
 aclError runTake(const aclOpExecutor &executor) {
-  LinePlaces places(executor.operands[0], executor.operands[1]);
-  return collect(places, executor.operands[2]);
+  FlatIndexCursor target(executor.operands[0], executor.operands[1]);
+  return gatherElements(target, executor.operands[2]);
 }
 
 /* selfRef, index, source */
 aclError runPut(const aclOpExecutor &executor) {
   const Operand &self = executor.operands[0], &index = executor.operands[1], &source = executor.operands[2];
-  LinePlaces places(self, index);
-  return foldElements(places, self, source, index.count,
+  FlatIndexCursor target(self, index);
+  return foldElements(target, self, source, index.count,
                       (executor.attributes[0] != 0 ? kFoldOf<Addition> : kFoldOf<Replacement>)[source.compute]);
 }
 
@@ -111,7 +114,7 @@ aclError runIndexFill(const aclOpExecutor &executor) {
   const int32_t dim = static_cast<int32_t>(executor.attributes[kDim]);
   const int64_t size = part.rank == 0 ? 1 : part.dims[dim], step = part.rank == 0 ? 0 : part.strides[dim] * part.item;
   if (part.rank > 0) part.dims[dim] = 1;
-  const Constant value(executor.numbers[0], computeOf(part.type), part);
+  const Constant value(executor.scalars[0], computeOf(part.type), part);
   Operand slice = part;
   slice.compute = value.operand().compute;
   index.compute = kI64;
@@ -165,7 +168,7 @@ aclError runOneHot(const aclOpExecutor &executor) {
   Operand lines = out;
   lines.dims[axis] = 1;
   Cursor values(self), starts(lines);
-  const StoreRow store = storeRow(out.type, kF64);
+  const StoreStrided store = storeStrided(out.type, kF64);
   for (int64_t i = 0; i < self.count; ++i, starts.skip(1)) {
     int64_t buffer;
     const int64_t value = *static_cast<const int64_t *>(values.read(&buffer, 1));
@@ -178,27 +181,26 @@ aclError runOneHot(const aclOpExecutor &executor) {
 
 aclnnStatus requireType(const aclOpExecutor &executor, const Operand &operand, aclDataType type) {
   if (operand.type == type) return ACLNN_SUCCESS;
-  return refuse(executor, "%s has data type %s, expected %s, as self has",
-                executor.op->parameters[operand.parameter].name, typeName(operand.type), typeName(type));
+  return refuse(executor, "{} has data type {}, expected {}, as self has", operand, operand.type, type);
 }
 
 aclnnStatus prepareGather(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &in = executor.operands[0], &index = executor.operands[1], &out = executor.operands[2];
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, arguments[1].integer, in.rank, &dim);
-  if (status == ACLNN_SUCCESS) status = checkIndex(executor, index, in, dim);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, shapeOf(index));
-  if (status == ACLNN_SUCCESS) status = requireType(executor, out, in.type);
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, in.rank, &dim));
+  SIM_TRY(checkIndex(executor, index, in, dim));
+  SIM_TRY(requireShape(executor, out, shapeOf(index)));
+  SIM_TRY(requireType(executor, out, in.type));
   executor.attributes[kDim] = dim;
   executor.run = runGather;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 aclnnStatus prepareTake(aclOpExecutor &executor, const Argument *, const OpBody &) {
   const Operand &in = executor.operands[0], &out = executor.operands[2];
-  const aclnnStatus status = requireShape(executor, out, shapeOf(executor.operands[1]));
+  SIM_TRY(requireShape(executor, out, shapeOf(executor.operands[1])));
   executor.run = runTake;
-  return status == ACLNN_SUCCESS ? requireType(executor, out, in.type) : status;
+  return requireType(executor, out, in.type);
 }
 
 /* selfRef, index, source, accumulate */
@@ -206,8 +208,7 @@ aclnnStatus preparePut(aclOpExecutor &executor, const Argument *arguments, const
   const Operand &self = executor.operands[0], &index = executor.operands[1];
   Operand &source = executor.operands[2];
   if (source.count != index.count) {
-    return refuse(executor, "source has %lld elements, expected %lld, as index has",
-                  static_cast<long long>(source.count), static_cast<long long>(index.count));
+    return refuse(executor, "source has {} elements, expected {}, as index has", source.count, index.count);
   }
   source.compute = computeOf(self.type);
   executor.attributes[0] = arguments[3].integer;
@@ -220,8 +221,7 @@ aclnnStatus prepareOneHot(aclOpExecutor &executor, const Argument *arguments, co
   const Operand &self = executor.operands[0], &on = executor.operands[1], &off = executor.operands[2];
   const int64_t classes = arguments[1].integer;
   int32_t axis;
-  aclnnStatus status = normalizeDim(executor, arguments[4].integer, self.rank + 1, &axis);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(normalizeDim(executor, arguments[4].integer, self.rank + 1, &axis));
   if (classes < 0 || self.rank == static_cast<int32_t>(kMaxRank)) return refuse(executor, "no room for the classes");
   if (on.count != 1 || off.count != 1) return refuse(executor, "onValue or offValue is not one element");
   Shape shape = shapeOf(self);
@@ -233,17 +233,14 @@ aclnnStatus prepareOneHot(aclOpExecutor &executor, const Argument *arguments, co
   return requireShape(executor, executor.operands[3], shape);
 }
 
-/* self, dim, index, value, then out where the call is not in place */
+/* self, dim, index, value, out */
 aclnnStatus prepareIndexFill(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  const Operand self = executor.operands[0];
-  if (executor.operands.size() == 2) executor.operands.push() = self;
-  const Operand &index = executor.operands[1], &out = executor.operands[2];
+  const Operand &self = executor.operands[0], &index = executor.operands[1], &out = executor.operands[2];
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, arguments[1].integer, self.rank, &dim);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, shapeOf(self));
-  if (status == ACLNN_SUCCESS) status = requireType(executor, out, self.type);
-  if (status != ACLNN_SUCCESS) return status;
-  if (index.rank > 1) return refuse(executor, "index has %d dimensions, expected 1 at most", index.rank);
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, self.rank, &dim));
+  SIM_TRY(requireShape(executor, out, shapeOf(self)));
+  SIM_TRY(requireType(executor, out, self.type));
+  if (index.rank > 1) return refuse(executor, "index has {} dimensions, expected 1 at most", index.rank);
   executor.attributes[kDim] = dim;
   executor.run = runIndexFill;
   return ACLNN_SUCCESS;
@@ -255,35 +252,33 @@ aclnnStatus prepareIndexCopy(aclOpExecutor &executor, const Argument *arguments,
   if (executor.operands.size() == 3) executor.operands.push() = self;
   const Operand &index = executor.operands[1], &source = executor.operands[2];
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, arguments[1].integer, self.rank, &dim);
-  if (status != ACLNN_SUCCESS) return status;
-  if (index.rank > 1) return refuse(executor, "index has %d dimensions, expected 1 at most", index.rank);
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, self.rank, &dim));
+  if (index.rank > 1) return refuse(executor, "index has {} dimensions, expected 1 at most", index.rank);
   Shape shape = shapeOf(self);
-  status = requireShape(executor, executor.operands.back(), shape);
+  SIM_TRY(requireShape(executor, executor.operands.back(), shape));
   if (shape.rank > 0) shape.dims[dim] = index.count;
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, source, shape);
-  if (status == ACLNN_SUCCESS) status = requireType(executor, source, self.type);
-  if (status == ACLNN_SUCCESS) status = requireType(executor, executor.operands.back(), self.type);
+  SIM_TRY(requireShape(executor, source, shape));
+  SIM_TRY(requireType(executor, source, self.type));
+  SIM_TRY(requireType(executor, executor.operands.back(), self.type));
   executor.attributes[kDim] = dim;
   executor.run = runIndexCopy;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 /* self, dim, index, out: index is a line, or one element. */
 aclnnStatus prepareIndexSelect(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &in = executor.operands[0], &index = executor.operands[1], &out = executor.operands[2];
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, arguments[1].integer, in.rank, &dim);
-  if (status != ACLNN_SUCCESS) return status;
-  if (index.rank > 1) return refuse(executor, "index has %d dimensions, expected 1 at most", index.rank);
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, in.rank, &dim));
+  if (index.rank > 1) return refuse(executor, "index has {} dimensions, expected 1 at most", index.rank);
   if (in.rank == 0 && index.count != 1) return refuse(executor, "self has no dimensions, index more than one element");
   Shape shape = shapeOf(in);
   if (in.rank > 0) shape.dims[dim] = index.count;
-  status = requireShape(executor, out, shape);
-  if (status == ACLNN_SUCCESS) status = requireType(executor, out, in.type);
+  SIM_TRY(requireShape(executor, out, shape));
+  SIM_TRY(requireType(executor, out, in.type));
   executor.attributes[kDim] = dim;
   executor.run = runIndexSelect;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 /* self, dim, index, src, out */
@@ -291,16 +286,16 @@ aclnnStatus prepareScatterAdd(aclOpExecutor &executor, const Argument *arguments
   Operand &self = executor.operands[0], &index = executor.operands[1], &source = executor.operands[2];
   const Operand &out = executor.operands[3];
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, arguments[1].integer, self.rank, &dim);
-  if (status == ACLNN_SUCCESS) status = checkIndex(executor, index, self, dim);
-  if (status == ACLNN_SUCCESS) status = checkIndex(executor, index, source, -1);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, shapeOf(self));
-  if (status == ACLNN_SUCCESS) status = requireType(executor, source, self.type);
-  if (status == ACLNN_SUCCESS) status = requireType(executor, out, self.type);
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, self.rank, &dim));
+  SIM_TRY(checkIndex(executor, index, self, dim));
+  SIM_TRY(checkIndex(executor, index, source, -1));
+  SIM_TRY(requireShape(executor, out, shapeOf(self)));
+  SIM_TRY(requireType(executor, source, self.type));
+  SIM_TRY(requireType(executor, out, self.type));
   source.compute = computeOf(self.type);
   executor.attributes[kDim] = dim;
   executor.run = runScatterAdd;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 }  // namespace
@@ -309,13 +304,13 @@ aclnnStatus checkIndex(const aclOpExecutor &executor, const Operand &index, cons
   if (index.count == 0) return ACLNN_SUCCESS;
   const char *name = executor.op->parameters[indexed.parameter].name;
   if (std::max(index.rank, 1) != std::max(indexed.rank, 1)) {
-    return refuse(executor, "index has %d dimensions, expected %d, as %s has", index.rank, indexed.rank, name);
+    return refuse(executor, "index has {} dimensions, expected {}, as {} has", index.rank, indexed.rank, name);
   }
   for (int32_t i = 0; i < index.rank; ++i) {
     const int64_t size = indexed.rank == 0 ? 1 : indexed.dims[i];
     if (i == dim || index.dims[i] <= size) continue;
-    return refuse(executor, "index has size %lld in dim %d, expected %lld at most, the size of %s",
-                  static_cast<long long>(index.dims[i]), i, static_cast<long long>(size), name);
+    return refuse(executor, "index has size {} in dim {}, expected {} at most, the size of {}", index.dims[i], i, size,
+                  name);
   }
   return ACLNN_SUCCESS;
 }
@@ -332,11 +327,812 @@ SIM_OP(aclnnGather, prepareGather, nullptr, 0)
 SIM_OP(aclnnIndexSelect, prepareIndexSelect, nullptr, 0)
 SIM_OP(aclnnOneHot, prepareOneHot, nullptr, 0)
 SIM_OP(aclnnIndexFill, prepareIndexFill, nullptr, 0)
-SIM_OP(aclnnInplaceIndexFill, prepareIndexFill, nullptr, 0)
 SIM_OP(aclnnIndexCopy, prepareIndexCopy, nullptr, 0)
 SIM_OP(aclnnInplaceIndexCopy, prepareIndexCopy, nullptr, 0)
 SIM_OP(aclnnScatterAdd, prepareScatterAdd, nullptr, 0)
 SIM_OP(aclnnTake, prepareTake, nullptr, 0)
 SIM_OP(aclnnInplacePut, preparePut, nullptr, 0)
+
+/* Several dimensions indexed at once, as NumPy does it: index, index_put, and what is one index along a dimension. */
+
+namespace {
+
+/* The dimensions that the indices make: where they begin in the result, and their sizes. */
+struct IndexedDims {
+  int32_t place = 0;
+  Shape shape;
+};
+
+bool broadcastIndices(const Operand *indices, int32_t count, IndexedDims *indexed_dims) {
+  int32_t first = -1, last = -1, used = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    if (indices[i].count == 0) continue;
+    if (!broadcastInto(&indexed_dims->shape, indices[i])) return false;
+    if (first < 0) first = i;
+    last = i;
+    ++used;
+  }
+  /* Indices that stand apart put their dimensions first. */
+  indexed_dims->place = used > 0 && last - first + 1 == used ? first : 0;
+  return true;
+}
+
+bool isIndexed(const Operand *indices, int32_t count, int32_t dim) { return dim < count && indices[dim].count > 0; }
+
+/* An operand laid over the result: its dimension `dim` there is `place` here; along all others it does not move. */
+Operand overResult(const Operand &operand, const Shape &result) {
+  Operand laid = operand;
+  laid.rank = result.rank;
+  laid.count = 1;
+  for (int32_t i = 0; i < result.rank; ++i) {
+    laid.dims[i] = result.dims[i];
+    laid.strides[i] = 0;
+    laid.count *= result.dims[i];
+  }
+  return laid;
+}
+
+Shape resultShape(const Operand &indexed, const Operand *indices, int32_t count, const IndexedDims &indexed_dims) {
+  Shape shape;
+  for (int32_t dim = 0; dim <= indexed.rank; ++dim) {
+    for (int32_t i = 0; dim == indexed_dims.place && i < indexed_dims.shape.rank; ++i) {
+      shape.dims[shape.rank++] = indexed_dims.shape.dims[i];
+    }
+    if (dim < indexed.rank && !isIndexed(indices, count, dim)) shape.dims[shape.rank++] = indexed.dims[dim];
+  }
+  return shape;
+}
+
+}  // namespace
+
+AdvancedIndexCursor::AdvancedIndexCursor(const Operand &indexed, const Operand *indices, int32_t count) {
+  IndexedDims indexed_dims;
+  broadcastIndices(indices, count, &indexed_dims);
+  const Shape shape = resultShape(indexed, indices, count, indexed_dims);
+  Operand rest = overResult(indexed, shape);
+  int32_t at = indexed_dims.place == 0 ? indexed_dims.shape.rank : 0;
+  for (int32_t dim = 0; dim < indexed.rank; ++dim) {
+    if (!isIndexed(indices, count, dim)) {
+      if (at == indexed_dims.place && indexed_dims.place > 0) at += indexed_dims.shape.rank;
+      rest.strides[at++] = indexed.strides[dim];
+      continue;
+    }
+    Operand index = overResult(indices[dim], shape);
+    index.compute = kI64;
+    const int32_t shift = indexed_dims.place + indexed_dims.shape.rank - indices[dim].rank;
+    for (int32_t i = 0; i < indices[dim].rank; ++i) {
+      index.strides[shift + i] = indices[dim].dims[i] == 1 ? 0 : indices[dim].strides[i];
+    }
+    Axis &axis = axes_[axis_count_++];
+    axis.size = indexed.dims[dim];
+    axis.stride = indexed.strides[dim] * indexed.item;
+    axis.index.emplace(index);
+  }
+  rest_.emplace(rest);
+}
+
+bool AdvancedIndexCursor::read(char **addresses, int64_t count) {
+  int64_t buffer[kBlock];
+  for (int64_t i = 0; i < count; ++i, rest_->skip(1)) addresses[i] = rest_->position();
+  for (int32_t k = 0; k < axis_count_; ++k) {
+    Axis &axis = axes_[k];
+    const int64_t *indices = static_cast<const int64_t *>(axis.index->read(buffer, count));
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t index = indices[i] < 0 ? indices[i] + axis.size : indices[i];
+      if (index < 0 || index >= axis.size) return false;
+      addresses[i] += index * axis.stride;
+    }
+  }
+  return true;
+}
+
+aclnnStatus advancedIndexShape(const aclOpExecutor &executor, const Operand &indexed, const Operand *indices,
+                               int32_t count, Shape *shape) {
+  if (count > indexed.rank) return refuse(executor, "{} indices for {} dimensions", count, indexed.rank);
+  for (int32_t i = 0; i < count; ++i) {
+    if (indices[i].count == 0) continue;
+    if (indices[i].type == ACL_BOOL || indices[i].type == ACL_UINT8) return refuseType(executor, indices[i].type);
+    if (indices[i].type == ACL_FLOAT) return refuse(executor, "indices has data type FLOAT, expected INT32 or INT64");
+  }
+  IndexedDims indexed_dims;
+  if (!broadcastIndices(indices, count, &indexed_dims)) return refuse(executor, "the indices do not broadcast");
+  if (indexed.rank + indexed_dims.shape.rank > static_cast<int32_t>(kMaxRank)) {
+    return refuse(executor, "the indices make {} dimensions of {}", indexed_dims.shape.rank, indexed.rank);
+  }
+  *shape = resultShape(indexed, indices, count, indexed_dims);
+  return ACLNN_SUCCESS;
+}
+
+namespace {
+
+/* self, indices.., out: bits are moved as they are. */
+aclError runIndex(const aclOpExecutor &executor) {
+  const int32_t count = static_cast<int32_t>(executor.operands.size()) - 2;
+  const Operand &out = executor.operands.end()[-1];
+  char *addresses[kBlock];
+  alignas(64) char buffer[kBlockBytes];
+  AdvancedIndexCursor source(executor.operands[0], executor.operands.begin() + 1, count);
+  Cursor target(out);
+  for (int64_t first = 0, length; first < out.count; first += length) {
+    length = std::min(kBlock, out.count - first);
+    if (!source.read(addresses, length)) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    for (int64_t i = 0; i < length; ++i) {
+      std::memcpy(buffer + i * out.item, addresses[i], static_cast<size_t>(out.item));
+    }
+    target.write(buffer, length);
+  }
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareIndex(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  const int32_t count = static_cast<int32_t>(executor.operands.size()) - 2;
+  const Operand &self = executor.operands[0];
+  Operand &out = executor.operands.back();
+  Shape shape;
+  SIM_TRY(advancedIndexShape(executor, self, executor.operands.begin() + 1, count, &shape));
+  SIM_TRY(requireShape(executor, out, shape));
+  if (out.type != self.type) {
+    SIM_TRY(refuse(executor, "out has data type {}, expected {}", out.type, self.type));
+  }
+  out.compute = kRaw;
+  executor.run = runIndex;
+  return ACLNN_SUCCESS;
+}
+
+/* selfRef, indices.., values */
+aclError runIndexPut(const aclOpExecutor &executor) {
+  const int32_t count = static_cast<int32_t>(executor.operands.size()) - 2;
+  const Operand &out = executor.operands[0], &values = executor.operands.end()[-1];
+  AdvancedIndexCursor target(out, executor.operands.begin() + 1, count);
+  const FoldElement *fold = executor.attributes[kAccumulate] != 0 ? kFoldOf<Addition> : kFoldOf<Replacement>;
+  return foldElements(target, out, values, values.count, fold[values.compute]);
+}
+
+aclnnStatus prepareIndexPut(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const int32_t count = static_cast<int32_t>(executor.operands.size()) - 2;
+  const Operand &self = executor.operands[0];
+  Operand &values = executor.operands.back();
+  Shape shape;
+  SIM_TRY(advancedIndexShape(executor, self, executor.operands.begin() + 1, count, &shape));
+  Shape broadcast = shape;
+  if (!broadcastInto(&broadcast, values) || broadcast.rank != shape.rank ||
+      !std::equal(shape.dims, shape.dims + shape.rank, broadcast.dims)) {
+    return refuse(executor, "values does not broadcast to what the indices pick");
+  }
+  if (values.type != self.type) {
+    return refuse(executor, "values has data type {}, expected {}", values.type, self.type);
+  }
+  expandTo(&values, shape);
+  values.count = 1;
+  for (int32_t i = 0; i < shape.rank; ++i) values.count *= shape.dims[i];
+  values.compute = computeOf(self.type);
+  executor.attributes[kAccumulate] = arguments[3].integer;
+  executor.run = runIndexPut;
+  return ACLNN_SUCCESS;
+}
+
+template <class C>
+void scaleBlock(void *block, int64_t count, const Scalar &number) {
+  C *values = static_cast<C *>(block), factor = scalarAs<C>(number);
+  for (int64_t i = 0; i < count; ++i) values[i] = multiply(values[i], factor);
+}
+using ScaleBlock = void (*)(void *, int64_t, const Scalar &);
+constexpr ScaleBlock kScale[] = {scaleBlock<float>, scaleBlock<double>, scaleBlock<int64_t>, scaleBlock<Complex>};
+
+/* self, index, source, out: alpha times a slice of source is added to each slice that index names. */
+aclError runIndexAdd(const aclOpExecutor &executor) {
+  const Operand &self = executor.operands[0], &source = executor.operands[2], &out = executor.operands[3];
+  if (self.address != out.address) convertView(self, out);
+  Operand indices[kMaxRank] = {}; /* none but that of `dim` */
+  const int32_t dim = static_cast<int32_t>(executor.attributes[kDim]);
+  indices[dim] = executor.operands[1];
+  indices[dim].rank = 1;
+  if (executor.operands[1].rank == 0) {
+    indices[dim].dims[0] = 1;
+    indices[dim].strides[0] = 0;
+  }
+  Operand line = out;
+  if (line.rank == 0) {
+    line.rank = 1;
+    line.dims[0] = 1;
+    line.strides[0] = 0;
+  }
+  AdvancedIndexCursor target(line, indices, dim + 1);
+  Cursor values(source);
+  char *addresses[kBlock];
+  alignas(64) char buffer[kBlockBytes], scaled[kBlockBytes];
+  const LoadStrided load = loadStrided(out.type, source.compute);
+  const StoreStrided store = storeStrided(out.type, source.compute);
+  const int64_t item = source.compute == kF32 ? sizeof(float) : source.compute == kC128 ? sizeof(Complex) : 8;
+  for (int64_t first = 0, length; first < source.count; first += length) {
+    length = std::min(kBlock, source.count - first);
+    if (!target.read(addresses, length)) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    std::memcpy(scaled, values.read(buffer, length), static_cast<size_t>(length * item));
+    kScale[source.compute](scaled, length, executor.scalars[0]);
+    const FoldElement fold = kFoldOf<Addition>[source.compute];
+    for (int64_t i = 0; i < length; ++i) fold(addresses[i], load, store, scaled + i * item);
+  }
+  return ACL_SUCCESS;
+}
+
+/* self, dim, index, source, alpha, out */
+aclnnStatus prepareIndexAdd(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &self = executor.operands[0], &index = executor.operands[1], &out = executor.operands[3];
+  Operand &source = executor.operands[2];
+  int32_t dim;
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, self.rank, &dim));
+  SIM_TRY(requireShape(executor, out, shapeOf(self)));
+  if (source.type != self.type || out.type != self.type) {
+    return refuse(executor, "source and out have data types {} and {}, expected {}", source.type, out.type, self.type);
+  }
+  bool fits = source.rank == self.rank || source.rank + self.rank == 1;
+  for (int32_t i = 0; fits && i < std::max(source.rank, 1); ++i) {
+    const int64_t size = source.rank == 0 ? 1 : source.dims[i];
+    fits = size == (i == dim ? index.count : self.rank == 0 ? 1 : self.dims[i]);
+  }
+  if (!fits || index.rank > 1) return refuse(executor, "index, source and self do not fit together");
+  source.compute = computeOf(self.type);
+  executor.attributes[kDim] = dim;
+  executor.run = runIndexAdd;
+  return ACLNN_SUCCESS;
+}
+
+}  // namespace
+
+SIM_OP(aclnnIndex, prepareIndex, nullptr, 0)
+SIM_OP(aclnnIndexPutImpl, prepareIndexPut, nullptr, 0)
+SIM_OP(aclnnIndexAdd, prepareIndexAdd, nullptr, 0)
+
+/* scatter in all its forms, and filling under a mask. */
+
+Constant::Constant(const Scalar &number, uint8_t compute, const Operand &shape) : operand_(shape) {
+  static constexpr aclDataType kTypes[] = {ACL_FLOAT, ACL_DOUBLE, ACL_INT64, ACL_COMPLEX128};
+  const Complex complex(number.real, number.imaginary);
+  const double real = number.real;
+  const float single = static_cast<float>(number.real);
+  const void *const values[] = {&single, &real, &number.integer, &complex};
+  static constexpr int32_t kItems[] = {sizeof(float), sizeof(double), sizeof(int64_t), sizeof(Complex)};
+  operand_.type = kTypes[compute];
+  operand_.compute = compute;
+  operand_.item = kItems[compute];
+  operand_.host = value_;
+  std::memcpy(value_, values[compute], static_cast<size_t>(operand_.item));
+  std::fill(operand_.strides, operand_.strides + operand_.rank, 0);
+}
+
+namespace {
+
+enum Reduction { kReplace, kAdd, kMultiply, kLargest, kSmallest, kMean, kReductionCount };
+
+struct Product {
+  template <class C>
+  static C apply(C old, C value) {
+    return multiply(old, value);
+  }
+};
+struct Largest {
+  template <class C>
+  static C apply(C old, C value) {
+    if constexpr (std::is_same<C, Complex>::value) {
+      return old; /* refused by prepare */
+    } else {
+      return larger(old, value);
+    }
+  }
+};
+struct Smallest {
+  template <class C>
+  static C apply(C old, C value) {
+    if constexpr (std::is_same<C, Complex>::value) {
+      return old;
+    } else {
+      return smaller(old, value);
+    }
+  }
+};
+constexpr const FoldElement *kFolds[] = {kFoldOf<Replacement>, kFoldOf<Addition>, kFoldOf<Product>,
+                                         kFoldOf<Largest>,     kFoldOf<Smallest>, kFoldOf<Addition>};
+
+struct Scattered {
+  const Operand &self, &index, &out;
+  Operand source;
+};
+
+/* self, index, [src,] out */
+Scattered scatteredOf(const aclOpExecutor &executor) {
+  const auto &operands = executor.operands;
+  return {operands[0], operands[1], operands.back(), operands[operands.size() > 3 ? 2 : 1]};
+}
+
+/* Divides by how many elements went into each. The counts lie in the workspace. */
+template <class C>
+void divideLine(char *element, LoadStrided load, StoreStrided store, int64_t count) {
+  C value;
+  load(element, 0, &value, 1);
+  if constexpr (std::is_same<C, int64_t>::value) {
+    value = value / count - (value % count != 0 && value < 0); /* torch rounds down */
+  } else {
+    value = value / static_cast<C>(static_cast<double>(count));
+  }
+  store(&value, element, 0, 1);
+}
+using DivideElement = void (*)(char *, LoadStrided, StoreStrided, int64_t);
+constexpr DivideElement kDivide[] = {divideLine<float>, divideLine<double>, divideLine<int64_t>, divideLine<Complex>};
+
+aclError average(const aclOpExecutor &executor, const Scattered &call, int32_t dim) {
+  Operand counts = call.out;
+  counts.type = ACL_INT64;
+  counts.compute = kI64;
+  counts.item = sizeof(int64_t);
+  counts.host = executor.workspace;
+  int64_t stride = 1;
+  for (int32_t i = counts.rank; i-- > 0; stride *= counts.dims[i]) counts.strides[i] = stride;
+  int64_t *const count = reinterpret_cast<int64_t *>(executor.workspace);
+  std::fill(count, count + counts.count, executor.attributes[kIncludeSelf]);
+  const Constant one({true, ACL_INT64, 1, 1.0, 0.0}, kI64, call.index);
+  SIM_TRY(scatterElements(counts, dim, call.index, one.operand(), kFoldOf<Addition>[kI64]));
+  const uint8_t compute = computeOf(call.out.type);
+  const LoadStrided load = loadStrided(call.out.type, compute);
+  const StoreStrided store = storeStrided(call.out.type, compute);
+  Cursor elements(call.out);
+  for (int64_t i = 0; i < counts.count; ++i, elements.skip(1)) {
+    if (count[i] > 1) kDivide[compute](elements.position(), load, store, count[i]);
+  }
+  return ACL_SUCCESS;
+}
+
+aclError runScatter(const aclOpExecutor &executor) {
+  const Scattered call = scatteredOf(executor);
+  const int64_t reduction = executor.attributes[kReduction];
+  const int32_t dim = static_cast<int32_t>(executor.attributes[kDim]);
+  const uint8_t compute = computeOf(call.out.type);
+  if (call.self.address != call.out.address) convertView(call.self, call.out);
+  if (call.index.count == 0) return ACL_SUCCESS;
+  const Constant number(executor.scalars[0], compute, call.index);
+  const Operand &source = executor.scalar_count > 0 ? number.operand() : call.source;
+  if (executor.attributes[kIncludeSelf] == 0) { /* what was there gives way to the reduction's neutral element */
+    const int64_t neutral = reduction == kMultiply;
+    const Constant start({true, ACL_INT64, neutral, static_cast<double>(neutral), 0.0}, compute, call.index);
+    const bool ordered = reduction == kLargest || reduction == kSmallest; /* any element of source is */
+    SIM_TRY(
+        scatterElements(call.out, dim, call.index, ordered ? source : start.operand(), kFoldOf<Replacement>[compute]));
+  }
+  SIM_TRY(scatterElements(call.out, dim, call.index, source, kFolds[reduction][compute]));
+  return reduction == kMean ? average(executor, call, dim) : ACL_SUCCESS;
+}
+
+/* self, dim, index, src or value, reduce, [includeSelf,] [out] */
+aclnnStatus prepareScatter(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  const bool with_self = body.variant != 0; /* the operator has includeSelf */
+  const int64_t reduction = arguments[4].integer;
+  Operand &self = executor.operands[0], &index = executor.operands[1];
+  const Scattered call = scatteredOf(executor);
+  int32_t dim;
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, self.rank, &dim));
+  SIM_TRY(checkIndex(executor, index, self, dim));
+  SIM_TRY(requireShape(executor, call.out, shapeOf(self)));
+  if (reduction < 0 || reduction >= (with_self ? kReductionCount : kLargest)) {
+    return refuse(executor, "reduce is {}", reduction);
+  }
+  if (executor.scalar_count == 0) {
+    SIM_TRY(checkIndex(executor, index, call.source, -1));
+    executor.operands[2].compute = computeOf(self.type);
+  }
+  if (call.out.type != self.type || (executor.scalar_count == 0 && call.source.type != self.type)) {
+    return refuse(executor, "src and out must have self's data type, which is {}", self.type);
+  }
+  if (categoryOf(self.type) == kComplex && index.count > 0 && (reduction == kLargest || reduction == kSmallest)) {
+    return refuseType(executor, self.type);
+  }
+  executor.attributes[kDim] = dim;
+  executor.attributes[kReduction] = reduction;
+  executor.attributes[kIncludeSelf] = with_self ? arguments[5].integer : 1;
+  if (reduction == kMean) executor.workspace_size = roundUp(static_cast<uint64_t>(self.count) * sizeof(int64_t));
+  executor.run = runScatter;
+  return ACLNN_SUCCESS;
+}
+
+/* selfRef, mask, [value] */
+aclError runMaskedFill(const aclOpExecutor &executor) {
+  const Operand &self = executor.operands[0], &mask = executor.operands[1];
+  char *addresses[kBlock];
+  alignas(64) char value[sizeof(Complex)];
+  Boolean truths[kBlock];
+  if (executor.scalar_count > 0) {
+    const Constant number(executor.scalars[0], computeOf(self.type), self);
+    storeStrided(self.type, computeOf(self.type))(number.operand().host, value, 0, 1);
+  } else {
+    std::memcpy(value, executor.operands[2].host, static_cast<size_t>(self.item));
+  }
+  Cursor elements(self), masked(mask);
+  for (int64_t first = 0, length; first < self.count; first += length) {
+    length = std::min(kBlock, self.count - first);
+    const Boolean *truth = static_cast<const Boolean *>(masked.read(truths, length));
+    for (int64_t i = 0; i < length; ++i, elements.skip(1)) addresses[i] = elements.position();
+    for (int64_t i = 0; i < length; ++i) {
+      if (truth[i] != 0) std::memcpy(addresses[i], value, static_cast<size_t>(self.item));
+    }
+  }
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareMaskedFill(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  const Operand &self = executor.operands[0];
+  Operand &mask = executor.operands[1];
+  Shape shape = shapeOf(self);
+  if (!broadcastInto(&shape, mask)) return refuse(executor, "mask does not broadcast to selfRef");
+  SIM_TRY(requireShape(executor, self, shape));
+  if (executor.scalar_count == 0 && executor.operands[2].type != self.type) {
+    return refuse(executor, "value has data type {}, expected {}", executor.operands[2].type, self.type);
+  }
+  expandTo(&mask, shape);
+  mask.count = self.count;
+  mask.compute = kBoolean8;
+  executor.run = runMaskedFill;
+  return ACLNN_SUCCESS;
+}
+
+}  // namespace
+
+SIM_OP(aclnnScatter, prepareScatter, nullptr, 0)
+SIM_OP(aclnnScatterValue, prepareScatter, nullptr, 0)
+SIM_OP(aclnnScatterReduce, prepareScatter, nullptr, 1)
+SIM_OP(aclnnInplaceMaskedFillScalar, prepareMaskedFill, nullptr, 0)
+SIM_OP(aclnnInplaceMaskedFillTensor, prepareMaskedFill, nullptr, 0)
+
+/* Rows of a table by their numbers, and the gradient of the table. */
+
+namespace {
+
+/* The numbers of rows, one after the other. */
+class RowIndices {
+ public:
+  RowIndices(Operand indices, int64_t rows) : rows_(rows), cursor_(as64(indices)) {}
+
+  /* False: there is no such row, which faults on the device. */
+  bool next(int64_t *row) {
+    int64_t buffer;
+    *row = *static_cast<const int64_t *>(cursor_.read(&buffer, 1));
+    return *row >= 0 && *row < rows_;
+  }
+
+ private:
+  static Operand &as64(Operand &indices) {
+    indices.compute = kI64;
+    return indices;
+  }
+
+  int64_t rows_;
+  Cursor cursor_;
+};
+
+/* weight, indices, out */
+aclError runEmbedding(const aclOpExecutor &executor) {
+  const Operand &weight = executor.operands[0], &indices = executor.operands[1], &out = executor.operands[2];
+  if (out.count == 0) return ACL_SUCCESS;
+  const uint8_t compute = computeOf(weight.type);
+  const LoadStrided load = loadStrided(weight.type, compute);
+  RowIndices scalars(indices, weight.dims[0]);
+  SliceCursor target(out, out.rank - 1, compute);
+  for (int64_t i = 0, row; i < indices.count; ++i, target.next()) {
+    if (!scalars.next(&row)) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    load(weight.host + row * weight.strides[0] * weight.item, weight.strides[1] * weight.item, executor.workspace,
+         weight.dims[1]);
+    target.write(executor.workspace);
+  }
+  return ACL_SUCCESS;
+}
+
+/* How often each row is asked for. */
+bool countRows(const Operand &indices, int64_t *counts, int64_t rows) {
+  std::fill(counts, counts + rows, 0);
+  RowIndices scalars(indices, rows);
+  for (int64_t i = 0, row; i < indices.count; ++i) {
+    if (!scalars.next(&row)) return false;
+    ++counts[row];
+  }
+  return true;
+}
+
+/* grad, indices, out: sums in double, rounded once a row. */
+aclError runEmbeddingBackward(const aclOpExecutor &executor) {
+  const Operand &grad = executor.operands[0], &indices = executor.operands[1], &out = executor.operands[2];
+  const int64_t rows = out.dims[0], width = out.dims[1];
+  if (out.count == 0) return ACL_SUCCESS;
+  int64_t *counts = reinterpret_cast<int64_t *>(executor.workspace);
+  double *sums = reinterpret_cast<double *>(counts + rows), *line = sums + rows * width;
+  if (!countRows(indices, counts, rows)) return ACL_ERROR_RT_AICORE_EXCEPTION;
+  std::fill(sums, sums + rows * width, 0.0);
+  RowIndices scalars(indices, rows);
+  SliceCursor source(grad, grad.rank - 1, kF64);
+  for (int64_t i = 0, row; i < indices.count; ++i, source.next()) {
+    scalars.next(&row);
+    if (row == executor.attributes[kPadding]) continue;
+    const double scale = executor.attributes[kByFrequency] != 0 ? 1.0 / static_cast<double>(counts[row]) : 1.0;
+    source.read(line);
+    for (int64_t k = 0; k < width; ++k) sums[row * width + k] += line[k] * scale;
+  }
+  SliceCursor target(out, 1, kF64);
+  for (int64_t row = 0; row < rows; ++row, target.next()) target.write(sums + row * width);
+  return ACL_SUCCESS;
+}
+
+/* selfRef, indices, maxNorm, normType: rows that are longer are shortened, each once. */
+double lengthOf(const double *line, int64_t count, double p) {
+  double total = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double size = std::fabs(line[i]);
+    total = std::isinf(p) ? larger(total, size) : total + (p == 0 ? size != 0 : std::pow(size, p));
+  }
+  return std::isinf(p) || p == 0 ? total : std::pow(total, 1 / p);
+}
+
+aclError runEmbeddingRenorm(const aclOpExecutor &executor) {
+  const Operand &self = executor.operands[0], &indices = executor.operands[1];
+  const int64_t rows = self.dims[0], width = self.dims[1];
+  const double most = executor.scalars[0].real, p = executor.scalars[1].real;
+  double *line = reinterpret_cast<double *>(executor.workspace);
+  int64_t *counts = reinterpret_cast<int64_t *>(line + width);
+  if (!countRows(indices, counts, rows)) return ACL_ERROR_RT_AICORE_EXCEPTION;
+  SliceCursor place(self, 1, kF64);
+  for (int64_t row = 0; row < rows; ++row, place.next()) {
+    if (counts[row] == 0) continue;
+    place.read(line);
+    const double length = lengthOf(line, width, p);
+    if (!(length > most)) continue;
+    for (int64_t i = 0; i < width; ++i) line[i] *= most / (length + 1e-7);
+    place.write(line);
+  }
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareEmbeddingRenorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &self = executor.operands[0];
+  const double p = arguments[3].real;
+  if (std::isnan(p) || (std::isinf(p) && p < 0)) return refuse(executor, "normType is {}", p);
+  executor.scalars[0] = {true, self.type, 0, arguments[2].real, 0};
+  executor.scalars[1] = {true, self.type, 0, p, 0};
+  executor.workspace_size = roundUp(static_cast<uint64_t>(self.dims[0] + self.dims[1]) * 8);
+  executor.run = runEmbeddingRenorm;
+  return ACLNN_SUCCESS;
+}
+
+/* The shape of the indices, with the table's width behind it. */
+aclnnStatus requireRows(const aclOpExecutor &executor, const Operand &table, const Operand &indices,
+                        const Operand &rows) {
+  if (table.rank != 2) return refuse(executor, "the table has {} dimensions, expected 2", table.rank);
+  if (categoryOf(indices.type) != kInteger) return refuseType(executor, indices.type);
+  Shape shape = shapeOf(indices);
+  if (shape.rank == kMaxRank) return refuse(executor, "indices has {} dimensions, too many", shape.rank);
+  shape.dims[shape.rank++] = table.dims[1];
+  return requireShape(executor, rows, shape);
+}
+
+aclnnStatus prepareEmbedding(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  const Operand &weight = executor.operands[0], &out = executor.operands[2];
+  if (out.type != weight.type) return refuse(executor, "out has data type {}", out.type);
+  SIM_TRY(requireRows(executor, weight, executor.operands[1], out));
+  executor.workspace_size = roundUp(static_cast<uint64_t>(weight.dims[1]) * sizeof(Complex));
+  executor.run = runEmbedding;
+  return ACLNN_SUCCESS;
+}
+
+/* grad, indices, numWeights, paddingIdx, scaleGradByFreq, out */
+aclnnStatus prepareEmbeddingBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &grad = executor.operands[0], &out = executor.operands[2];
+  if (categoryOf(grad.type) != kFloating) return refuseType(executor, grad.type);
+  SIM_TRY(requireRows(executor, out, executor.operands[1], grad));
+  if (out.dims[0] != arguments[2].integer) {
+    return refuse(executor, "out has {} rows, numWeights is {}", out.dims[0], arguments[2].integer);
+  }
+  executor.attributes[kPadding] = arguments[3].integer;
+  executor.attributes[kByFrequency] = arguments[4].integer;
+  executor.workspace_size = roundUp(static_cast<uint64_t>(out.dims[0] + (out.dims[0] + 1) * out.dims[1]) * 8);
+  executor.run = runEmbeddingBackward;
+  return ACLNN_SUCCESS;
+}
+
+}  // namespace
+
+SIM_OP(aclnnEmbedding, prepareEmbedding, nullptr, 0)
+SIM_OP(aclnnEmbeddingDenseBackward, prepareEmbeddingBackward, nullptr, 0)
+SIM_OP(aclnnEmbeddingRenorm, prepareEmbeddingRenorm, nullptr, 0)
+
+/* Outputs that are as long as the values decide: masked_select, nonzero, bincount. */
+
+namespace {
+
+/* --- aclnnMaskedSelect, aclnnInplaceMaskedScatter ------------------------------------------------------------------*/
+
+/* self, mask, out: bits are moved as they are. */
+aclError runMaskedSelect(const aclOpExecutor &executor) {
+  const Operand &self = executor.operands[0], &out = executor.operands[2];
+  Cursor values(self), mask(executor.operands[1]), target(out);
+  alignas(64) char buffer[kBlockBytes];
+  Boolean truths[kBlock];
+  int64_t found = 0;
+  const int64_t total = executor.operands[1].count;
+  for (int64_t first = 0, count; first < total; first += count) {
+    count = std::min(kBlock, total - first);
+    const Boolean *wanted = static_cast<const Boolean *>(mask.read(truths, count));
+    int64_t kept = 0;
+    for (int64_t i = 0; i < count; ++i, values.skip(1)) {
+      if (wanted[i] == 0) continue;
+      std::memcpy(buffer + kept++ * self.item, values.position(), static_cast<size_t>(self.item));
+    }
+    if (found + kept > out.count) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    if (kept > 0) target.write(buffer, kept);
+    found += kept;
+  }
+  reportShape(executor, 0, vectorShape(found));
+  return ACL_SUCCESS;
+}
+
+int64_t elementsOf(const Shape &shape) {
+  int64_t count = 1;
+  for (int32_t i = 0; i < shape.rank; ++i) count *= shape.dims[i];
+  return count;
+}
+
+void expandAndCount(Operand *operand, const Shape &shape) {
+  expandTo(operand, shape);
+  operand->count = elementsOf(shape);
+}
+
+aclnnStatus prepareMaskedSelect(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  Operand &self = executor.operands[0], &mask = executor.operands[1];
+  const Operand &out = executor.operands[2];
+  Shape shape = shapeOf(self);
+  if (!broadcastInto(&shape, mask)) return refuse(executor, "the shape of mask cannot be broadcast with that of self");
+  if (out.type != self.type) {
+    return refuse(executor, "out has data type {}, expected {}", out.type, self.type);
+  }
+  SIM_TRY(requireShape(executor, out, vectorShape(elementsOf(shape)))); /* room for all there may be */
+  expandAndCount(&self, shape);
+  expandAndCount(&mask, shape);
+  mask.compute = kBoolean8;
+  expectShape(executor, out, 0);
+  executor.run = runMaskedSelect;
+  return ACLNN_SUCCESS;
+}
+
+/* selfRef, mask, source: as many elements of source as the mask holds, one after the other. */
+aclError runMaskedScatter(const aclOpExecutor &executor) {
+  const Operand &self = executor.operands[0], &source = executor.operands[2];
+  Cursor target(self), mask(executor.operands[1]), values(source);
+  Boolean truths[kBlock];
+  int64_t taken = 0;
+  for (int64_t first = 0, count; first < self.count; first += count) {
+    count = std::min(kBlock, self.count - first);
+    const Boolean *wanted = static_cast<const Boolean *>(mask.read(truths, count));
+    for (int64_t i = 0; i < count; ++i, target.skip(1)) {
+      if (wanted[i] == 0) continue;
+      if (taken++ == source.count) return ACL_ERROR_RT_AICORE_EXCEPTION;
+      std::memcpy(target.position(), values.position(), static_cast<size_t>(self.item));
+      values.skip(1);
+    }
+  }
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareMaskedScatter(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  const Operand &self = executor.operands[0], &source = executor.operands[2];
+  Operand &mask = executor.operands[1];
+  Shape shape = shapeOf(self);
+  if (!broadcastInto(&shape, mask) || elementsOf(shape) != self.count || shape.rank != self.rank) {
+    return refuse(executor, "the shape of mask cannot be broadcast to that of selfRef");
+  }
+  if (source.type != self.type) {
+    return refuse(executor, "source has data type {}, expected {}", source.type, self.type);
+  }
+  expandAndCount(&mask, shape);
+  mask.compute = kBoolean8;
+  executor.run = runMaskedScatter;
+  return ACLNN_SUCCESS;
+}
+
+/* --- aclnnNonzero, aclnnNonzeroV2 ----------------------------------------------------------------------------------*/
+
+int64_t countTruths(const Operand &self) {
+  Cursor values(self);
+  Boolean buffer[kBlock];
+  int64_t found = 0;
+  for (int64_t first = 0, length; first < self.count; first += length) {
+    length = std::min(kBlock, self.count - first);
+    const Boolean *truth = static_cast<const Boolean *>(values.read(buffer, length));
+    for (int64_t i = 0; i < length; ++i) found += truth[i] != 0;
+  }
+  return found;
+}
+
+/* The positions of all elements that are not 0, a row each (V2: a column each), as a dense tensor of the shape found;
+ * what is left of out stays as it is. */
+aclError runNonzero(const aclOpExecutor &executor) {
+  const Operand &self = executor.operands[0], &out = executor.operands[1];
+  Cursor values(self);
+  Boolean buffer[kBlock];
+  const int32_t along = executor.attributes[0] != 0 ? 1 : 0;
+  Shape shape = shapeOf(out);
+  shape.dims[along] = countTruths(self);
+  if (shape.dims[along] * self.rank > out.count) return ACL_ERROR_RT_AICORE_EXCEPTION;
+  const int64_t step = along == 1 ? 1 : self.rank, across = along == 1 ? shape.dims[1] : 1;
+  int64_t position[kMaxRank] = {}, *to = reinterpret_cast<int64_t *>(out.host);
+  for (int64_t first = 0, length; first < self.count; first += length) {
+    length = std::min(kBlock, self.count - first);
+    const Boolean *truth = static_cast<const Boolean *>(values.read(buffer, length));
+    for (int64_t i = 0; i < length; ++i) {
+      if (truth[i] != 0) {
+        for (int32_t dim = 0; dim < self.rank; ++dim) to[dim * across] = position[dim];
+        to += step;
+      }
+      for (int32_t dim = self.rank; dim-- > 0 && ++position[dim] == self.dims[dim];) position[dim] = 0;
+    }
+  }
+  reportShape(executor, 0, shape);
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareNonzero(aclOpExecutor &executor, const Argument *, const OpBody &body) {
+  Operand &self = executor.operands[0];
+  const Operand &out = executor.operands[1];
+  const int32_t along = body.variant != 0 ? 1 : 0;
+  if (out.rank != 2 || out.dims[1 - along] != self.rank || out.dims[along] > self.count) {
+    return refuse(executor, "out does not have {} positions of {} dimensions, which is all there may be", self.count,
+                  self.rank);
+  }
+  self.compute = kBoolean8;
+  expectShape(executor, out, 0);
+  executor.attributes[0] = body.variant;
+  executor.run = runNonzero;
+  return ACLNN_SUCCESS;
+}
+
+/* --- aclnnBincount -------------------------------------------------------------------------------------------------*/
+
+/* self, weights, minlength, out: a value beyond out is a fault. */
+aclError runBincount(const aclOpExecutor &executor) {
+  const Operand &self = executor.operands[0], &weights = executor.operands[1];
+  Operand out = executor.operands[2];
+  double *sums = reinterpret_cast<double *>(executor.workspace);
+  std::fill_n(sums, out.count, 0.0);
+  Cursor values(self), amounts(weights);
+  for (int64_t i = 0; i < self.count; ++i) {
+    int64_t room;
+    double amount = 1.0;
+    const int64_t value = *static_cast<const int64_t *>(values.read(&room, 1));
+    if (executor.attributes[0] != 0) amount = *static_cast<const double *>(amounts.read(&amount, 1));
+    if (value < 0 || value >= out.count) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    sums[value] += amount;
+  }
+  out.compute = kF64;
+  Cursor target(out);
+  for (int64_t i = 0; i < out.count; ++i) target.write(&sums[i], 1);
+  return ACL_SUCCESS;
+}
+
+aclnnStatus prepareBincount(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  Operand &self = executor.operands[0], &weights = executor.operands[1];
+  const Operand &out = executor.operands[2];
+  if (self.rank > 1 || out.rank != 1) return refuse(executor, "self or out is no line");
+  if (out.count < arguments[2].integer) return refuse(executor, "out is shorter than minlength");
+  if (weights.tensor != nullptr && weights.count != self.count) {
+    return refuse(executor, "weights has {} elements, expected {}", weights.count, self.count);
+  }
+  executor.attributes[0] = weights.tensor != nullptr;
+  if (weights.tensor == nullptr) weights = self; /* never read */
+  self.compute = kI64;
+  weights.compute = kF64;
+  executor.run = runBincount;
+  executor.workspace_size = roundUp(static_cast<uint64_t>(out.count) * sizeof(double));
+  return ACLNN_SUCCESS;
+}
+
+}  // namespace
+
+SIM_OP(aclnnMaskedSelect, prepareMaskedSelect, nullptr, 0)
+SIM_OP(aclnnInplaceMaskedScatter, prepareMaskedScatter, nullptr, 0)
+SIM_OP(aclnnNonzero, prepareNonzero, nullptr, 0)
+SIM_OP(aclnnNonzeroV2, prepareNonzero, nullptr, 1)
+SIM_OP(aclnnBincount, prepareBincount, nullptr, 0)
 
 }  // namespace sim

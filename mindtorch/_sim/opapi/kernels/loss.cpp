@@ -1,23 +1,27 @@
+/* Losses and their backward operators. */
+#include <algorithm>
+#include <cmath>
+
+#include "opapi/kernels/matrices.h"
+#include "opapi/loops.h"
+
 /* Losses over classes: negative log likelihood over (N, C), (C) or (N, C, H, W), forward and backward, and margins
  * between the labels of a sample and its other classes. */
-#include <algorithm>
-
-#include "opapi/loops.h"
 
 namespace sim {
 namespace {
 
 enum Reduction : int64_t { kNone, kMean, kSum };
-enum Attribute { kReduction, kIgnored, kClasses, kSamples };
+enum Attribute { kReduction, kIgnored, kClasses, kSamples, kInputs };
 
 double readAt(const Operand &operand, int64_t element) {
   double value;
-  loadRow(operand.type, kF64)(operand.host + element * operand.item, 0, &value, 1);
+  loadStrided(operand.type, kF64)(operand.host + element * operand.item, 0, &value, 1);
   return value;
 }
 
 void writeAt(const Operand &operand, int64_t element, double value) {
-  storeRow(operand.type, kF64)(&value, operand.host + element * operand.item, 0, 1);
+  storeStrided(operand.type, kF64)(&value, operand.host + element * operand.item, 0, 1);
 }
 
 /* Offset of sample `i` in a tensor that has, the dimension `classes` aside, a place for each. */
@@ -41,7 +45,7 @@ struct Sample {
 /* False: the target is no class, which faults on the device. */
 bool readSample(const aclOpExecutor &executor, const Operand &targets, const Operand &weights, int64_t i,
                 Sample *sample) {
-  loadRow(targets.type, kI64)(targets.host + offsetOf(targets, i) * targets.item, 0, &sample->target, 1);
+  loadStrided(targets.type, kI64)(targets.host + offsetOf(targets, i) * targets.item, 0, &sample->target, 1);
   if (sample->target == executor.attributes[kIgnored]) {
     *sample = {-1, 0.0};
     return true;
@@ -92,9 +96,8 @@ aclError runLossBackward(const aclOpExecutor &executor) {
 
 aclnnStatus requireCount(const aclOpExecutor &executor, const Operand &operand, int64_t count) {
   if (operand.count == count && operand.rank <= 1) return ACLNN_SUCCESS;
-  return refuse(executor, "%s has %lld elements in %d dimensions, expected %lld in one at most",
-                executor.op->parameters[operand.parameter].name, static_cast<long long>(operand.count), operand.rank,
-                static_cast<long long>(count));
+  return refuse(executor, "{} has {} elements in {} dimensions, expected {} in one at most", operand, operand.count,
+                operand.rank, count);
 }
 
 /* Something for each sample: one dimension, or those of images. */
@@ -107,10 +110,10 @@ aclnnStatus requireSamples(const aclOpExecutor &executor, const Operand &operand
 aclnnStatus prepareShared(aclOpExecutor &executor, const Operand &scores, const Operand &targets,
                           const Operand &weights, int64_t reduction, int64_t ignored, bool of_images) {
   if (!of_images && scores.rank != 1 && scores.rank != 2) {
-    return refuse(executor, "self has %d dimensions, expected (N, C) or (C)", scores.rank);
+    return refuse(executor, "self has {} dimensions, expected (N, C) or (C)", scores.rank);
   }
   if (reduction < kNone || reduction > kSum) {
-    return refuse(executor, "reduction is %lld, expected 0, 1 or 2", static_cast<long long>(reduction));
+    return refuse(executor, "reduction is {}, expected 0, 1 or 2", reduction);
   }
   executor.attributes[kReduction] = reduction;
   executor.attributes[kIgnored] = ignored;
@@ -119,8 +122,8 @@ aclnnStatus prepareShared(aclOpExecutor &executor, const Operand &scores, const 
   executor.attributes[kSamples] = 1;
   for (int32_t i = 0; i < scores.rank; ++i) executor.attributes[kSamples] *= i == dim ? 1 : scores.dims[i];
   executor.workspace_size = roundUp(1);
-  aclnnStatus status = requireSamples(executor, targets, scores);
-  if (status != ACLNN_SUCCESS || weights.tensor == nullptr) return status;
+  SIM_TRY(requireSamples(executor, targets, scores));
+  if (weights.tensor == nullptr) return ACLNN_SUCCESS;
   return requireCount(executor, weights, executor.attributes[kClasses]);
 }
 
@@ -128,27 +131,25 @@ aclnnStatus prepareShared(aclOpExecutor &executor, const Operand &scores, const 
 aclnnStatus prepareLoss(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const auto &operands = executor.operands;
   int64_t reduction = arguments[3].integer;
-  aclnnStatus status = prepareShared(executor, operands[0], operands[1], operands[2], reduction, arguments[4].integer,
-                                     body.variant != 0);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(prepareShared(executor, operands[0], operands[1], operands[2], reduction, arguments[4].integer,
+                        body.variant != 0));
   executor.run = runLoss;
-  status =
-      reduction == kNone ? requireSamples(executor, operands[3], operands[0]) : requireCount(executor, operands[3], 1);
-  return status != ACLNN_SUCCESS ? status : requireCount(executor, operands[4], 1);
+  SIM_TRY(reduction == kNone ? requireSamples(executor, operands[3], operands[0])
+                             : requireCount(executor, operands[3], 1));
+  return requireCount(executor, operands[4], 1);
 }
 
 /* gradOutput, self, target, weight, reduction, ignoreIndex, totalWeight, out */
 aclnnStatus prepareLossBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const auto &operands = executor.operands;
   int64_t reduction = arguments[4].integer;
-  aclnnStatus status = prepareShared(executor, operands[1], operands[2], operands[3], reduction, arguments[5].integer,
-                                     body.variant != 0);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, operands[5], shapeOf(operands[1]));
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(prepareShared(executor, operands[1], operands[2], operands[3], reduction, arguments[5].integer,
+                        body.variant != 0));
+  SIM_TRY(requireShape(executor, operands[5], shapeOf(operands[1])));
   executor.run = runLossBackward;
-  status =
-      reduction == kNone ? requireSamples(executor, operands[0], operands[1]) : requireCount(executor, operands[0], 1);
-  return status != ACLNN_SUCCESS ? status : requireCount(executor, operands[4], 1);
+  SIM_TRY(reduction == kNone ? requireSamples(executor, operands[0], operands[1])
+                             : requireCount(executor, operands[0], 1));
+  return requireCount(executor, operands[4], 1);
 }
 
 /* Offset of class `c` of a row in (N, C), (C) or a tensor of one class. */
@@ -162,7 +163,7 @@ int64_t markLabels(const Operand &targets, const Operand &marks, int64_t row, in
   for (int64_t c = 0; c < classes; ++c) writeAt(marks, placeOf(marks, row, c), 0.0);
   for (int64_t k = 0; k < classes; ++k) {
     int64_t label;
-    loadRow(targets.type, kI64)(targets.host + placeOf(targets, row, k) * targets.item, 0, &label, 1);
+    loadStrided(targets.type, kI64)(targets.host + placeOf(targets, row, k) * targets.item, 0, &label, 1);
     if (label < 0) return k;
     if (label >= classes) return -1;
     writeAt(marks, placeOf(marks, row, label), 1.0);
@@ -182,7 +183,7 @@ aclError runMultilabel(const aclOpExecutor &executor) {
     double loss = 0.0;
     for (int64_t k = 0; k < labels; ++k) {
       int64_t label;
-      loadRow(targets.type, kI64)(targets.host + placeOf(targets, row, k) * targets.item, 0, &label, 1);
+      loadStrided(targets.type, kI64)(targets.host + placeOf(targets, row, k) * targets.item, 0, &label, 1);
       const double bound = 1.0 - readAt(scores, placeOf(scores, row, label));
       for (int64_t c = 0; c < classes; ++c) {
         if (readAt(marks, placeOf(marks, row, c)) == 0.0) {
@@ -203,21 +204,19 @@ aclnnStatus prepareMultilabel(aclOpExecutor &executor, const Argument *arguments
   const auto &operands = executor.operands;
   const Operand &scores = operands[0];
   const int64_t reduction = arguments[2].integer;
-  if (scores.rank > 2) return refuse(executor, "self has %d dimensions, expected (N, C) or (C)", scores.rank);
+  if (scores.rank > 2) return refuse(executor, "self has {} dimensions, expected (N, C) or (C)", scores.rank);
   if (reduction < kNone || reduction > kSum) {
-    return refuse(executor, "reduction is %lld, expected 0, 1 or 2", static_cast<long long>(reduction));
+    return refuse(executor, "reduction is {}, expected 0, 1 or 2", reduction);
   }
   executor.attributes[kReduction] = reduction;
   executor.attributes[kClasses] = scores.rank == 0 ? 1 : scores.dims[scores.rank - 1];
   executor.attributes[kSamples] = scores.rank == 2 ? scores.dims[0] : 1;
   executor.run = runMultilabel;
-  aclnnStatus status = requireShape(executor, operands[3], shapeOf(operands[1]));
-  if (status == ACLNN_SUCCESS) {
-    status = scores.rank == 2 ? requireShape(executor, operands[1], shapeOf(scores))
-                              : requireCount(executor, operands[1], scores.count);
-  }
+  SIM_TRY(requireShape(executor, operands[3], shapeOf(operands[1])));
+  SIM_TRY(scores.rank == 2 ? requireShape(executor, operands[1], shapeOf(scores))
+                           : requireCount(executor, operands[1], scores.count));
   const bool each = reduction == kNone && scores.rank == 2;
-  return status == ACLNN_SUCCESS ? requireCount(executor, operands[2], each ? scores.dims[0] : 1) : status;
+  return requireCount(executor, operands[2], each ? scores.dims[0] : 1);
 }
 
 }  // namespace
@@ -227,5 +226,492 @@ SIM_OP(aclnnNLLLoss, prepareLoss, nullptr, 0)
 SIM_OP(aclnnNLLLossBackward, prepareLossBackward, nullptr, 0)
 SIM_OP(aclnnNLLLoss2d, prepareLoss, nullptr, 1)
 SIM_OP(aclnnNLLLoss2dBackward, prepareLossBackward, nullptr, 1)
+
+/* Losses that compare two tensors element by element, with weights for some, reduced or not; and their gradients. */
+
+namespace {
+
+/* x: self, target, and where the loss has them weight and weight of the positives (1 where left out); p: a parameter.*/
+using Formula = double (*)(const double *x, double p);
+struct Loss {
+  Formula value;
+  Formula slope;        /* by self */
+  Formula target_slope; /* NULL: no operator asks for it */
+};
+
+double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
+double sign(double x) { return static_cast<double>((x > 0) - (x < 0)); }
+
+double square(const double *x, double) { return (x[0] - x[1]) * (x[0] - x[1]); }
+double squareSlope(const double *x, double) { return 2 * (x[0] - x[1]); }
+double distance(const double *x, double) { return std::fabs(x[0] - x[1]); }
+double distanceSlope(const double *x, double) { return sign(x[0] - x[1]); }
+
+double smooth(const double *x, double beta) {
+  const double size = std::fabs(x[0] - x[1]);
+  return size < beta ? size * size / (2 * beta) : size - beta / 2;
+}
+double smoothSlope(const double *x, double beta) {
+  const double step = x[0] - x[1];
+  return std::fabs(step) < beta ? step / beta : sign(step);
+}
+
+double margin(const double *x, double) { return softplus(-x[0] * x[1]); }
+double marginSlope(const double *x, double) { return -x[1] * sigmoid(-x[0] * x[1]); }
+
+/* Logarithms are held above -100, so that a wrong certainty costs much but not everything. */
+double entropy(const double *x, double) {
+  return -x[2] * (x[1] * std::max(std::log(x[0]), -100.0) + (1 - x[1]) * std::max(std::log1p(-x[0]), -100.0));
+}
+double entropySlope(const double *x, double) { return x[2] * (x[0] - x[1]) / std::max((1 - x[0]) * x[0], 1e-12); }
+
+double logitEntropy(const double *x, double) {
+  return x[2] * ((1 - x[1]) * x[0] + (1 + (x[3] - 1) * x[1]) * softplus(-x[0]));
+}
+double logitEntropySlope(const double *x, double) {
+  return x[2] * ((1 - x[1]) - (1 + (x[3] - 1) * x[1]) * sigmoid(-x[0]));
+}
+double logitEntropyTargetSlope(const double *x, double) { return x[2] * ((x[3] - 1) * softplus(-x[0]) - x[0]); }
+
+double divergence(const double *x, double) { return x[1] > 0 ? x[1] * (std::log(x[1]) - x[0]) : x[1] == 0 ? 0 : NAN; }
+double divergenceSlope(const double *x, double) { return x[1] > 0 ? -x[1] : 0.0; }
+double divergenceTargetSlope(const double *x, double) { return x[1] > 0 ? std::log(x[1]) + 1 - x[0] : 0.0; }
+double logDivergence(const double *x, double) { return std::exp(x[1]) * (x[1] - x[0]); }
+double logDivergenceSlope(const double *x, double) { return -std::exp(x[1]); }
+double logDivergenceTargetSlope(const double *x, double) { return std::exp(x[1]) * (x[1] - x[0] + 1); }
+
+constexpr Loss kSquare = {square, squareSlope, nullptr}, kDistance = {distance, distanceSlope, nullptr};
+constexpr Loss kSmooth = {smooth, smoothSlope, nullptr}, kMargin = {margin, marginSlope, nullptr};
+constexpr Loss kEntropy = {entropy, entropySlope, nullptr};
+constexpr Loss kLogitEntropy = {logitEntropy, logitEntropySlope, logitEntropyTargetSlope};
+constexpr Loss kDivergence = {divergence, divergenceSlope, divergenceTargetSlope};
+constexpr Loss kLogDivergence = {logDivergence, logDivergenceSlope, logDivergenceTargetSlope};
+
+constexpr int kMostInputs = 5;
+
+/* Calls `use` with a block of each input, 1.0 for those left out. */
+template <class Use>
+void walk(const Operand *inputs, int64_t count, int64_t total, Use use) {
+  double rooms[kMostInputs][kBlock];
+  const double *blocks[kMostInputs];
+  alignas(Cursor) char places[kMostInputs][sizeof(Cursor)];
+  Cursor *cursors[kMostInputs];
+  for (int64_t i = 0; i < count; ++i) {
+    cursors[i] = inputs[i].tensor == nullptr ? nullptr : new (places[i]) Cursor(inputs[i]);
+    std::fill_n(rooms[i], kBlock, 1.0);
+  }
+  for (int64_t first = 0; first < total; first += kBlock) {
+    const int64_t length = std::min(kBlock, total - first);
+    for (int64_t i = 0; i < count; ++i) {
+      blocks[i] = cursors[i] == nullptr ? rooms[i] : static_cast<const double *>(cursors[i]->read(rooms[i], length));
+    }
+    use(blocks, length);
+  }
+}
+
+/* self, target, weights, out */
+aclError runPointwiseLoss(const aclOpExecutor &executor) {
+  const Formula formula = reinterpret_cast<Formula>(const_cast<void *>(executor.kernel));
+  const int64_t inputs = executor.attributes[kInputs], reduction = executor.attributes[kReduction];
+  const double parameter = executor.scalars[0].real;
+  const int64_t total = executor.operands[0].count;
+  Operand out = executor.operands[static_cast<uint32_t>(inputs)];
+  out.compute = kF64;
+  Cursor target(out);
+  double sum = 0.0;
+  walk(executor.operands.begin(), inputs, total, [&](const double **blocks, int64_t length) {
+    double values[kBlock];
+    for (int64_t i = 0; i < length; ++i) {
+      double x[kMostInputs];
+      for (int64_t k = 0; k < inputs; ++k) x[k] = blocks[k][i];
+      sum += values[i] = formula(x, parameter);
+    }
+    if (reduction == kNone) target.write(values, length);
+  });
+  if (reduction == kMean) sum /= static_cast<double>(total);
+  if (reduction != kNone) target.write(&sum, 1);
+  return ACL_SUCCESS;
+}
+
+/* gradient, self, target, weights, out */
+aclError runPointwiseLossBackward(const aclOpExecutor &executor) {
+  const Formula formula = reinterpret_cast<Formula>(const_cast<void *>(executor.kernel));
+  const int64_t inputs = executor.attributes[kInputs];
+  const double parameter = executor.scalars[0].real;
+  Operand out = executor.operands[static_cast<uint32_t>(inputs)];
+  out.compute = kF64;
+  Cursor target(out);
+  const double share = executor.attributes[kReduction] == kMean ? 1.0 / static_cast<double>(out.count) : 1.0;
+  walk(executor.operands.begin(), inputs, out.count, [&](const double **blocks, int64_t length) {
+    double values[kBlock];
+    for (int64_t i = 0; i < length; ++i) {
+      double x[kMostInputs];
+      for (int64_t k = 1; k < inputs; ++k) x[k - 1] = blocks[k][i];
+      values[i] = blocks[0][i] * share * formula(x, parameter);
+    }
+    target.write(values, length);
+  });
+  return ACL_SUCCESS;
+}
+
+/* Operands [0, inputs) are broadcast together; the result is theirs, or one number. */
+aclnnStatus plan(aclOpExecutor &executor, uint32_t inputs, int64_t reduction, bool reduces, Formula formula,
+                 double parameter) {
+  if (reduction < kNone || reduction > kSum) {
+    return refuse(executor, "reduction is {}, expected 0, 1 or 2", reduction);
+  }
+  Shape shape;
+  for (uint32_t i = 0; i < inputs; ++i) {
+    const Operand &operand = executor.operands[i];
+    if (operand.tensor != nullptr && !broadcastInto(&shape, operand)) {
+      return refuse(executor, "the shape of {} cannot be broadcast with the others", operand);
+    }
+  }
+  const Operand &out = executor.operands[inputs];
+  if (reduces && reduction != kNone && out.count != 1) return refuse(executor, "out has more than one element");
+  if (!reduces || reduction == kNone) {
+    SIM_TRY(requireShape(executor, out, shape));
+  }
+  int64_t count = 1;
+  for (int32_t i = 0; i < shape.rank; ++i) count *= shape.dims[i];
+  for (uint32_t i = 0; i < inputs; ++i) {
+    Operand &operand = executor.operands[i];
+    if (operand.tensor == nullptr) continue;
+    expandTo(&operand, shape);
+    operand.count = count;
+    operand.compute = kF64;
+  }
+  executor.attributes[kReduction] = reduction;
+  executor.attributes[kInputs] = inputs;
+  executor.scalars[0] = {true, ACL_DOUBLE, 0, parameter, 0.0};
+  executor.kernel = reinterpret_cast<const void *>(formula);
+  executor.run = reduces ? runPointwiseLoss : runPointwiseLossBackward;
+  return ACLNN_SUCCESS;
+}
+
+/* self, target[, weights], reduction, out; the variant counts the tensors before reduction */
+aclnnStatus preparePointwiseLoss(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  const uint32_t inputs = static_cast<uint32_t>(body.variant);
+  return plan(executor, inputs, arguments[inputs].integer, true, static_cast<const Loss *>(body.kernel)->value, 0.0);
+}
+
+/* gradOutput, self, target[, weights], reduction, out */
+aclnnStatus preparePointwiseLossBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  const uint32_t inputs = static_cast<uint32_t>(body.variant);
+  return plan(executor, inputs, arguments[inputs].integer, false, static_cast<const Loss *>(body.kernel)->slope, 0.0);
+}
+
+aclnnStatus prepareLossTargetBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  const uint32_t inputs = static_cast<uint32_t>(body.variant);
+  const Loss &loss = *static_cast<const Loss *>(body.kernel);
+  return plan(executor, inputs, arguments[inputs].integer, false, loss.target_slope, 0.0);
+}
+
+/* ..., reduction, beta, out; without the smooth part it is the distance */
+aclnnStatus prepareSmooth(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  const uint32_t inputs = static_cast<uint32_t>(body.variant);
+  const double beta = arguments[inputs + 1].real;
+  if (!(beta >= 0.0)) return refuse(executor, "beta is {}, expected 0 or more", beta);
+  const Loss &loss = beta > 0.0 ? kSmooth : kDistance;
+  const bool backward = inputs == 3;
+  return plan(executor, inputs, arguments[inputs].integer, !backward, backward ? loss.slope : loss.value, beta);
+}
+
+/* ..., reduction, logTarget, out */
+aclnnStatus prepareDivergence(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Loss &loss = arguments[3].integer != 0 ? kLogDivergence : kDivergence;
+  return plan(executor, 2, arguments[2].integer, true, loss.value, 0.0);
+}
+
+/* gradOutput, self, target, reduction, logTarget, out; variant 1: the gradient of target */
+aclnnStatus prepareDivergenceBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  const Loss &loss = arguments[4].integer != 0 ? kLogDivergence : kDivergence;
+  return plan(executor, 3, arguments[3].integer, false, body.variant != 0 ? loss.target_slope : loss.slope, 0.0);
+}
+
+}  // namespace
+
+SIM_OP(aclnnMseLoss, preparePointwiseLoss, &kSquare, 2)
+SIM_OP(aclnnMseLossOut, preparePointwiseLoss, &kSquare, 2)
+SIM_OP(aclnnMseLossBackward, preparePointwiseLossBackward, &kSquare, 3)
+SIM_OP(aclnnL1Loss, preparePointwiseLoss, &kDistance, 2)
+SIM_OP(aclnnL1LossBackward, preparePointwiseLossBackward, &kDistance, 3)
+SIM_OP(aclnnSmoothL1Loss, prepareSmooth, nullptr, 2)
+SIM_OP(aclnnSmoothL1LossBackward, prepareSmooth, nullptr, 3)
+SIM_OP(aclnnSoftMarginLoss, preparePointwiseLoss, &kMargin, 2)
+SIM_OP(aclnnSoftMarginLossBackward, preparePointwiseLossBackward, &kMargin, 3)
+SIM_OP(aclnnBinaryCrossEntropy, preparePointwiseLoss, &kEntropy, 3)
+SIM_OP(aclnnBinaryCrossEntropyBackward, preparePointwiseLossBackward, &kEntropy, 4)
+SIM_OP(aclnnBinaryCrossEntropyWithLogits, preparePointwiseLoss, &kLogitEntropy, 4)
+SIM_OP(aclnnBinaryCrossEntropyWithLogitsBackward, preparePointwiseLossBackward, &kLogitEntropy, 5)
+SIM_OP(aclnnBinaryCrossEntropyWithLogitsTargetBackward, prepareLossTargetBackward, &kLogitEntropy, 5)
+SIM_OP(aclnnKlDiv, prepareDivergence, nullptr, 0)
+SIM_OP(aclnnKlDivBackward, prepareDivergenceBackward, nullptr, 0)
+SIM_OP(aclnnKlDivTargetBackward, prepareDivergenceBackward, nullptr, 1)
+
+/* Connectionist temporal classification: the loss sums over all paths of labels with blanks between and around them,
+ * forwards for the loss, backwards too for the gradient. */
+
+namespace {
+
+enum CtcAttribute { kBlank, kZeroInfinity };
+
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+
+double addLogs(double a, double b) {
+  const double most = std::max(a, b);
+  return most == kNever ? kNever : most + std::log(std::exp(a - most) + std::exp(b - most));
+}
+
+/* A sample's numbers in the workspace. */
+struct CtcSample {
+  double *logs;  /* (time, classes) */
+  double *alpha; /* (time, states) */
+  double *beta, *later;
+  double *shares; /* of a time, by class */
+  int64_t *labels;
+  int64_t times, count, classes, states, longest;
+  int64_t blank;
+
+  int64_t label(int64_t state) const { return state % 2 == 0 ? blank : labels[state / 2]; }
+  /* Whether `state` may be reached from the one two before it. */
+  bool skips(int64_t state) const { return state > 1 && label(state) != blank && label(state) != label(state - 2); }
+};
+
+void moveMatrix(Operand part, double *plain, bool to_plain) {
+  Operand flat = part;
+  flat.type = ACL_DOUBLE;
+  flat.item = sizeof(double);
+  flat.host = reinterpret_cast<char *>(plain);
+  flat.strides[0] = part.dims[1];
+  flat.strides[1] = 1;
+  part.compute = flat.compute = kF64;
+  to_plain ? convertView(part, flat) : convertView(flat, part);
+}
+
+/* The (time, classes) of one sample of (time, batch, classes). */
+Operand planeOf(const Operand &operand, int64_t sample) {
+  Operand plane = partAt(operand, 2, operand.host + sample * operand.strides[1] * operand.item, kF64);
+  plane.dims[0] = operand.dims[0];
+  plane.strides[0] = operand.strides[0];
+  plane.count = plane.dims[0] * plane.dims[1];
+  return plane;
+}
+
+/* False: a label is no class, which faults on the device. */
+bool readLabels(const aclOpExecutor &executor, const Operand &targets, int64_t n, CtcSample *sample) {
+  const int64_t batch = static_cast<int64_t>(executor.integers.size() / 2);
+  int64_t first = 0;
+  for (int64_t i = 0; i < n; ++i) first += executor.integers[static_cast<uint32_t>(batch + i)];
+  const int64_t last = targets.rank - 1;
+  const int64_t start = targets.rank == 2 ? n * targets.strides[0] : first * targets.strides[0];
+  loadStrided(targets.type, kI64)(targets.host + start * targets.item, targets.strides[last] * targets.item,
+                                  sample->labels, sample->count);
+  return std::all_of(sample->labels, sample->labels + sample->count,
+                     [&](int64_t label) { return label >= 0 && label < sample->classes; });
+}
+
+/* The workspace: a sample's matrices, and the labels behind them. */
+CtcSample sampleRooms(const aclOpExecutor &executor, const Operand &logs, int64_t longest) {
+  CtcSample sample;
+  sample.classes = logs.dims[2];
+  sample.longest = longest;
+  sample.blank = executor.attributes[kBlank];
+  sample.logs = reinterpret_cast<double *>(executor.workspace);
+  sample.alpha = sample.logs + logs.dims[0] * sample.classes;
+  sample.beta = sample.alpha + logs.dims[0] * (2 * longest + 1);
+  sample.later = sample.beta + 2 * longest + 1;
+  sample.shares = sample.later + 2 * longest + 1;
+  sample.labels = reinterpret_cast<int64_t *>(sample.shares + sample.classes);
+  return sample;
+}
+
+int64_t longestOf(const aclOpExecutor &executor) {
+  int64_t longest = 0;
+  for (uint32_t i = executor.integers.size() / 2; i < executor.integers.size(); ++i) {
+    longest = std::max(longest, executor.integers[i]);
+  }
+  return longest;
+}
+
+bool readCtcSample(const aclOpExecutor &executor, const Operand &logs, const Operand &targets, int64_t n,
+                   CtcSample *sample) {
+  sample->times = executor.integers[static_cast<uint32_t>(n)];
+  sample->count = executor.integers[static_cast<uint32_t>(n) + executor.integers.size() / 2];
+  sample->states = 2 * sample->count + 1;
+  moveMatrix(planeOf(logs, n), sample->logs, true);
+  return readLabels(executor, targets, n, sample);
+}
+
+void scoreBeginnings(const CtcSample &s) {
+  for (int64_t t = 0; t < s.times; ++t) {
+    const double *before = s.alpha + (t - 1) * s.states, *logs = s.logs + t * s.classes;
+    for (int64_t i = 0; i < s.states; ++i) {
+      double reached = i < 2 ? 0.0 : kNever;
+      if (t > 0) {
+        reached = before[i];
+        if (i > 0) reached = addLogs(reached, before[i - 1]);
+        if (s.skips(i)) reached = addLogs(reached, before[i - 2]);
+      }
+      s.alpha[t * s.states + i] = reached + logs[s.label(i)];
+    }
+  }
+}
+
+double lossOf(const CtcSample &s) {
+  if (s.times == 0) return s.count == 0 ? 0.0 : -kNever;
+  const double *end = s.alpha + s.times * s.states;
+  return -(s.count == 0 ? end[-1] : addLogs(end[-1], end[-2]));
+}
+
+/* log_probs, targets, loss, log_alpha */
+aclError runCtcLoss(const aclOpExecutor &executor) {
+  const Operand &logs = executor.operands[0], &targets = executor.operands[1];
+  const Operand &losses = executor.operands[2], &alphas = executor.operands[3];
+  CtcSample s = sampleRooms(executor, logs, longestOf(executor));
+  const StoreStrided store = storeStrided(losses.type, kF64), keep = storeStrided(alphas.type, kF64);
+  for (int64_t n = 0; n < logs.dims[1]; ++n) {
+    if (!readCtcSample(executor, logs, targets, n, &s)) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    scoreBeginnings(s);
+    double loss = lossOf(s);
+    if (executor.attributes[kZeroInfinity] != 0 && std::isinf(loss)) loss = 0.0;
+    store(&loss, losses.host + n * losses.strides[0] * losses.item, 0, 1);
+    for (int64_t t = 0; t < logs.dims[0]; ++t) {
+      for (int64_t i = 0; i < alphas.dims[2]; ++i) {
+        const double score = t < s.times && i < s.states ? s.alpha[t * s.states + i] : kNever;
+        keep(&score,
+             alphas.host + (n * alphas.strides[0] + t * alphas.strides[1] + i * alphas.strides[2]) * alphas.item, 0, 1);
+      }
+    }
+  }
+  return ACL_SUCCESS;
+}
+
+/* The scores of all endings from time t on, in beta; those from the next time on are in `later`. */
+void scoreEndings(const CtcSample &s, int64_t t) {
+  for (int64_t i = 0; i < s.states; ++i) {
+    double reached = i >= s.states - 2 ? 0.0 : kNever;
+    if (t < s.times - 1) {
+      reached = s.later[i];
+      if (i + 1 < s.states) reached = addLogs(reached, s.later[i + 1]);
+      if (i + 2 < s.states && s.skips(i + 2)) reached = addLogs(reached, s.later[i + 2]);
+    }
+    s.beta[i] = reached + s.logs[t * s.classes + s.label(i)];
+  }
+}
+
+/* exp(log_probs) less the share of the paths that go through each class, into the place of log_probs. */
+void takeSlopes(CtcSample *s, double loss, double grad) {
+  for (int64_t t = s->times; t-- > 0;) {
+    scoreEndings(*s, t);
+    std::fill_n(s->shares, s->classes, kNever);
+    for (int64_t i = 0; i < s->states; ++i) {
+      double *share = s->shares + s->label(i);
+      *share = addLogs(*share, s->alpha[t * s->states + i] + s->beta[i]);
+    }
+    double *logs = s->logs + t * s->classes;
+    for (int64_t c = 0; c < s->classes; ++c) {
+      logs[c] = (std::exp(logs[c]) - std::exp(s->shares[c] + loss - logs[c])) * grad;
+    }
+    std::swap(s->beta, s->later);
+  }
+}
+
+/* grad, log_probs, targets, loss, log_alpha, out */
+aclError runCtcLossBackward(const aclOpExecutor &executor) {
+  const Operand &grads = executor.operands[0], &logs = executor.operands[1], &out = executor.operands[5];
+  CtcSample s = sampleRooms(executor, logs, longestOf(executor));
+  for (int64_t n = 0; n < logs.dims[1]; ++n) {
+    if (!readCtcSample(executor, logs, executor.operands[2], n, &s)) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    scoreBeginnings(s);
+    double grad;
+    loadStrided(grads.type, kF64)(grads.host + n * grads.strides[0] * grads.item, 0, &grad, 1);
+    const double loss = lossOf(s);
+    int64_t kept = s.times;
+    if (executor.attributes[kZeroInfinity] != 0 && std::isinf(loss)) {
+      kept = 0;
+    } else {
+      takeSlopes(&s, loss, grad);
+    }
+    std::fill(s.logs + kept * s.classes, s.logs + logs.dims[0] * s.classes, 0.0);
+    moveMatrix(planeOf(out, n), s.logs, false);
+  }
+  return ACL_SUCCESS;
+}
+
+/* Keeps the lengths of a batch, each from 0 to `most`. */
+aclnnStatus keepLengths(aclOpExecutor &executor, const char *name, const void *array, int64_t batch, int64_t most) {
+  const aclIntArray *lengths = static_cast<const aclIntArray *>(array);
+  if (static_cast<int64_t>(lengths->size) != batch) {
+    return refuse(executor, "{} has {} elements, expected {}", name, lengths->size, batch);
+  }
+  for (uint64_t i = 0; i < lengths->size; ++i) {
+    if (lengths->items[i] < 0 || lengths->items[i] > most) {
+      return refuse(executor, "{} has the element {}, expected 0 to {}", name, lengths->items[i], most);
+    }
+    executor.integers.push() = lengths->items[i];
+  }
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus prepareCtc(aclOpExecutor &executor, const Operand &logs, const Operand &targets, const Argument *arguments,
+                       const Argument &blank, const Argument &zero_infinity) {
+  if (logs.rank != 3) return refuse(executor, "logProbs has {} dimensions, expected 3", logs.rank);
+  if (targets.rank != 1 && targets.rank != 2) {
+    return refuse(executor, "targets has {} dimensions, expected 1 or 2", targets.rank);
+  }
+  if (blank.integer < 0 || blank.integer >= logs.dims[2]) {
+    return refuse(executor, "blank is {}, there are {} classes", blank.integer, logs.dims[2]);
+  }
+  const int64_t batch = logs.dims[1], room = targets.dims[targets.rank - 1];
+  SIM_TRY(keepLengths(executor, "inputLengths", arguments[0].pointer, batch, logs.dims[0]));
+  SIM_TRY(keepLengths(executor, "targetLengths", arguments[1].pointer, batch, room));
+  int64_t total = 0;
+  for (uint32_t i = static_cast<uint32_t>(batch); i < executor.integers.size(); ++i) total += executor.integers[i];
+  if (targets.rank == 1 ? total != room : targets.dims[0] != batch) return refuse(executor, "targets do not fit");
+  executor.attributes[kBlank] = blank.integer;
+  executor.attributes[kZeroInfinity] = zero_infinity.integer;
+  const int64_t longest = longestOf(executor), states = 2 * longest + 1;
+  const int64_t words = logs.dims[0] * (logs.dims[2] + states) + 2 * states + logs.dims[2] + longest;
+  executor.workspace_size = roundUp(static_cast<uint64_t>(words) * sizeof(double));
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus requireLosses(const aclOpExecutor &executor, const Operand &losses, int64_t batch) {
+  return requireShape(executor, losses, {1, {batch}});
+}
+
+aclnnStatus requireScores(const aclOpExecutor &executor, const Operand &scores, const Operand &logs) {
+  return requireShape(executor, scores, {3, {logs.dims[1], logs.dims[0], 2 * longestOf(executor) + 1}});
+}
+
+/* logProbs, targets, inputLengths, targetLengths, blank, zeroInfinity, negLogLikelihood, logAlpha */
+aclnnStatus prepareCtcLoss(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const auto &operands = executor.operands;
+  SIM_TRY(prepareCtc(executor, operands[0], operands[1], arguments + 2, arguments[4], arguments[5]));
+  SIM_TRY(requireLosses(executor, operands[2], operands[0].dims[1]));
+  SIM_TRY(requireScores(executor, operands[3], operands[0]));
+  executor.run = runCtcLoss;
+  return ACLNN_SUCCESS;
+}
+
+/* gradOut, logProbs, targets, inputLengths, targetLengths, negLogLikelihood, logAlpha, blank, zeroInfinity, out */
+aclnnStatus prepareCtcLossBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const auto &operands = executor.operands;
+  SIM_TRY(prepareCtc(executor, operands[1], operands[2], arguments + 3, arguments[7], arguments[8]));
+  for (uint32_t index : {0u, 3u}) {
+    SIM_TRY(requireLosses(executor, operands[index], operands[1].dims[1]));
+  }
+  SIM_TRY(requireScores(executor, operands[4], operands[1]));
+  SIM_TRY(requireShape(executor, operands[5], shapeOf(operands[1])));
+  executor.run = runCtcLossBackward;
+  return ACLNN_SUCCESS;
+}
+
+}  // namespace
+
+SIM_OP(aclnnCtcLoss, prepareCtcLoss, nullptr, 0)
+SIM_OP(aclnnCtcLossBackward, prepareCtcLossBackward, nullptr, 0)
 
 }  // namespace sim

@@ -3,6 +3,8 @@
 
 #include "opapi/blas.h"
 #include "opapi/kernels/matrices.h"
+#include "opapi/kernels/reduce.h"
+#include "opapi/scan_sort.h"
 
 namespace sim {
 namespace {
@@ -68,28 +70,28 @@ void combine(const float *product, const Operand &out, const Operand *bias, floa
 
 /* Where a product is computed: factors that the BLAS cannot read as they lie are packed, and results that it cannot
    write, or that share memory with a factor, are put together beside them. */
-struct Rooms {
+struct BufferSizes {
   int64_t left, right, product; /* floats of each; 0: none is needed */
 
   int64_t total() const { return left + right + product; }
 };
 
-bool apart(const Operand &a, const Operand &b) {
+bool disjoint(const Operand &a, const Operand &b) {
   return a.address + static_cast<uint64_t>(a.bytes) <= b.address ||
          b.address + static_cast<uint64_t>(b.bytes) <= a.address;
 }
 
 bool isReadable(const Operand &matrix) { return isRowMajor(matrix) || isColumnMajor(matrix); }
 
-Rooms roomsOf(const Operand &left, const Operand &right, const Operand &out, bool in_place) {
+BufferSizes bufferSizes(const Operand &left, const Operand &right, const Operand &out, bool in_place) {
   return {isReadable(left) ? 0 : sizeOf(left), isReadable(right) ? 0 : sizeOf(right), in_place ? 0 : sizeOf(out)};
 }
 
 void multiplyOne(const Operand &left, const Operand &right, const Operand &out, const Operand *bias, float alpha,
-                 float beta, const Rooms &rooms, float *room, Sgemm sgemm) {
+                 float beta, const BufferSizes &sizes, float *room, Sgemm sgemm) {
   const int64_t m = rowsOf(left), n = columnsOf(right), k = columnsOf(left);
-  const bool in_place = rooms.product == 0;
-  float *target = in_place ? reinterpret_cast<float *>(out.host) : room + rooms.left + rooms.right;
+  const bool in_place = sizes.product == 0;
+  float *target = in_place ? reinterpret_cast<float *>(out.host) : room + sizes.left + sizes.right;
   const int leading = static_cast<int>(in_place ? out.strides[0] : std::max<int64_t>(1, n));
   const bool added = in_place && bias != nullptr;
   if (added) convertView(*bias, out);
@@ -101,7 +103,7 @@ void multiplyOne(const Operand &left, const Operand &right, const Operand &out, 
       }
     }
   } else {
-    Factor a = factorOf(left, room), b = factorOf(right, room + rooms.left);
+    Factor a = factorOf(left, room), b = factorOf(right, room + sizes.left);
     sgemm(kRowMajor, a.transpose, b.transpose, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), alpha,
           a.data, a.leading, b.data, b.leading, kept, target, leading);
   }
@@ -116,30 +118,29 @@ aclError runMatmul(const aclOpExecutor &executor) {
   const Operand *bias = bias_index < 0 ? nullptr : &executor.operands[static_cast<uint32_t>(bias_index)];
   if (out.count == 0) return ACL_SUCCESS;
   float alpha = 1.0f, beta = 0.0f;
-  if (executor.number_count == 2) {
-    beta = static_cast<float>(executor.numbers[0].real);
-    alpha = static_cast<float>(executor.numbers[1].real);
+  if (executor.scalar_count == 2) {
+    beta = static_cast<float>(executor.scalars[0].real);
+    alpha = static_cast<float>(executor.scalars[1].real);
   }
   float *room = reinterpret_cast<float *>(executor.workspace);
-  const Rooms rooms = roomsOf(left, right, out, executor.attributes[kInPlace] != 0);
+  const BufferSizes sizes = bufferSizes(left, right, out, executor.attributes[kInPlace] != 0);
   const Operand outs = batchOf(out);
   Cursor a(batchOf(left)), b(batchOf(right)), c(outs), d(batchOf(bias != nullptr ? *bias : out));
   for (int64_t count = countOf(outs); count > 0; --count, a.skip(1), b.skip(1), c.skip(1), d.skip(1)) {
     Operand target = matrixAt(out, c.position()), added;
     if (bias != nullptr && beta != 0.0f) added = matrixAt(*bias, d.position());
     multiplyOne(matrixAt(left, a.position()), matrixAt(right, b.position()), target,
-                bias != nullptr && beta != 0.0f ? &added : nullptr, alpha, beta, rooms, room, sgemmOf(executor));
+                bias != nullptr && beta != 0.0f ? &added : nullptr, alpha, beta, sizes, room, sgemmOf(executor));
   }
   return ACL_SUCCESS;
 }
 
 aclnnStatus checkProduct(const aclOpExecutor &executor, const Operand &left, const Operand &right, const Operand &out) {
   if (columnsOf(left) != rowsOf(right)) {
-    return refuse(executor, "the inner dimensions %lld and %lld differ", static_cast<long long>(columnsOf(left)),
-                  static_cast<long long>(rowsOf(right)));
+    return refuse(executor, "the inner dimensions {} and {} differ", columnsOf(left), rowsOf(right));
   }
   for (int64_t size : {rowsOf(left), columnsOf(left), columnsOf(right)}) {
-    if (size > INT32_MAX) return refuse(executor, "a dimension of %lld is too large", static_cast<long long>(size));
+    if (size > INT32_MAX) return refuse(executor, "a dimension of {} is too large", size);
   }
   return requireCast(executor, promoteTypes(left.type, right.type), out);
 }
@@ -152,10 +153,10 @@ aclnnStatus plan(aclOpExecutor &executor, uint32_t left, uint32_t right, uint32_
   executor.run = runMatmul;
   if (executor.operands[out].count == 0) return ACLNN_SUCCESS;
   const Operand &first = executor.operands[left], &second = executor.operands[right], &result = executor.operands[out];
-  const bool in_place = isRowMajor(result) && apart(result, first) && apart(result, second);
+  const bool in_place = isRowMajor(result) && disjoint(result, first) && disjoint(result, second);
   executor.attributes[kInPlace] = in_place;
-  const Rooms rooms = roomsOf(first, second, result, in_place);
-  executor.workspace_size = roundUp(std::max<uint64_t>(1, static_cast<uint64_t>(rooms.total()) * sizeof(float)));
+  const BufferSizes sizes = bufferSizes(first, second, result, in_place);
+  executor.workspace_size = roundUp(std::max<uint64_t>(1, static_cast<uint64_t>(sizes.total()) * sizeof(float)));
   const char *reason;
   executor.kernel = reinterpret_cast<const void *>(loadSgemm(&reason));
   if (executor.kernel != nullptr) return ACLNN_SUCCESS;
@@ -175,9 +176,8 @@ aclnnStatus prepareMatmul(aclOpExecutor &executor, const Argument *, const OpBod
   Shape expected = batch;
   if (!left_vector) expected.dims[expected.rank++] = rowsOf(left);
   if (!right_vector) expected.dims[expected.rank++] = columnsOf(right);
-  aclnnStatus status = checkProduct(executor, left, right, out);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, out, expected);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkProduct(executor, left, right, out));
+  SIM_TRY(requireShape(executor, out, expected));
   if (right_vector) insertOne(&out, out.rank);
   if (left_vector) insertOne(&out, out.rank - 1);
   expandBatch(&left, batch);
@@ -185,44 +185,19 @@ aclnnStatus prepareMatmul(aclOpExecutor &executor, const Argument *, const OpBod
   return plan(executor, 0, 1, 2, -1);
 }
 
-/* self, mat1, mat2, then out where the call is not in place. */
-aclnnStatus prepareAddmm(aclOpExecutor &executor, const Argument *, const OpBody &) {
-  Operand &bias = executor.operands[0], &left = executor.operands[1], &right = executor.operands[2];
-  const uint32_t out_index = executor.operands.size() == 4 ? 3 : 0;
-  Operand &out = executor.operands[out_index];
-  aclnnStatus status = checkProduct(executor, left, right, out);
-  if (status != ACLNN_SUCCESS) return status;
-  Shape shape;
-  shape.rank = 2;
-  shape.dims[0] = rowsOf(left);
-  shape.dims[1] = columnsOf(right);
-  status = requireShape(executor, out, shape);
-  if (status != ACLNN_SUCCESS) return status;
-  Shape widened = shape;
-  if (!broadcastInto(&widened, bias)) return refuse(executor, "self cannot be broadcast to the product's shape");
-  if (out_index != 0) {
-    for (int i = 0; i < 2; ++i) {
-      if (widened.dims[i] != shape.dims[i]) return refuse(executor, "self is larger than the product");
-    }
-    expandTo(&bias, shape);
-  }
-  return plan(executor, 1, 2, out_index, 0);
-}
-
-/* Checks batch1, batch2, out and expands self to the product's shape, which has `rank` dimensions. */
-aclnnStatus checkBatches(aclOpExecutor &executor, int32_t rank) {
+/* self, two factors, beta, alpha, out: expands self to the product's shape, which has `rank` dimensions. */
+aclnnStatus checkAddedProduct(aclOpExecutor &executor, int32_t rank) {
   Operand &bias = executor.operands[0], &left = executor.operands[1], &right = executor.operands[2];
   Operand &out = executor.operands[3];
-  aclnnStatus status = checkProduct(executor, left, right, out);
-  if (status != ACLNN_SUCCESS) return status;
-  if (left.dims[0] != right.dims[0]) return refuse(executor, "the batches of batch1 and batch2 differ");
+  SIM_TRY(checkProduct(executor, left, right, out));
+  if (left.rank == 3 && left.dims[0] != right.dims[0])
+    return refuse(executor, "the batches of batch1 and batch2 differ");
   Shape shape;
   if (rank == 3) shape.dims[shape.rank++] = left.dims[0];
   shape.dims[shape.rank++] = rowsOf(left);
   shape.dims[shape.rank++] = columnsOf(right);
-  status = requireShape(executor, out, shape);
+  SIM_TRY(requireShape(executor, out, shape));
   Shape widened = shape;
-  if (status != ACLNN_SUCCESS) return status;
   if (!broadcastInto(&widened, bias) || widened.rank != shape.rank ||
       !std::equal(shape.dims, shape.dims + shape.rank, widened.dims)) {
     return refuse(executor, "self cannot be broadcast to the product's shape");
@@ -231,10 +206,10 @@ aclnnStatus checkBatches(aclOpExecutor &executor, int32_t rank) {
   return ACLNN_SUCCESS;
 }
 
-/* self, batch1, batch2, beta, alpha, out */
-aclnnStatus prepareBaddbmm(aclOpExecutor &executor, const Argument *, const OpBody &) {
-  aclnnStatus status = checkBatches(executor, 3);
-  return status == ACLNN_SUCCESS ? plan(executor, 1, 2, 3, 0) : status;
+/* self, mat1, mat2 (or batch1, batch2), beta, alpha, out; the variant is the rank of the product */
+aclnnStatus prepareAddedProduct(aclOpExecutor &executor, const Argument *, const OpBody &body) {
+  SIM_TRY(checkAddedProduct(executor, static_cast<int32_t>(body.variant)));
+  return plan(executor, 1, 2, 3, 0);
 }
 
 /* The products of the batch are summed by the BLAS. */
@@ -242,7 +217,7 @@ aclError runAddbmm(const aclOpExecutor &executor) {
   const Operand &bias = executor.operands[0], &left = executor.operands[1], &right = executor.operands[2];
   const Operand &out = executor.operands[3];
   if (out.count == 0) return ACL_SUCCESS;
-  const float beta = static_cast<float>(executor.numbers[0].real), alpha = static_cast<float>(executor.numbers[1].real);
+  const float beta = static_cast<float>(executor.scalars[0].real), alpha = static_cast<float>(executor.scalars[1].real);
   const int m = static_cast<int>(rowsOf(left)), n = static_cast<int>(columnsOf(right));
   const int k = static_cast<int>(columnsOf(left));
   float *room = reinterpret_cast<float *>(executor.workspace);
@@ -261,14 +236,14 @@ aclError runAddbmm(const aclOpExecutor &executor) {
 }
 
 aclnnStatus prepareAddbmm(aclOpExecutor &executor, const Argument *, const OpBody &) {
-  aclnnStatus status = checkBatches(executor, 2);
-  if (status == ACLNN_SUCCESS) status = plan(executor, 1, 2, 3, 0);
+  SIM_TRY(checkAddedProduct(executor, 2));
+  SIM_TRY(plan(executor, 1, 2, 3, 0));
   executor.run = runAddbmm;
   if (executor.workspace_size > 0) { /* a room for each matrix, however they lie */
     const int64_t floats = sizeOf(executor.operands[1]) + sizeOf(executor.operands[2]) + sizeOf(executor.operands[3]);
     executor.workspace_size = roundUp(static_cast<uint64_t>(floats) * sizeof(float));
   }
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 template <class C>
@@ -282,7 +257,7 @@ void sumProducts(const Operand &x, const Operand &y, const Operand &out) {
     const C *b = static_cast<const C *>(right.read(buffers[1], count));
     for (int64_t i = 0; i < count; ++i) sum = add(sum, multiply(a[i], b[i]));
   }
-  storeRow(out.type, computeOfType<C>())(&sum, out.host, 0, 1);
+  storeStrided(out.type, computeOfType<C>())(&sum, out.host, 0, 1);
 }
 
 aclError runDot(const aclOpExecutor &executor) {
@@ -297,11 +272,10 @@ aclError runDot(const aclOpExecutor &executor) {
 
 aclnnStatus prepareDot(aclOpExecutor &executor, const Argument *, const OpBody &) {
   Operand &x = executor.operands[0], &y = executor.operands[1];
-  aclnnStatus status = requireShape(executor, y, shapeOf(x));
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[2], Shape());
+  SIM_TRY(requireShape(executor, y, shapeOf(x)));
+  SIM_TRY(requireShape(executor, executor.operands[2], Shape()));
   aclDataType type = promoteTypes(x.type, y.type);
-  if (status == ACLNN_SUCCESS) status = requireCast(executor, type, executor.operands[2]);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireCast(executor, type, executor.operands[2]));
   x.compute = y.compute = categoryOf(type) == kInteger ? kI64 : kF64;
   executor.run = runDot;
   executor.workspace_size = x.count > 0 ? roundUp(1) : 0;
@@ -314,10 +288,268 @@ SIM_OP(aclnnMatmul, prepareMatmul, nullptr, 0)
 SIM_OP(aclnnMm, prepareMatmul, nullptr, 0)
 SIM_OP(aclnnBatchMatMul, prepareMatmul, nullptr, 0)
 SIM_OP(aclnnMv, prepareMatmul, nullptr, 0)
-SIM_OP(aclnnAddmm, prepareAddmm, nullptr, 0)
-SIM_OP(aclnnInplaceAddmm, prepareAddmm, nullptr, 0)
-SIM_OP(aclnnBaddbmm, prepareBaddbmm, nullptr, 0)
+SIM_OP(aclnnAddmm, prepareAddedProduct, nullptr, 2)
+SIM_OP(aclnnBaddbmm, prepareAddedProduct, nullptr, 3)
 SIM_OP(aclnnAddbmm, prepareAddbmm, nullptr, 0)
 SIM_OP(aclnnDot, prepareDot, nullptr, 0)
+
+/* Products and norms of vectors. */
+
+namespace {
+
+SIM_ELEMENT(Product, 2, kAll, 0, multiply(x, y))
+/* A beta of 0 hides even a NaN in self. */
+SIM_ELEMENT(AddedProduct, 3, kAll, 2,
+            p[0] == C(0) ? multiply(p[1], multiply(y, z)) : add(multiply(p[0], x), multiply(p[1], multiply(y, z))))
+
+aclnnStatus requireVectors(const aclOpExecutor &executor, const Operand &x, const Operand &y) {
+  if (x.rank == 1 && y.rank == 1) return ACLNN_SUCCESS;
+  return refuse(executor, "the operands have {} and {} dimensions, expected 1 each", x.rank, y.rank);
+}
+
+/* self, vec2, out */
+aclnnStatus prepareGer(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  SIM_TRY(requireVectors(executor, executor.operands[0], executor.operands[1]));
+  insertOne(&executor.operands[0], 1);
+  return prepareLoops(executor, kLoopsOf<Product>, kSameType);
+}
+
+/* self, vec1, vec2, beta, alpha, out */
+aclnnStatus prepareAddr(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  SIM_TRY(requireVectors(executor, executor.operands[1], executor.operands[2]));
+  insertOne(&executor.operands[1], 1);
+  return prepareLoops(executor, kLoopsOf<AddedProduct>, kSameType);
+}
+
+/* --- aclnnAddmv ----------------------------------------------------------------------------------------------------*/
+
+template <class C>
+aclError runAddmv(const aclOpExecutor &executor) {
+  const Operand &self = executor.operands[0], &mat = executor.operands[1], &vec = executor.operands[2];
+  const Operand &out = executor.operands[3];
+  alignas(64) char buffers[2][kBlockBytes];
+  const C alpha = scalarAs<C>(executor.scalars[0]), beta = scalarAs<C>(executor.scalars[1]);
+  Cursor addend(self), element(mat), target(out);
+  for (int64_t row = 0; row < mat.dims[0]; ++row) {
+    Cursor weight(vec);
+    C sum(0), added;
+    for (int64_t first = 0; first < vec.count; first += kBlock) {
+      const int64_t count = std::min(kBlock, vec.count - first);
+      const C *a = static_cast<const C *>(element.read(buffers[0], count));
+      const C *b = static_cast<const C *>(weight.read(buffers[1], count));
+      for (int64_t i = 0; i < count; ++i) sum = add(sum, multiply(a[i], b[i]));
+    }
+    added = *static_cast<const C *>(addend.read(buffers[0], 1));
+    sum = multiply(alpha, sum);
+    if (beta != C(0)) sum = add(sum, multiply(beta, added));
+    target.write(&sum, 1);
+  }
+  return ACL_SUCCESS;
+}
+
+/* self, mat, vec, alpha, beta, out, cubeMathType */
+aclnnStatus prepareAddmv(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  Operand &self = executor.operands[0], &mat = executor.operands[1], &vec = executor.operands[2];
+  if (mat.rank != 2 || vec.rank != 1 || mat.dims[1] != vec.dims[0]) return refuse(executor, "mat and vec do not fit");
+  Shape shape = {1, {mat.dims[0]}};
+  SIM_TRY(requireShape(executor, executor.operands[3], shape));
+  const aclDataType type = promoteTypes(self.type, promoteTypes(mat.type, vec.type));
+  SIM_TRY(requireCast(executor, type, executor.operands[3]));
+  if (self.rank > 1 || (self.rank == 1 && self.dims[0] != 1 && self.dims[0] != mat.dims[0])) {
+    return refuse(executor, "self cannot be broadcast to the product's shape");
+  }
+  expandTo(&self, shape);
+  const bool whole = categoryOf(type) <= kInteger;
+  for (Operand &operand : executor.operands) operand.compute = whole ? kI64 : kF64;
+  executor.run = whole ? runAddmv<int64_t> : runAddmv<double>;
+  executor.workspace_size = mat.dims[0] > 0 ? roundUp(1) : 0;
+  return ACLNN_SUCCESS;
+}
+
+/* --- aclnnLinalgCross ----------------------------------------------------------------------------------------------*/
+
+template <class C>
+aclError runCross(const aclOpExecutor &executor) {
+  const int32_t dim = static_cast<int32_t>(executor.attributes[0]);
+  const Compute compute = computeOfType<C>();
+  SliceCursor left(executor.operands[0], dim, compute), right(executor.operands[1], dim, compute);
+  SliceCursor out(executor.operands[2], dim, compute);
+  for (int64_t line = executor.operands[2].count / 3; line > 0; --line) {
+    C a[3], b[3], c[3];
+    left.read(a);
+    right.read(b);
+    for (int i = 0; i < 3; ++i) {
+      const int j = (i + 1) % 3, k = (i + 2) % 3;
+      c[i] = subtract(multiply(a[j], b[k]), multiply(a[k], b[j]));
+    }
+    out.write(c);
+    for (SliceCursor *each : {&left, &right, &out}) each->next();
+  }
+  return ACL_SUCCESS;
+}
+
+constexpr aclError (*kCross[])(const aclOpExecutor &) = {runCross<float>, runCross<double>, runCross<int64_t>,
+                                                         runCross<Complex>};
+
+/* self, other, dim, out */
+aclnnStatus prepareCross(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  Operand &left = executor.operands[0], &right = executor.operands[1];
+  if (left.rank == 0 || left.rank != right.rank) return refuse(executor, "self and other differ in rank, or have none");
+  int32_t dim;
+  SIM_TRY(normalizeDim(executor, arguments[2].integer, left.rank, &dim));
+  if (left.dims[dim] != 3 || right.dims[dim] != 3) return refuse(executor, "dimension dim must have the size 3");
+  Shape shape = shapeOf(left);
+  if (!broadcastInto(&shape, right)) return refuse(executor, "the shapes of self and other do not fit");
+  const aclDataType type = promoteTypes(left.type, right.type);
+  SIM_TRY(requireShape(executor, executor.operands[2], shape));
+  SIM_TRY(requireCast(executor, type, executor.operands[2]));
+  if (computeOf(type) > kC128) return refuseType(executor, type);
+  expandTo(&left, shape);
+  expandTo(&right, shape);
+  executor.attributes[0] = dim;
+  executor.run = kCross[computeOf(type)];
+  return ACLNN_SUCCESS;
+}
+
+/* --- aclnnLinalgVectorNorm -----------------------------------------------------------------------------------------*/
+
+/* The norm of the elements that `values` walks over, in double. */
+double normOf(Cursor *values, int64_t total, double order) {
+  double buffer[kBlock], norm = std::isinf(order) && order < 0 ? HUGE_VAL : 0;
+  for (int64_t first = 0; first < total; first += kBlock) {
+    const int64_t count = std::min(kBlock, total - first);
+    const double *block = static_cast<const double *>(values->read(buffer, count));
+    for (int64_t i = 0; i < count; ++i) {
+      const double size = std::fabs(block[i]);
+      if (std::isinf(order)) {
+        norm = order > 0 ? larger(size, norm) : smaller(size, norm);
+      } else if (order == 2) {
+        norm += size * size;
+      } else {
+        norm += order == 0 ? size != 0 : std::pow(size, order);
+      }
+    }
+  }
+  if (order == 2) return std::sqrt(norm);
+  return std::isinf(order) || order == 0 ? norm : std::pow(norm, 1 / order);
+}
+
+aclError runNorm(const aclOpExecutor &executor) {
+  Operand in = executor.operands[0], out = executor.operands[1];
+  in.compute = out.compute = kF64;
+  const ReductionView view = splitDims(in, static_cast<uint32_t>(executor.attributes[0]));
+  Cursor kept(view.kept), target(out);
+  for (int64_t i = 0; i < out.count; ++i, kept.skip(1)) {
+    Operand part = view.reduced;
+    part.host = kept.position();
+    Cursor values(part);
+    const double norm = normOf(&values, elementsOf(part), executor.scalars[0].real);
+    target.write(&norm, 1);
+  }
+  return ACL_SUCCESS;
+}
+
+/* self, ord, dims, keepDims, then dtype (variant 0: aclnnNorm has none), out */
+aclnnStatus prepareNorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  const Operand &in = executor.operands[0], &out = executor.operands[1];
+  uint32_t mask;
+  SIM_TRY(readDims(executor, arguments[2].pointer, in.rank, &mask));
+  SIM_TRY(requireShape(executor, out, reducedShape(in, mask, arguments[3].integer != 0)));
+  if (body.variant != 0 && static_cast<aclDataType>(arguments[4].integer) != out.type) {
+    return refuse(executor, "out has data type {}, expected dtype", out.type);
+  }
+  executor.attributes[0] = mask;
+  executor.run = runNorm;
+  return ACLNN_SUCCESS;
+}
+
+/* --- aclnnRenorm ---------------------------------------------------------------------------------------------------*/
+
+Operand sliceOf(const Operand &whole, int32_t dim, int64_t index) {
+  Operand slice = whole;
+  slice.host += index * whole.strides[dim] * whole.item;
+  slice.dims[dim] = 1;
+  slice.count = whole.count / whole.dims[dim];
+  slice.compute = kF64;
+  return slice;
+}
+
+aclError runRenorm(const aclOpExecutor &executor) {
+  const Operand &self = executor.operands[0], &out = executor.operands[1];
+  const int32_t dim = static_cast<int32_t>(executor.attributes[0]);
+  const double order = executor.scalars[0].real, most = executor.scalars[1].real;
+  double buffer[kBlock];
+  for (int64_t i = 0; self.count > 0 && i < self.dims[dim]; ++i) {
+    const Operand slice = sliceOf(self, dim, i);
+    Cursor measured(slice), values(slice), target(sliceOf(out, dim, i));
+    const float norm = static_cast<float>(normOf(&measured, slice.count, order));
+    const float scale = norm > most ? static_cast<float>(most) / (norm + 1e-7F) : 1.0F;
+    for (int64_t first = 0; first < slice.count; first += kBlock) {
+      const int64_t count = std::min(kBlock, slice.count - first);
+      const double *block = static_cast<const double *>(values.read(buffer, count));
+      for (int64_t k = 0; k < count; ++k) buffer[k] = block[k] * scale;
+      target.write(buffer, count);
+    }
+  }
+  return ACL_SUCCESS;
+}
+
+/* self, p, dim, maxNorm, out */
+aclnnStatus prepareRenorm(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const Operand &self = executor.operands[0], &out = executor.operands[1];
+  if (!(executor.scalars[0].real > 0))
+    return refuse(executor, "p is {}, expected more than 0", executor.scalars[0].real);
+  if (!(executor.scalars[1].real >= 0)) {
+    return refuse(executor, "maxNorm is {}, expected 0 or more", executor.scalars[1].real);
+  }
+  int32_t dim;
+  SIM_TRY(normalizeDim(executor, arguments[2].integer, self.rank, &dim));
+  SIM_TRY(requireShape(executor, out, shapeOf(self)));
+  if (out.type != self.type) return refuse(executor, "self and out differ in data type");
+  executor.attributes[0] = dim;
+  executor.run = runRenorm;
+  return ACLNN_SUCCESS;
+}
+
+aclError runForeachNorm(const aclOpExecutor &executor) {
+  const uint32_t tensors = executor.operands.size() / 2;
+  for (uint32_t i = 0; i < tensors; ++i) {
+    Operand in = executor.operands[i], out = executor.operands[tensors + i];
+    in.compute = out.compute = kF64;
+    Cursor values(in), target(out);
+    const double norm = normOf(&values, in.count, executor.scalars[0].real);
+    target.write(&norm, 1);
+  }
+  return ACL_SUCCESS;
+}
+
+/* x, scalar, out: a 0-d tensor for each. */
+aclnnStatus prepareForeachNorm(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  const uint32_t tensors = executor.operands.size() / 2;
+  if (executor.scalars[0].real != 1 && executor.scalars[0].real != 2) {
+    return refuse(executor, "scalar is {}, expected 1 or 2", executor.scalars[0].real);
+  }
+  for (uint32_t i = 0; i < executor.operands.size(); ++i) {
+    const Operand &operand = executor.operands[i];
+    if ((operand.role == kOut) != (i >= tensors)) return refuse(executor, "x and out differ in length");
+    if (operand.type != executor.operands[0].type) return refuse(executor, "the tensors differ in data type");
+    if (operand.role == kOut && operand.count != 1) {
+      return refuse(executor, "tensor {} of out has {} elements, expected one", i - tensors, operand.count);
+    }
+  }
+  executor.run = runForeachNorm;
+  return ACLNN_SUCCESS;
+}
+
+}  // namespace
+
+SIM_OP(aclnnGer, prepareGer, nullptr, 0)
+SIM_OP(aclnnAddr, prepareAddr, nullptr, 0)
+SIM_OP(aclnnAddmv, prepareAddmv, nullptr, 0)
+SIM_OP(aclnnLinalgCross, prepareCross, nullptr, 0)
+SIM_OP(aclnnLinalgVectorNorm, prepareNorm, nullptr, 1)
+SIM_OP(aclnnNorm, prepareNorm, nullptr, 0)
+SIM_OP(aclnnForeachNorm, prepareForeachNorm, nullptr, 0)
+SIM_OP(aclnnRenorm, prepareRenorm, nullptr, 0)
 
 }  // namespace sim

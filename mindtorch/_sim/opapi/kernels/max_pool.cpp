@@ -11,18 +11,18 @@ enum Attribute { kDims, kKernel, kStride = kKernel + 3, kPadding = kStride + 3, 
 struct Span {
   int64_t first, last, step;
 };
-using SpanRule = Span (*)(const aclOpExecutor &, int axis, int64_t image, int64_t places, int64_t place);
+using SpanRule = Span (*)(const aclOpExecutor &, int axis, int64_t image, int64_t positions, int64_t position);
 
-Span fixedSpan(const aclOpExecutor &executor, int axis, int64_t image, int64_t, int64_t place) {
+Span fixedSpan(const aclOpExecutor &executor, int axis, int64_t image, int64_t, int64_t position) {
   const int64_t *attributes = executor.attributes;
   const int64_t step = attributes[kDilation + axis];
-  const int64_t start = place * attributes[kStride + axis] - attributes[kPadding + axis];
+  const int64_t start = position * attributes[kStride + axis] - attributes[kPadding + axis];
   const int64_t last = std::min(start + (attributes[kKernel + axis] - 1) * step + 1, image);
   return {start < 0 ? start + (-start + step - 1) / step * step : start, last, step};
 }
 
-Span adaptiveSpan(const aclOpExecutor &, int, int64_t image, int64_t places, int64_t place) {
-  return {place * image / places, ((place + 1) * image + places - 1) / places, 1};
+Span adaptiveSpan(const aclOpExecutor &, int, int64_t image, int64_t positions, int64_t position) {
+  return {position * image / positions, ((position + 1) * image + positions - 1) / positions, 1};
 }
 
 struct Pool {
@@ -31,32 +31,32 @@ struct Pool {
 };
 
 struct Sizes {
-  int64_t image[3], places[3];
+  int64_t image[3], positions[3];
   int64_t imageSize() const { return image[0] * image[1] * image[2]; }
-  int64_t placeCount() const { return places[0] * places[1] * places[2]; }
+  int64_t positionCount() const { return positions[0] * positions[1] * positions[2]; }
 };
 
-Sizes sizesOf(const Operand &image, const Operand &places, int dims) {
+Sizes sizesOf(const Operand &image, const Operand &positions, int dims) {
   Sizes sizes;
   for (int i = 0; i < 3; ++i) {
     sizes.image[i] = planeSize(image, dims, i - (3 - dims));
-    sizes.places[i] = planeSize(places, dims, i - (3 - dims));
+    sizes.positions[i] = planeSize(positions, dims, i - (3 - dims));
   }
   return sizes;
 }
 
-Span spanOf(const aclOpExecutor &executor, const Sizes &sizes, int i, int64_t place) {
+Span spanOf(const aclOpExecutor &executor, const Sizes &sizes, int i, int64_t position) {
   const Pool &pool = *static_cast<const Pool *>(executor.kernel);
   const int axis = i - (3 - pool.dims);
-  return axis < 0 ? Span{0, 1, 1} : pool.rule(executor, axis, sizes.image[i], sizes.places[i], place);
+  return axis < 0 ? Span{0, 1, 1} : pool.rule(executor, axis, sizes.image[i], sizes.positions[i], position);
 }
 
 void poolPlane(const aclOpExecutor &executor, const Sizes &s, const double *image, double *values, int64_t *indices) {
-  for (int64_t z = 0; z < s.places[0]; ++z) {
+  for (int64_t z = 0; z < s.positions[0]; ++z) {
     const Span depth = spanOf(executor, s, 0, z);
-    for (int64_t y = 0; y < s.places[1]; ++y) {
+    for (int64_t y = 0; y < s.positions[1]; ++y) {
       const Span height = spanOf(executor, s, 1, y);
-      for (int64_t x = 0; x < s.places[2]; ++x, ++values, ++indices) {
+      for (int64_t x = 0; x < s.positions[2]; ++x, ++values, ++indices) {
         const Span width = spanOf(executor, s, 2, x);
         int64_t best = -1;
         for (int64_t i = depth.first; i < depth.last; i += depth.step) {
@@ -81,11 +81,11 @@ Operand as(Operand operand, Compute compute) {
 
 aclError runPool(const aclOpExecutor &executor) {
   const int dims = static_cast<const Pool *>(executor.kernel)->dims;
-  const Operand &image = executor.operands[0], &places = executor.operands[1];
-  const Sizes sizes = sizesOf(image, places, dims);
+  const Operand &image = executor.operands[0], &positions = executor.operands[1];
+  const Sizes sizes = sizesOf(image, positions, dims);
   double *plane = reinterpret_cast<double *>(executor.workspace), *values = plane + sizes.imageSize();
-  int64_t *indices = reinterpret_cast<int64_t *>(values + sizes.placeCount());
-  Planes from(as(image, kF64), dims), to(as(places, kF64), dims), where(as(executor.operands[2], kI64), dims);
+  int64_t *indices = reinterpret_cast<int64_t *>(values + sizes.positionCount());
+  Planes from(as(image, kF64), dims), to(as(positions, kF64), dims), where(as(executor.operands[2], kI64), dims);
   for (int64_t i = planeCount(image, dims); i-- > 0; from.next(), to.next(), where.next()) {
     from.read(plane);
     poolPlane(executor, sizes, plane, values, indices);
@@ -101,13 +101,13 @@ aclError runBackward(const aclOpExecutor &executor) {
   const Operand &grad = executor.operands[0], &image = executor.operands[3];
   const Sizes sizes = sizesOf(image, grad, dims);
   double *plane = reinterpret_cast<double *>(executor.workspace), *values = plane + sizes.imageSize();
-  int64_t *indices = reinterpret_cast<int64_t *>(values + sizes.placeCount());
+  int64_t *indices = reinterpret_cast<int64_t *>(values + sizes.positionCount());
   Planes to(as(image, kF64), dims), from(as(grad, kF64), dims), where(as(executor.operands[2], kI64), dims);
   for (int64_t i = planeCount(image, dims); i-- > 0; from.next(), to.next(), where.next()) {
     from.read(values);
     where.read(indices);
     std::fill_n(plane, sizes.imageSize(), 0.0);
-    for (int64_t p = 0; p < sizes.placeCount(); ++p) {
+    for (int64_t p = 0; p < sizes.positionCount(); ++p) {
       if (indices[p] < 0 || indices[p] >= sizes.imageSize()) return ACL_ERROR_RT_AICORE_EXCEPTION;
       plane[indices[p]] += values[p];
     }
@@ -119,11 +119,11 @@ aclError runBackward(const aclOpExecutor &executor) {
 /* self, out, mask: how the mask says where the maxima were is the operator's own affair. Here it says nothing, and the
  * gradient looks for the maxima once more. */
 aclError runMasked(const aclOpExecutor &executor) {
-  const Operand &image = executor.operands[0], &places = executor.operands[1];
-  const Sizes sizes = sizesOf(image, places, 2);
+  const Operand &image = executor.operands[0], &positions = executor.operands[1];
+  const Sizes sizes = sizesOf(image, positions, 2);
   double *plane = reinterpret_cast<double *>(executor.workspace), *values = plane + sizes.imageSize();
-  int64_t *indices = reinterpret_cast<int64_t *>(values + sizes.placeCount());
-  Planes from(as(image, kF64), 2), to(as(places, kF64), 2);
+  int64_t *indices = reinterpret_cast<int64_t *>(values + sizes.positionCount());
+  Planes from(as(image, kF64), 2), to(as(positions, kF64), 2);
   for (int64_t i = planeCount(image, 2); i-- > 0; from.next(), to.next()) {
     from.read(plane);
     poolPlane(executor, sizes, plane, values, indices);
@@ -137,14 +137,14 @@ aclError runMaskedBackward(const aclOpExecutor &executor) {
   const Operand &grad = executor.operands[0], &image = executor.operands[1];
   const Sizes sizes = sizesOf(image, grad, 2);
   double *plane = reinterpret_cast<double *>(executor.workspace), *values = plane + sizes.imageSize();
-  int64_t *indices = reinterpret_cast<int64_t *>(values + sizes.placeCount());
+  int64_t *indices = reinterpret_cast<int64_t *>(values + sizes.positionCount());
   Planes seen(as(image, kF64), 2), from(as(grad, kF64), 2), to(as(executor.operands[3], kF64), 2);
   for (int64_t i = planeCount(image, 2); i-- > 0; seen.next(), from.next(), to.next()) {
     seen.read(plane);
     poolPlane(executor, sizes, plane, values, indices);
     from.read(values);
     std::fill_n(plane, sizes.imageSize(), 0.0);
-    for (int64_t p = 0; p < sizes.placeCount(); ++p) plane[indices[p]] += values[p];
+    for (int64_t p = 0; p < sizes.positionCount(); ++p) plane[indices[p]] += values[p];
     to.write(plane);
   }
   return ACL_SUCCESS;
@@ -153,17 +153,17 @@ aclError runMaskedBackward(const aclOpExecutor &executor) {
 /* self, indices, ..., out: zeros, with each element at its index. What is 0 of a double is 0 of an integer. */
 aclError runUnpool(const aclOpExecutor &executor) {
   const int dims = static_cast<const Pool *>(executor.kernel)->dims;
-  const Operand &places = executor.operands[0], &image = executor.operands[2];
-  const Sizes sizes = sizesOf(image, places, dims);
+  const Operand &positions = executor.operands[0], &image = executor.operands[2];
+  const Sizes sizes = sizesOf(image, positions, dims);
   const Compute compute = categoryOf(image.type) < kFloating ? kI64 : kF64;
   int64_t *plane = reinterpret_cast<int64_t *>(executor.workspace), *values = plane + sizes.imageSize();
-  int64_t *indices = values + sizes.placeCount();
-  Planes from(as(places, compute), dims), where(as(executor.operands[1], kI64), dims), to(as(image, compute), dims);
+  int64_t *indices = values + sizes.positionCount();
+  Planes from(as(positions, compute), dims), where(as(executor.operands[1], kI64), dims), to(as(image, compute), dims);
   for (int64_t i = planeCount(image, dims); i-- > 0; from.next(), where.next(), to.next()) {
     from.read(values);
     where.read(indices);
     std::fill_n(plane, sizes.imageSize(), 0);
-    for (int64_t p = 0; p < sizes.placeCount(); ++p) {
+    for (int64_t p = 0; p < sizes.positionCount(); ++p) {
       if (indices[p] < 0 || indices[p] >= sizes.imageSize()) return ACL_ERROR_RT_AICORE_EXCEPTION;
       plane[indices[p]] = values[p];
     }
@@ -172,23 +172,23 @@ aclError runUnpool(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
-aclnnStatus requirePlaces(const aclOpExecutor &executor, const Operand &image, const int64_t *sizes, int dims,
-                          const Operand &places, const Operand &indices) {
+aclnnStatus requirePositions(const aclOpExecutor &executor, const Operand &image, const int64_t *sizes, int dims,
+                             const Operand &positions, const Operand &indices) {
   Shape shape = shapeOf(image);
   if (image.rank != dims + 1 && image.rank != dims + 2) {
-    return refuse(executor, "an image of %d dimensions, expected %d or %d", image.rank, dims + 1, dims + 2);
+    return refuse(executor, "an image of {} dimensions, expected {} or {}", image.rank, dims + 1, dims + 2);
   }
   for (int i = 0; i < dims; ++i) shape.dims[shape.rank - dims + i] = sizes[i];
-  aclnnStatus status = requireShape(executor, places, shape);
-  return status == ACLNN_SUCCESS ? requireShape(executor, indices, shape) : status;
+  SIM_TRY(requireShape(executor, positions, shape));
+  return requireShape(executor, indices, shape);
 }
 
-aclnnStatus finish(aclOpExecutor &executor, const OpBody &body, const Operand &image, const Operand &places,
-                   aclError (*run)(const aclOpExecutor &)) {
+aclnnStatus planRun(aclOpExecutor &executor, const OpBody &body, const Operand &image, const Operand &positions,
+                    aclError (*run)(const aclOpExecutor &)) {
   executor.kernel = body.kernel;
   executor.run = run;
-  const Sizes sizes = sizesOf(image, places, static_cast<const Pool *>(body.kernel)->dims);
-  const int64_t elements = sizes.imageSize() + 2 * sizes.placeCount();
+  const Sizes sizes = sizesOf(image, positions, static_cast<const Pool *>(body.kernel)->dims);
+  const int64_t elements = sizes.imageSize() + 2 * sizes.positionCount();
   if (firstOut(executor).count > 0) executor.workspace_size = roundUp(static_cast<uint64_t>(elements) * 8);
   return ACLNN_SUCCESS;
 }
@@ -196,25 +196,22 @@ aclnnStatus finish(aclOpExecutor &executor, const OpBody &body, const Operand &i
 aclnnStatus readArray(const aclOpExecutor &executor, const void *array, int count, int64_t least, int64_t *values) {
   const aclIntArray *given = static_cast<const aclIntArray *>(array);
   if (given->size != static_cast<uint64_t>(count)) {
-    return refuse(executor, "an array of %llu elements, expected %d", static_cast<unsigned long long>(given->size),
-                  count);
+    return refuse(executor, "an array of {} elements, expected {}", given->size, count);
   }
   for (int i = 0; i < count; ++i) {
     values[i] = given->items[i];
-    if (values[i] < least)
-      return refuse(executor, "%lld in an array, expected more", static_cast<long long>(values[i]));
+    if (values[i] < least) return refuse(executor, "{} in an array, expected more", values[i]);
   }
   return ACLNN_SUCCESS;
 }
 
-/* Kernel, stride, padding, dilation and ceilMode from the argument `at` on; the places they make. */
-aclnnStatus readWindows(aclOpExecutor &executor, const Argument *arguments, int at, int dims, const Operand &image,
-                        int64_t *sizes) {
+/* Kernel, stride, padding, dilation and ceilMode from the argument `at` on; the positions they make. */
+aclnnStatus readPoolArguments(aclOpExecutor &executor, const Argument *arguments, int at, int dims,
+                              const Operand &image, int64_t *sizes) {
   int64_t *attributes = executor.attributes;
-  const int rooms[] = {kKernel, kStride, kPadding, kDilation};
+  const int offsets[] = {kKernel, kStride, kPadding, kDilation};
   for (int i = 0; i < 4; ++i) {
-    aclnnStatus status = readArray(executor, arguments[at + i].pointer, dims, i == 2 ? 0 : 1, attributes + rooms[i]);
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(readArray(executor, arguments[at + i].pointer, dims, i == 2 ? 0 : 1, attributes + offsets[i]));
   }
   const bool ceil = arguments[at + 4].integer != 0;
   for (int i = 0; i < dims && image.rank > dims; ++i) {
@@ -223,8 +220,7 @@ aclnnStatus readWindows(aclOpExecutor &executor, const Argument *arguments, int 
     const int64_t reach = attributes[kDilation + i] * (attributes[kKernel + i] - 1) + 1;
     const int64_t room = size + 2 * padding - reach;
     if (2 * padding > reach || room < 0) {
-      return refuse(executor, "a window that reaches %lld with a padding of %lld on an image of %lld",
-                    static_cast<long long>(reach), static_cast<long long>(padding), static_cast<long long>(size));
+      return refuse(executor, "a window that reaches {} with a padding of {} on an image of {}", reach, padding, size);
     }
     sizes[i] = (room + (ceil ? stride - 1 : 0)) / stride + 1;
     if (ceil && (sizes[i] - 1) * stride >= size + padding) --sizes[i];
@@ -237,9 +233,9 @@ aclnnStatus preparePool(aclOpExecutor &executor, const Argument *arguments, cons
   const int dims = static_cast<const Pool *>(body.kernel)->dims;
   const Operand &image = executor.operands[0], &out = executor.operands[1];
   int64_t sizes[3] = {};
-  aclnnStatus status = readWindows(executor, arguments, 1, dims, image, sizes);
-  if (status == ACLNN_SUCCESS) status = requirePlaces(executor, image, sizes, dims, out, executor.operands[2]);
-  return status == ACLNN_SUCCESS ? finish(executor, body, image, out, runPool) : status;
+  SIM_TRY(readPoolArguments(executor, arguments, 1, dims, image, sizes));
+  SIM_TRY(requirePositions(executor, image, sizes, dims, out, executor.operands[2]));
+  return planRun(executor, body, image, out, runPool);
 }
 
 /* self, outputSize, out, indices */
@@ -247,53 +243,53 @@ aclnnStatus prepareAdaptive(aclOpExecutor &executor, const Argument *arguments, 
   const int dims = static_cast<const Pool *>(body.kernel)->dims;
   const Operand &image = executor.operands[0], &out = executor.operands[1];
   int64_t sizes[3] = {};
-  aclnnStatus status = readArray(executor, arguments[1].pointer, dims, 0, sizes);
-  if (status == ACLNN_SUCCESS) status = requirePlaces(executor, image, sizes, dims, out, executor.operands[2]);
-  return status == ACLNN_SUCCESS ? finish(executor, body, image, out, runPool) : status;
+  SIM_TRY(readArray(executor, arguments[1].pointer, dims, 0, sizes));
+  SIM_TRY(requirePositions(executor, image, sizes, dims, out, executor.operands[2]));
+  return planRun(executor, body, image, out, runPool);
 }
 
 /* self, indices, outputSize, [stride, padding,] out */
 aclnnStatus prepareUnpool(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const int dims = static_cast<const Pool *>(body.kernel)->dims;
-  const Operand &places = executor.operands[0], &image = executor.operands[2];
+  const Operand &positions = executor.operands[0], &image = executor.operands[2];
   int64_t sizes[3] = {};
-  aclnnStatus status = readArray(executor, arguments[2].pointer, dims, 1, sizes);
-  if (status == ACLNN_SUCCESS) status = requirePlaces(executor, places, sizes, dims, image, image);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[1], shapeOf(places));
-  if (status == ACLNN_SUCCESS && image.type != places.type) {
-    return refuse(executor, "types differ: %s and %s", typeName(places.type), typeName(image.type));
+  SIM_TRY(readArray(executor, arguments[2].pointer, dims, 1, sizes));
+  SIM_TRY(requirePositions(executor, positions, sizes, dims, image, image));
+  SIM_TRY(requireShape(executor, executor.operands[1], shapeOf(positions)));
+  if (image.type != positions.type) {
+    return refuse(executor, "types differ: {} and {}", positions.type, image.type);
   }
-  return status == ACLNN_SUCCESS ? finish(executor, body, image, places, runUnpool) : status;
+  return planRun(executor, body, image, positions, runUnpool);
 }
 
 /* gradOutput, self, indices, ..., gradInput */
 aclnnStatus prepareBackward(aclOpExecutor &executor, const Argument *, const OpBody &body) {
   const Operand &grad = executor.operands[0], &image = executor.operands[1];
-  aclnnStatus status = requireShape(executor, executor.operands[2], shapeOf(grad));
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[3], shapeOf(image));
-  if (status == ACLNN_SUCCESS && grad.rank != image.rank) {
-    return refuse(executor, "gradOutput has %d dimensions, self has %d", grad.rank, image.rank);
+  SIM_TRY(requireShape(executor, executor.operands[2], shapeOf(grad)));
+  SIM_TRY(requireShape(executor, executor.operands[3], shapeOf(image)));
+  if (grad.rank != image.rank) {
+    return refuse(executor, "gradOutput has {} dimensions, self has {}", grad.rank, image.rank);
   }
-  return status == ACLNN_SUCCESS ? finish(executor, body, image, grad, runBackward) : status;
+  return planRun(executor, body, image, grad, runBackward);
 }
 
 /* self, kernelSize, stride, padding, dilation, ceilMode, out, mask */
 aclnnStatus prepareMasked(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const Operand &image = executor.operands[0], &out = executor.operands[1];
   int64_t sizes[3] = {};
-  aclnnStatus status = readWindows(executor, arguments, 1, 2, image, sizes);
-  if (status == ACLNN_SUCCESS) status = requirePlaces(executor, image, sizes, 2, out, out);
-  return status == ACLNN_SUCCESS ? finish(executor, body, image, out, runMasked) : status;
+  SIM_TRY(readPoolArguments(executor, arguments, 1, 2, image, sizes));
+  SIM_TRY(requirePositions(executor, image, sizes, 2, out, out));
+  return planRun(executor, body, image, out, runMasked);
 }
 
 /* gradOutput, self, mask, kernelSize, stride, padding, dilation, ceilMode, gradInput */
 aclnnStatus prepareMaskedBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const Operand &grad = executor.operands[0], &image = executor.operands[1];
   int64_t sizes[3] = {};
-  aclnnStatus status = readWindows(executor, arguments, 3, 2, image, sizes);
-  if (status == ACLNN_SUCCESS) status = requirePlaces(executor, image, sizes, 2, grad, grad);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[3], shapeOf(image));
-  return status == ACLNN_SUCCESS ? finish(executor, body, image, grad, runMaskedBackward) : status;
+  SIM_TRY(readPoolArguments(executor, arguments, 3, 2, image, sizes));
+  SIM_TRY(requirePositions(executor, image, sizes, 2, grad, grad));
+  SIM_TRY(requireShape(executor, executor.operands[3], shapeOf(image)));
+  return planRun(executor, body, image, grad, runMaskedBackward);
 }
 
 template <SpanRule Rule, int Dims>

@@ -2,7 +2,7 @@
  * of what comes back. Integers are counted on the stream's thread: an index that is none faults. */
 #include <cstring>
 
-#include "opapi/lines.h"
+#include "opapi/scan_sort.h"
 
 namespace sim {
 namespace {
@@ -36,7 +36,7 @@ void writeElements(Operand operand, const C *from) {
 class Rows {
  public:
   explicit Rows(const Operand &operand)
-      : operand_(operand), load_(loadRow(operand.type, kF32)), store_(storeRow(operand.type, kF32)) {}
+      : operand_(operand), load_(loadStrided(operand.type, kF32)), store_(storeStrided(operand.type, kF32)) {}
 
   int64_t count() const { return operand_.dims[0]; }
   int64_t width() const { return operand_.dims[1]; }
@@ -48,8 +48,8 @@ class Rows {
   int64_t step() const { return operand_.strides[1] * operand_.item; }
 
   const Operand &operand_;
-  LoadRow load_;
-  StoreRow store_;
+  LoadStrided load_;
+  StoreStrided store_;
 };
 
 /* order[i]: the place of what comes i-th by value, equals in the order they came. */
@@ -60,24 +60,16 @@ void sortByValue(const int64_t *values, int64_t count, int64_t *order) {
 }
 
 aclnnStatus requireMatrix(const aclOpExecutor &executor, const Operand &operand, int64_t rows, int64_t columns) {
-  Shape shape;
-  shape.rank = 2;
-  shape.dims[0] = rows;
-  shape.dims[1] = columns;
-  return requireShape(executor, operand, shape);
+  return requireShape(executor, operand, {2, {rows, columns}});
 }
 
 aclnnStatus requireVector(const aclOpExecutor &executor, const Operand &operand, int64_t count) {
-  Shape shape;
-  shape.rank = 1;
-  shape.dims[0] = count;
-  return requireShape(executor, operand, shape);
+  return requireShape(executor, operand, {1, {count}});
 }
 
 aclnnStatus requireSameType(const aclOpExecutor &executor, const Operand &first, const Operand &second) {
   if (first.type == second.type) return ACLNN_SUCCESS;
-  return refuse(executor, "%s and %s have different data types", executor.op->parameters[first.parameter].name,
-                executor.op->parameters[second.parameter].name);
+  return refuse(executor, "{} and {} have different data types", first, second);
 }
 
 aclnnStatus refusePadding(const aclOpExecutor &executor, const Argument &padded) {
@@ -100,10 +92,10 @@ aclError runGating(const aclOpExecutor &executor) {
   int64_t *order = reinterpret_cast<int64_t *>(executor.workspace), *chosen = order + experts;
   int64_t *rows = chosen + tokens * k;
   float *line = reinterpret_cast<float *>(rows + tokens * k), *best = line + experts;
-  Truth *done = reinterpret_cast<Truth *>(best + tokens * k);
-  std::fill_n(done, tokens, Truth{0});
+  Boolean *done = reinterpret_cast<Boolean *>(best + tokens * k);
+  std::fill_n(done, tokens, Boolean{0});
   if (finished.tensor != nullptr) readElements(finished, done);
-  LineCursor from(x, x.rank - 1, kF32);
+  SliceCursor from(x, x.rank - 1, kF32);
   for (int64_t i = 0; i < tokens; ++i, from.next()) {
     from.read(line);
     const float largest = *std::max_element(line, line + experts);
@@ -131,23 +123,21 @@ aclnnStatus prepareGating(aclOpExecutor &executor, const Argument *arguments, co
   const auto &operands = executor.operands;
   const Operand &x = operands[0], &finished = operands[1];
   const int64_t k = arguments[2].integer;
-  if (x.rank < 2 || x.rank > 3) return refuse(executor, "x has %d dimensions, expected 2 or 3", x.rank);
+  if (x.rank < 2 || x.rank > 3) return refuse(executor, "x has {} dimensions, expected 2 or 3", x.rank);
   const int64_t experts = x.dims[x.rank - 1];
   if (k < 1 || k > experts) {
-    return refuse(executor, "k is %lld, expected 1 to the number of experts, %lld", static_cast<long long>(k),
-                  static_cast<long long>(experts));
+    return refuse(executor, "k is {}, expected 1 to the number of experts, {}", k, experts);
   }
   Shape shape = shapeOf(x);
   shape.dims[x.rank - 1] = k;
-  aclnnStatus status = requireSameType(executor, x, operands[2]);
+  SIM_TRY(requireSameType(executor, x, operands[2]));
   for (uint32_t index : {2u, 3u, 4u}) {
-    if (status == ACLNN_SUCCESS) status = requireShape(executor, operands[index], shape);
+    SIM_TRY(requireShape(executor, operands[index], shape));
   }
-  if (status == ACLNN_SUCCESS && finished.tensor != nullptr) {
+  if (finished.tensor != nullptr) {
     shape.rank -= 1;
-    status = requireShape(executor, finished, shape);
+    SIM_TRY(requireShape(executor, finished, shape));
   }
-  if (status != ACLNN_SUCCESS) return status;
   executor.attributes[0] = k;
   const int64_t tokens = x.count / std::max<int64_t>(experts, 1), chosen = tokens * k;
   return planRun(executor, runGating, (experts + chosen) * 4 + (experts + 2 * chosen) * 8 + tokens);
@@ -188,13 +178,12 @@ aclnnStatus prepareInitRouting(aclOpExecutor &executor, const Argument *argument
   }
   if (arguments[3].integer < 0) return refuse(executor, "activeNum is negative");
   const int64_t rows = std::min(x.dims[0], arguments[3].integer) * experts.dims[1];
-  aclnnStatus status = requireShape(executor, operands[1], shapeOf(experts));
-  if (status == ACLNN_SUCCESS) status = requireMatrix(executor, operands[3], rows, x.dims[1]);
-  if (status == ACLNN_SUCCESS) status = requireSameType(executor, x, operands[3]);
+  SIM_TRY(requireShape(executor, operands[1], shapeOf(experts)));
+  SIM_TRY(requireMatrix(executor, operands[3], rows, x.dims[1]));
+  SIM_TRY(requireSameType(executor, x, operands[3]));
   for (uint32_t index : {4u, 5u}) {
-    if (status == ACLNN_SUCCESS) status = requireVector(executor, operands[index], experts.count);
+    SIM_TRY(requireVector(executor, operands[index], experts.count));
   }
-  if (status != ACLNN_SUCCESS) return status;
   return planRun(executor, runInitRouting, 5 * experts.count * 8 + x.dims[1] * 4);
 }
 
@@ -239,16 +228,15 @@ aclnnStatus prepareFinalizeRouting(aclOpExecutor &executor, const Argument *, co
     return refuse(executor, "expandedX, scales and bias are not all matrices");
   }
   const int64_t tokens = scales.dims[0], k = scales.dims[1], width = expanded.dims[1];
-  aclnnStatus status = requireMatrix(executor, expanded, tokens * k, width);
-  if (status == ACLNN_SUCCESS) status = requireMatrix(executor, bias, bias.dims[0], width);
+  SIM_TRY(requireMatrix(executor, expanded, tokens * k, width));
+  SIM_TRY(requireMatrix(executor, bias, bias.dims[0], width));
   for (uint32_t index : {kSkip1, kSkip2, kResult}) {
-    if (status != ACLNN_SUCCESS || operands[index].tensor == nullptr) continue;
-    status = requireMatrix(executor, operands[index], tokens, width);
-    if (status == ACLNN_SUCCESS) status = requireSameType(executor, expanded, operands[index]);
+    if (operands[index].tensor == nullptr) continue;
+    SIM_TRY(requireMatrix(executor, operands[index], tokens, width));
+    SIM_TRY(requireSameType(executor, expanded, operands[index]));
   }
-  if (status == ACLNN_SUCCESS) status = requireVector(executor, operands[kRowIndex], tokens * k);
-  if (status == ACLNN_SUCCESS) status = requireMatrix(executor, operands[kExpertIndex], tokens, k);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireVector(executor, operands[kRowIndex], tokens * k));
+  SIM_TRY(requireMatrix(executor, operands[kExpertIndex], tokens, k));
   return planRun(executor, runFinalizeRouting, 2 * tokens * k * 8 + (tokens * k + 3 * width) * 4);
 }
 
@@ -269,8 +257,8 @@ aclError runPermute(const aclOpExecutor &executor) {
   readElements(indices, values);
   sortByValue(values, copies, order);
   const uint8_t compute = computeOf(tokens.type);
-  const LoadRow load = loadRow(tokens.type, compute);
-  const StoreRow store = storeRow(out.type, compute);
+  const LoadStrided load = loadStrided(tokens.type, compute);
+  const StoreStrided store = storeStrided(out.type, compute);
   const int64_t each = copies / std::max<int64_t>(tokens.dims[0], 1); /* copies of a token */
   for (int64_t i = 0; i < copies; ++i) {
     place[order[i]] = i;
@@ -284,16 +272,12 @@ aclError runPermute(const aclOpExecutor &executor) {
 
 aclnnStatus preparePermute(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &tokens = executor.operands[0], &indices = executor.operands[1];
-  aclnnStatus status = refusePadding(executor, arguments[3]);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(refusePadding(executor, arguments[3]));
   const bool fits = tokens.rank == 2 && (indices.rank == 1 || indices.rank == 2) && indices.dims[0] == tokens.dims[0];
   if (!fits) return refuse(executor, "tokens is no matrix, or indices has no row for each of its rows");
-  status = requireSameType(executor, tokens, executor.operands[2]);
-  if (status == ACLNN_SUCCESS) {
-    status = requireMatrix(executor, executor.operands[2], keptOf(arguments[2].integer, indices.count), tokens.dims[1]);
-  }
-  if (status == ACLNN_SUCCESS) status = requireVector(executor, executor.operands[3], indices.count);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireSameType(executor, tokens, executor.operands[2]));
+  SIM_TRY(requireMatrix(executor, executor.operands[2], keptOf(arguments[2].integer, indices.count), tokens.dims[1]));
+  SIM_TRY(requireVector(executor, executor.operands[3], indices.count));
   return planRun(executor, runPermute, 3 * indices.count * 8 + tokens.dims[1] * 16);
 }
 
@@ -336,19 +320,17 @@ aclnnStatus planSum(aclOpExecutor &executor, int64_t each) {
   const Operand &from = executor.operands[0], &indices = executor.operands[1];
   const Operand &out = executor.operands[executor.operands.size() - 1];
   if (from.rank != 2 || indices.rank != 1 || each < 1 || indices.count % each != 0) {
-    return refuse(executor, "the rows are no matrix, or sortedIndices is no vector with %lld for each token",
-                  static_cast<long long>(each));
+    return refuse(executor, "the rows are no matrix, or sortedIndices is no vector with {} for each token", each);
   }
-  aclnnStatus status = requireMatrix(executor, out, indices.count / each, from.dims[1]);
-  if (status == ACLNN_SUCCESS) status = requireSameType(executor, from, out);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireMatrix(executor, out, indices.count / each, from.dims[1]));
+  SIM_TRY(requireSameType(executor, from, out));
   return planRun(executor, runSum, indices.count * 12 + 2 * from.dims[1] * 4);
 }
 
 /* permuted gradients, sorted indices, numTopk, paddedMode, out */
 aclnnStatus preparePermuteGrad(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  const aclnnStatus status = refusePadding(executor, arguments[3]);
-  return status == ACLNN_SUCCESS ? planSum(executor, arguments[2].integer) : status;
+  SIM_TRY(refusePadding(executor, arguments[3]));
+  return planSum(executor, arguments[2].integer);
 }
 
 /* How many experts a token goes to: as many as have probabilities. */
@@ -364,9 +346,9 @@ aclnnStatus checkProbabilities(const aclOpExecutor &executor, const Operand &ind
 
 /* permuted tokens, sorted indices, probabilities, paddedMode, restoreShape, out */
 aclnnStatus prepareUnpermute(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  aclnnStatus status = refusePadding(executor, arguments[3]);
-  if (status == ACLNN_SUCCESS) status = checkProbabilities(executor, executor.operands[1], executor.operands[2]);
-  return status == ACLNN_SUCCESS ? planSum(executor, choicesOf(executor.operands[2])) : status;
+  SIM_TRY(refusePadding(executor, arguments[3]));
+  SIM_TRY(checkProbabilities(executor, executor.operands[1], executor.operands[2]));
+  return planSum(executor, choicesOf(executor.operands[2]));
 }
 
 /* permuted tokens, gradient, sorted indices, probabilities, and the gradients of permuted tokens and probabilities */
@@ -407,21 +389,19 @@ aclError runUnpermuteGrad(const aclOpExecutor &executor) {
 aclnnStatus prepareUnpermuteGrad(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const auto &operands = executor.operands;
   const Operand &gradient = operands[kGradient], &sorted = operands[kSorted], &probabilities = operands[kProbabilities];
-  aclnnStatus status = refusePadding(executor, arguments[4]);
-  if (status == ACLNN_SUCCESS) status = checkProbabilities(executor, sorted, probabilities);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(refusePadding(executor, arguments[4]));
+  SIM_TRY(checkProbabilities(executor, sorted, probabilities));
   const int64_t each = choicesOf(probabilities);
   const bool fits = gradient.rank == 2 && sorted.rank == 1 && gradient.dims[0] * each == sorted.count;
   if (!fits) return refuse(executor, "unpermutedTokensGrad is no matrix with a row for each token");
   const Operand &out = operands[kOfPermuted];
   if (out.rank != 2) return refuse(executor, "permutedTokensGradOut is no matrix");
-  status = requireMatrix(executor, out, out.dims[0], gradient.dims[1]);
-  if (status == ACLNN_SUCCESS && probabilities.tensor != nullptr) {
-    status = requireShape(executor, operands[kOfProbabilities], shapeOf(probabilities));
+  SIM_TRY(requireMatrix(executor, out, out.dims[0], gradient.dims[1]));
+  if (probabilities.tensor != nullptr) {
+    SIM_TRY(requireShape(executor, operands[kOfProbabilities], shapeOf(probabilities)));
     if (operands[kPermuted].tensor == nullptr) return refuse(executor, "probs is given, but not permuteTokens");
-    if (status == ACLNN_SUCCESS) status = requireShape(executor, operands[kPermuted], shapeOf(out));
+    SIM_TRY(requireShape(executor, operands[kPermuted], shapeOf(out)));
   }
-  if (status != ACLNN_SUCCESS) return status;
   return planRun(executor, runUnpermuteGrad, sorted.count * 16 + 2 * gradient.dims[1] * 4);
 }
 

@@ -11,9 +11,9 @@ namespace {
 constexpr uint32_t kMostStates = 5;
 
 /* Blocks of several tensors of one shape, in double: read together, changed, and written back. */
-class Together {
+class StateBlocks {
  public:
-  Together(const Operand *const *operands, uint32_t count) : count_(count), total_(operands[0]->count) {
+  StateBlocks(const Operand *const *operands, uint32_t count) : count_(count), total_(operands[0]->count) {
     for (uint32_t k = 0; k < count; ++k) {
       Operand operand = *operands[k];
       operand.compute = kF64;
@@ -63,8 +63,7 @@ double realOf(const aclOpExecutor &executor, int index) {
 
 aclnnStatus checkShapes(const aclOpExecutor &executor, const Operand *const *operands, uint32_t count) {
   for (uint32_t k = 1; k < count; ++k) {
-    aclnnStatus status = requireShape(executor, *operands[k], shapeOf(*operands[0]));
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(requireShape(executor, *operands[k], shapeOf(*operands[0])));
   }
   return ACLNN_SUCCESS;
 }
@@ -91,14 +90,14 @@ aclError runAdam(const aclOpExecutor &executor) {
   const double lr = realOf(executor, 0), beta1 = realOf(executor, 1), beta2 = realOf(executor, 2);
   const double decay = 1 - lr * realOf(executor, 3), eps = realOf(executor, 4), sign = executor.attributes[5] ? -1 : 1;
   const double first_correction = 1 - std::pow(beta1, step), second_correction = 1 - std::pow(beta2, step);
-  Together(operands, count).update([=](double **x, int64_t i) {
+  StateBlocks(operands, count).update([=](double **x, int64_t i) {
     const double grad = sign * x[count - 1][i];
     double &m = x[1][i], &v = x[2][i];
     m = beta1 * m + (1 - beta1) * grad;
     v = beta2 * v + (1 - beta2) * grad * grad;
-    double spread = v;
-    if (count == 5) spread = x[3][i] = larger(x[3][i], v);
-    x[0][i] = x[0][i] * decay - lr * (m / first_correction) / (std::sqrt(spread / second_correction) + eps);
+    double variance = v;
+    if (count == 5) variance = x[3][i] = larger(x[3][i], v);
+    x[0][i] = x[0][i] * decay - lr * (m / first_correction) / (std::sqrt(variance / second_correction) + eps);
   });
   return ACL_SUCCESS;
 }
@@ -108,12 +107,11 @@ aclnnStatus prepareAdam(aclOpExecutor &executor, const Argument *arguments, cons
   const Operand *operands[kMostStates] = {};
   const uint32_t count = adamOperands(executor, operands);
   if ((count == 5) != (arguments[11].integer != 0)) {
-    return refuse(executor, "maxGradNormOptionalRef goes with amsgrad, which is %s",
+    return refuse(executor, "maxGradNormOptionalRef goes with amsgrad, which is {}",
                   arguments[11].integer != 0 ? "true" : "false");
   }
   if (executor.operands.back().count != 1) return refuse(executor, "step does not have one element");
-  aclnnStatus status = checkShapes(executor, operands, count);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkShapes(executor, operands, count));
   for (int i = 0; i < 5; ++i) setReal(executor, i, arguments[6 + i].real);
   executor.attributes[5] = arguments[12].integer;
   executor.run = runAdam;
@@ -132,7 +130,7 @@ aclError runSgd(const aclOpExecutor &executor) {
   for (uint32_t i = 0; i < tensors; ++i) {
     const Operand *operands[3] = {};
     for (uint32_t k = 0; k < lists; ++k) operands[k] = &executor.operands[k * tensors + i];
-    Together(operands, lists).update([=](double **x, int64_t at) {
+    StateBlocks(operands, lists).update([=](double **x, int64_t at) {
       double grad = sign * x[1][at] + decay * x[0][at];
       if (lists == 3) {
         double &buffer = x[2][at];
@@ -151,8 +149,7 @@ aclnnStatus prepareSgd(aclOpExecutor &executor, const Argument *arguments, const
   if (arguments[3].pointer != nullptr) return refuse(executor, "gradScaleOptional has no kernel in the simulator");
   uint32_t lists, tensors;
   while (executor.operands.back().tensor == nullptr) executor.operands.pop();
-  aclnnStatus status = checkLists(executor, &lists, &tensors);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkLists(executor, &lists, &tensors));
   for (int i = 0; i < 4; ++i) setReal(executor, i, arguments[4 + i].real);
   for (int i = 0; i < 3; ++i) executor.attributes[4 + i] = arguments[8 + i].integer;
   executor.attributes[7] = lists;
@@ -181,7 +178,7 @@ aclError runUnscale(const aclOpExecutor &executor) {
   bool finite = true;
   for (uint32_t i = 0; i < tensors; ++i) {
     const Operand *gradient = &executor.operands[i];
-    Together(&gradient, 1).update([&](double **x, int64_t at) {
+    StateBlocks(&gradient, 1).update([&](double **x, int64_t at) {
       finite = finite && std::isfinite(x[0][at]);
       x[0][at] *= inverse;
     });
@@ -195,8 +192,8 @@ aclnnStatus prepareUnscale(aclOpExecutor &executor, const Argument *, const OpBo
   const uint32_t tensors = executor.operands.size() - 2;
   for (uint32_t k = 0; k < tensors; ++k) {
     if (executor.operands[k].type != executor.operands[0].type) {
-      return refuse(executor, "tensor %u of scaledGrads is a %s, the first tensor a %s", k,
-                    typeName(executor.operands[k].type), typeName(executor.operands[0].type));
+      return refuse(executor, "tensor {} of scaledGrads is a {}, the first tensor a {}", k, executor.operands[k].type,
+                    executor.operands[0].type);
     }
   }
   if (executor.operands[tensors].count != 1 || executor.operands[tensors + 1].count != 1) {

@@ -18,9 +18,9 @@ Operand inDouble(Operand operand) {
 }
 
 /* A line of a tensor as doubles, zeros where the tensor is absent, in a room of the workspace. */
-class Lines {
+class Rows {
  public:
-  Lines(const Operand &operand, int64_t size, double *room)
+  Rows(const Operand &operand, int64_t size, double *room)
       : cursor_(inDouble(operand)), present_(operand.tensor != nullptr), size_(size), room_(room) {
     std::fill_n(room, size, 0.0);
   }
@@ -53,11 +53,11 @@ aclError runCell(const aclOpExecutor &executor) {
   const auto take = [&](uint32_t index, int64_t count) {
     double *taken = room;
     room += count;
-    return Lines(operands[index], count, taken);
+    return Rows(operands[index], count, taken);
   };
-  Lines input = take(0, 4 * size), hidden = take(1, 4 * size), cx = take(2, size);
-  Lines input_bias = take(3, 4 * size), hidden_bias = take(4, 4 * size);
-  Lines hy = take(5, size), cy = take(6, size), storage = take(7, 4 * size);
+  Rows input = take(0, 4 * size), hidden = take(1, 4 * size), cx = take(2, size);
+  Rows input_bias = take(3, 4 * size), hidden_bias = take(4, 4 * size);
+  Rows hy = take(5, size), cy = take(6, size), storage = take(7, 4 * size);
   const double *first = input_bias.next(), *second = hidden_bias.next();
   for (int64_t n = 0; n < batch; ++n) {
     const double *x = input.next(), *h = hidden.next(), *c = cx.next();
@@ -86,10 +86,10 @@ aclError runCellBackward(const aclOpExecutor &executor) {
   const auto take = [&](uint32_t index, int64_t count) {
     double *taken = room;
     room += count;
-    return Lines(operands[index], count, taken);
+    return Rows(operands[index], count, taken);
   };
-  Lines grad_hy = take(0, size), grad_cy = take(1, size), cx = take(2, size), cy = take(3, size);
-  Lines storage = take(4, 4 * size), grad_gates = take(5, 4 * size), grad_cx = take(6, size);
+  Rows grad_hy = take(0, size), grad_cy = take(1, size), cx = take(2, size), cy = take(3, size);
+  Rows storage = take(4, 4 * size), grad_gates = take(5, 4 * size), grad_cx = take(6, size);
   double *bias = room;
   std::fill_n(bias, 4 * size, 0.0);
   for (int64_t n = 0; n < batch; ++n) {
@@ -117,8 +117,8 @@ aclError runCellBackward(const aclOpExecutor &executor) {
 /* --- phase 1 ----------------------------------------------------------------------------------------------------- */
 
 /* The cell state is (batch, size); operands of gates are four times as wide, biases have no batch. */
-aclnnStatus checkSizes(aclOpExecutor &executor, const Operand &cell, const bool *wide, int64_t rooms) {
-  if (cell.rank != 2) return refuse(executor, "the cell state has %d dimensions, expected 2", cell.rank);
+aclnnStatus checkSizes(aclOpExecutor &executor, const Operand &cell, const bool *wide, int64_t elements) {
+  if (cell.rank != 2) return refuse(executor, "the cell state has {} dimensions, expected 2", cell.rank);
   for (uint32_t i = 0; i < executor.operands.size(); ++i) {
     const Operand &operand = executor.operands[i];
     if (operand.tensor == nullptr) continue;
@@ -128,13 +128,12 @@ aclnnStatus checkSizes(aclOpExecutor &executor, const Operand &cell, const bool 
       shape.rank = 1;
       shape.dims[0] = shape.dims[1];
     }
-    const aclnnStatus status = requireShape(executor, operand, shape);
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(requireShape(executor, operand, shape));
     if (operand.type != cell.type) {
-      return refuse(executor, "types differ: %s and %s", typeName(cell.type), typeName(operand.type));
+      return refuse(executor, "types differ: {} and {}", cell.type, operand.type);
     }
   }
-  executor.workspace_size = roundUp(static_cast<uint64_t>(rooms * cell.dims[1]) * sizeof(double));
+  executor.workspace_size = roundUp(static_cast<uint64_t>(elements * cell.dims[1]) * sizeof(double));
   return ACLNN_SUCCESS;
 }
 

@@ -50,8 +50,8 @@ using Sum = SumOf<C, false>;
 template <class C>
 using NanSum = SumOf<C, true>;
 
-/* The first extreme element wins, and the first NaN wins over everything. Placed: its position is wanted too. */
-template <class C, bool Largest, bool Placed>
+/* The first extreme element wins, and the first NaN wins over everything. WithIndex: its position is wanted too. */
+template <class C, bool Largest, bool WithIndex>
 struct Extreme {
   using Value = C;
   static SIM_INLINE bool beats(C a, C b) { return Largest ? a > b : a < b; }
@@ -90,7 +90,7 @@ struct Extreme {
     const C extreme = extremeOf(values, count, best);
     if (!beats(extreme, best) && !isNan(extreme)) return;
     best = extreme;
-    if (!Placed) return;
+    if (!WithIndex) return;
     int64_t i = 0;
     while (isNan(extreme) ? !isNan(values[i]) : values[i] != extreme) ++i;
     lanes->integers[lane] = position + i;
@@ -104,7 +104,7 @@ struct Extreme {
       const C value = values[i], old = best[i];
       const bool better = beats(value, old) | (isNan(value) & !isNan(old));
       best[i] = better ? value : old;
-      if constexpr (Placed) lanes->integers[i] = better ? position : lanes->integers[i];
+      if constexpr (WithIndex) lanes->integers[i] = better ? position : lanes->integers[i];
     }
   }
 };
@@ -113,12 +113,12 @@ using Maximum = Extreme<C, true, false>;
 template <class C>
 using Minimum = Extreme<C, false, false>;
 template <class C>
-using MaximumAt = Extreme<C, true, true>;
+using ArgMaximum = Extreme<C, true, true>;
 template <class C>
-using MinimumAt = Extreme<C, false, true>;
+using ArgMinimum = Extreme<C, false, true>;
 
 template <class C, bool All>
-struct Truths {
+struct BoolReduction {
   using Value = C;
   SIM_CLONES static void along(Lanes *lanes, int64_t lane, const void *block, int64_t count, int64_t) {
     const C *values = static_cast<const C *>(block);
@@ -135,9 +135,9 @@ struct Truths {
   }
 };
 template <class C>
-using AllOf = Truths<C, true>;
+using AllOf = BoolReduction<C, true>;
 template <class C>
-using AnyOf = Truths<C, false>;
+using AnyOf = BoolReduction<C, false>;
 
 template <template <class> class Fold, class C>
 constexpr void addFold(Reducer *reducer) {
@@ -163,8 +163,9 @@ constexpr Reducer kSum = reducerOf<Sum, float, double, int64_t, Complex>(0, fals
 constexpr Reducer kNanSum = reducerOf<NanSum, float, double, int64_t>(0, false, false);
 constexpr Reducer kMean = reducerOf<Sum, float, double, int64_t, Complex>(0, false, false, true);
 constexpr Reducer kMaximum = extremes<Maximum>(), kMinimum = extremes<Minimum>();
-constexpr Reducer kMaximumAt = extremes<MaximumAt>(), kMinimumAt = extremes<MinimumAt>();
-constexpr Reducer kAllOf = reducerOf<AllOf, Truth>(1, true, false), kAnyOf = reducerOf<AnyOf, Truth>(0, true, false);
+constexpr Reducer kArgMaximum = extremes<ArgMaximum>(), kArgMinimum = extremes<ArgMinimum>();
+constexpr Reducer kAllOf = reducerOf<AllOf, Boolean>(1, true, false),
+                  kAnyOf = reducerOf<AnyOf, Boolean>(0, true, false);
 
 enum Attribute { kMask, kCompute, kValueOut, kIndexOut };
 
@@ -190,7 +191,7 @@ class Results {
         values_(outAt(executor, has_values_ ? goal.values : goal.indices, reducer_.truth ? uint8_t{kI64} : compute_)),
         indices_(outAt(executor, has_indices_ ? goal.indices : goal.values, kI64)) {}
 
-  void begin(Lanes *lanes, int64_t count) const {
+  void reset(Lanes *lanes, int64_t count) const {
     std::memset(lanes->values, 0, static_cast<size_t>(count) * sizeof(Complex));
     std::fill_n(lanes->integers, count, reducer_.start);
   }
@@ -216,7 +217,7 @@ class Results {
 };
 
 /* Each result reads its elements in turn. */
-void reduceAlong(const aclOpExecutor &executor, const Goal &goal, const Division &view, uint8_t compute) {
+void reduceAlong(const aclOpExecutor &executor, const Goal &goal, const ReductionView &view, uint8_t compute) {
   const Reducer &reducer = goal.reducer;
   const int64_t total = elementsOf(view.kept), inner = elementsOf(view.reduced);
   Results results(executor, goal);
@@ -225,7 +226,7 @@ void reduceAlong(const aclOpExecutor &executor, const Goal &goal, const Division
   alignas(64) char buffer[kBlockBytes];
   for (int64_t first = 0; first < total; first += kBlock) {
     const int64_t count = std::min(kBlock, total - first);
-    results.begin(&lanes, count);
+    results.reset(&lanes, count);
     for (int64_t lane = 0; lane < count; ++lane, kept.skip(1)) {
       elements.moveTo(kept.position());
       for (int64_t at = 0; at < inner; at += kBlock) {
@@ -238,7 +239,7 @@ void reduceAlong(const aclOpExecutor &executor, const Goal &goal, const Division
 }
 
 /* Neighbours in memory belong to neighbouring results: a row of results reads a row of elements at a time. */
-void reduceAcross(const aclOpExecutor &executor, const Goal &goal, const Division &view, uint8_t compute) {
+void reduceAcross(const aclOpExecutor &executor, const Goal &goal, const ReductionView &view, uint8_t compute) {
   const Reducer &reducer = goal.reducer;
   const int64_t total = elementsOf(view.kept), inner = elementsOf(view.reduced);
   const int64_t width = view.kept.dims[view.kept.rank - 1];
@@ -254,7 +255,7 @@ void reduceAcross(const aclOpExecutor &executor, const Goal &goal, const Divisio
   alignas(64) char buffer[kBlockBytes];
   for (int64_t first = 0, count; first < total; first += count, kept.skip(count)) {
     count = std::min(kBlock, width - first % width);
-    results.begin(&lanes, count);
+    results.reset(&lanes, count);
     elements.moveTo(kept.position());
     for (int64_t at = 0; at < inner; ++at, elements.skip(1)) {
       across.moveTo(elements.position());
@@ -266,7 +267,7 @@ void reduceAcross(const aclOpExecutor &executor, const Goal &goal, const Divisio
 
 void reduceTo(const aclOpExecutor &executor, const Goal &goal) {
   const uint8_t compute = static_cast<uint8_t>(executor.attributes[kCompute]);
-  Division view = divide(executor.operands[0], static_cast<uint32_t>(executor.attributes[kMask]));
+  ReductionView view = splitDims(executor.operands[0], static_cast<uint32_t>(executor.attributes[kMask]));
   view.reduced.compute = compute;
   orderReduced(&view);
   (isRowwise(view) ? reduceAcross : reduceAlong)(executor, goal, view, compute);
@@ -287,8 +288,8 @@ aclError runExtremes(const aclOpExecutor &executor) {
 
 }  // namespace
 
-Division divide(const Operand &in, uint32_t mask) {
-  Division view{in, in};
+ReductionView splitDims(const Operand &in, uint32_t mask) {
+  ReductionView view{in, in};
   view.kept.rank = view.reduced.rank = 0;
   for (int32_t i = 0; i < in.rank; ++i) {
     if (in.dims[i] == 1) continue;
@@ -306,9 +307,8 @@ aclnnStatus readDims(const aclOpExecutor &executor, const void *array, int32_t r
   *mask = 0;
   for (uint64_t i = 0; i < dims->size; ++i) {
     int32_t dim;
-    aclnnStatus status = normalizeDim(executor, dims->items[i], rank, &dim);
-    if (status != ACLNN_SUCCESS) return status;
-    if (*mask >> dim & 1u) return refuse(executor, "dim %d is named twice", dim);
+    SIM_TRY(normalizeDim(executor, dims->items[i], rank, &dim));
+    if (*mask >> dim & 1u) return refuse(executor, "dim {} is named twice", dim);
     *mask |= 1u << dim;
   }
   return ACLNN_SUCCESS;
@@ -321,7 +321,7 @@ int64_t elementsOf(const Operand &view) {
 }
 
 /* At most one dimension where positions count: the order of the others is free. */
-void orderReduced(Division *view) {
+void orderReduced(ReductionView *view) {
   Operand &part = view->reduced;
   for (int32_t i = 1; i < part.rank; ++i) {
     for (int32_t k = i; k > 0 && part.strides[k - 1] < part.strides[k]; --k) {
@@ -331,7 +331,7 @@ void orderReduced(Division *view) {
   }
 }
 
-bool isRowwise(const Division &view) {
+bool isRowwise(const ReductionView &view) {
   if (view.kept.rank == 0 || view.reduced.rank == 0) return false;
   const int64_t step = view.kept.strides[view.kept.rank - 1];
   for (int32_t i = 0; i < view.reduced.rank; ++i) {
@@ -351,16 +351,15 @@ Shape reducedShape(const Operand &in, uint32_t mask, bool keep) {
 
 aclnnStatus prepareReducer(aclOpExecutor &executor, const Reducer &reducer, uint8_t compute, uint32_t mask, bool keep) {
   const Operand &in = executor.operands[0];
-  if (reducer.truth) compute = kTruth;
+  if (reducer.truth) compute = kBoolean8;
   if (compute >= kRaw || reducer.along[compute] == nullptr) return refuseType(executor, in.type);
   Shape shape = reducedShape(in, mask, keep);
   for (const Operand &operand : executor.operands) {
     if ((operand.role & kOut) == 0) continue;
-    aclnnStatus status = requireShape(executor, operand, shape);
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(requireShape(executor, operand, shape));
   }
   for (int32_t i = 0; reducer.needs_elements && i < in.rank; ++i) {
-    if ((mask >> i & 1u) && in.dims[i] == 0) return refuse(executor, "dimension %d to reduce has no elements", i);
+    if ((mask >> i & 1u) && in.dims[i] == 0) return refuse(executor, "dimension {} to reduce has no elements", i);
   }
   executor.attributes[kMask] = mask;
   executor.attributes[kCompute] = compute;
@@ -380,11 +379,10 @@ aclnnStatus prepareSum(aclOpExecutor &executor, const Argument *arguments, const
   Operand &out = executor.operands[1];
   aclDataType type = static_cast<aclDataType>(arguments[3].integer);
   if (type != out.type) {
-    return refuse(executor, "out has data type %s, expected dtype, which is %s", typeName(out.type), typeName(type));
+    return refuse(executor, "out has data type {}, expected dtype, which is {}", out.type, type);
   }
   uint32_t mask;
-  aclnnStatus status = readDims(executor, arguments[1].pointer, in.rank, &mask);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(readDims(executor, arguments[1].pointer, in.rank, &mask));
   if (type == ACL_BOOL) { /* a sum of truth values, not the truth of a sum */
     return prepareReducer(executor, kAnyOf, computeOf(in.type), mask, arguments[2].integer != 0);
   }
@@ -398,12 +396,11 @@ aclnnStatus prepareMeanV2(aclOpExecutor &executor, const Argument *arguments, co
   Operand &out = executor.operands[1];
   const aclIntArray *dims = static_cast<const aclIntArray *>(arguments[1].pointer);
   if (arguments[3].integer != 0 && (dims == nullptr || dims->size == 0)) {
-    aclnnStatus status = requireShape(executor, out, shapeOf(in));
-    return status != ACLNN_SUCCESS ? status : prepareCopy(executor, executor.operands[0], out);
+    SIM_TRY(requireShape(executor, out, shapeOf(in)));
+    return prepareCopy(executor, executor.operands[0], out);
   }
   uint32_t mask;
-  aclnnStatus status = readDims(executor, dims, in.rank, &mask);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(readDims(executor, dims, in.rank, &mask));
   return prepareReducer(executor, kMean, categoryOf(in.type) < kFloating ? kF64 : computeOf(in.type), mask,
                         arguments[2].integer != 0);
 }
@@ -418,9 +415,8 @@ aclnnStatus prepareMean(aclOpExecutor &executor, const Argument *arguments, cons
 aclnnStatus prepareDims(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const Operand &in = executor.operands[0];
   uint32_t mask;
-  aclnnStatus status = readDims(executor, arguments[1].pointer, in.rank, &mask);
-  if (status == ACLNN_SUCCESS && body.variant == 0) status = requireCast(executor, in.type, executor.operands[1]);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(readDims(executor, arguments[1].pointer, in.rank, &mask));
+  if (body.variant == 0) SIM_TRY(requireCast(executor, in.type, executor.operands[1]));
   return prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), computeOf(in.type), mask,
                         arguments[2].integer != 0);
 }
@@ -428,8 +424,7 @@ aclnnStatus prepareDims(aclOpExecutor &executor, const Argument *arguments, cons
 /* self, out: the extreme of all elements */
 aclnnStatus prepareWhole(aclOpExecutor &executor, const Argument *, const OpBody &body) {
   const Operand &in = executor.operands[0];
-  aclnnStatus status = requireCast(executor, in.type, executor.operands[1]);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireCast(executor, in.type, executor.operands[1]));
   return prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), computeOf(in.type), (1u << in.rank) - 1,
                         false);
 }
@@ -438,15 +433,14 @@ aclnnStatus prepareWhole(aclOpExecutor &executor, const Argument *, const OpBody
 aclnnStatus prepareDim(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const Operand &in = executor.operands[0];
   int32_t dim;
-  aclnnStatus status = normalizeDim(executor, arguments[1].integer, in.rank, &dim);
-  if (status == ACLNN_SUCCESS && body.variant == 0) status = requireCast(executor, in.type, executor.operands[1]);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, in.rank, &dim));
+  if (body.variant == 0) SIM_TRY(requireCast(executor, in.type, executor.operands[1]));
   uint32_t mask = in.rank == 0 ? 0 : 1u << dim;
-  status = prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), computeOf(in.type), mask,
-                          arguments[2].integer != 0);
+  SIM_TRY(prepareReducer(executor, *static_cast<const Reducer *>(body.kernel), computeOf(in.type), mask,
+                         arguments[2].integer != 0));
   executor.attributes[kValueOut] = body.variant != 0 ? -1 : 1;
   executor.attributes[kIndexOut] = body.variant != 0 ? 1 : 2;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 /* self, dim, keepDim, minOut, maxOut: dim is an array; in variant 1 one dimension, in variant 2 it is absent. */
@@ -454,16 +448,13 @@ aclnnStatus prepareExtremes(aclOpExecutor &executor, const Argument *arguments, 
   const Operand &in = executor.operands[0];
   uint32_t mask = (1u << in.rank) - 1;
   int32_t dim = 0;
-  aclnnStatus status = ACLNN_SUCCESS;
-  if (body.variant == 0) status = readDims(executor, arguments[1].pointer, in.rank, &mask);
-  if (body.variant == 1) status = normalizeDim(executor, arguments[1].integer, in.rank, &dim);
+  if (body.variant == 0) SIM_TRY(readDims(executor, arguments[1].pointer, in.rank, &mask));
+  if (body.variant == 1) SIM_TRY(normalizeDim(executor, arguments[1].integer, in.rank, &dim));
   if (body.variant == 1 && in.rank > 0) mask = 1u << dim;
-  for (uint32_t i = 1; status == ACLNN_SUCCESS && i < 3; ++i)
-    status = requireCast(executor, in.type, executor.operands[i]);
-  if (status != ACLNN_SUCCESS) return status;
-  status = prepareReducer(executor, kMinimum, computeOf(in.type), mask, body.variant != 2 && arguments[2].integer != 0);
+  for (uint32_t i = 1; i < 3; ++i) SIM_TRY(requireCast(executor, in.type, executor.operands[i]));
+  SIM_TRY(prepareReducer(executor, kMinimum, computeOf(in.type), mask, body.variant != 2 && arguments[2].integer != 0));
   executor.run = runExtremes;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 /* self, out: the diagonal is a line of its own. */
@@ -472,7 +463,7 @@ aclnnStatus prepareTrace(aclOpExecutor &executor, const Argument *, const OpBody
   const Operand &out = executor.operands[1];
   const aclDataType type = categoryOf(in.type) < kFloating ? ACL_INT64 : in.type;
   if (out.type != type) {
-    return refuse(executor, "out has data type %s, expected %s", typeName(out.type), typeName(type));
+    return refuse(executor, "out has data type {}, expected {}", out.type, type);
   }
   in.rank = 1;
   in.count = in.dims[0] = std::min(in.dims[0], in.dims[1]);
@@ -496,9 +487,190 @@ SIM_OP(aclnnAminmaxDim, prepareExtremes, nullptr, 1)
 SIM_OP(aclnnAminmaxAll, prepareExtremes, nullptr, 2)
 SIM_OP(aclnnMax, prepareWhole, &kMaximum, 0)
 SIM_OP(aclnnMin, prepareWhole, &kMinimum, 0)
-SIM_OP(aclnnMaxDim, prepareDim, &kMaximumAt, 0)
-SIM_OP(aclnnMinDim, prepareDim, &kMinimumAt, 0)
-SIM_OP(aclnnArgMax, prepareDim, &kMaximumAt, 1)
-SIM_OP(aclnnArgMin, prepareDim, &kMinimumAt, 1)
+SIM_OP(aclnnMaxDim, prepareDim, &kArgMaximum, 0)
+SIM_OP(aclnnMinDim, prepareDim, &kArgMinimum, 0)
+SIM_OP(aclnnArgMax, prepareDim, &kArgMaximum, 1)
+SIM_OP(aclnnArgMin, prepareDim, &kArgMinimum, 1)
+
+/* Reductions that need more than one pass, or more than a sum: variance, logarithm of a sum, product. */
+
+namespace {
+
+constexpr int kMostOuts = 2;
+
+/* One result in the making. A fold sees all elements in each of its passes, then writes its results. */
+struct Moments {
+  static constexpr int kPasses = 2;
+  using Element = double;
+  double mean = 0, squares = 0;
+  int64_t count;
+  explicit Moments(const aclOpExecutor &, int64_t elements) : count(elements) {}
+  void add(int pass, double x) {
+    if (pass == 0) {
+      mean += x;
+    } else {
+      squares += (x - mean) * (x - mean);
+    }
+  }
+  void endPass(int pass) {
+    if (pass == 0) mean /= static_cast<double>(count);
+  }
+  double variance(const aclOpExecutor &executor) const {
+    const int64_t freedom = count - executor.scalars[0].integer;
+    return squares / static_cast<double>(freedom > 0 ? freedom : 0);
+  }
+};
+
+struct Variance : Moments {
+  using Moments::Moments;
+  void results(const aclOpExecutor &executor, double *out) const {
+    out[0] = variance(executor);
+    out[1] = mean;
+  }
+};
+
+struct Deviation : Moments {
+  using Moments::Moments;
+  void results(const aclOpExecutor &executor, double *out) const {
+    out[0] = std::sqrt(variance(executor));
+    out[1] = mean;
+  }
+};
+
+struct LogSumExp {
+  static constexpr int kPasses = 2;
+  using Element = double;
+  double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+  explicit LogSumExp(const aclOpExecutor &, int64_t) {}
+  void add(int pass, double x) {
+    if (pass == 0) {
+      largest = larger(largest, x);
+    } else {
+      sum += std::exp(x - largest);
+    }
+  }
+  void endPass(int pass) {
+    if (pass == 0 && std::isinf(largest)) largest = 0;
+  }
+  void results(const aclOpExecutor &, double *out) const { out[0] = std::log(sum) + largest; }
+};
+
+template <class C>
+struct Product {
+  static constexpr int kPasses = 1;
+  using Element = C;
+  C value = C(1);
+  explicit Product(const aclOpExecutor &, int64_t) {}
+  void add(int, C x) { value = multiply(value, x); }
+  void endPass(int) {}
+  void results(const aclOpExecutor &, C *out) const { out[0] = value; }
+};
+
+template <>
+void Product<Boolean>::add(int, Boolean x) {
+  value = value != 0 && x != 0;
+}
+
+template <class F>
+aclError runFold(const aclOpExecutor &executor) {
+  using C = typename F::Element;
+  ReductionView view = splitDims(executor.operands[0], static_cast<uint32_t>(executor.attributes[kMask]));
+  view.reduced.compute = computeOfType<C>();
+  orderReduced(&view);
+  const int64_t total = elementsOf(view.kept), inner = elementsOf(view.reduced);
+  const uint32_t outs = executor.operands.size() - 1;
+  Operand written[kMostOuts] = {executor.operands[1], executor.operands[outs]};
+  for (Operand &out : written) out.compute = computeOfType<C>();
+  Cursor results[kMostOuts] = {Cursor(written[0]), Cursor(written[1])};
+  Cursor kept(view.kept), elements(view.reduced);
+  alignas(64) char buffer[kBlockBytes];
+  for (int64_t i = 0; i < total; ++i, kept.skip(1)) {
+    F fold(executor, inner);
+    for (int pass = 0; pass < F::kPasses; ++pass) {
+      elements.moveTo(kept.position());
+      for (int64_t at = 0; at < inner; at += kBlock) {
+        const int64_t count = std::min(kBlock, inner - at);
+        const C *values = static_cast<const C *>(elements.read(buffer, count));
+        for (int64_t k = 0; k < count; ++k) fold.add(pass, values[k]);
+      }
+      fold.endPass(pass);
+    }
+    C values[kMostOuts] = {};
+    fold.results(executor, values);
+    for (uint32_t out = 0; out < outs; ++out) results[out].write(&values[out], 1);
+  }
+  return ACL_SUCCESS;
+}
+
+using Run = aclError (*)(const aclOpExecutor &);
+template <class F>
+constexpr Run kFold = runFold<F>;
+
+aclnnStatus prepareFold(aclOpExecutor &executor, Run run, uint32_t mask, bool keep) {
+  const Operand &in = executor.operands[0];
+  const Shape shape = reducedShape(in, mask, keep);
+  for (const Operand &operand : executor.operands) {
+    if ((operand.role & kOut) == 0) continue;
+    SIM_TRY(requireShape(executor, operand, shape));
+  }
+  executor.attributes[kMask] = mask;
+  executor.run = run;
+  executor.workspace_size = roundUp(static_cast<uint64_t>(in.count > 0 ? 1 : 0));
+  return ACLNN_SUCCESS;
+}
+
+/* self, dim, correction, keepdim, then one or two outputs */
+aclnnStatus prepareMoments(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+  uint32_t mask;
+  SIM_TRY(readDims(executor, arguments[1].pointer, executor.operands[0].rank, &mask));
+  executor.scalars[0].integer = arguments[2].integer;
+  return prepareFold(executor, *static_cast<const Run *>(body.kernel), mask, arguments[3].integer != 0);
+}
+
+/* self, dim, keepDim, out */
+aclnnStatus prepareLogSumExp(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  uint32_t mask;
+  SIM_TRY(readDims(executor, arguments[1].pointer, executor.operands[0].rank, &mask));
+  return prepareFold(executor, runFold<LogSumExp>, mask, arguments[2].integer != 0);
+}
+
+/* The product in the type of `dtype`. */
+aclnnStatus prepareProduct(aclOpExecutor &executor, aclDataType type, uint32_t mask, bool keep) {
+  static constexpr Run runs[kComputeCount] = {runFold<Product<double>>, runFold<Product<double>>,
+                                              runFold<Product<int64_t>>, runFold<Product<Complex>>,
+                                              runFold<Product<Boolean>>};
+  const Operand &out = executor.operands[1];
+  if (type != out.type) {
+    return refuse(executor, "out has data type {}, expected dtype, which is {}", out.type, type);
+  }
+  const uint8_t compute = type == ACL_BOOL ? uint8_t{kBoolean8} : uint8_t{computeOf(type)}; /* of truth values */
+  if (compute >= kRaw || runs[compute] == nullptr) return refuseType(executor, type);
+  return prepareFold(executor, runs[compute], mask, keep);
+}
+
+/* self, dtype, out */
+aclnnStatus prepareProd(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  return prepareProduct(executor, static_cast<aclDataType>(arguments[1].integer), (1u << executor.operands[0].rank) - 1,
+                        false);
+}
+
+/* self, dim, keepDim, dtype, out */
+aclnnStatus prepareProdDim(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  const int32_t rank = executor.operands[0].rank;
+  int32_t dim;
+  SIM_TRY(normalizeDim(executor, arguments[1].integer, rank, &dim));
+  return prepareProduct(executor, static_cast<aclDataType>(arguments[3].integer), rank == 0 ? 0 : 1u << dim,
+                        arguments[2].integer != 0);
+}
+
+}  // namespace
+
+SIM_OP(aclnnVarCorrection, prepareMoments, &kFold<Variance>, 0)
+SIM_OP(aclnnStd, prepareMoments, &kFold<Deviation>, 0)
+SIM_OP(aclnnVarMean, prepareMoments, &kFold<Variance>, 0)
+SIM_OP(aclnnStdMeanCorrection, prepareMoments, &kFold<Deviation>, 0)
+SIM_OP(aclnnLogSumExp, prepareLogSumExp, nullptr, 0)
+SIM_OP(aclnnProd, prepareProd, nullptr, 0)
+SIM_OP(aclnnProdDim, prepareProdDim, nullptr, 0)
 
 }  // namespace sim

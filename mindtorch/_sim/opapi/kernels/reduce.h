@@ -27,13 +27,13 @@ struct Reducer {
 };
 
 /* A view divided into the dimensions that stay and those that go, both without those of one element. */
-struct Division {
+struct ReductionView {
   Operand kept;
   Operand reduced;
 };
-Division divide(const Operand &in, uint32_t mask);
-void orderReduced(Division *view);    /* so that memory is walked from start to end */
-bool isRowwise(const Division &view); /* the last dimension that stays is the closest in memory */
+ReductionView splitDims(const Operand &in, uint32_t mask);
+void orderReduced(ReductionView *view);    /* so that memory is walked from start to end */
+bool isRowwise(const ReductionView &view); /* the last dimension that stays is the closest in memory */
 int64_t elementsOf(const Operand &view);
 
 /* Fills the mask from a dim array (NULL or empty: all). */

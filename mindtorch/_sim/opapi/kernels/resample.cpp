@@ -11,7 +11,7 @@ namespace {
 /* attributes: which of the following an operator uses is its own matter. */
 enum Attribute {
   kDims,     /* dimensions that are resampled: the last ones */
-  kMostTaps, /* of any place in any dimension */
+  kMostTaps, /* of any position in any dimension */
   kAlign,    /* align_corners */
   kScale,    /* by dimension, a double's bits: what the caller says input / output is, 0 if nothing */
   kKernel = kScale,
@@ -24,12 +24,12 @@ enum Attribute {
 struct Axis {
   const aclOpExecutor &executor;
   int index;
-  int64_t image, places;
+  int64_t image, positions;
   bool wide; /* the image is of doubles */
 };
 
-/* Fills indices and weights of one place, returns how many. */
-using TapRule = int64_t (*)(const Axis &axis, int64_t place, int64_t *indices, double *weights);
+/* Fills indices and weights of one position, returns how many. */
+using TapRule = int64_t (*)(const Axis &axis, int64_t position, int64_t *indices, double *weights);
 
 struct Resampler {
   TapRule rule;
@@ -50,36 +50,36 @@ double rounded(const Axis &axis, double value) {
   return axis.wide ? value : static_cast<double>(static_cast<float>(value));
 }
 
-/* Image elements per place. */
+/* Image elements per position. */
 double stepOf(const Axis &axis) {
-  const double image = static_cast<double>(axis.image), places = static_cast<double>(axis.places);
-  if (axis.executor.attributes[kAlign]) return places > 1.0 ? rounded(axis, (image - 1.0) / (places - 1.0)) : 0.0;
+  const double image = static_cast<double>(axis.image), positions = static_cast<double>(axis.positions);
+  if (axis.executor.attributes[kAlign]) return positions > 1.0 ? rounded(axis, (image - 1.0) / (positions - 1.0)) : 0.0;
   const double given = scaleGiven(axis);
-  return rounded(axis, given > 0.0 ? 1.0 / given : image / places);
+  return rounded(axis, given > 0.0 ? 1.0 / given : image / positions);
 }
 
-int64_t nearestTaps(const Axis &axis, int64_t place, int64_t *indices, double *weights) {
-  const double at = rounded(axis, static_cast<double>(place) * stepOf(axis));
+int64_t nearestTaps(const Axis &axis, int64_t position, int64_t *indices, double *weights) {
+  const double at = rounded(axis, static_cast<double>(position) * stepOf(axis));
   indices[0] = std::min(static_cast<int64_t>(std::floor(at)), axis.image - 1);
   weights[0] = 1.0;
   return 1;
 }
 
-int64_t nearestExactTaps(const Axis &axis, int64_t place, int64_t *indices, double *weights) {
-  const double at = rounded(axis, (static_cast<double>(place) + 0.5) * stepOf(axis));
+int64_t nearestExactTaps(const Axis &axis, int64_t position, int64_t *indices, double *weights) {
+  const double at = rounded(axis, (static_cast<double>(position) + 0.5) * stepOf(axis));
   indices[0] = std::min(static_cast<int64_t>(std::floor(at)), axis.image - 1);
   weights[0] = 1.0;
   return 1;
 }
 
-double positionOf(const Axis &axis, int64_t place) {
-  const double step = stepOf(axis), at = static_cast<double>(place);
+double positionOf(const Axis &axis, int64_t position) {
+  const double step = stepOf(axis), at = static_cast<double>(position);
   if (axis.executor.attributes[kAlign]) return rounded(axis, at * step);
   return rounded(axis, rounded(axis, (at + 0.5) * step) - 0.5);
 }
 
-int64_t linearTaps(const Axis &axis, int64_t place, int64_t *indices, double *weights) {
-  const double at = std::max(positionOf(axis, place), 0.0);
+int64_t linearTaps(const Axis &axis, int64_t position, int64_t *indices, double *weights) {
+  const double at = std::max(positionOf(axis, position), 0.0);
   const int64_t first = std::min(static_cast<int64_t>(at), axis.image - 1);
   const double share = std::min(std::max(at - static_cast<double>(first), 0.0), 1.0);
   indices[0] = first;
@@ -96,8 +96,8 @@ double cubicWeight(double x) {
   return ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a;
 }
 
-int64_t cubicTaps(const Axis &axis, int64_t place, int64_t *indices, double *weights) {
-  const double at = positionOf(axis, place), below = std::floor(at);
+int64_t cubicTaps(const Axis &axis, int64_t position, int64_t *indices, double *weights) {
+  const double at = positionOf(axis, position), below = std::floor(at);
   const double share = at - below, distances[4] = {share + 1.0, share, 1.0 - share, 2.0 - share};
   for (int64_t i = 0; i < 4; ++i) {
     indices[i] = std::min(std::max(static_cast<int64_t>(below) - 1 + i, int64_t{0}), axis.image - 1);
@@ -108,8 +108,9 @@ int64_t cubicTaps(const Axis &axis, int64_t place, int64_t *indices, double *wei
 
 /* A filter that widens where the image shrinks, so that every element counts; its weights then add up to 1. */
 template <class Filter>
-int64_t wideTaps(const Axis &axis, int64_t place, int64_t *indices, double *weights, double reach, Filter filter) {
-  const double step = stepOf(axis), stretch = std::max(step, 1.0), center = step * (static_cast<double>(place) + 0.5);
+int64_t wideTaps(const Axis &axis, int64_t position, int64_t *indices, double *weights, double reach, Filter filter) {
+  const double step = stepOf(axis), stretch = std::max(step, 1.0),
+               center = step * (static_cast<double>(position) + 0.5);
   const int64_t first = std::max(static_cast<int64_t>(center - reach * stretch + 0.5), int64_t{0});
   const int64_t last = std::min(static_cast<int64_t>(center + reach * stretch + 0.5), axis.image);
   double sum = 0.0;
@@ -121,13 +122,13 @@ int64_t wideTaps(const Axis &axis, int64_t place, int64_t *indices, double *weig
   return std::max(last - first, int64_t{0});
 }
 
-int64_t wideLinearTaps(const Axis &axis, int64_t place, int64_t *indices, double *weights) {
-  return wideTaps(axis, place, indices, weights, 1.0, [](double x) { return std::max(1.0 - x, 0.0); });
+int64_t wideLinearTaps(const Axis &axis, int64_t position, int64_t *indices, double *weights) {
+  return wideTaps(axis, position, indices, weights, 1.0, [](double x) { return std::max(1.0 - x, 0.0); });
 }
 
 /* Cubic convolution with A = -0.5. */
-int64_t wideCubicTaps(const Axis &axis, int64_t place, int64_t *indices, double *weights) {
-  return wideTaps(axis, place, indices, weights, 2.0, [](double x) {
+int64_t wideCubicTaps(const Axis &axis, int64_t position, int64_t *indices, double *weights) {
+  return wideTaps(axis, position, indices, weights, 2.0, [](double x) {
     if (x < 1.0) return (1.5 * x - 2.5) * x * x + 1.0;
     return x < 2.0 ? ((-0.5 * x + 2.5) * x - 4.0) * x + 2.0 : 0.0;
   });
@@ -142,32 +143,32 @@ int64_t evenTaps(int64_t first, int64_t last, double weight, int64_t *indices, d
 }
 
 /* Adaptive average: windows that cover the image, of nearly equal sizes. */
-int64_t areaTaps(const Axis &axis, int64_t place, int64_t *indices, double *weights) {
-  const int64_t first = place * axis.image / axis.places;
-  const int64_t last = ((place + 1) * axis.image + axis.places - 1) / axis.places;
+int64_t adaptiveAvgPoolTaps(const Axis &axis, int64_t position, int64_t *indices, double *weights) {
+  const int64_t first = position * axis.image / axis.positions;
+  const int64_t last = ((position + 1) * axis.image + axis.positions - 1) / axis.positions;
   return evenTaps(first, last, 1.0 / static_cast<double>(last - first), indices, weights);
 }
 
-int64_t windowTaps(const Axis &axis, int64_t place, int64_t *indices, double *weights) {
+int64_t avgPoolTaps(const Axis &axis, int64_t position, int64_t *indices, double *weights) {
   const int64_t *attributes = axis.executor.attributes;
   const int64_t kernel = attributes[kKernel + axis.index], padding = attributes[kPadding + axis.index];
-  const int64_t start = place * attributes[kStride + axis.index] - padding;
+  const int64_t start = position * attributes[kStride + axis.index] - padding;
   const int64_t first = std::max(start, int64_t{0}), last = std::min(start + kernel, axis.image);
   int64_t size = attributes[kCountPadding] ? std::min(start + kernel, axis.image + padding) - start : last - first;
   if (attributes[kDivisor] != 0) size = axis.index == 0 ? attributes[kDivisor] : 1; /* one of the dimensions divides */
   return evenTaps(first, last, 1.0 / static_cast<double>(size), indices, weights);
 }
 
-int64_t replicateTaps(const Axis &axis, int64_t place, int64_t *indices, double *weights) {
-  const int64_t at = place - axis.executor.attributes[kPadding + axis.index];
+int64_t replicateTaps(const Axis &axis, int64_t position, int64_t *indices, double *weights) {
+  const int64_t at = position - axis.executor.attributes[kPadding + axis.index];
   indices[0] = std::min(std::max(at, int64_t{0}), axis.image - 1);
   weights[0] = 1.0;
   return 1;
 }
 
 /* Mirrored at the centre of the first and the last element. */
-int64_t reflectTaps(const Axis &axis, int64_t place, int64_t *indices, double *weights) {
-  const int64_t at = std::abs(place - axis.executor.attributes[kPadding + axis.index]);
+int64_t reflectTaps(const Axis &axis, int64_t position, int64_t *indices, double *weights) {
+  const int64_t at = std::abs(position - axis.executor.attributes[kPadding + axis.index]);
   indices[0] = at < axis.image ? at : 2 * (axis.image - 1) - at;
   weights[0] = 1.0;
   return 1;
@@ -175,24 +176,24 @@ int64_t reflectTaps(const Axis &axis, int64_t place, int64_t *indices, double *w
 
 /* --- the loops --------------------------------------------------------------------------------------------------- */
 
-struct Table { /* of one dimension, `most` entries a place */
-  int64_t image, places, most;
+struct Table { /* of one dimension, `most` entries a position */
+  int64_t image, positions, most;
   int64_t *counts, *indices;
   double *weights;
 };
 
 struct Plan {
   Table tables[3];
-  Operand image, places;
-  int64_t image_size, place_count;
-  char *image_plane, *places_plane;
+  Operand image, positions;
+  int64_t image_size, position_count;
+  char *image_plane, *positions_plane;
 };
 
 const Operand &imageOf(const aclOpExecutor &executor) {
   const bool backward = static_cast<const Resampler *>(executor.kernel)->backward;
   return backward ? firstOut(executor) : executor.operands[0];
 }
-const Operand &placesOf(const aclOpExecutor &executor) {
+const Operand &positionsOf(const aclOpExecutor &executor) {
   const bool backward = static_cast<const Resampler *>(executor.kernel)->backward;
   return backward ? executor.operands[0] : firstOut(executor);
 }
@@ -201,28 +202,29 @@ constexpr int64_t kItem = sizeof(Complex); /* the largest compute type */
 
 uint64_t workspaceOf(const aclOpExecutor &executor) {
   const int dims = static_cast<int>(executor.attributes[kDims]);
-  int64_t image = 1, places = 1, entries = 0;
+  int64_t image = 1, positions = 1, entries = 0;
   for (int i = 0; i < 3; ++i) {
     const int axis = i - (3 - dims);
     image *= planeSize(imageOf(executor), dims, axis);
-    places *= planeSize(placesOf(executor), dims, axis);
-    entries += planeSize(placesOf(executor), dims, axis) * (1 + 2 * executor.attributes[kMostTaps]);
+    positions *= planeSize(positionsOf(executor), dims, axis);
+    entries += planeSize(positionsOf(executor), dims, axis) * (1 + 2 * executor.attributes[kMostTaps]);
   }
-  return roundUp(static_cast<uint64_t>((image + places) * kItem + entries * 8));
+  return roundUp(static_cast<uint64_t>((image + positions) * kItem + entries * 8));
 }
 
 void fillTable(const aclOpExecutor &executor, int axis, Table *table) {
   const TapRule rule = static_cast<const Resampler *>(executor.kernel)->rule;
   const bool wide = imageOf(executor).type == ACL_DOUBLE;
-  for (int64_t place = 0; place < table->places; ++place) {
-    int64_t *indices = table->indices + place * table->most;
-    double *weights = table->weights + place * table->most;
+  for (int64_t position = 0; position < table->positions; ++position) {
+    int64_t *indices = table->indices + position * table->most;
+    double *weights = table->weights + position * table->most;
     if (axis < 0) {
       indices[0] = 0;
       weights[0] = 1.0;
-      table->counts[place] = 1;
+      table->counts[position] = 1;
     } else {
-      table->counts[place] = rule({executor, axis, table->image, table->places, wide}, place, indices, weights);
+      table->counts[position] =
+          rule({executor, axis, table->image, table->positions, wide}, position, indices, weights);
     }
   }
 }
@@ -230,26 +232,26 @@ void fillTable(const aclOpExecutor &executor, int axis, Table *table) {
 Plan planOf(const aclOpExecutor &executor) {
   Plan plan;
   plan.image = imageOf(executor);
-  plan.places = placesOf(executor);
-  plan.image_size = plan.place_count = 1;
+  plan.positions = positionsOf(executor);
+  plan.image_size = plan.position_count = 1;
   const int dims = static_cast<int>(executor.attributes[kDims]);
   int64_t *room = reinterpret_cast<int64_t *>(executor.workspace);
   for (int i = 0; i < 3; ++i) {
     const int axis = i - (3 - dims);
     Table &table = plan.tables[i];
     table.image = planeSize(plan.image, dims, axis);
-    table.places = planeSize(plan.places, dims, axis);
+    table.positions = planeSize(plan.positions, dims, axis);
     table.most = executor.attributes[kMostTaps];
     table.counts = room;
-    table.indices = table.counts + table.places;
-    table.weights = reinterpret_cast<double *>(table.indices + table.places * table.most);
-    room = table.indices + 2 * table.places * table.most;
+    table.indices = table.counts + table.positions;
+    table.weights = reinterpret_cast<double *>(table.indices + table.positions * table.most);
+    room = table.indices + 2 * table.positions * table.most;
     fillTable(executor, axis, &table);
     plan.image_size *= table.image;
-    plan.place_count *= table.places;
+    plan.position_count *= table.positions;
   }
   plan.image_plane = reinterpret_cast<char *>(room);
-  plan.places_plane = plan.image_plane + plan.image_size * kItem;
+  plan.positions_plane = plan.image_plane + plan.image_size * kItem;
   return plan;
 }
 
@@ -262,20 +264,20 @@ struct SumOf<float> {
   using Type = double;
 };
 
-/* Calls tap(place, image element, weight) for all of them. */
+/* Calls tap(position, image element, weight) for all of them. */
 template <class Tap>
 void forEachTap(const Plan &plan, Tap tap) {
   const Table &z = plan.tables[0], &y = plan.tables[1], &x = plan.tables[2];
-  int64_t place = 0;
-  for (int64_t i = 0; i < z.places; ++i) {
-    for (int64_t j = 0; j < y.places; ++j) {
-      for (int64_t k = 0; k < x.places; ++k, ++place) {
+  int64_t position = 0;
+  for (int64_t i = 0; i < z.positions; ++i) {
+    for (int64_t j = 0; j < y.positions; ++j) {
+      for (int64_t k = 0; k < x.positions; ++k, ++position) {
         for (int64_t a = i * z.most; a < i * z.most + z.counts[i]; ++a) {
           for (int64_t b = j * y.most; b < j * y.most + y.counts[j]; ++b) {
             const int64_t line = (z.indices[a] * y.image + y.indices[b]) * x.image;
             const double weight = z.weights[a] * y.weights[b];
             for (int64_t c = k * x.most; c < k * x.most + x.counts[k]; ++c) {
-              tap(place, line + x.indices[c], weight * x.weights[c]);
+              tap(position, line + x.indices[c], weight * x.weights[c]);
             }
           }
         }
@@ -288,30 +290,30 @@ template <class C>
 void gatherPlane(const Plan &plan) {
   using Sum = typename SumOf<C>::Type;
   const C *image = reinterpret_cast<const C *>(plan.image_plane);
-  C *places = reinterpret_cast<C *>(plan.places_plane);
+  C *positions = reinterpret_cast<C *>(plan.positions_plane);
   int64_t current = 0;
   Sum sum = Sum(0);
-  forEachTap(plan, [&](int64_t place, int64_t element, double weight) {
-    if (place != current) {
-      places[current] = static_cast<C>(sum);
-      for (++current; current < place; ++current) places[current] = C(0);
+  forEachTap(plan, [&](int64_t position, int64_t element, double weight) {
+    if (position != current) {
+      positions[current] = static_cast<C>(sum);
+      for (++current; current < position; ++current) positions[current] = C(0);
       sum = Sum(0);
     }
     sum = add(sum, multiply(static_cast<Sum>(weight), static_cast<Sum>(image[element])));
   });
-  places[current] = static_cast<C>(sum);
-  for (++current; current < plan.place_count; ++current) places[current] = C(0);
+  positions[current] = static_cast<C>(sum);
+  for (++current; current < plan.position_count; ++current) positions[current] = C(0);
 }
 
 template <class C>
 void scatterPlane(const Plan &plan) {
   using Sum = typename SumOf<C>::Type;
   C *image = reinterpret_cast<C *>(plan.image_plane);
-  const C *places = reinterpret_cast<const C *>(plan.places_plane);
+  const C *positions = reinterpret_cast<const C *>(plan.positions_plane);
   std::fill_n(image, plan.image_size, C(0));
-  forEachTap(plan, [&](int64_t place, int64_t element, double weight) {
-    image[element] = static_cast<C>(
-        add(static_cast<Sum>(image[element]), multiply(static_cast<Sum>(weight), static_cast<Sum>(places[place]))));
+  forEachTap(plan, [&](int64_t position, int64_t element, double weight) {
+    image[element] = static_cast<C>(add(static_cast<Sum>(image[element]),
+                                        multiply(static_cast<Sum>(weight), static_cast<Sum>(positions[position]))));
   });
 }
 
@@ -324,10 +326,10 @@ aclError runResample(const aclOpExecutor &executor) {
   Plan plan = planOf(executor);
   const int64_t dims = executor.attributes[kDims];
   const bool backward = static_cast<const Resampler *>(executor.kernel)->backward;
-  plan.image.compute = plan.places.compute = computeOf(plan.image.type);
-  const Operand &read = backward ? plan.places : plan.image, &written = backward ? plan.image : plan.places;
-  char *read_plane = backward ? plan.places_plane : plan.image_plane;
-  char *written_plane = backward ? plan.image_plane : plan.places_plane;
+  plan.image.compute = plan.positions.compute = computeOf(plan.image.type);
+  const Operand &read = backward ? plan.positions : plan.image, &written = backward ? plan.image : plan.positions;
+  char *read_plane = backward ? plan.positions_plane : plan.image_plane;
+  char *written_plane = backward ? plan.image_plane : plan.positions_plane;
   const auto run = (backward ? kScatter : kGather)[plan.image.compute];
   Planes from(read, dims), to(written, dims);
   for (int64_t i = planeCount(read, dims); i-- > 0; from.next(), to.next()) {
@@ -342,13 +344,13 @@ aclError runResample(const aclOpExecutor &executor) {
 
 const Resampler &resamplerOf(const OpBody &body) { return *static_cast<const Resampler *>(body.kernel); }
 
-aclnnStatus finish(aclOpExecutor &executor, const OpBody &body, int64_t most_taps) {
+aclnnStatus planRun(aclOpExecutor &executor, const OpBody &body, int64_t most_taps) {
   executor.attributes[kDims] = resamplerOf(body).dims;
   executor.attributes[kMostTaps] = most_taps;
   executor.kernel = body.kernel;
-  const Operand &image = imageOf(executor), &places = placesOf(executor);
-  if (image.type != places.type) {
-    return refuse(executor, "types differ: %s and %s", typeName(image.type), typeName(places.type));
+  const Operand &image = imageOf(executor), &positions = positionsOf(executor);
+  if (image.type != positions.type) {
+    return refuse(executor, "types differ: {} and {}", image.type, positions.type);
   }
   executor.run = runResample;
   if (firstOut(executor).count > 0) executor.workspace_size = workspaceOf(executor);
@@ -360,7 +362,7 @@ aclnnStatus requireLast(const aclOpExecutor &executor, const Operand &tensor, co
                         const int64_t *sizes) {
   Shape shape = shapeOf(image);
   if (image.rank < dims + 1) {
-    return refuse(executor, "a tensor of %d dimensions, expected %d or more", image.rank, dims + 1);
+    return refuse(executor, "a tensor of {} dimensions, expected {} or more", image.rank, dims + 1);
   }
   for (int i = 0; i < dims; ++i) {
     shape.dims[shape.rank - dims + i] = sizes[i];
@@ -372,8 +374,7 @@ aclnnStatus requireLast(const aclOpExecutor &executor, const Operand &tensor, co
 aclnnStatus readArray(const aclOpExecutor &executor, const void *array, int count, int64_t *values) {
   const aclIntArray *given = static_cast<const aclIntArray *>(array);
   if (given->size != static_cast<uint64_t>(count)) {
-    return refuse(executor, "an array of %llu elements, expected %d", static_cast<unsigned long long>(given->size),
-                  count);
+    return refuse(executor, "an array of {} elements, expected {}", given->size, count);
   }
   for (int i = 0; i < count; ++i) values[i] = given->items[i];
   return ACLNN_SUCCESS;
@@ -385,10 +386,10 @@ enum UpsampleVariant : int64_t { kPlain = 0, kAligned = 1, kScaled = 2, kWide = 
 int64_t mostTaps(aclOpExecutor &executor, const OpBody &body) {
   int64_t most = 4;
   executor.kernel = body.kernel;
-  const Operand &image = imageOf(executor), &places = placesOf(executor);
+  const Operand &image = imageOf(executor), &positions = positionsOf(executor);
   const int dims = resamplerOf(body).dims;
   for (int i = 0; (body.variant & kWide) != 0 && i < dims; ++i) {
-    const Axis axis = {executor, i, planeSize(image, dims, i), planeSize(places, dims, i), image.type == ACL_DOUBLE};
+    const Axis axis = {executor, i, planeSize(image, dims, i), planeSize(positions, dims, i), image.type == ACL_DOUBLE};
     most = std::max(most, std::min(static_cast<int64_t>(4.0 * std::max(stepOf(axis), 1.0)) + 2, axis.image));
   }
   return most;
@@ -401,62 +402,57 @@ aclnnStatus prepareUpsample(aclOpExecutor &executor, const Argument *arguments, 
   const int dims = resampler.dims;
   const Operand &given = executor.operands[0], &out = firstOut(executor);
   int64_t sizes[3], input[5] = {}, next = 2;
-  aclnnStatus status = readArray(executor, arguments[1].pointer, dims, sizes);
-  if (status == ACLNN_SUCCESS && resampler.backward) {
-    status = readArray(executor, arguments[next++].pointer, dims + 2, input);
-    if (status == ACLNN_SUCCESS) status = requireLast(executor, given, out, dims, sizes);
-    if (status == ACLNN_SUCCESS) status = requireLast(executor, out, given, dims, input + 2);
-  } else if (status == ACLNN_SUCCESS) {
-    status = requireLast(executor, out, given, dims, sizes);
+  SIM_TRY(readArray(executor, arguments[1].pointer, dims, sizes));
+  if (resampler.backward) {
+    SIM_TRY(readArray(executor, arguments[next++].pointer, dims + 2, input));
+    SIM_TRY(requireLast(executor, given, out, dims, sizes));
+    SIM_TRY(requireLast(executor, out, given, dims, input + 2));
+  } else {
+    SIM_TRY(requireLast(executor, out, given, dims, sizes));
   }
-  if (status != ACLNN_SUCCESS) return status;
   executor.attributes[kAlign] = (body.variant & kAligned) != 0 && arguments[next++].integer != 0;
   for (int i = 0; i < 3; ++i) {
     const double scale = (body.variant & kScaled) != 0 && i < dims ? arguments[next++].real : 0.0;
     std::memcpy(&executor.attributes[kScale + i], &scale, sizeof scale);
   }
-  return finish(executor, body, mostTaps(executor, body));
+  return planRun(executor, body, mostTaps(executor, body));
 }
 
 /* self, outputSize, out
  * gradOutput, self, out */
-aclnnStatus prepareArea(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+aclnnStatus prepareAdaptiveAvgPool(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const Resampler &resampler = resamplerOf(body);
   const Operand &image = resampler.backward ? executor.operands[1] : executor.operands[0];
-  const Operand &places = resampler.backward ? executor.operands[0] : firstOut(executor);
+  const Operand &positions = resampler.backward ? executor.operands[0] : firstOut(executor);
   int64_t sizes[3], most = 1;
-  aclnnStatus status = ACLNN_SUCCESS;
-  for (int i = 0; i < resampler.dims && resampler.backward && places.rank == image.rank; ++i) {
-    sizes[i] = places.dims[places.rank - resampler.dims + i];
+  for (int i = 0; i < resampler.dims && resampler.backward && positions.rank == image.rank; ++i) {
+    sizes[i] = positions.dims[positions.rank - resampler.dims + i];
   }
-  if (!resampler.backward) status = readArray(executor, arguments[1].pointer, resampler.dims, sizes);
-  if (status == ACLNN_SUCCESS && places.count > 0) {
-    status = places.rank == image.rank ? requireLast(executor, places, image, resampler.dims, sizes)
-                                       : refuse(executor, "ranks differ: %d and %d", places.rank, image.rank);
+  if (!resampler.backward) SIM_TRY(readArray(executor, arguments[1].pointer, resampler.dims, sizes));
+  if (positions.count > 0) {
+    SIM_TRY(positions.rank == image.rank ? requireLast(executor, positions, image, resampler.dims, sizes)
+                                         : refuse(executor, "ranks differ: {} and {}", positions.rank, image.rank));
   }
-  if (status == ACLNN_SUCCESS && resampler.backward)
-    status = requireShape(executor, firstOut(executor), shapeOf(image));
-  if (status != ACLNN_SUCCESS) return status;
+  if (resampler.backward) SIM_TRY(requireShape(executor, firstOut(executor), shapeOf(image)));
   for (int i = 0; i < resampler.dims; ++i) {
     most = std::max(most, image.dims[image.rank - resampler.dims + i] / std::max(sizes[i], int64_t{1}) + 2);
   }
-  return finish(executor, body, most);
+  return planRun(executor, body, most);
 }
 
 /* self, kernelSize, strides, paddings, ceilMode, countIncludePad, divisorOverride, ..., out
  * gradOutput, self, kernelSize, ... */
-aclnnStatus prepareWindow(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
+aclnnStatus prepareAvgPool(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   const Resampler &resampler = resamplerOf(body);
   const int dims = resampler.dims, at = resampler.backward ? 2 : 1;
   int64_t *attributes = executor.attributes;
   const Operand &image = resampler.backward ? executor.operands[1] : executor.operands[0];
-  const Operand &places = resampler.backward ? executor.operands[0] : firstOut(executor);
-  aclnnStatus status = readArray(executor, arguments[at].pointer, dims, attributes + kKernel);
+  const Operand &positions = resampler.backward ? executor.operands[0] : firstOut(executor);
+  SIM_TRY(readArray(executor, arguments[at].pointer, dims, attributes + kKernel));
   const void *strides = arguments[at + 1].pointer; /* an empty array: the sizes of the window */
   if (static_cast<const aclIntArray *>(strides)->size == 0) strides = arguments[at].pointer;
-  if (status == ACLNN_SUCCESS) status = readArray(executor, strides, dims, attributes + kStride);
-  if (status == ACLNN_SUCCESS) status = readArray(executor, arguments[at + 2].pointer, dims, attributes + kPadding);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(readArray(executor, strides, dims, attributes + kStride));
+  SIM_TRY(readArray(executor, arguments[at + 2].pointer, dims, attributes + kPadding));
   const bool ceil = arguments[at + 3].integer != 0;
   int64_t sizes[3], most = 1;
   for (int i = 0; i < dims; ++i) {
@@ -465,9 +461,7 @@ aclnnStatus prepareWindow(aclOpExecutor &executor, const Argument *arguments, co
     const int64_t size = image.rank >= dims ? image.dims[image.rank - dims + i] : 0;
     const int64_t room = size + 2 * padding - kernel;
     if (kernel < 1 || stride < 1 || padding < 0 || 2 * padding > kernel || room < 0) {
-      return refuse(executor, "a window of %lld, stride %lld, padding %lld on an image of %lld",
-                    static_cast<long long>(kernel), static_cast<long long>(stride), static_cast<long long>(padding),
-                    static_cast<long long>(size));
+      return refuse(executor, "a window of {}, stride {}, padding {} on an image of {}", kernel, stride, padding, size);
     }
     sizes[i] = (room + (ceil ? stride - 1 : 0)) / stride + 1;
     if (ceil && (sizes[i] - 1) * stride >= size + padding) --sizes[i];
@@ -475,10 +469,9 @@ aclnnStatus prepareWindow(aclOpExecutor &executor, const Argument *arguments, co
   }
   attributes[kCountPadding] = arguments[at + 4].integer != 0;
   attributes[kDivisor] = arguments[at + 5].integer;
-  status = requireLast(executor, places, image, dims, sizes);
-  if (status == ACLNN_SUCCESS && resampler.backward)
-    status = requireShape(executor, firstOut(executor), shapeOf(image));
-  return status == ACLNN_SUCCESS ? finish(executor, body, most) : status;
+  SIM_TRY(requireLast(executor, positions, image, dims, sizes));
+  if (resampler.backward) SIM_TRY(requireShape(executor, firstOut(executor), shapeOf(image)));
+  return planRun(executor, body, most);
 }
 
 /* self, padding (pairs, from the last dimension), out
@@ -487,24 +480,21 @@ aclnnStatus preparePad(aclOpExecutor &executor, const Argument *arguments, const
   const Resampler &resampler = resamplerOf(body);
   const int dims = resampler.dims;
   const Operand &image = resampler.backward ? executor.operands[1] : executor.operands[0];
-  const Operand &places = resampler.backward ? executor.operands[0] : firstOut(executor);
+  const Operand &positions = resampler.backward ? executor.operands[0] : firstOut(executor);
   int64_t pads[6], sizes[3];
-  aclnnStatus status = readArray(executor, arguments[resampler.backward ? 2 : 1].pointer, 2 * dims, pads);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(readArray(executor, arguments[resampler.backward ? 2 : 1].pointer, 2 * dims, pads));
   for (int i = 0; i < dims; ++i) {
     const int64_t size = image.rank > dims ? image.dims[image.rank - dims + i] : 0;
     const int64_t before = pads[2 * (dims - 1 - i)], after = pads[2 * (dims - 1 - i) + 1];
     if (resampler.rule == reflectTaps && (before >= size || after >= size)) {
-      return refuse(executor, "padding of %lld and %lld, expected less than the size %lld",
-                    static_cast<long long>(before), static_cast<long long>(after), static_cast<long long>(size));
+      return refuse(executor, "padding of {} and {}, expected less than the size {}", before, after, size);
     }
     executor.attributes[kPadding + i] = before;
     sizes[i] = size + before + after;
   }
-  status = requireLast(executor, places, image, dims, sizes);
-  if (status == ACLNN_SUCCESS && resampler.backward)
-    status = requireShape(executor, firstOut(executor), shapeOf(image));
-  return status == ACLNN_SUCCESS ? finish(executor, body, 1) : status;
+  SIM_TRY(requireLast(executor, positions, image, dims, sizes));
+  if (resampler.backward) SIM_TRY(requireShape(executor, firstOut(executor), shapeOf(image)));
+  return planRun(executor, body, 1);
 }
 
 template <TapRule Rule, int Dims, bool Backward>
@@ -541,14 +531,14 @@ SIM_OP(aclnnUpsampleBilinear2dAA, prepareUpsample, &kResampler<wideLinearTaps, 2
 SIM_OP(aclnnUpsampleBilinear2dAABackward, prepareUpsample, &kResampler<wideLinearTaps, 2, kBackward>, kFiltered)
 SIM_OP(aclnnUpsampleBicubic2dAA, prepareUpsample, &kResampler<wideCubicTaps, 2, kForward>, kFiltered)
 SIM_OP(aclnnUpsampleBicubic2dAAGrad, prepareUpsample, &kResampler<wideCubicTaps, 2, kBackward>, kFiltered)
-SIM_OP(aclnnAdaptiveAvgPool2d, prepareArea, &kResampler<areaTaps, 2, kForward>, 0)
-SIM_OP(aclnnAdaptiveAvgPool2dBackward, prepareArea, &kResampler<areaTaps, 2, kBackward>, 0)
-SIM_OP(aclnnAdaptiveAvgPool3d, prepareArea, &kResampler<areaTaps, 3, kForward>, 0)
-SIM_OP(aclnnAdaptiveAvgPool3dBackward, prepareArea, &kResampler<areaTaps, 3, kBackward>, 0)
-SIM_OP(aclnnAvgPool2d, prepareWindow, &kResampler<windowTaps, 2, kForward>, 0)
-SIM_OP(aclnnAvgPool2dBackward, prepareWindow, &kResampler<windowTaps, 2, kBackward>, 0)
-SIM_OP(aclnnAvgPool3d, prepareWindow, &kResampler<windowTaps, 3, kForward>, 0)
-SIM_OP(aclnnAvgPool3dBackward, prepareWindow, &kResampler<windowTaps, 3, kBackward>, 0)
+SIM_OP(aclnnAdaptiveAvgPool2d, prepareAdaptiveAvgPool, &kResampler<adaptiveAvgPoolTaps, 2, kForward>, 0)
+SIM_OP(aclnnAdaptiveAvgPool2dBackward, prepareAdaptiveAvgPool, &kResampler<adaptiveAvgPoolTaps, 2, kBackward>, 0)
+SIM_OP(aclnnAdaptiveAvgPool3d, prepareAdaptiveAvgPool, &kResampler<adaptiveAvgPoolTaps, 3, kForward>, 0)
+SIM_OP(aclnnAdaptiveAvgPool3dBackward, prepareAdaptiveAvgPool, &kResampler<adaptiveAvgPoolTaps, 3, kBackward>, 0)
+SIM_OP(aclnnAvgPool2d, prepareAvgPool, &kResampler<avgPoolTaps, 2, kForward>, 0)
+SIM_OP(aclnnAvgPool2dBackward, prepareAvgPool, &kResampler<avgPoolTaps, 2, kBackward>, 0)
+SIM_OP(aclnnAvgPool3d, prepareAvgPool, &kResampler<avgPoolTaps, 3, kForward>, 0)
+SIM_OP(aclnnAvgPool3dBackward, prepareAvgPool, &kResampler<avgPoolTaps, 3, kBackward>, 0)
 SIM_OP(aclnnReflectionPad1d, preparePad, &kResampler<reflectTaps, 1, kForward>, 0)
 SIM_OP(aclnnReflectionPad1dBackward, preparePad, &kResampler<reflectTaps, 1, kBackward>, 0)
 SIM_OP(aclnnReflectionPad2d, preparePad, &kResampler<reflectTaps, 2, kForward>, 0)

@@ -1,7 +1,7 @@
 /* Rotary position embedding: pairs of elements of a line turned by the angle whose cosine and sine lie beside them.
  *
  * out[i] = x[straight(i)] * cos[i] + sign(i) * x[crossed(i)] * sin[i]; the mode says which elements make a pair. */
-#include "opapi/lines.h"
+#include "opapi/scan_sort.h"
 
 namespace sim {
 namespace {
@@ -28,7 +28,7 @@ Pair pairOf(int64_t mode, int64_t width, int64_t i) {
 
 int64_t widthOf(const Operand &operand) { return operand.dims[operand.rank - 1]; }
 
-LineCursor linesOf(const Operand &operand) { return LineCursor(operand, operand.rank - 1, kF32); }
+SliceCursor linesOf(const Operand &operand) { return SliceCursor(operand, operand.rank - 1, kF32); }
 
 /* The cosines or sines beside every line of x. */
 Operand expanded(const Operand &angles, const Operand &x) {
@@ -43,8 +43,8 @@ aclError runRotary(const aclOpExecutor &executor) {
   const Operand &x = operands[0];
   if (x.count == 0) return ACL_SUCCESS;
   const int64_t width = widthOf(x), mode = executor.attributes[0];
-  LineCursor from = linesOf(x), cosines = linesOf(expanded(operands[1], x)), sines = linesOf(expanded(operands[2], x));
-  LineCursor to = linesOf(operands[3]);
+  SliceCursor from = linesOf(x), cosines = linesOf(expanded(operands[1], x)), sines = linesOf(expanded(operands[2], x));
+  SliceCursor to = linesOf(operands[3]);
   float *line = reinterpret_cast<float *>(executor.workspace), *cosine = line + width, *sine = cosine + width;
   float *out = sine + width;
   for (int64_t i = 0; i < x.count; i += width) {
@@ -56,7 +56,7 @@ aclError runRotary(const aclOpExecutor &executor) {
       out[k] = line[pair.straight] * cosine[k] + pair.sign * line[pair.crossed] * sine[k];
     }
     to.write(out);
-    for (LineCursor *each : {&from, &cosines, &sines, &to}) each->next();
+    for (SliceCursor *each : {&from, &cosines, &sines, &to}) each->next();
   }
   return ACL_SUCCESS;
 }
@@ -76,7 +76,7 @@ Operand sumsOf(const Operand &operand, double *room) {
   return sums;
 }
 
-void addTo(const LineCursor &lines, const float *values, double *line) {
+void addTo(const SliceCursor &lines, const float *values, double *line) {
   lines.read(line);
   for (int64_t k = 0; k < lines.length(); ++k) line[k] += static_cast<double>(values[k]);
   lines.write(line);
@@ -94,10 +94,10 @@ aclError runRotaryBackward(const aclOpExecutor &executor) {
   std::fill_n(of_cosines, 2 * angles, 0.0);
   const Operand cosine_sums = sumsOf(operands[kOfCosine], of_cosines), sine_sums = sumsOf(operands[kOfSine], of_sines);
   if (grad.count > 0) {
-    LineCursor grads = linesOf(grad), from = linesOf(of_angles ? x : grad), to = linesOf(operands[kOfInput]);
-    LineCursor cosines = linesOf(expanded(operands[kCosine], grad)), sines = linesOf(expanded(operands[kSine], grad));
-    LineCursor at_cosine(expanded(cosine_sums, grad), grad.rank - 1, kF64);
-    LineCursor at_sine(expanded(sine_sums, grad), grad.rank - 1, kF64);
+    SliceCursor grads = linesOf(grad), from = linesOf(of_angles ? x : grad), to = linesOf(operands[kOfInput]);
+    SliceCursor cosines = linesOf(expanded(operands[kCosine], grad)), sines = linesOf(expanded(operands[kSine], grad));
+    SliceCursor at_cosine(expanded(cosine_sums, grad), grad.rank - 1, kF64);
+    SliceCursor at_sine(expanded(sine_sums, grad), grad.rank - 1, kF64);
     for (int64_t i = 0; i < grad.count; i += width) {
       grads.read(g);
       from.read(line);
@@ -117,7 +117,7 @@ aclError runRotaryBackward(const aclOpExecutor &executor) {
       }
       addTo(at_cosine, turned, sums);
       addTo(at_sine, crossed, sums);
-      for (LineCursor *each : {&grads, &from, &to, &cosines, &sines, &at_cosine, &at_sine}) each->next();
+      for (SliceCursor *each : {&grads, &from, &to, &cosines, &sines, &at_cosine, &at_sine}) each->next();
     }
   }
   if (!of_angles) return ACL_SUCCESS;
@@ -128,16 +128,15 @@ aclError runRotaryBackward(const aclOpExecutor &executor) {
 
 aclnnStatus checkMode(aclOpExecutor &executor, int64_t mode, const Operand &x) {
   if (mode < kHalf || mode > kInterleaveHalf) {
-    return refuse(executor, "mode is %lld, expected 0 to 3", static_cast<long long>(mode));
+    return refuse(executor, "mode is {}, expected 0 to 3", mode);
   }
-  if (x.rank < 3 || x.rank > 4) return refuse(executor, "x has %d dimensions, expected 3 or 4", x.rank);
+  if (x.rank < 3 || x.rank > 4) return refuse(executor, "x has {} dimensions, expected 3 or 4", x.rank);
   const int64_t whole = mode == kQuarter ? 4 : 2;
   if (widthOf(x) % whole == 0) {
     executor.attributes[0] = mode;
     return ACLNN_SUCCESS;
   }
-  return refuse(executor, "the last dimension is %lld, expected a multiple of %lld", static_cast<long long>(widthOf(x)),
-                static_cast<long long>(whole));
+  return refuse(executor, "the last dimension is {}, expected a multiple of {}", widthOf(x), whole);
 }
 
 /* Angles are as wide as x; each other dimension is that of x, or 1. */
@@ -155,10 +154,9 @@ aclnnStatus checkAngles(const aclOpExecutor &executor, const Operand &x, const O
 /* x, cos, sin, mode, out */
 aclnnStatus prepareRotary(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const auto &operands = executor.operands;
-  aclnnStatus status = checkMode(executor, arguments[3].integer, operands[0]);
-  if (status == ACLNN_SUCCESS) status = checkAngles(executor, operands[0], operands[1], operands[2]);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, operands[3], shapeOf(operands[0]));
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(checkMode(executor, arguments[3].integer, operands[0]));
+  SIM_TRY(checkAngles(executor, operands[0], operands[1], operands[2]));
+  SIM_TRY(requireShape(executor, operands[3], shapeOf(operands[0])));
   if (operands[3].type != operands[0].type) return refuse(executor, "x and out have different data types");
   executor.run = runRotary;
   executor.workspace_size = roundUp(static_cast<uint64_t>(4 * widthOf(operands[0])) * sizeof(float));
@@ -177,18 +175,15 @@ aclnnStatus prepareRotaryV2(aclOpExecutor &executor, const Argument *arguments, 
 aclnnStatus prepareRotaryBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const auto &operands = executor.operands;
   const Operand &grad = operands[kGrad];
-  aclnnStatus status = checkMode(executor, arguments[4].integer, grad);
-  if (status == ACLNN_SUCCESS) status = checkAngles(executor, grad, operands[kCosine], operands[kSine]);
-  if (status == ACLNN_SUCCESS && operands[kInput].tensor != nullptr) {
-    status = requireShape(executor, operands[kInput], shapeOf(grad));
+  SIM_TRY(checkMode(executor, arguments[4].integer, grad));
+  SIM_TRY(checkAngles(executor, grad, operands[kCosine], operands[kSine]));
+  if (operands[kInput].tensor != nullptr) {
+    SIM_TRY(requireShape(executor, operands[kInput], shapeOf(grad)));
   }
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, operands[kOfInput], shapeOf(grad));
+  SIM_TRY(requireShape(executor, operands[kOfInput], shapeOf(grad)));
   for (int index : {kOfCosine, kOfSine}) {
-    if (status == ACLNN_SUCCESS) {
-      status = requireShape(executor, operands[static_cast<uint32_t>(index)], shapeOf(operands[kCosine]));
-    }
+    SIM_TRY(requireShape(executor, operands[static_cast<uint32_t>(index)], shapeOf(operands[kCosine])));
   }
-  if (status != ACLNN_SUCCESS) return status;
   const uint64_t width = static_cast<uint64_t>(widthOf(grad));
   for (uint32_t index : {0u, 1u}) executor.operands[kOfCosine + index].compute = kF64; /* where the sums come from */
   executor.run = runRotaryBackward;

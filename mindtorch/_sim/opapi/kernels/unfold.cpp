@@ -1,6 +1,6 @@
 /* Padding with a constant; windows of an image as columns, and columns added up to an image. */
+#include "opapi/kernels/convolution.h"
 #include "opapi/kernels/planes.h"
-#include "opapi/window.h"
 
 namespace sim {
 namespace {
@@ -8,7 +8,7 @@ namespace {
 /* --- constant padding -------------------------------------------------------------------------------------------- */
 
 /* The number as one element of the compute type. */
-Operand constantOf(const Operand &out, const Number &number, Complex *room) {
+Operand constantOf(const Operand &out, const Scalar &number, Complex *room) {
   Operand constant = plainOperand(out, room);
   for (int32_t i = 0; i < constant.rank; ++i) constant.strides[i] = 0;
   if (out.compute == kF32) *reinterpret_cast<float *>(room) = static_cast<float>(number.real);
@@ -22,7 +22,7 @@ aclError runConstantPad(const aclOpExecutor &executor) {
   Operand in = executor.operands[0], out = executor.operands[1];
   Complex room;
   in.compute = out.compute = computeOf(out.type);
-  convertView(constantOf(out, executor.numbers[0], &room), out);
+  convertView(constantOf(out, executor.scalars[0], &room), out);
   for (int32_t i = 0; i < in.rank; ++i) {
     const int64_t before = executor.attributes[i], after = out.dims[i] - in.dims[i] - before;
     const int64_t cut = std::max(-before, int64_t{0});
@@ -41,8 +41,7 @@ aclnnStatus prepareConstantPad(aclOpExecutor &executor, const Argument *argument
   const Operand &in = executor.operands[0], &out = executor.operands[1];
   const aclIntArray *pad = static_cast<const aclIntArray *>(arguments[1].pointer);
   if (pad->size % 2 != 0 || pad->size > 2 * static_cast<uint64_t>(in.rank)) {
-    return refuse(executor, "pad has %llu elements, expected an even number, at most %d",
-                  static_cast<unsigned long long>(pad->size), 2 * in.rank);
+    return refuse(executor, "pad has {} elements, expected an even number, at most {}", pad->size, 2 * in.rank);
   }
   Shape shape = shapeOf(in);
   for (int32_t i = 0; i < in.rank; ++i) executor.attributes[i] = 0;
@@ -50,22 +49,22 @@ aclnnStatus prepareConstantPad(aclOpExecutor &executor, const Argument *argument
     const int32_t dim = in.rank - 1 - i;
     executor.attributes[dim] = pad->items[2 * i];
     shape.dims[dim] += pad->items[2 * i] + pad->items[2 * i + 1];
-    if (shape.dims[dim] < 0) return refuse(executor, "pad leaves less than nothing of dimension %d", dim);
+    if (shape.dims[dim] < 0) return refuse(executor, "pad leaves less than nothing of dimension {}", dim);
   }
-  aclnnStatus status = requireShape(executor, out, shape);
-  if (status == ACLNN_SUCCESS && in.type != out.type) status = requireCast(executor, in.type, out);
+  SIM_TRY(requireShape(executor, out, shape));
+  if (in.type != out.type) SIM_TRY(requireCast(executor, in.type, out));
   executor.run = runConstantPad;
-  return status;
+  return ACLNN_SUCCESS;
 }
 
 /* --- columns ----------------------------------------------------------------------------------------------------- */
 
 enum Attribute { kKernel, kDilation = kKernel + 2, kPadding = kDilation + 2, kStride = kPadding + 2 };
 
-Window windowOf(const aclOpExecutor &executor, const Operand &image) {
+SlidingWindow windowOf(const aclOpExecutor &executor, const Operand &image) {
   const int64_t *attributes = executor.attributes;
-  Window w;
-  w.image[0] = w.kernel[0] = w.places[0] = w.stride[0] = w.dilation[0] = 1;
+  SlidingWindow w;
+  w.image[0] = w.kernel[0] = w.positions[0] = w.stride[0] = w.dilation[0] = 1;
   w.padding[0] = 0;
   for (int i = 0; i < 2; ++i) {
     w.image[i + 1] = planeSize(image, 2, i);
@@ -74,21 +73,21 @@ Window windowOf(const aclOpExecutor &executor, const Operand &image) {
     w.padding[i + 1] = attributes[kPadding + i];
     w.dilation[i + 1] = attributes[kDilation + i];
     const int64_t room = w.image[i + 1] + 2 * w.padding[i + 1] - w.dilation[i + 1] * (w.kernel[i + 1] - 1) - 1;
-    w.places[i + 1] = room < 0 ? 0 : room / w.stride[i + 1] + 1;
+    w.positions[i + 1] = room < 0 ? 0 : room / w.stride[i + 1] + 1;
   }
   return w;
 }
 
 /* Calls meet(column element, image element, or -1 in the padding) for every element of a channel's columns. */
 template <class Meet>
-void forEachMeeting(const Window &w, Meet meet) {
+void forEachColumnElement(const SlidingWindow &w, Meet meet) {
   int64_t column = 0;
   for (int64_t element = 0; element < w.kernelSize(); ++element) {
     const int64_t down = element / w.kernel[2] * w.dilation[1] - w.padding[1];
     const int64_t right = element % w.kernel[2] * w.dilation[2] - w.padding[2];
-    for (int64_t i = 0; i < w.places[1]; ++i) {
+    for (int64_t i = 0; i < w.positions[1]; ++i) {
       const int64_t y = i * w.stride[1] + down;
-      for (int64_t j = 0; j < w.places[2]; ++j, ++column) {
+      for (int64_t j = 0; j < w.positions[2]; ++j, ++column) {
         const int64_t x = j * w.stride[2] + right;
         const bool inside = y >= 0 && y < w.image[1] && x >= 0 && x < w.image[2];
         meet(column, inside ? y * w.image[2] + x : -1);
@@ -98,29 +97,29 @@ void forEachMeeting(const Window &w, Meet meet) {
 }
 
 template <class C>
-void columnsOf(const Window &w, const char *from, char *to) {
+void columnsOf(const SlidingWindow &w, const char *from, char *to) {
   const C *image = reinterpret_cast<const C *>(from);
   C *columns = reinterpret_cast<C *>(to);
-  forEachMeeting(w, [&](int64_t column, int64_t at) { columns[column] = at < 0 ? C(0) : image[at]; });
+  forEachColumnElement(w, [&](int64_t column, int64_t at) { columns[column] = at < 0 ? C(0) : image[at]; });
 }
 
 template <class C>
-void addColumns(const Window &w, const char *from, char *to) {
+void addColumns(const SlidingWindow &w, const char *from, char *to) {
   const C *columns = reinterpret_cast<const C *>(from);
   C *image = reinterpret_cast<C *>(to);
   std::fill_n(image, w.imageSize(), C(0));
-  forEachMeeting(w, [&](int64_t column, int64_t at) {
+  forEachColumnElement(w, [&](int64_t column, int64_t at) {
     if (at >= 0) image[at] = add(image[at], columns[column]);
   });
 }
 
-using Move = void (*)(const Window &, const char *, char *);
+using Move = void (*)(const SlidingWindow &, const char *, char *);
 constexpr Move kColumns[] = {columnsOf<float>, columnsOf<double>, columnsOf<int64_t>, columnsOf<Complex>};
 constexpr Move kAdd[] = {addColumns<float>, addColumns<double>, addColumns<int64_t>, addColumns<Complex>};
 constexpr int64_t kItem = sizeof(Complex);
 
-/* (..., C, H, W) and (..., C, kernel elements, places): a plane of two dimensions each. */
-Operand byChannel(const Operand &columns, const Window &window) {
+/* (..., C, H, W) and (..., C, kernel elements, positions): a plane of two dimensions each. */
+Operand byChannel(const Operand &columns, const SlidingWindow &window) {
   Operand split = columns;
   split.rank = columns.rank + 1;
   const int32_t last = columns.rank - 1;
@@ -138,10 +137,10 @@ aclError runColumns(const aclOpExecutor &executor) {
   const bool adding = executor.kernel == kAdd;
   Operand image = executor.operands[adding ? 1 : 0];
   image.compute = computeOf(image.type);
-  const Window window = windowOf(executor, image);
+  const SlidingWindow window = windowOf(executor, image);
   const Operand columns = byChannel(executor.operands[adding ? 0 : 1], window);
   char *read = executor.workspace;
-  char *written = read + (adding ? window.kernelSize() * window.placeCount() : window.imageSize()) * kItem;
+  char *written = read + (adding ? window.kernelSize() * window.positionCount() : window.imageSize()) * kItem;
   const Move move = static_cast<const Move *>(executor.kernel)[image.compute];
   Planes from(adding ? columns : image, 2), to(adding ? image : columns, 2);
   for (int64_t i = planeCount(image, 2); i-- > 0; from.next(), to.next()) {
@@ -155,7 +154,7 @@ aclError runColumns(const aclOpExecutor &executor) {
 aclnnStatus readPair(const aclOpExecutor &executor, const void *array, int64_t least, int64_t *values) {
   const aclIntArray *given = static_cast<const aclIntArray *>(array);
   if (given->size != 2 || given->items[0] < least || given->items[1] < least) {
-    return refuse(executor, "an array that is no pair of numbers from %lld on", static_cast<long long>(least));
+    return refuse(executor, "an array that is no pair of numbers from {} on", least);
   }
   values[0] = given->items[0];
   values[1] = given->items[1];
@@ -163,40 +162,37 @@ aclnnStatus readPair(const aclOpExecutor &executor, const void *array, int64_t l
 }
 
 aclnnStatus planColumns(aclOpExecutor &executor, const Operand &image, const Operand &columns, const Move *moves) {
-  const Window window = windowOf(executor, image);
+  const SlidingWindow window = windowOf(executor, image);
   if (image.rank != 3 && image.rank != 4) {
-    return refuse(executor, "an image of %d dimensions, expected 3 or 4", image.rank);
+    return refuse(executor, "an image of {} dimensions, expected 3 or 4", image.rank);
   }
   if (image.type != columns.type) {
-    return refuse(executor, "types differ: %s and %s", typeName(image.type), typeName(columns.type));
+    return refuse(executor, "types differ: {} and {}", image.type, columns.type);
   }
   Shape shape = shapeOf(image);
   shape.rank = image.rank - 1;
   shape.dims[shape.rank - 2] = image.dims[image.rank - 3] * window.kernelSize();
-  shape.dims[shape.rank - 1] = window.placeCount();
-  aclnnStatus status = requireShape(executor, columns, shape);
-  if (status != ACLNN_SUCCESS) return status;
+  shape.dims[shape.rank - 1] = window.positionCount();
+  SIM_TRY(requireShape(executor, columns, shape));
   executor.kernel = moves;
   executor.run = runColumns;
-  const int64_t elements = window.imageSize() + window.kernelSize() * window.placeCount();
+  const int64_t elements = window.imageSize() + window.kernelSize() * window.positionCount();
   if (firstOut(executor).count > 0) executor.workspace_size = roundUp(static_cast<uint64_t>(elements * kItem));
   return ACLNN_SUCCESS;
 }
 
 /* Kernel, dilation, padding and stride from the argument `at` on. */
 aclnnStatus readPairs(aclOpExecutor &executor, const Argument *arguments, int at) {
-  const int rooms[] = {kKernel, kDilation, kPadding, kStride};
+  const int offsets[] = {kKernel, kDilation, kPadding, kStride};
   for (int i = 0; i < 4; ++i) {
-    aclnnStatus status = readPair(executor, arguments[at + i].pointer, i == 2 ? 0 : 1, executor.attributes + rooms[i]);
-    if (status != ACLNN_SUCCESS) return status;
+    SIM_TRY(readPair(executor, arguments[at + i].pointer, i == 2 ? 0 : 1, executor.attributes + offsets[i]));
   }
   return ACLNN_SUCCESS;
 }
 
 /* self, kernelSize, dilation, padding, stride, out */
 aclnnStatus prepareIm2col(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
-  aclnnStatus status = readPairs(executor, arguments, 1);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(readPairs(executor, arguments, 1));
   return planColumns(executor, executor.operands[0], executor.operands[1], kColumns);
 }
 
@@ -204,9 +200,8 @@ aclnnStatus prepareIm2col(aclOpExecutor &executor, const Argument *arguments, co
 aclnnStatus prepareCol2im(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &image = executor.operands[1];
   int64_t size[2] = {};
-  aclnnStatus status = readPair(executor, arguments[1].pointer, 1, size);
-  if (status == ACLNN_SUCCESS) status = readPairs(executor, arguments, 2);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(readPair(executor, arguments[1].pointer, 1, size));
+  SIM_TRY(readPairs(executor, arguments, 2));
   if (image.rank < 3 || planeSize(image, 2, 0) != size[0] || planeSize(image, 2, 1) != size[1]) {
     return refuse(executor, "out does not have the size that inputSize states");
   }

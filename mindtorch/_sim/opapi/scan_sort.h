@@ -1,6 +1,6 @@
 /* Kernels that work on whole lines along one dimension: scans, sorts, norms. Each line comes as a plain array. */
-#ifndef MINDTORCH_SIM_OPAPI_LINES_H_
-#define MINDTORCH_SIM_OPAPI_LINES_H_
+#ifndef MINDTORCH_SIM_OPAPI_SCAN_SORT_H_
+#define MINDTORCH_SIM_OPAPI_SCAN_SORT_H_
 #include <algorithm>
 
 #include "opapi/loops.h"
@@ -8,11 +8,11 @@
 namespace sim {
 
 /* The lines of an operand along `dim`, one after the other; a 0-d operand is one line of one element. */
-class LineCursor {
+class SliceCursor {
  public:
-  LineCursor(const Operand &operand, int32_t dim, uint8_t compute)
-      : load_(loadRow(operand.type, compute)),
-        store_(storeRow(operand.type, compute)),
+  SliceCursor(const Operand &operand, int32_t dim, uint8_t compute)
+      : load_(loadStrided(operand.type, compute)),
+        store_(storeStrided(operand.type, compute)),
         length_(operand.rank == 0 ? 1 : operand.dims[dim]),
         stride_(operand.rank == 0 ? operand.item : operand.strides[dim] * operand.item),
         lines_(withoutDim(operand, dim)) {}
@@ -29,8 +29,8 @@ class LineCursor {
     return lines;
   }
 
-  LoadRow load_;
-  StoreRow store_;
+  LoadStrided load_;
+  StoreStrided store_;
   int64_t length_, stride_;
   Cursor lines_;
 };

@@ -74,7 +74,7 @@ aclnnStatus plan(aclOpExecutor &executor, int64_t elements, aclError (*run)(cons
 
 aclnnStatus requireSquare(const aclOpExecutor &executor, const Operand &matrix) {
   if (matrix.rank >= 2 && rowsOf(matrix) == columnsOf(matrix)) return ACLNN_SUCCESS;
-  return refuse(executor, "%s is no batch of square matrices", executor.op->parameters[matrix.parameter].name);
+  return refuse(executor, "{} is no batch of square matrices", matrix);
 }
 
 /* The batch of `matrix`, then `rows` and `columns` as far as they are not -1. */
@@ -105,10 +105,9 @@ aclError runInverse(const aclOpExecutor &executor) {
 /* self, out */
 aclnnStatus prepareInverse(aclOpExecutor &executor, const Argument *, const OpBody &) {
   const Operand &self = executor.operands[0];
-  aclnnStatus status = requireSquare(executor, self);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[1], shapeOf(self));
-  if (status == ACLNN_SUCCESS) status = requireCast(executor, self.type, executor.operands[1]);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireSquare(executor, self));
+  SIM_TRY(requireShape(executor, executor.operands[1], shapeOf(self)));
+  SIM_TRY(requireCast(executor, self.type, executor.operands[1]));
   return plan(executor, sizeOf(self) + 2 * rowsOf(self), runInverse);
 }
 
@@ -135,12 +134,12 @@ aclError runSlogdet(const aclOpExecutor &executor) {
 /* self, signOut, logOut */
 aclnnStatus prepareSlogdet(aclOpExecutor &executor, const Argument *, const OpBody &) {
   const Operand &self = executor.operands[0];
-  aclnnStatus status = requireSquare(executor, self);
-  for (uint32_t i = 1; i < 3 && status == ACLNN_SUCCESS; ++i) {
-    status = requireShape(executor, executor.operands[i], shapeLike(self, -1, -1));
+  SIM_TRY(requireSquare(executor, self));
+  for (uint32_t i = 1; i < 3; ++i) {
+    SIM_TRY(requireShape(executor, executor.operands[i], shapeLike(self, -1, -1)));
   }
-  if (status == ACLNN_SUCCESS) status = requireCast(executor, self.type, executor.operands[1]);
-  return status == ACLNN_SUCCESS ? plan(executor, sizeOf(self) + rowsOf(self), runSlogdet) : status;
+  SIM_TRY(requireCast(executor, self.type, executor.operands[1]));
+  return plan(executor, sizeOf(self) + rowsOf(self), runSlogdet);
 }
 
 /* A matrix that is not positive definite gives NaN. */
@@ -161,11 +160,11 @@ aclError runCholesky(const aclOpExecutor &executor) {
 /* self, upper, out */
 aclnnStatus prepareCholesky(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &self = executor.operands[0];
-  aclnnStatus status = requireSquare(executor, self);
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[1], shapeOf(self));
-  if (status == ACLNN_SUCCESS) status = requireCast(executor, self.type, executor.operands[1]);
+  SIM_TRY(requireSquare(executor, self));
+  SIM_TRY(requireShape(executor, executor.operands[1], shapeOf(self)));
+  SIM_TRY(requireCast(executor, self.type, executor.operands[1]));
   executor.attributes[0] = arguments[1].integer;
-  return status == ACLNN_SUCCESS ? plan(executor, sizeOf(self), runCholesky) : status;
+  return plan(executor, sizeOf(self), runCholesky);
 }
 
 /* --- QR ------------------------------------------------------------------------------------------------------------*/
@@ -206,13 +205,11 @@ aclnnStatus prepareQr(aclOpExecutor &executor, const Argument *arguments, const 
   const Operand &self = executor.operands[0];
   if (self.rank < 2) return refuse(executor, "self is no batch of matrices");
   const int64_t m = rowsOf(self), n = columnsOf(self), mode = arguments[1].integer;
-  if (mode < kReduced || mode > kOnlyR) return refuse(executor, "mode is %lld", static_cast<long long>(mode));
+  if (mode < kReduced || mode > kOnlyR) return refuse(executor, "mode is {}", mode);
   const int64_t p = mode == kComplete ? m : std::min(m, n);
-  aclnnStatus status = ACLNN_SUCCESS;
-  if (mode != kOnlyR) status = requireShape(executor, executor.operands[1], shapeLike(self, m, p));
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[2], shapeLike(self, p, n));
-  if (status == ACLNN_SUCCESS) status = requireCast(executor, self.type, executor.operands[2]);
-  if (status != ACLNN_SUCCESS) return status;
+  if (mode != kOnlyR) SIM_TRY(requireShape(executor, executor.operands[1], shapeLike(self, m, p)));
+  SIM_TRY(requireShape(executor, executor.operands[2], shapeLike(self, p, n)));
+  SIM_TRY(requireCast(executor, self.type, executor.operands[2]));
   if (mode == kOnlyR) { /* nothing is written there */
     executor.operands[1] = executor.operands[2];
     executor.operands[1].rank -= 2;
@@ -276,13 +273,13 @@ aclnnStatus prepareSvd(aclOpExecutor &executor, const Argument *arguments, const
   executor.attributes[0] = arguments[1].integer;
   executor.attributes[1] = arguments[2].integer;
   const SvdSizes size(self, arguments[1].integer != 0, arguments[2].integer != 0);
-  aclnnStatus status = requireShape(executor, executor.operands[1], shapeLike(self, size.least, -1));
-  if (status == ACLNN_SUCCESS && arguments[2].integer != 0) {
-    status = requireShape(executor, executor.operands[2], shapeLike(self, size.m, size.u));
-    if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[3], shapeLike(self, size.n, size.v));
-    if (status == ACLNN_SUCCESS) status = requireCast(executor, self.type, executor.operands[2]);
+  SIM_TRY(requireShape(executor, executor.operands[1], shapeLike(self, size.least, -1)));
+  if (arguments[2].integer != 0) {
+    SIM_TRY(requireShape(executor, executor.operands[2], shapeLike(self, size.m, size.u)));
+    SIM_TRY(requireShape(executor, executor.operands[3], shapeLike(self, size.n, size.v)));
+    SIM_TRY(requireCast(executor, self.type, executor.operands[2]));
   }
-  return status == ACLNN_SUCCESS ? plan(executor, size.elements(), runSvd) : status;
+  return plan(executor, size.elements(), runSvd);
 }
 
 /* --- triangular systems --------------------------------------------------------------------------------------------*/
@@ -310,20 +307,19 @@ aclError runTriangularSolve(const aclOpExecutor &executor) {
 /* self, A, upper, transpose, unitriangular, xOut, mOut */
 aclnnStatus prepareTriangularSolve(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   Operand &self = executor.operands[0], &matrix = executor.operands[1];
-  aclnnStatus status = requireSquare(executor, matrix);
-  if (status != ACLNN_SUCCESS) return status;
+  SIM_TRY(requireSquare(executor, matrix));
   if (self.rank < 2 || rowsOf(self) != rowsOf(matrix)) return refuse(executor, "self and A do not fit");
   Shape batch = shapeLike(self, -1, -1);
   if (!broadcastInto(&batch, batchOf(matrix))) return refuse(executor, "the batches of self and A do not fit");
   expandBatch(&self, batch);
   expandBatch(&matrix, batch);
-  status = requireShape(executor, executor.operands[2], shapeOf(self));
-  if (status == ACLNN_SUCCESS) status = requireShape(executor, executor.operands[3], shapeOf(matrix));
-  for (uint32_t i = 2; i < 4 && status == ACLNN_SUCCESS; ++i) {
-    status = requireCast(executor, promoteTypes(self.type, matrix.type), executor.operands[i]);
+  SIM_TRY(requireShape(executor, executor.operands[2], shapeOf(self)));
+  SIM_TRY(requireShape(executor, executor.operands[3], shapeOf(matrix)));
+  for (uint32_t i = 2; i < 4; ++i) {
+    SIM_TRY(requireCast(executor, promoteTypes(self.type, matrix.type), executor.operands[i]));
   }
   for (int i = 0; i < 3; ++i) executor.attributes[i] = arguments[2 + i].integer;
-  return status == ACLNN_SUCCESS ? plan(executor, sizeOf(self) + sizeOf(matrix), runTriangularSolve) : status;
+  return plan(executor, sizeOf(self) + sizeOf(matrix), runTriangularSolve);
 }
 
 }  // namespace

@@ -1,0 +1,312 @@
+/* Functions of one tensor, element by element. */
+#include "opapi/loops.h"
+
+/* Functions of one tensor. */
+
+namespace sim {
+namespace {
+
+template <class C>
+auto magnitude(C x) {
+  if constexpr (std::is_same<C, int64_t>::value) {
+    return x < 0 ? negate(x) : x;
+  } else {
+    return std::abs(x);
+  }
+}
+
+SIM_ELEMENT(BitwiseNot, 1, kIntegers, 0, ~x)
+SIM_ELEMENT(LogicalNot, 1, kBooleans, 0, x == 0)
+
+aclnnStatus prepareBitwiseNot(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  bool logical = executor.operands[0].type == ACL_BOOL;
+  return prepareLoops(executor, logical ? kLoopsOf<LogicalNot> : kLoopsOf<BitwiseNot>, kSameType);
+}
+
+}  // namespace
+
+SIM_POINTWISE(aclnnAbs, 1, kAll, 0, kRealResult, magnitude(x))
+SIM_POINTWISE(aclnnExp, 1, kFloats | kComplexes, 0, kFloatResult, vec::exp(x))
+SIM_POINTWISE(aclnnLog, 1, kFloats | kComplexes, 0, kFloatResult, vec::log(x))
+SIM_POINTWISE(aclnnSqrt, 1, kFloats | kComplexes, 0, kFloatResult, std::sqrt(x))
+SIM_POINTWISE(aclnnRsqrt, 1, kFloats | kComplexes, 0, kFloatResult, C(1) / std::sqrt(x))
+SIM_POINTWISE(aclnnReciprocal, 1, kFloats | kComplexes, 0, kFloatResult, C(1) / x)
+SIM_POINTWISE(aclnnSigmoid, 1, kFloats | kComplexes, 0, kFloatResult, vec::sigmoid(x))
+SIM_POINTWISE(aclnnTanh, 1, kFloats | kComplexes, 0, kFloatResult, vec::tanh(x))
+SIM_POINTWISE(aclnnErf, 1, kFloats, 0, kFloatResult, vec::erf(x))
+SIM_POINTWISE(aclnnNeg, 1, kAll, 0, kSameType, negate(x))
+SIM_POINTWISE(aclnnRelu, 1, kReals, 0, kSameType, x > C(0) || isNan(x) ? x : C(0))
+SIM_ELEMENTWISE(aclnnLogicalNot, LogicalNot, kBoolResult)
+SIM_POINTWISE(aclnnIsFinite, 1, kLibm | kFloats, 0, kBoolResult, std::fabs(x) <= std::numeric_limits<C>::max())
+SIM_OP(aclnnBitwiseNot, prepareBitwiseNot, nullptr, 0)
+
+/* Trigonometry, exponentials and logarithms, rounding and signs of one tensor. */
+
+namespace {
+
+constexpr double kPi = 3.14159265358979323846, kLog2 = 0.69314718055994530942;
+
+template <class C>
+C exp2(C x) {
+  if constexpr (std::is_same<C, Complex>::value) {
+    return std::exp(x * kLog2);
+  } else {
+    return std::exp2(x);
+  }
+}
+
+template <class C>
+C log2(C x) {
+  if constexpr (std::is_same<C, Complex>::value) {
+    return std::log(x) / kLog2;
+  } else {
+    return std::log2(x);
+  }
+}
+
+template <class C>
+C sinc(C x) {
+  const C scaled = x * C(kPi);
+  return x == C(0) ? C(1) : std::sin(scaled) / scaled;
+}
+
+/* The nearest integer, ties to even, which is the default rounding mode of a process. */
+template <class C>
+C nearest(C x) {
+  if constexpr (std::is_same<C, int64_t>::value) {
+    return x;
+  } else {
+    return std::nearbyint(x);
+  }
+}
+
+template <class C>
+C floor(C x) {
+  if constexpr (std::is_same<C, int64_t>::value) {
+    return x;
+  } else {
+    return std::floor(x);
+  }
+}
+
+template <class C>
+C fraction(C x) {
+  if constexpr (std::is_same<C, int64_t>::value) {
+    return 0;
+  } else {
+    return x - std::trunc(x);
+  }
+}
+
+template <class C>
+C sign(C x) {
+  if constexpr (std::is_same<C, Complex>::value) {
+    const double size = std::abs(x);
+    return size == 0 ? C(0) : x / size;
+  } else {
+    return C((x > C(0)) - (x < C(0)));
+  }
+}
+
+template <class C>
+bool negative(C x) {
+  if constexpr (std::is_same<C, int64_t>::value) {
+    return x < 0;
+  } else {
+    return std::signbit(x);
+  }
+}
+
+template <class C>
+bool infinite(C x) {
+  if constexpr (std::is_same<C, int64_t>::value) {
+    return false;
+  } else {
+    return std::fabs(x) > std::numeric_limits<C>::max();
+  }
+}
+
+template <class C>
+C finite(C x, const C *p) {
+  if (isNan(x)) return p[0];
+  return infinite(x) ? p[x > C(0) ? 1 : 2] : x;
+}
+
+template <class C>
+auto angle(C x) {
+  if constexpr (std::is_same<C, Complex>::value) {
+    return std::arg(x);
+  } else {
+    return isNan(x) ? x : x < C(0) ? C(kPi) : C(0);
+  }
+}
+
+/* x * p[0] / p[1], one of which is 1, rounded and taken back. */
+template <class C>
+C roundScaled(C x, const C *p) {
+  return nearest(x * p[0] / p[1]) * p[1] / p[0];
+}
+
+SIM_ELEMENT(Ceil, 1, kFloats, 0, std::ceil(x))
+SIM_ELEMENT(Floor, 1, kReals, 0, floor(x))
+SIM_ELEMENT(Trunc, 1, kFloats, 0, std::trunc(x))
+SIM_ELEMENT(Frac, 1, kLibm | kReals, 0, fraction(x))
+SIM_ELEMENT(Round, 1, kReals, 0, nearest(x))
+SIM_ELEMENT(RoundScaled, 1, kLibm | kFloats, 2, roundScaled(x, p))
+SIM_ELEMENT(NanToNum, 1, kReals, 3, finite(x, p))
+
+/* An attribute as a scalar of the operand's own type. */
+void setScalar(aclOpExecutor &executor, int index, double value) {
+  executor.scalars[index] = {true, executor.operands[0].type, 0, value, 0};
+}
+
+aclnnStatus prepareNanToNum(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  for (int i = 0; i < 3; ++i) setScalar(executor, i, arguments[1 + i].real);
+  return prepareLoops(executor, kLoopsOf<NanToNum>, kSameType);
+}
+
+aclnnStatus prepareRoundDecimals(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  if (categoryOf(executor.operands[0].type) < kFloating) return prepareLoops(executor, kLoopsOf<Round>, kSameType);
+  const int64_t decimals = arguments[1].integer;
+  const double power = std::pow(10.0, static_cast<double>(decimals < 0 ? -decimals : decimals));
+  setScalar(executor, 0, decimals < 0 ? 1 : power);
+  setScalar(executor, 1, decimals < 0 ? power : 1);
+  return prepareLoops(executor, kLoopsOf<RoundScaled>, kSameType);
+}
+
+/* x, roundMode, out. The modes as torch_npu gives them. */
+aclnnStatus prepareForeachRound(aclOpExecutor &executor, const Argument *, const OpBody &) {
+  switch (executor.scalars[0].integer) {
+    case 1:
+      return prepareForeachLoops(executor, kLoopsOf<Round>);
+    case 2:
+      return prepareForeachLoops(executor, kLoopsOf<Floor>);
+    case 3:
+      return prepareForeachLoops(executor, kLoopsOf<Ceil>);
+    case 5:
+      return prepareForeachLoops(executor, kLoopsOf<Trunc>);
+    case 7:
+      return prepareForeachLoops(executor, kLoopsOf<Frac>);
+    default:
+      return refuse(executor, "roundMode is {}, expected 1, 2, 3, 5 or 7", executor.scalars[0].integer);
+  }
+}
+
+}  // namespace
+
+SIM_POINTWISE(aclnnAcos, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, std::acos(x))
+SIM_POINTWISE(aclnnAcosh, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, std::acosh(x))
+SIM_POINTWISE(aclnnAsin, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, std::asin(x))
+SIM_POINTWISE(aclnnAsinh, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, std::asinh(x))
+SIM_POINTWISE(aclnnAtan, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, std::atan(x))
+SIM_POINTWISE(aclnnAtanh, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, std::atanh(x))
+SIM_POINTWISE(aclnnCos, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, std::cos(x))
+SIM_POINTWISE(aclnnCosh, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, std::cosh(x))
+SIM_POINTWISE(aclnnSin, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, std::sin(x))
+SIM_POINTWISE(aclnnSinh, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, std::sinh(x))
+SIM_POINTWISE(aclnnTan, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, std::tan(x))
+SIM_POINTWISE(aclnnSinc, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, sinc(x))
+SIM_POINTWISE(aclnnExp2, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, exp2(x))
+SIM_POINTWISE(aclnnExpm1, 1, kLibm | kFloats, 0, kFloatResult, std::expm1(x))
+SIM_POINTWISE(aclnnLog1p, 1, kLibm | kFloats, 0, kFloatResult, std::log1p(x))
+SIM_POINTWISE(aclnnLog10, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, std::log10(x))
+SIM_POINTWISE(aclnnLog2, 1, kLibm | kFloats | kComplexes, 0, kFloatResult, log2(x))
+SIM_ELEMENTWISE(aclnnCeil, Ceil, kSameType)
+SIM_ELEMENTWISE(aclnnFloor, Floor, kSameType)
+SIM_ELEMENTWISE(aclnnTrunc, Trunc, kSameType)
+SIM_ELEMENTWISE(aclnnFrac, Frac, kSameType)
+SIM_ELEMENTWISE(aclnnRound, Round, kSameType)
+SIM_POINTWISE(aclnnSign, 1, kAll, 0, kSameType, sign(x))
+SIM_POINTWISE(aclnnSignbit, 1, kReals, 0, kBoolResult, negative(x))
+SIM_POINTWISE(aclnnIsInf, 1, kReals, 0, kBoolResult, infinite(x))
+SIM_POINTWISE(aclnnIsPosInf, 1, kFloats, 0, kBoolResult, infinite(x) && x > C(0))
+SIM_POINTWISE(aclnnIsNegInf, 1, kFloats, 0, kBoolResult, infinite(x) && x < C(0))
+SIM_POINTWISE(aclnnAngleV2, 1, kLibm | kFloats | kComplexes, 0, kFloatResult | kRealResult, angle(x))
+SIM_OP(aclnnNanToNum, prepareNanToNum, nullptr, 0)
+SIM_OP(aclnnRoundDecimals, prepareRoundDecimals, nullptr, 0)
+SIM_OP(aclnnForeachRoundOffNumberV2, prepareForeachRound, nullptr, 0)
+
+/* Error and gamma functions and their relatives. */
+
+namespace {
+
+constexpr double kRootHalf = 0.70710678118654752440;
+
+/* The x with P(X < x) = p for a normal X: bisection of the distribution function. */
+double ndtri(double p) {
+  if (!(p >= 0 && p <= 1)) return std::numeric_limits<double>::quiet_NaN();
+  if (p == 0 || p == 1) return p == 0 ? -HUGE_VAL : HUGE_VAL;
+  const double target = p < 0.5 ? p : 1 - p;
+  double low = -40, high = 0;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (std::erfc(-middle * kRootHalf) / 2 < target ? low : high) = middle;
+  }
+  const double x = (low + high) / 2;
+  return p < 0.5 ? x : -x;
+}
+
+double erfinv(double y) {
+  const double size = std::fabs(y);
+  if (!(size < 0.5)) return std::copysign(ndtri((1 - size) / 2) * kRootHalf, y);
+  double t = y;
+  for (int i = 0; i < 20; ++i) t -= (std::erf(t) - y) / (2 / std::sqrt(kPi) * std::exp(-t * t));
+  return t;
+}
+
+/* Recurrence to 15, then the asymptotic series; on the left by reflection. */
+double digamma(double x) {
+  if (x == 0) return std::copysign(HUGE_VAL, -x);
+  if (x < 0) return x == std::floor(x) ? NAN : digamma(1 - x) - kPi / std::tan(kPi * std::fmod(x, 1.0));
+  double shift = 0;
+  for (; x < 15; x += 1) shift -= 1 / x;
+  const double z = 1 / (x * x);
+  return shift + std::log(x) - 0.5 / x - z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z / 132))));
+}
+
+/* Without an eps (it is negative) x is taken as it is. */
+template <class C>
+C logit(C x, C eps) {
+  if (eps >= C(0)) x = x < eps ? eps : x > C(1) - eps ? C(1) - eps : x;
+  return std::log(x / (C(1) - x));
+}
+
+/* Outside of [eps, 1 - eps] it is flat; without an eps there is no derivative outside of [0, 1]. */
+template <class C>
+C logitSlope(C x, C eps) {
+  const C least = eps >= C(0) ? eps : C(0);
+  if (x >= least && x <= C(1) - least) return C(1) / (std::fabs(x) * (C(1) - x)); /* a zero may be negative */
+  return eps >= C(0) ? C(0) : std::numeric_limits<C>::quiet_NaN();
+}
+
+template <class C>
+C xLog1pY(C x, C y) {
+  return isNan(y) ? y : x == C(0) ? C(0) : x * std::log1p(y);
+}
+
+SIM_ELEMENT(Logit, 1, kLibm | kFloats, 1, logit(x, p[0]))
+SIM_ELEMENT(LogitBackward, 2, kLibm | kFloats, 1, logitSlope(x, p[0]) * y)
+
+/* x, dy, eps, out */
+aclnnStatus prepareLogitBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  executor.scalars[0] = {true, executor.operands[0].type, 0, arguments[2].real, 0};
+  return prepareLoops(executor, kLoopsOf<LogitBackward>, kSameType);
+}
+
+aclnnStatus prepareLogit(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
+  executor.scalars[0] = {true, executor.operands[0].type, 0, arguments[1].real, 0};
+  return prepareLoops(executor, kLoopsOf<Logit>, kFloatResult);
+}
+
+}  // namespace
+
+SIM_POINTWISE(aclnnErfc, 1, kLibm | kFloats, 0, kFloatResult, std::erfc(x))
+SIM_POINTWISE(aclnnErfinv, 1, kLibm | kFloats, 0, kFloatResult, static_cast<C>(erfinv(x)))
+SIM_POINTWISE(aclnnLgamma, 1, kLibm | kFloats, 0, kFloatResult, std::lgamma(x))
+SIM_POINTWISE(aclnnDigamma, 1, kLibm | kFloats, 0, kFloatResult, static_cast<C>(digamma(x)))
+SIM_POINTWISE(aclnnNdtri, 1, kLibm | kFloats, 0, kFloatResult, static_cast<C>(ndtri(x)))
+SIM_POINTWISE(aclnnXlog1py, 2, kLibm | kFloats, 0, kFloatResult, xLog1pY(x, y))
+SIM_OP(aclnnLogit, prepareLogit, nullptr, 0)
+SIM_OP(aclnnLogitGrad, prepareLogitBackward, nullptr, 0)
+
+}  // namespace sim
