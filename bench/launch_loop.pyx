@@ -1,10 +1,10 @@
 """Kernels called in a loop, without the Python level: what launch and descriptors cost by themselves."""
 from cpython.ref cimport PyObject
 
-from mindtorch._core.device cimport NPU
-from mindtorch._core.operator cimport Argument, Operator, find_operator, run_kernel
-from mindtorch._core.scalar cimport Float, Scalar, scalar_from
-from mindtorch._core.tensor cimport Shape, TensorBase
+from mindtorch._core.tensor.tensor cimport NPU
+from mindtorch._core.operators.operator cimport Argument, Operator, find_operator, run_kernel
+from mindtorch._core.tensor.dtype cimport Float, Scalar, scalar_from
+from mindtorch._core.tensor.tensor cimport Shape, TensorBase
 
 cdef Operator ADD = find_operator("add.Tensor")
 cdef Operator RELU = find_operator("relu")

@@ -2,8 +2,8 @@
 from libc.stdint cimport intptr_t
 
 from mindtorch._npu.allocator cimport allocate_block, free_block
-from mindtorch._npu.handles cimport current_stream
-from mindtorch._npu.records cimport Block, StreamSlot
+from mindtorch._npu.streams cimport current_stream
+from mindtorch._npu.structs cimport Block, StreamSlot
 
 cdef StreamSlot *stream = current_stream(0)
 

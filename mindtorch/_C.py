@@ -2,19 +2,19 @@
 from importlib import import_module
 
 from mindtorch import _backend
-from mindtorch._core.device import get_default_device as _default_device
-from mindtorch._core.tensor import Size, TensorBase
-from mindtorch._core.tensor import TensorBase as _TensorBase
-from mindtorch._core.torch_function import (
+from mindtorch._core.python.torch_function import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
     _disabled_torch_function_impl,
 )
-from mindtorch._core.torch_function import current_modes as _function_modes
-from mindtorch._core.torch_function import is_all_disabled as _is_torch_function_all_disabled
-from mindtorch._core.torch_function import is_enabled as _is_torch_function_enabled
-from mindtorch._core.torch_function import pop_mode as _pop_torch_function_stack
-from mindtorch._core.torch_function import push_mode as _push_on_torch_function_stack
+from mindtorch._core.python.torch_function import current_modes as _function_modes
+from mindtorch._core.python.torch_function import is_all_disabled as _is_torch_function_all_disabled
+from mindtorch._core.python.torch_function import is_enabled as _is_torch_function_enabled
+from mindtorch._core.python.torch_function import pop_mode as _pop_torch_function_stack
+from mindtorch._core.python.torch_function import push_mode as _push_on_torch_function_stack
+from mindtorch._core.tensor.tensor import Size, TensorBase
+from mindtorch._core.tensor.tensor import TensorBase as _TensorBase
+from mindtorch._core.tensor.tensor import get_default_device as _default_device
 
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Size", "TensorBase", "_TensorBase", "_TensorMeta",
            "_disabled_torch_function_impl", "_is_torch_function_all_disabled", "_is_torch_function_enabled",

@@ -6,16 +6,33 @@ from sys import modules as _modules
 
 from mindtorch import return_types
 from mindtorch._compat import MODULES as _PRIVATE_MODULES
-from mindtorch._core import advanced_indexing as _advanced_indexing
-from mindtorch._core import attributes as _attributes
-from mindtorch._core import composites as _core_composites
-from mindtorch._core import indexing as _indexing
-from mindtorch._core import moves as _moves
-from mindtorch._core import random_factories as _random_factories
-from mindtorch._core import torch_function as _torch_function
-from mindtorch._core import view_functions as _view_functions
 from mindtorch._core._gen import namespace as _generated
-from mindtorch._core.autocast import (
+from mindtorch._core.autograd.node import (
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    set_anomaly_enabled,
+)
+from mindtorch._core.errors import AcceleratorError, OutOfMemoryError
+from mindtorch._core.formats import (
+    _mkldnn,
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    jagged,
+    layout,
+    memory_format,
+    preserve_format,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
+    strided,
+)
+from mindtorch._core.operators import composites as _core_composites
+from mindtorch._core.operators.autocast import (
     autocast_decrement_nesting,
     autocast_increment_nesting,
     clear_autocast_cache,
@@ -26,10 +43,15 @@ from mindtorch._core.autocast import (
     set_autocast_dtype,
     set_autocast_enabled,
 )
-from mindtorch._core.device import device, get_default_device, set_default_device
-from mindtorch._core.dtype import _can_cast as can_cast
-from mindtorch._core.dtype import _promote_types as promote_types
-from mindtorch._core.dtype import (
+from mindtorch._core.python import torch_function as _torch_function
+from mindtorch._core.tensor import attributes as _attributes
+from mindtorch._core.tensor import copy_cast as _copy_cast
+from mindtorch._core.tensor import factories as _factories
+from mindtorch._core.tensor import indexing as _indexing
+from mindtorch._core.tensor import views as _views
+from mindtorch._core.tensor.dtype import _can_cast as can_cast
+from mindtorch._core.tensor.dtype import _promote_types as promote_types
+from mindtorch._core.tensor.dtype import (
     bfloat16,
     complex64,
     complex128,
@@ -53,9 +75,8 @@ from mindtorch._core.dtype import (
     uint32,
     uint64,
 )
-from mindtorch._core.dtype import bool as bool
-from mindtorch._core.errors import AcceleratorError, OutOfMemoryError
-from mindtorch._core.factories import (
+from mindtorch._core.tensor.dtype import bool as bool
+from mindtorch._core.tensor.factories import (
     arange,
     empty,
     empty_like,
@@ -67,32 +88,9 @@ from mindtorch._core.factories import (
     zeros,
     zeros_like,
 )
-from mindtorch._core.formats import (
-    _mkldnn,
-    channels_last,
-    channels_last_3d,
-    contiguous_format,
-    jagged,
-    layout,
-    memory_format,
-    preserve_format,
-    sparse_bsc,
-    sparse_bsr,
-    sparse_coo,
-    sparse_csc,
-    sparse_csr,
-    strided,
-)
-from mindtorch._core.generator import Generator, default_generator
-from mindtorch._core.modes import (
-    is_anomaly_check_nan_enabled,
-    is_anomaly_enabled,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    set_anomaly_enabled,
-)
-from mindtorch._core.tensor import Size
-from mindtorch._ops import composites as _composites
+from mindtorch._core.tensor.generator import Generator, default_generator
+from mindtorch._core.tensor.tensor import Size, device, get_default_device, set_default_device
+from mindtorch._ops.composite import namespace as _composites
 from mindtorch._tensor import Tensor
 from mindtorch._tensor import attach_methods as _attach_methods
 from mindtorch._tensor import methods as _methods
@@ -106,7 +104,6 @@ from mindtorch._tensor.factories import (
     scalar_tensor,
     tensor,
 )
-from mindtorch._ops.composite import namespace as _composites
 from mindtorch._tensor.printing import set_printoptions
 from mindtorch._tensor.type_info import finfo, iinfo, typename
 from mindtorch.autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
@@ -123,12 +120,12 @@ half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
 cfloat, cdouble = complex64, complex128
 
-_OPERATOR_TABLES = (_attributes, _view_functions, _advanced_indexing, _moves, _random_factories, _generated,
+_OPERATOR_TABLES = (_attributes, _views, _indexing, _copy_cast, _factories, _generated,
                     _core_composites, _composites, _methods)
 for _module in _OPERATOR_TABLES:
     globals().update(_module.FUNCTIONS)
     _torch_function.watch([*_module.FUNCTIONS.values(), *getattr(_module, "METHODS", {}).values()])
-for _module in (_advanced_indexing, _generated, _core_composites, _composites):
+for _module in (_indexing, _generated, _core_composites, _composites):
     _attach_methods(_module.METHODS)
 
 _LAZY = ("npu", "amp", "nn", "sim", "_C", "autograd", "utils", "linalg", "fft", "signal", "special", "masked",

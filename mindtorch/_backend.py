@@ -3,7 +3,7 @@ from importlib import import_module
 
 from mindtorch._core import hooks
 
-_MODULES = {"cpu": "mindtorch._cpu.backend", "npu": "mindtorch._npu.backend"}
+_MODULES = {"cpu": "mindtorch._cpu.backend", "npu": "mindtorch._npu.aclnn_call"}
 
 
 def load(name):
@@ -31,25 +31,25 @@ def is_pinned(tensor):
 
 def record_stream(tensor, stream):
     """Keeps the memory of an NPU tensor until `stream` has done the work that it has when the tensor dies."""
-    from mindtorch._npu import storage
-    storage.record_stream(tensor, stream)
+    from mindtorch._npu import allocator
+    allocator.record_stream(tensor, stream)
 
 
 def current_stream(device_index):
     """The calling thread's current stream on an NPU."""
-    from mindtorch._npu import stream
-    return stream.get_current_stream(device_index)
+    from mindtorch._npu import streams
+    return streams.get_current_stream(device_index)
 
 
 def default_stream(device_index):
     """The stream that every thread begins with on an NPU."""
-    from mindtorch._npu import stream
-    return stream.get_default_stream(device_index)
+    from mindtorch._npu import streams
+    return streams.get_default_stream(device_index)
 
 
 def set_stream(stream):
     """Make `stream` the calling thread's current one on its NPU; the current device stays."""
-    from mindtorch._npu import stream as stream_module
+    from mindtorch._npu import streams as stream_module
     stream_module.set_current_stream(stream)
 
 

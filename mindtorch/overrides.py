@@ -2,7 +2,7 @@
 import functools
 import inspect
 
-from mindtorch._core import torch_function
+from mindtorch._core.python import torch_function
 from mindtorch._tensor import Tensor, function_overrides
 
 __all__ = ["get_ignored_functions", "get_overridable_functions", "handle_torch_function", "has_torch_function",

@@ -2,8 +2,8 @@
 import contextlib
 import warnings
 
-from mindtorch._core.device import device as _device
-from mindtorch._core.generator import default_generator, seed_npus
+from mindtorch._core.tensor.generator import default_generator, seed_npus
+from mindtorch._core.tensor.tensor import device as _device
 
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 

@@ -4,8 +4,8 @@ import os
 import numpy
 
 import mindtorch
-from mindtorch._core.attributes import StorageBase
-from mindtorch._core.values import from_numpy
+from mindtorch._core.python.conversion import from_numpy
+from mindtorch._core.tensor.attributes import StorageBase
 
 __all__ = ["TypedStorage", "UntypedStorage"]      # noqa: F822 - the first comes when it is asked for
 

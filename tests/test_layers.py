@@ -187,6 +187,6 @@ def test_import_parser_sees_every_form(tmp_path, monkeypatch):
     folder.mkdir(parents=True)
     source = folder / "x.pyx"
     source.write_text("from mindtorch._npu.launch cimport (\n    Call, launch)\n"
-                      "    cimport mindtorch._npu.symbols as s\nfrom . cimport tensor\nfrom ..npu import streams\n")
+                      "    cimport mindtorch._npu.acl as s\nfrom . cimport tensor\nfrom ..npu import streams\n")
     assert imports_of(source) == {"mindtorch._npu.launch.Call", "mindtorch._npu.launch.launch",
-                                  "mindtorch._npu.symbols", "mindtorch._core.tensor", "mindtorch.npu.streams"}
+                                  "mindtorch._npu.acl", "mindtorch._core.tensor", "mindtorch.npu.streams"}

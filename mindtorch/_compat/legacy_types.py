@@ -4,8 +4,8 @@ import importlib
 import warnings
 
 import mindtorch
-from mindtorch._core.device import set_default_device
-from mindtorch._core.dtype import set_default_dtype
+from mindtorch._core.tensor.dtype import set_default_dtype
+from mindtorch._core.tensor.tensor import set_default_device
 from mindtorch._ops.composite.common import scalar_type
 from mindtorch._tensor import methods
 from mindtorch.storage import UntypedStorage

@@ -1,5 +1,5 @@
 """torch.Stream and torch.Event: of any device. Those of an NPU are torch.npu.Stream and torch.npu.Event."""
-from mindtorch._core.device import device as _device
+from mindtorch._core.tensor.tensor import device as _device
 
 __all__ = ["Event", "Stream"]
 

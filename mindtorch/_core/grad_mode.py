@@ -2,7 +2,7 @@
 import functools
 import inspect
 
-from mindtorch._core.modes import _set_grad_enabled, _set_inference_mode, is_grad_enabled
+from mindtorch._core.autograd.node import _set_grad_enabled, _set_inference_mode, is_grad_enabled
 
 __all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"]
 

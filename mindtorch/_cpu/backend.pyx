@@ -1,16 +1,471 @@
-"""The CPU as a backend: memory and copies. Kernels are generated from the op rows."""
+"""The CPU as a backend: memory, memory shared between processes, copies, and how a kernel of NumPy is called."""
+import numpy as np
+import os
+
+from cpython.ref cimport PyObject, Py_INCREF, Py_REFCNT
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+cimport cython
+from libc.math cimport erf as c_erf, erfc as c_erfc
+from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
+cimport numpy as cnp
+from posix.mman cimport MAP_FAILED, MAP_SHARED, PROT_READ, PROT_WRITE, mmap, munmap
 from posix.stdlib cimport posix_memalign
+from posix.unistd cimport close
 
-import numpy as np
+from mindtorch._cpu import float8
 
-from mindtorch._core.device cimport BACKENDS, CPU, Backend
-from mindtorch._core.dtype cimport ITEMSIZE, KIND, is_float8
-from mindtorch._core.scalar cimport COMPLEX_KIND, Bool
-from mindtorch._core.tensor cimport Storage, TensorBase
-from mindtorch._core.values cimport as_array
-from mindtorch._cpu import _gen, float8, kernel
+from mindtorch._core.operators.operator cimport MAX_ARGUMENTS, Argument, Kernel, Operator, find_operator
+from mindtorch._core.python.conversion cimport as_array, cast_on_host, scalar_tensor
+from mindtorch._core.tensor.dtype cimport (
+    COMPLEX_KIND, DTYPES, ITEMSIZE, KIND, Bool, Byte, Float, ScalarType, as_element, dtype as torch_dtype, is_float8,
+    scalar_to,
+)
+from mindtorch._core.tensor.generator cimport Generator
+from mindtorch._core.tensor.tensor cimport (
+    BACKENDS, CPU, MAX_DIMS, Backend, Storage, TensorBase, contiguous_strides, make_tensor, require_backend,
+    set_geometry, set_storage,
+)
+
+
+# --- memory shared between processes ---------------------------------------------------------------------------------
+# Host memory that several processes see: files that live in memory and have no name.
+#
+# 1. The system frees such a file when the last process that maps it, or has its descriptor open or under way in a
+# socket,
+#    is gone: no process has to tidy up after another that was killed.
+# 2. New pages cost several times what filling them does. So a process keeps what it has made, and a file begins with a
+#    count of the storages on it, here and elsewhere: at 0 it is used again.
+# 3. A fork doubles storages that are counted once. Those that lived through one do not count themselves out: their
+# files
+#    are never used again, so nobody's memory changes below him.
+
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    static inline int32_t add_user(int32_t *users, int32_t count) {
+        return __atomic_add_fetch(users, count, __ATOMIC_ACQ_REL);
+    }
+    """
+    int32_t add_user(int32_t *users, int32_t count) noexcept
+
+cdef extern from "<sys/mman.h>" nogil:
+    int MAP_POPULATE
+
+cdef enum:
+    HEADER = 64                     # bytes before the content: the count, and what keeps the content aligned
+    KEPT = 64                       # files at most
+    IDLE_BYTES = 64 * 1024 * 1024   # of unused files that are kept, or as many bytes as are in use
+
+cdef list FILES = []                # the files that this process has made and may use again, oldest first
+cdef int forks = 0
+
+
+@cython.final
+@cython.no_gc
+cdef class File:
+    """A file that this process has made, mapped."""
+    cdef int descriptor
+    cdef char *address
+    cdef size_t capacity            # bytes of content
+
+    def __cinit__(self, size_t capacity):
+        self.descriptor = -1
+        self.descriptor = os.memfd_create("mindtorch-shared")
+        self.capacity = capacity
+        os.ftruncate(self.descriptor, HEADER + capacity)
+        self.address = map_shared(self.descriptor, HEADER + capacity)
+
+    def __dealloc__(self):
+        if self.address != NULL:
+            munmap(self.address, HEADER + self.capacity)
+        if self.descriptor >= 0:
+            close(self.descriptor)
+
+    cdef int32_t users(self) noexcept:
+        return add_user(<int32_t *>self.address, 0)
+
+
+@cython.final
+@cython.no_gc
+cdef class SharedStorage(Storage):
+    cdef File file                  # None for a file that another process has made
+    cdef int forks
+
+    def __dealloc__(self):
+        if self.data == NULL:           # it was never finished
+            return
+        if self.forks == forks:
+            add_user(<int32_t *>(self.data - HEADER), -1)
+        if self.file is None:
+            munmap(self.data - HEADER, HEADER + self.nbytes)
+
+
+cdef char *map_shared(int descriptor, size_t nbytes) except NULL:
+    cdef void *address
+    with nogil:
+        # All pages at once: the faults that they would cost one by one take longer.
+        address = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor, 0)
+    if address == MAP_FAILED:
+        raise MemoryError(f"cannot map {nbytes} bytes of shared memory")
+    return <char *>address
+
+
+cdef TensorBase tensor_on(char *address, size_t nbytes, File file):
+    """A tensor of bytes on a file that has already counted it as a user."""
+    cdef SharedStorage storage = SharedStorage.__new__(SharedStorage)
+    cdef int64_t count = nbytes
+    require_backend(CPU)
+    storage.file = file
+    storage.forks = forks
+    storage.data = address + HEADER
+    storage.nbytes = nbytes
+    storage.device_type = CPU
+    return make_tensor(storage, Byte, 1, &count, NULL, 0)
+
+
+cdef File unused_file(size_t capacity):
+    """A file of that capacity which nobody uses, or None. What has been kept too long is let go."""
+    cdef File file, found = None
+    cdef size_t used = 0, idle = 0
+    del FILES[:max(0, len(FILES) - KEPT)]
+    for file in FILES:
+        if file.users() != 0:
+            used += file.capacity
+        elif found is None and file.capacity == capacity:
+            found = file
+        else:
+            idle += file.capacity
+    for file in list(FILES) if idle > max(used, <size_t>IDLE_BYTES) else ():
+        if file is not found and file.users() == 0:
+            FILES.remove(file)
+    return found
+
+
+def allocate_shared(size_t nbytes):
+    """`nbytes` (not 0) of uninitialised shared memory as a tensor of bytes. OSError where the system has no more."""
+    # Eight sizes between a power of two and the next: batches that differ a little find each other's files.
+    cdef size_t step = max(4096, 1 << max(0, (nbytes - 1).bit_length() - 4))
+    cdef size_t capacity = (nbytes + step - 1) // step * step
+    cdef File file = unused_file(capacity)
+    if file is None:
+        file = File(capacity)
+        FILES.append(file)
+    add_user(<int32_t *>file.address, 1)
+    return tensor_on(file.address, nbytes, file)
+
+
+def attach(int descriptor, size_t nbytes):
+    """The content of the file that another process has lent; the descriptor stays the caller's to close."""
+    if os.fstat(descriptor).st_size < <int64_t>(HEADER + nbytes):
+        raise ValueError(f"the file of descriptor {descriptor} has less than {nbytes} bytes")
+    return tensor_on(map_shared(descriptor, HEADER + nbytes), nbytes, None)
+
+
+def lend(storage, size_t address, size_t nbytes):
+    """The descriptor of the file whose content begins with these bytes, for one `attach`; -1 for any other memory."""
+    cdef SharedStorage shared = shared_of(storage)
+    if shared is None or shared.file is None or <size_t>shared.data != address or shared.nbytes != nbytes:
+        return -1
+    add_user(<int32_t *>(shared.data - HEADER), 1)
+    return shared.file.descriptor
+
+
+def whole_of(storage):
+    """All of `storage` as a tensor of bytes; None where it is no shared memory."""
+    cdef int64_t count
+    cdef SharedStorage shared = shared_of(storage)
+    if shared is None:
+        return None
+    count = shared.nbytes
+    return make_tensor(shared, Byte, 1, &count, NULL, 0)
+
+
+def whole_below(TensorBase tensor not None):
+    """All of the shared memory that the tensor lies in, as a tensor of bytes; None where it lies in no such memory."""
+    return whole_of(tensor.storage)
+
+
+cdef SharedStorage shared_of(storage):
+    """The shared memory that a storage is, or has moved to; None for any other."""
+    if isinstance(storage, SharedStorage):
+        return storage
+    if isinstance(storage, Storage) and (<Storage>storage).lender != NULL:
+        return <SharedStorage>(<Storage>storage).lender
+    return None
+
+
+def is_shared(TensorBase self):
+    """Whether other processes can see the tensor's memory: after share_memory_, in batches from workers, on an NPU."""
+    return self.device_type != CPU or shared_of(self.storage) is not None
+
+
+def share_memory_(TensorBase self not None):
+    """Move the tensor's memory, and with it that of all views, to where processes that are given it see it too.
+
+    What is written is seen by all of them. Nothing happens to shared memory and to tensors on an NPU.
+    """
+    cdef Storage storage = self.storage
+    cdef Storage shared
+    if self.device_type != CPU or shared_of(storage) is not None:
+        return self
+    shared = (<TensorBase>allocate_shared(max(storage.nbytes, 1))).storage
+    if storage.nbytes:
+        memcpy(shared.data, storage.data, storage.nbytes)
+    shared.version = storage.version
+    if Py_REFCNT(storage) == 2:         # the tensor's reference, and that of this function
+        shared.nbytes = storage.nbytes
+        set_storage(self, shared, self.dtype)
+        return self
+    storage.former, storage.data = storage.data, shared.data
+    storage.lender = <PyObject *>shared
+    Py_INCREF(shared)
+    return self
+
+
+def _before_fork():
+    global forks
+    forks += 1
+
+
+os.register_at_fork(before=_before_fork, after_in_child=FILES.clear)
+
+
+# --- functions of the C library --------------------------------------------------------------------------------------
+# Functions of the C library that NumPy lacks, as ufuncs of float32 and float64.
+
+
+cdef extern from "<math.h>" nogil:
+    float erff(float)
+    float erfcf(float)
+
+
+cnp.import_array()
+cnp.import_ufunc()
+
+# What a ufunc reads as long as it lives.
+cdef cnp.PyUFuncGenericFunction LOOPS[2]
+cdef char TYPES[4]
+cdef void *ERF[2]
+cdef void *ERFC[2]
+LOOPS[:] = [cnp.PyUFunc_f_f, cnp.PyUFunc_d_d]
+TYPES[:] = [cnp.NPY_FLOAT, cnp.NPY_FLOAT, cnp.NPY_DOUBLE, cnp.NPY_DOUBLE]
+ERF[:] = [<void *>erff, <void *>c_erf]
+ERFC[:] = [<void *>erfcf, <void *>c_erfc]
+
+
+cdef object of_one(const char *name, void **functions):
+    return cnp.PyUFunc_FromFuncAndData(LOOPS, functions, TYPES, 2, 1, 1, cnp.PyUFunc_None, name, NULL, 0)
+
+
+erf = of_one("erf", ERF)
+erfc = of_one("erfc", ERFC)
+
+
+# --- arrays ----------------------------------------------------------------------------------------------------------
+
+
+cdef int store_shaped(list outputs, object values) except -1:
+    cdef TensorBase out
+    cdef int64_t sizes[MAX_DIMS]
+    cdef int64_t strides[MAX_DIMS]
+    cdef int i
+    for out, value in zip(outputs, values):
+        for i in range(value.ndim):
+            sizes[i] = value.shape[i]
+        contiguous_strides(value.ndim, sizes, strides)
+        set_geometry(out, value.ndim, sizes, strides, out.offset)
+        as_array(out)[...] = value
+    return 0
+
+
+cdef TensorBase widened(TensorBase tensor):
+    return cast_on_host(tensor, Float)
+
+
+cdef int narrow(TensorBase target, TensorBase wide) except -1:
+    return BACKENDS[<int>CPU].copy(target, wide, False)
+
+
+cdef object numpy_dtype(ScalarType dtype):
+    return (<torch_dtype>DTYPES[<int>dtype]).numpy_dtype
+
+
+cdef object operand(TensorBase tensor, ScalarType dtype):
+    array = as_array(tensor)
+    return array if tensor.dtype == dtype else array.astype(numpy_dtype(dtype))
+
+
+cdef object promoted(TensorBase tensor, ScalarType element, ScalarType dtype):
+    return operand(cast_on_host(tensor, element), dtype)
+
+
+cdef list operands(list tensors, ScalarType dtype):
+    cdef TensorBase tensor
+    return [operand(tensor, dtype) for tensor in tensors]
+
+
+cdef list arrays(list tensors):
+    return [None if tensor is None else as_array(<TensorBase>tensor) for tensor in tensors]
+
+
+cdef object number(const Scalar *scalar, ScalarType element, ScalarType dtype):
+    cdef Scalar value = as_element(scalar, element)
+    if is_float8(element):
+        return operand(scalar_tensor(&value, element), dtype)[()]
+    return np.asarray(scalar_to(&value)).astype(numpy_dtype(dtype))[()]
+
+
+cdef object ints_or_none(const Shape *values):
+    cdef int i
+    return tuple([values.sizes[i] for i in range(values.ndim)]) if values.ndim else None
+
+
+# --- kernels ---------------------------------------------------------------------------------------------------------
+# How the CPU runs an operator: its arguments become NumPy's, and the row's function in mindtorch/_cpu/_gen is called.
+#
+# Backends of other devices marshal arguments for a C function; this one converts them for a Python function.
+
+
+cdef enum Conversion:
+    ARRAY                   # a tensor in its own dtype
+    OPERAND                 # a tensor in the dtype that is computed in
+    PROMOTED                # the same, rounded to the dtype that the operands have in common before
+    PROMOTED_TENSOR         # the same; a 0-d tensor counts as a number, which is not rounded
+    ARRAYS                  # tensors in their own dtypes
+    OPERANDS                # tensors in the dtype that is computed in
+    NUMBER                  # as an element of the operands' dtype holds it
+    EXACT_NUMBER            # as the dtype that is computed in holds it
+    INTS                    # a tuple; None where it is empty
+    DIMS                    # the same; None where `self` has no dimension
+    BOOLS
+    OPTIONAL_FLOAT
+    GENERATOR
+    DTYPE
+    INT
+    FLOAT
+    BOOL
+    OBJECT
+
+cdef dict CONVERSIONS = {
+    "array": ARRAY, "operand": OPERAND, "promoted": PROMOTED, "promoted_tensor": PROMOTED_TENSOR, "arrays": ARRAYS,
+    "operands": OPERANDS, "number": NUMBER, "exact_number": EXACT_NUMBER, "ints": INTS, "dims": DIMS, "bools": BOOLS,
+    "optional_float": OPTIONAL_FLOAT, "generator": GENERATOR, "dtype": DTYPE, "int": INT, "float": FLOAT, "bool": BOOL,
+    "object": OBJECT}
+
+
+cdef class NumpyKernel:
+    """What the `data` of a CPU kernel points to."""
+    cdef object function
+    cdef unsigned char conversions[MAX_ARGUMENTS]
+    cdef int count                  # arguments, with the results
+    cdef int results                # how many of them are results; without any, `self` is written
+    cdef unsigned int rare          # dtypes taken beyond the common ones, as bits
+    cdef str refusal                # torch's name of the kernel, for the refusal of others
+    cdef bint wider                 # a float of 8 bits is computed as a float32
+
+cdef list REGISTERED = []                 # operators hold bare pointers to them
+
+
+def store_some(targets, values):
+    """Write the results that are asked for."""
+    for target, value in zip(targets, values):
+        if target is not None:
+            target[...] = value
+
+
+def register_kernels(kernels):
+    """Give the operators named their functions: entries of KERNELS in mindtorch/_cpu/_gen."""
+    cdef NumpyKernel kernel
+    cdef Operator op
+    cdef int i
+    for key, function, conversions, results, rare, refusal, wider in kernels:
+        op = find_operator(key)
+        kernel = NumpyKernel.__new__(NumpyKernel)
+        words = conversions.split()
+        kernel.function, kernel.count, kernel.results = function, len(words), results
+        for i in range(kernel.count):
+            kernel.conversions[i] = <int>CONVERSIONS[words[i]]
+        kernel.rare, kernel.refusal, kernel.wider = rare, refusal, wider
+        REGISTERED.append(kernel)
+        op.kernels[<int>CPU].data = <PyObject *>kernel
+        op.kernels[<int>CPU].call = call_function
+
+
+cdef int call_function(const Kernel *entry, Argument *arguments, ScalarType dtype, bint inplace) except -1:
+    cdef NumpyKernel kernel = <NumpyKernel>entry.data
+    cdef ScalarType compute = computing(dtype, kernel.rare, kernel.refusal)
+    cdef TensorBase out, wide
+    cdef int place
+    if kernel.wider:
+        place = kernel.count - 1 if kernel.results else 0
+        out = <TensorBase>arguments[place].object
+        if is_float8(out.dtype):
+            wide = widened(out)
+            arguments[place].object = <PyObject *>wide
+            call(kernel, arguments, dtype, compute)
+            return narrow(out, wide)
+    return call(kernel, arguments, dtype, compute)
+
+
+cdef int call(NumpyKernel kernel, Argument *arguments, ScalarType element, ScalarType compute) except -1:
+    cdef tuple values = PyTuple_New(kernel.count)
+    cdef int i
+    with np.errstate(all="ignore"):
+        for i in range(kernel.count):
+            value = convert(<Conversion>kernel.conversions[i], arguments, i, element, compute)
+            Py_INCREF(value)
+            PyTuple_SET_ITEM(values, i, value)
+        found = kernel.function(*values)
+        if found is not None:
+            outs = [<object>arguments[i].object for i in range(kernel.count - kernel.results, kernel.count)]
+            store_shaped(outs, found)
+    return 0
+
+
+cdef object convert(Conversion conversion, Argument *arguments, int i, ScalarType element, ScalarType compute):
+    cdef Argument *argument = &arguments[i]
+    cdef object value
+    cdef int j
+    if conversion <= OPERANDS or conversion == OBJECT or conversion == GENERATOR:
+        value = <object>argument.object
+        if value is None or conversion == OBJECT:
+            return value
+        if conversion == ARRAY:
+            return as_array(<TensorBase>value)
+        if conversion == OPERAND or conversion == PROMOTED_TENSOR and (<TensorBase>value).ndim == 0:
+            return operand(<TensorBase>value, compute)
+        if conversion <= PROMOTED_TENSOR:
+            return promoted(<TensorBase>value, element, compute)
+        if conversion == ARRAYS:
+            return arrays(<list>value)
+        if conversion == OPERANDS:
+            return operands(<list>value, compute)
+        return (<Generator>value).stream
+    if conversion == NUMBER or conversion == EXACT_NUMBER:
+        if argument.scalar == NULL:
+            return None
+        return number(argument.scalar, element if conversion == NUMBER else compute, compute)
+    if conversion == DIMS and (<TensorBase>arguments[0].object).ndim == 0:
+        return None
+    if conversion == INTS or conversion == DIMS:
+        return ints_or_none(argument.ints)
+    if conversion == BOOLS:
+        return [bool(argument.ints.sizes[j]) for j in range(argument.ints.ndim)]
+    if conversion == OPTIONAL_FLOAT:
+        return None if argument.optional_real == NULL else argument.optional_real[0]
+    if conversion == DTYPE:
+        return numpy_dtype(<ScalarType>argument.integer)
+    if conversion == FLOAT:
+        return argument.real
+    return argument.integer != 0 if conversion == BOOL else argument.integer
+
+
+# --- the backend -----------------------------------------------------------------------------------------------------
+# The CPU as a backend: memory and copies. Kernels are generated from the op rows.
+
 
 cdef enum:
     ALIGNMENT = 64
@@ -74,5 +529,6 @@ def register():
     backend.allocate = allocate
     backend.current_index = current_index
     backend.copy = copy
-    kernel.register(_gen.KERNELS)
+    from mindtorch._cpu import _gen     # whose modules import this one
+    register_kernels(_gen.KERNELS)
     backend.ready = True

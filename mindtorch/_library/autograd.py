@@ -1,8 +1,8 @@
 """How calls of custom operators are recorded: by a formula given with register_autograd, or not at all."""
 import warnings
 
-from mindtorch._core.modes import is_grad_enabled
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.autograd.node import is_grad_enabled
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._library.keys import AutoDispatchBelowAutograd, backend_of
 from mindtorch._library.registry import tensors_in
 from mindtorch.autograd.function import Function

@@ -1,11 +1,11 @@
 """Arguments of a call by an operator's schema: which is which, and what each is converted to."""
 from numbers import Integral, Number, Real
 
-from mindtorch._core.device import device as Device
-from mindtorch._core.dtype import dtype
 from mindtorch._core.formats import layout, memory_format
-from mindtorch._core.generator import Generator
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.dtype import dtype
+from mindtorch._core.tensor.generator import Generator
+from mindtorch._core.tensor.tensor import TensorBase
+from mindtorch._core.tensor.tensor import device as Device
 
 __all__ = ["Binder"]
 

@@ -1,8 +1,8 @@
 """torch.library.custom_op: an operator from a Python function."""
 from contextlib import contextmanager
 
-from mindtorch._core.gradient_attributes import increment_version
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.attributes import increment_version
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._library import registry
 from mindtorch._library.autograd import autograd_kernel, check_differentiable, refuse_keyword_tensors
 from mindtorch._library.infer_schema import infer_schema, mutated_names

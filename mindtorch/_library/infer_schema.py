@@ -4,9 +4,9 @@ import types
 import typing
 from collections.abc import Sequence
 
-from mindtorch._core.device import device as Device
-from mindtorch._core.dtype import dtype
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.dtype import dtype
+from mindtorch._core.tensor.tensor import TensorBase
+from mindtorch._core.tensor.tensor import device as Device
 from mindtorch._tensor import Tensor
 
 __all__ = ["infer_schema", "mutated_names"]

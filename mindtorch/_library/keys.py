@@ -6,8 +6,8 @@ tensors' device; keys of other devices can be named, and their kernels are kept,
 import threading
 from enum import Enum
 
-from mindtorch._core.autocast import is_autocast_enabled
-from mindtorch._core.device import device as Device
+from mindtorch._core.operators.autocast import is_autocast_enabled
+from mindtorch._core.tensor.tensor import device as Device
 
 __all__ = ["AutoDispatchBelowAutograd", "DispatchKey", "DispatchKeySet", "ExcludeDispatchKeyGuard", "backend_of",
            "casting", "excluded", "key_of_device", "parse_key"]

@@ -1,5 +1,5 @@
 """torch.library.opcheck: whether an operator does what its schema and its registrations say."""
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._library import fake, registry
 from mindtorch._library.custom_ops import CustomOpDef
 from mindtorch._library.keys import backend_of

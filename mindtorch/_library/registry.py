@@ -1,8 +1,8 @@
 """The operators that exist, the kernels they have, and what a call of one does."""
 import weakref
 
-from mindtorch._core.modes import is_grad_enabled
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.autograd.node import is_grad_enabled
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._library.binding import Binder
 from mindtorch._library.keys import backend_of, casting, excluded
 

@@ -1,19 +1,152 @@
-"""CANN's runtime in pyACL's names and conventions: handles are ints, results come first, the status comes last.
-
-    stream, ret = acl.rt.create_stream()
-
-For cold paths, which read well that way and can be tested with a double. Nothing here raises for a status, and every
-call that may wait for the device gives up the GIL. Usable once acl_loader.ensure_acl() has returned this module.
-"""
+"""CANN's functions: finding them in libraries, the errors of their statuses, and the runtime under pyACL's names."""
 from libc.stdint cimport int32_t, int64_t, intptr_t, uint32_t
+from libc.string cimport memset
+from posix.dlfcn cimport dlsym
+
+from mindtorch._core.errors import OutOfMemoryError
 
 from mindtorch._npu.cann.acl_base_rt cimport (
-    ACL_DEVICE_INFO_AI_CORE_NUM, ACL_DEVICE_INFO_L2_SIZE, ACL_DEVICE_INFO_VECTOR_CORE_NUM, ACL_STREAM_FAST_LAUNCH,
-    ACL_STREAM_FAST_SYNC, aclDeviceInfo, aclrtContext, aclrtStream, aclSysParamOpt)
+    ACL_DEVICE_INFO_AI_CORE_NUM, ACL_DEVICE_INFO_L2_SIZE, ACL_DEVICE_INFO_VECTOR_CORE_NUM,
+    ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, aclDeviceInfo, aclSysParamOpt,
+    aclrtContext, aclrtStream,
+)
 from mindtorch._npu.cann.acl_rt cimport (
     ACL_HBM_MEM, ACL_HOST_REGISTER_MAPPED, ACL_RT_DEV_RES_CUBE_CORE, ACL_RT_DEV_RES_VECTOR_CORE, aclrtDevResLimitType,
-    aclrtHostRegisterType, aclrtMemAttr, aclrtMemMallocPolicy, aclrtMemUceInfo, aclrtUtilizationInfo, aclrtUuid)
-from mindtorch._npu.symbols cimport api, require
+    aclrtHostRegisterType, aclrtMemAttr, aclrtMemMallocPolicy, aclrtMemUceInfo, aclrtUtilizationInfo, aclrtUuid,
+)
+from mindtorch._npu.cann.error_table cimport StatusText, mindtorch_statuses
+from mindtorch._npu.cann.symbol_table cimport mindtorch_acl_names, mindtorch_nnopbase_names, mindtorch_optional_names
+
+
+# --- symbols ---------------------------------------------------------------------------------------------------------
+# Finds functions in loaded libraries: those of CannApi at once, those of ACLNN when an operator is first used.
+
+
+cdef list OPERATORS = []        # handles of the libraries that have ACLNN's functions
+
+
+cdef void *look_up(list handles, const char *name) except? NULL:
+    cdef void *address
+    for handle in handles:
+        address = dlsym(<void *><size_t>handle, name)
+        if address != NULL:
+            return address
+    return NULL
+
+
+cdef void **fill_members(void **member, const char **names, list handles, list missing) except NULL:
+    cdef const char **name = names
+    while name[0] != NULL:
+        member[0] = look_up(handles, name[0])
+        if member[0] == NULL:
+            missing.append(name[0].decode())
+        member += 1
+        name += 1
+    return member
+
+
+def fill(list runtime, list operators):
+    """Looks up every function in libraries given as dlopen handles, in order. Gives the required ones that lack.
+
+    Nothing is kept of a toolkit that lacks a required function. Those of ACLNN are found in `operators` later.
+    """
+    global OPERATORS
+    cdef list missing = []
+    cdef void **member = fill_members(<void **>&api, <const char **>mindtorch_acl_names, runtime, missing)
+    member = fill_members(member, <const char **>mindtorch_nnopbase_names, runtime, missing)
+    fill_members(member, <const char **>mindtorch_optional_names, runtime, [])
+    OPERATORS = operators
+    if missing:
+        memset(&api, 0, sizeof(api))
+        OPERATORS = []
+    return missing
+
+
+cdef int find_function(AclnnFunction *found, str name) except -1:
+    found.phase1 = look_up(OPERATORS, f"{name}GetWorkspaceSize".encode())
+    found.phase2 = look_up(OPERATORS, name.encode())
+    if found.phase1 == NULL or found.phase2 == NULL:
+        found.phase1 = found.phase2 = NULL
+    return 0
+
+
+def has_function(str name):
+    """Whether the toolkit in use has a function of ACLNN, both of its phases."""
+    cdef AclnnFunction found
+    find_function(&found, name)
+    return found.phase1 != NULL
+
+
+cdef int require(void *function, str name) except -1:
+    if function == NULL:
+        raise RuntimeError(f"the CANN toolkit in use has no {name}: install a newer release")
+    return 0
+
+
+# --- errors ----------------------------------------------------------------------------------------------------------
+# From a status of CANN to a Python exception.
+
+
+# What to do about a status, where there is more to say than what it means.
+REMEDIES = {
+    561003: "the toolkit has no kernel for these arguments: is the ops package of this chip installed?",
+    561107: "ASCEND_OPP_PATH should name the opp folder of the toolkit",
+    507899: "the driver failed: compare its version with the toolkit's",
+    507033: "the device could not be opened: `npu-smi info` shows its state",
+}
+
+
+cdef const StatusText *find_status(int status) noexcept:
+    cdef const StatusText *text = mindtorch_statuses
+    while text.name != NULL:
+        if text.status == status:
+            return text
+        text += 1
+    return NULL
+
+
+def driver_message():
+    """What CANN last said on this thread, or ""; reading it clears it."""
+    if api.aclGetRecentErrMsg == NULL:
+        return ""
+    cdef const char *message = api.aclGetRecentErrMsg()
+    return "" if message == NULL else message.decode("utf-8", "replace").strip()
+
+
+def describe(str function, int status):
+    """The text of the exception for a call of `function` that returned `status`."""
+    cdef const StatusText *known = find_status(status)
+    text = f"NPU error: {function} failed with code {status}"
+    if known != NULL:
+        text += f" ({known.name.decode()}: {known.meaning.decode()})"
+    message = driver_message()
+    if message:
+        text += f"\n{message}"
+    if status in REMEDIES:
+        text += f"\n{REMEDIES[status]}"
+    return text
+
+
+def check_status(int status, str function):
+    """Raises what `status` stands for unless it is success. For cold paths written in Python."""
+    if status != 0:
+        kind = OutOfMemoryError if status == ACL_ERROR_RT_MEMORY_ALLOCATION else RuntimeError
+        raise kind(describe(function, status))
+
+
+cdef int raise_status(int status, const char *function) except -1 with gil:
+    check_status(status, function.decode())
+    return -1
+
+
+# --- the runtime under pyACL's names ---------------------------------------------------------------------------------
+# CANN's runtime in pyACL's names and conventions: handles are ints, results come first, the status comes last.
+#
+#     stream, ret = acl.rt.create_stream()
+#
+# For cold paths, which read well that way and can be tested with a double. Nothing here raises for a status, and every
+# call that may wait for the device gives up the GIL. Usable once acl_loader.ensure_acl() has returned this module.
+
 
 CUBE_CORES = ACL_DEVICE_INFO_AI_CORE_NUM
 VECTOR_CORES = ACL_DEVICE_INFO_VECTOR_CORE_NUM

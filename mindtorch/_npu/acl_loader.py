@@ -54,9 +54,9 @@ def toolkit():
 
 def missing_operators():
     """Names of operator functions that mindtorch calls and the toolkit in use has not."""
-    from mindtorch._npu import symbols
+    from mindtorch._npu import acl
     from mindtorch._npu._gen.calls import FUNCTIONS
-    return [name for name in FUNCTIONS if not symbols.has_function(name)]
+    return [name for name in FUNCTIONS if not acl.has_function(name)]
 
 
 def _import_acl():
@@ -66,8 +66,8 @@ def _import_acl():
     if hasattr(runtime[0], SIMULATOR_SYMBOL):        # wherever it lies, and whoever named it
         found = replace(found, simulated=True)
         _name_blas()
-    from mindtorch._npu import acl, symbols
-    missing = symbols.fill([lib._handle for lib in runtime], [lib._handle for lib in operators])
+    from mindtorch._npu import acl
+    missing = acl.fill([lib._handle for lib in runtime], [lib._handle for lib in operators])
     if missing:
         raise RuntimeError(f"{found} lacks {', '.join(missing)}, which mindtorch needs (looked in "
                            f"{', '.join(Path(lib._name).name for lib in runtime)}). Install CANN {OLDEST} or newer")

@@ -1,6 +1,26 @@
-"""The caching allocator of device memory."""
-from mindtorch._npu.pools cimport PoolCache
-from mindtorch._npu.records cimport Block, BlockPool, StreamSlot
+"""The caching allocator of device memory: torch's algorithm, one NpuAllocator a device."""
+from mindtorch._core.tensor.tensor cimport Storage
+from mindtorch._npu.segments cimport SegmentCache
+from mindtorch._npu.structs cimport Block, BlockPool, PrivatePool, StreamSlot
+
+
+# --- private pools ---------------------------------------------------------------------------------------------------
+# The pools that blocks come from.
+
+
+cdef class PoolCache(SegmentCache):
+    cdef PrivatePool *private_pools
+    # [(id of a private pool, thread or capture)]: where the blocks of a thread, or of streams, come from; last first
+    cdef list routes
+
+    cdef BlockPool *choose_pool(self, StreamSlot *stream, bint small) except NULL
+    cdef BlockPool *pool_of(self, PrivatePool *owner, StreamSlot *stream, bint small) except NULL
+    cdef PrivatePool *find_pool(self, tuple pool_id) noexcept
+    cdef bint owns_segments(self, PrivatePool *owner) noexcept
+
+
+# --- the allocator ---------------------------------------------------------------------------------------------------
+# The caching allocator of device memory.
 
 
 cdef class NpuAllocator(PoolCache):
@@ -30,3 +50,13 @@ cdef inline void free_block(Block *block) noexcept nogil:
 cdef int add_stream_use(Block *block, StreamSlot *stream) except -1
 # It does so no longer.
 cdef void drop_stream_use(Block *block, StreamSlot *stream) noexcept
+
+
+# --- storage ---------------------------------------------------------------------------------------------------------
+# Storage on the NPU.
+
+
+cdef class NpuStorage(Storage):
+    cdef Block *block                # NULL when nbytes is 0
+
+cdef Storage allocate(size_t nbytes, int index)

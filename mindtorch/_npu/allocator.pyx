@@ -1,32 +1,263 @@
-"""The caching allocator of device memory: torch's algorithm, one NpuAllocator a device.
-
-1. Memory comes from the driver in segments. A segment belongs to the stream it was made for and is cut into blocks.
-2. Requests up to 1 MiB are served by 2 MiB segments (the small pool), larger ones by segments of 20 MiB or more.
-3. blocks.pyx hands blocks out and takes them back without the GIL. Whatever else there is to do is done here, under it:
-   streams that share a block, private pools, history, and the ladder that ends in OutOfMemoryError.
-"""
+"""The caching allocator of device memory: torch's algorithm, one NpuAllocator a device."""
 import os
 import threading
 
+from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF, Py_XINCREF
 cimport cython
-from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from libc.stdint cimport intptr_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 
 from mindtorch._core.errors import OutOfMemoryError
-from mindtorch._npu import acl, acl_loader
-from mindtorch._npu import settings as settings_module
-from mindtorch._npu.stats import flatten
+from mindtorch._npu import acl, acl_loader, segments as settings_module
+from mindtorch._npu.segments import flatten
 
-from mindtorch._npu.blocks cimport SMALL_LIMIT, SMALL_SEGMENT, LARGE_LIMIT, round_size
+from mindtorch._core.tensor.tensor cimport NPU, Storage, TensorBase
+from mindtorch._npu.acl cimport api, check
 from mindtorch._npu.cann.acl_rt cimport ACL_HBM_MEM
-from mindtorch._npu.deferred cimport defer, drain, drain_all, waiting
-from mindtorch._npu.errors cimport check
-from mindtorch._npu.handles cimport MAX_DEVICES, capturing, use_device
+from mindtorch._npu.host_memory cimport defer, drain, drain_all, waiting
 from mindtorch._npu.lock cimport acquire, release
-from mindtorch._npu.records cimport PrivatePool, Segment, StreamUse
-from mindtorch._npu.settings cimport settings
-from mindtorch._npu.symbols cimport api
+from mindtorch._npu.segments cimport LARGE_LIMIT, SMALL_LIMIT, SMALL_SEGMENT, SegmentCache, round_size, settings
+from mindtorch._npu.streams cimport MAX_DEVICES, STREAMS, Stream, capturing, current_stream, use_device
+from mindtorch._npu.structs cimport Block, PrivatePool, Segment, StreamSlot, StreamUse
+
+
+# --- private pools ---------------------------------------------------------------------------------------------------
+# Private pools: segments that only those use who ask for them (MemPool, graphs). All of it runs under the GIL.
+
+
+cdef class PoolCache(SegmentCache):
+    """The pools of one device."""
+
+    def __cinit__(self):
+        self.routes = []
+
+    cdef BlockPool *choose_pool(self, StreamSlot *stream, bint small) except NULL:
+        if self.routes:
+            thread = threading.get_ident()
+            for number, owner in reversed(self.routes):
+                if owner == (thread, 0) or owner == (0, <intptr_t>stream.capture):
+                    return self.pool_of(self.find_pool(number), stream, small)
+        return &stream.pools[<int>small]
+
+    cdef BlockPool *pool_of(self, PrivatePool *owner, StreamSlot *stream, bint small) except NULL:
+        cdef BlockPool *pool = owner.pools
+        while pool != NULL and (pool.stream != stream or pool.small != small):
+            pool = pool.next
+        if pool == NULL:
+            pool = <BlockPool *>calloc(1, sizeof(BlockPool))
+            if pool == NULL:
+                raise MemoryError()
+            pool.small = small
+            pool.stream = stream
+            pool.owner = owner
+            pool.next = owner.pools
+            owner.pools = pool
+        return pool
+
+    cdef PrivatePool *find_pool(self, tuple number) noexcept:
+        cdef PrivatePool *owner = self.private_pools
+        while owner != NULL and (owner.id[0] != number[0] or owner.id[1] != number[1]):
+            owner = owner.next
+        return owner
+
+    def hold_pool(self, tuple number, source=None, bint use_on_oom=False, bint no_split=False):
+        """Counts one more user of the private pool, which is made where there is none of this id."""
+        cdef PrivatePool *owner = self.find_pool(number)
+        if owner == NULL:
+            owner = <PrivatePool *>calloc(1, sizeof(PrivatePool))
+            if owner == NULL:
+                raise MemoryError()
+            owner.id[0], owner.id[1] = number
+            owner.use_on_oom = use_on_oom
+            owner.no_split = no_split
+            if source is not None:
+                Py_INCREF(source)
+                owner.source = <PyObject *>source
+            owner.next = self.private_pools
+            self.private_pools = owner
+        owner.uses += 1
+
+    def pool_uses(self, tuple number):
+        cdef PrivatePool *owner = self.find_pool(number)
+        return 0 if owner == NULL else owner.uses
+
+    def _forget_pools(self):
+        """Drops the records of private pools that have neither users nor memory."""
+        cdef PrivatePool **link = &self.private_pools
+        cdef PrivatePool *owner
+        cdef BlockPool *pool
+        while link[0] != NULL:
+            owner = link[0]
+            if owner.uses == 0 and not self.owns_segments(owner):
+                link[0] = owner.next
+                while owner.pools != NULL:
+                    pool = owner.pools
+                    owner.pools = pool.next
+                    free(pool)
+                Py_XDECREF(owner.source)
+                free(owner)
+            else:
+                link = &owner.next
+
+    cdef bint owns_segments(self, PrivatePool *owner) noexcept:
+        cdef Segment *segment
+        cdef bint found = False
+        for start in range(2):
+            segment = self.segments if start == 0 else self.unwanted
+            while segment != NULL and not found:
+                found = segment.pool.owner == owner
+                segment = segment.next
+        return found
+
+
+# --- snapshots -------------------------------------------------------------------------------------------------------
+# Pictures of an allocator's memory, for torch.npu.memory_snapshot() and PyTorch's memory viewer.
+#
+# What the lock guards is copied under it into plain records; Python objects, whose making may free tensors, come after.
+
+
+cdef enum State:
+    INACTIVE
+    ALLOCATED
+    PENDING_FREE
+
+STATES = ("inactive", "active_allocated", "active_pending_free")
+
+cdef struct Copied:                  # a block
+    intptr_t address
+    size_t size
+    size_t requested
+    State state
+    PyObject *context
+    bint first                       # of a segment, or of a mapped part of an expandable one
+    bint small
+    bint expandable
+    intptr_t stream
+    long long pool_id[2]
+    PyObject *segment_context
+
+
+cdef Py_ssize_t count_blocks(SegmentCache allocator) noexcept:
+    cdef Py_ssize_t count = 0
+    cdef Segment *segment = allocator.segments
+    cdef Block *block
+    while segment != NULL:
+        block = segment.first
+        while block != NULL:
+            count += 1
+            block = block.next
+        segment = segment.next
+    return count
+
+
+cdef void copy_block(Copied *copied, Block *block) noexcept:
+    cdef Segment *segment = block.segment
+    copied.address = <intptr_t>block.address
+    copied.size = block.size
+    copied.requested = block.requested
+    copied.state = INACTIVE if block.requested == 0 else PENDING_FREE if is_freed(block) else ALLOCATED
+    copied.first = block.previous == NULL or not block.previous.mapped
+    copied.small = block.pool.small
+    copied.expandable = segment.granule != 0
+    copied.stream = <intptr_t>block.pool.stream.handle
+    copied.pool_id[0] = 0 if block.pool.owner == NULL else block.pool.owner.id[0]
+    copied.pool_id[1] = 0 if block.pool.owner == NULL else block.pool.owner.id[1]
+    copied.context = block.context
+    copied.segment_context = segment.context
+    Py_XINCREF(copied.context)
+    Py_XINCREF(copied.segment_context)
+
+
+cdef bint is_freed(Block *block) noexcept:
+    return block.retired or block.pending != 0
+
+
+cdef Py_ssize_t copy_blocks(SegmentCache allocator, Copied *copies) noexcept:
+    cdef Py_ssize_t count = 0
+    cdef Segment *segment = allocator.segments
+    cdef Block *block
+    while segment != NULL:
+        block = segment.first
+        while block != NULL:
+            if block.mapped:
+                copy_block(copies + count, block)
+                count += 1
+            block = block.next
+        segment = segment.next
+    return count
+
+
+cdef list frames_of(PyObject *context):
+    return [] if context == NULL else (<object>context).frames()
+
+
+cdef dict describe_block(Copied *copied):
+    return {"address": copied.address, "size": copied.size, "requested_size": copied.requested,
+            "state": STATES[<int>copied.state], "frames": frames_of(copied.context)}
+
+
+cdef dict describe_segment(Copied *copied, int device):
+    return {"device": device, "address": copied.address, "total_size": 0, "allocated_size": 0, "active_size": 0,
+            "requested_size": 0, "stream": copied.stream, "segment_pool_id": (copied.pool_id[0], copied.pool_id[1]),
+            "segment_type": "small" if copied.small else "large", "is_expandable": bool(copied.expandable),
+            "frames": frames_of(copied.segment_context), "blocks": []}
+
+
+cdef list describe(Copied *copies, Py_ssize_t count, int device):
+    cdef list segments = []
+    cdef dict segment = None
+    cdef Copied *copied
+    cdef Py_ssize_t number
+    for number in range(count):
+        copied = copies + number
+        if copied.first:
+            segment = describe_segment(copied, device)
+            segments.append(segment)
+        segment["blocks"].append(describe_block(copied))
+        segment["total_size"] += copied.size
+        segment["requested_size"] += copied.requested
+        segment["allocated_size"] += copied.size if copied.state == ALLOCATED else 0
+        segment["active_size"] += copied.size if copied.state != INACTIVE else 0
+    segments.sort(key=lambda segment: segment["address"])
+    return segments
+
+
+def segments_of(SegmentCache allocator, pool_id=None):
+    """Every segment of an allocator as a dictionary, by address; only those of one pool where `pool_id` is given."""
+    cdef Copied *copies = NULL
+    cdef Py_ssize_t room = 0
+    cdef Py_ssize_t count, number
+    while True:
+        acquire(&allocator.lock)
+        count = count_blocks(allocator)
+        if count <= room:
+            count = copy_blocks(allocator, copies) if room else 0
+            release(&allocator.lock)
+            break
+        release(&allocator.lock)
+        free(copies)
+        room = count + count // 8
+        copies = <Copied *>malloc(room * sizeof(Copied))
+        if copies == NULL:
+            raise MemoryError()
+    try:
+        segments = describe(copies, count, allocator.device)
+    finally:
+        for number in range(count):
+            Py_XDECREF(copies[number].context)
+            Py_XDECREF(copies[number].segment_context)
+        free(copies)
+    return segments if pool_id is None else [s for s in segments if s["segment_pool_id"] == tuple(pool_id)]
+
+
+# --- the allocator ---------------------------------------------------------------------------------------------------
+# The caching allocator of device memory: torch's algorithm, one NpuAllocator a device.
+#
+# 1. Memory comes from the driver in segments. A segment belongs to the stream it was made for and is cut into blocks.
+# 2. Requests up to 1 MiB are served by 2 MiB segments (the small pool), larger ones by segments of 20 MiB or more.
+# 3. blocks.pyx hands blocks out and takes them back without the GIL. Whatever else there is to do is done here, under
+# it:
+#    streams that share a block, private pools, history, and the ladder that ends in OutOfMemoryError.
 
 
 cdef enum:
@@ -69,7 +300,7 @@ cdef class NpuAllocator(PoolCache):
     """The memory of one device. Public through torch.npu's memory functions."""
 
     def __cinit__(self, int device_id=0):
-        chosen = settings_module.current.per_process_memory_fraction
+        chosen = settings_module.current_settings.per_process_memory_fraction
         self.fraction = 1.0 if chosen is None else chosen
         if settings.max_split_size != UNLIMITED:
             self._stats.max_split_size = settings.max_split_size
@@ -453,7 +684,6 @@ cdef class NpuAllocator(PoolCache):
 
     def snapshot(self, mempool_id=None):
         """Every segment with its blocks, by address. For torch.npu.memory_snapshot()."""
-        from mindtorch._npu.snapshot import segments_of
         return segments_of(self, mempool_id)
 
     def set_memory_fraction(self, double fraction):
@@ -505,7 +735,7 @@ cdef object block_context(Block *block):
 
 cdef NpuAllocator allocator_of(int device):
     if ALLOCATORS[device] is None:
-        settings_module.use_device(acl.get_soc_name(), acl_loader.toolkit().version)
+        settings_module.set_tail(acl.get_soc_name(), acl_loader.toolkit().version)
         ALLOCATORS[device] = NpuAllocator(device)
         ALLOCATORS[device].set_source(*_first_source)
         ALLOCATORS[device].set_history(_make_history())
@@ -580,3 +810,83 @@ cdef void drop_stream_use(Block *block, StreamSlot *stream) noexcept:
             free(use)
         else:
             link = &use.next
+
+
+# --- storage ---------------------------------------------------------------------------------------------------------
+# Storage on the NPU: a block of the caching allocator, given back with the last view.
+
+
+@cython.final
+@cython.no_gc
+cdef class NpuStorage(Storage):
+    def __dealloc__(self):
+        if self.block != NULL:
+            free_block(self.block)
+
+
+cdef Storage allocate(size_t nbytes, int index):
+    cdef NpuStorage storage = NpuStorage.__new__(NpuStorage)
+    storage.device_type = NPU
+    storage.device_index = index
+    stream = current_stream(index)
+    if nbytes != 0:
+        storage.block = allocate_block(nbytes, stream)
+        storage.data = storage.block.address
+        storage.nbytes = nbytes
+    return storage
+
+
+def record_stream(TensorBase tensor not None, stream):
+    """Tensor.record_stream: the memory is reused only after the work that `stream` has when it is freed."""
+    cdef Storage storage = tensor.storage
+    if not isinstance(stream, Stream):
+        raise RuntimeError("unknown parameter type")
+    if isinstance(storage, NpuStorage) and (<NpuStorage>storage).block != NULL:
+        add_stream_use((<NpuStorage>storage).block, (<Stream>stream).slot)
+
+
+# --- memory by address -----------------------------------------------------------------------------------------------
+# Device memory by address, for torch.npu.caching_allocator_alloc: blocks that belong to no tensor.
+
+
+cdef dict BLOCKS = {}                # address -> Block *
+
+
+cdef StreamSlot *find_stream(int device, intptr_t handle) except NULL:
+    cdef StreamSlot *slot = STREAMS
+    while slot != NULL and (slot.device != device or <intptr_t>slot.handle != handle):
+        slot = slot.next
+    if slot == NULL:
+        raise ValueError(f"{handle:#x} is no stream of npu:{device}")
+    return slot
+
+
+def allocate_raw(size_t nbytes, int device, intptr_t stream):
+    """The address of `nbytes` of memory that belongs to a stream, given by its handle; 0 for no bytes."""
+    cdef Block *block
+    if nbytes == 0:
+        return 0
+    block = allocate_block(nbytes, find_stream(device, stream))
+    BLOCKS[<intptr_t>block.address] = <intptr_t>block
+    return <intptr_t>block.address
+
+
+def release_raw(intptr_t address):
+    """Gives back what `allocate_raw` gave. RuntimeError for any other address."""
+    if address == 0:
+        return
+    if address not in BLOCKS:
+        raise RuntimeError(f"invalid device pointer: {address:#x}")
+    free_block(<Block *><intptr_t>BLOCKS.pop(address))
+
+
+def erase_stream(TensorBase tensor not None, Stream stream not None):
+    """Takes back Tensor.record_stream, once the owner of the memory has waited for the other stream itself.
+
+    Nothing happens unless the current stream is the one that owns the memory.
+    """
+    cdef Block *block
+    if isinstance(tensor.storage, NpuStorage):
+        block = (<NpuStorage>tensor.storage).block
+        if block != NULL and current_stream(tensor.device_index) == block.pool.stream:
+            drop_stream_use(block, stream.slot)

@@ -17,10 +17,10 @@ def start():
 
 
 def _run():
-    from mindtorch._npu import deferred, runtime
+    from mindtorch._npu import host_memory, runtime
     while runtime.is_started():
-        time.sleep(PAUSE if deferred.pending() else IDLE_PAUSE)
+        time.sleep(PAUSE if host_memory.pending() else IDLE_PAUSE)
         try:
-            deferred.drain_now()
+            host_memory.drain_now()
         except RuntimeError:
             return               # the device has failed, which its next use says

@@ -17,20 +17,19 @@ from libc.stdlib cimport calloc, free
 from mindtorch._npu import runtime
 
 from mindtorch._core._gen.calls cimport op_fill__Scalar
-from mindtorch._core.device cimport NPU
-from mindtorch._core.generator cimport Generator, npu_default
-from mindtorch._core.scalar cimport INT_KIND, Long, Scalar
-from mindtorch._core.tensor cimport Shape, TensorBase, empty_tensor
+from mindtorch._core.tensor.dtype cimport INT_KIND, Long, Scalar
+from mindtorch._core.tensor.generator cimport Generator, npu_default
+from mindtorch._core.tensor.tensor cimport NPU, Shape, TensorBase, empty_tensor
+from mindtorch._npu.acl cimport api, check, require
 from mindtorch._npu.allocator cimport NpuAllocator, allocator_of, free_block
 from mindtorch._npu.cann.acl_rt cimport (
     ACL_MODEL_RI_CAPTURE_MODE_GLOBAL, ACL_MODEL_RI_CAPTURE_MODE_RELAXED, ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL,
-    ACL_MODEL_RI_CAPTURE_STATUS_NONE, aclmdlRI, aclmdlRICaptureMode, aclmdlRICaptureStatus, aclrtTaskGrp)
-from mindtorch._npu.errors cimport check
-from mindtorch._npu.handles cimport (
-    capturing, current_stream, default_stream, enter_capture, leave_capture, thread_state, use_device)
-from mindtorch._npu.records cimport Block, Capture, Deferred, StreamSlot
-from mindtorch._npu.stream cimport Stream
-from mindtorch._npu.symbols cimport api, require
+    ACL_MODEL_RI_CAPTURE_STATUS_NONE, aclmdlRI, aclmdlRICaptureMode, aclmdlRICaptureStatus, aclrtTaskGrp,
+)
+from mindtorch._npu.streams cimport (
+    Stream, capturing, current_stream, default_stream, enter_capture, leave_capture, thread_state, use_device,
+)
+from mindtorch._npu.structs cimport Block, Capture, Deferred, StreamSlot
 
 
 MODES = {"global": ACL_MODEL_RI_CAPTURE_MODE_GLOBAL, "thread_local": ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL,

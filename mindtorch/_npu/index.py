@@ -1,6 +1,6 @@
 """From what users may name a device by to its index."""
-from mindtorch._core.device import device as torch_device
-from mindtorch._npu import handles
+from mindtorch._core.tensor.tensor import device as torch_device
+from mindtorch._npu import streams
 
 
 def get_device_index(device, optional=False, allow_cpu=False):
@@ -21,4 +21,4 @@ def get_device_index(device, optional=False, allow_cpu=False):
             return device.index
     if not optional:
         raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
-    return handles.current_device()
+    return streams.current_device()

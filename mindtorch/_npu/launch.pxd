@@ -1,13 +1,49 @@
-"""One launch for all ops: aclnn_call.pyx describes arguments into a Call, `launch` does the rest."""
+"""One launch for all operators, descriptors, and copies that have the NPU on one side or both."""
 from libc.stdint cimport int64_t, uint64_t
 
-from mindtorch._core.scalar cimport Scalar, ScalarType
-from mindtorch._core.tensor cimport Shape, TensorBase
+from mindtorch._core.tensor.dtype cimport ITEMSIZE, SCALAR_TYPES, Scalar, ScalarType
+from mindtorch._core.tensor.tensor cimport Shape, TensorBase
+from mindtorch._npu.acl cimport api
+from mindtorch._npu.cann.acl_base_rt cimport aclDataType, aclFormat
+from mindtorch._npu.cann.acl_meta cimport aclTensor
 from mindtorch._npu.cann.cann_api cimport (
-    aclBoolArray, aclFloatArray, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor,
-    aclTensorList, aclDataType, aclnnStatus, aclrtStream)
-from mindtorch._npu.descriptor cimport ACL_DTYPES
-from mindtorch._npu.records cimport StreamSlot
+    aclBoolArray, aclDataType, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor, aclTensorList,
+    aclnnStatus, aclrtStream,
+)
+from mindtorch._npu.structs cimport StreamSlot
+
+
+# --- descriptors -----------------------------------------------------------------------------------------------------
+# aclTensor: how an operator sees a tensor. Descriptors own nothing and copy nothing but sizes and strides.
+
+
+cdef enum:
+    MAX_RANK = 8                     # what ACLNN takes
+
+cdef aclDataType ACL_DTYPES[SCALAR_TYPES]
+cdef aclFormat FORMATS[MAX_RANK + 1]
+
+# NULL where there is no descriptor; then `no_descriptor` says why.
+cdef inline aclTensor *try_describe(TensorBase tensor) noexcept:
+    # The storage is told as one dimension: it may hold more than the view, in any layout.
+    cdef int64_t elements
+    if tensor.ndim > MAX_RANK:
+        return NULL
+    elements = <int64_t>(tensor.storage.nbytes // ITEMSIZE[<int>tensor.dtype])
+    return api.aclCreateTensor(tensor.sizes, tensor.ndim, ACL_DTYPES[<int>tensor.dtype], tensor.strides,
+                               tensor.offset, FORMATS[tensor.ndim], &elements, 1, tensor.storage.data)
+
+cdef inline aclTensor *describe(TensorBase tensor) except NULL:
+    cdef aclTensor *descriptor = try_describe(tensor)
+    if descriptor == NULL:
+        no_descriptor(tensor)
+    return descriptor
+
+cdef int no_descriptor(TensorBase tensor) except -1                  # always raises
+
+
+# --- launches --------------------------------------------------------------------------------------------------------
+# One launch for all ops: aclnn_call.pyx describes arguments into a Call, `launch` does the rest.
 
 
 cdef enum:
@@ -60,3 +96,11 @@ cdef TensorBase conform(TensorBase tensor, ScalarType wanted, unsigned int mask,
 # For operators that only move elements: those of a dtype that `mask` lacks as integers of their size, in place.
 cdef TensorBase as_bits(TensorBase tensor, unsigned int mask, const char *name, const char *argument)
 cdef TensorBase make_contiguous(TensorBase tensor)                          # for operators that take no strides
+
+
+# --- copies ----------------------------------------------------------------------------------------------------------
+# Backend.copy and Backend.read of the NPU.
+
+
+cdef int copy(TensorBase dst, TensorBase src, bint non_blocking) except -1
+cdef int read(TensorBase src, char *elements) except -1

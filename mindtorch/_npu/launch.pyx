@@ -1,37 +1,102 @@
-"""One launch for all ops: aclnn_call.pyx describes arguments into a Call, `launch` does the rest.
-
-1. open_call, the marshallers and phase 1 run under the GIL: they only touch host memory and never wait.
-2. Phase 2 runs without the GIL, because it waits while the stream's queue is full.
-3. Descriptors are destroyed as soon as phase 2 has returned, device memory when the stream has passed the op: its order
-   sees to that.
-"""
+"""One launch for all operators, descriptors, and copies that have the NPU on one side or both."""
 import os
 
+from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF
 cimport cython
-from cpython.ref cimport Py_INCREF, PyObject, Py_XDECREF
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, intptr_t, uint64_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp, memcpy
 from libcpp cimport bool as cbool
 
-from mindtorch._core.device cimport BACKENDS, NPU
-from mindtorch._core.dtype cimport DTYPES, ITEMSIZE
-from mindtorch._core.profiling cimport clock, note_call
-from mindtorch._core.scalar cimport (
-    BOOL_KIND, COMPLEX_KIND, FLOAT_KIND, Byte, Int, Long, Scalar, Short, Undefined, as_element, scalar_from)
-from mindtorch._core.tensor cimport (
-    MAX_DIMS, Shape, TensorBase, contiguous_strides, empty_tensor, make_view, set_geometry)
+from mindtorch._npu import peers, runtime
+from mindtorch._npu.acl import check_status, driver_message
+
+from mindtorch._core.python.profiling cimport clock, note_call
+from mindtorch._core.rules.infer cimport same
+from mindtorch._core.tensor.dtype cimport (
+    BOOL_KIND, COMPLEX_KIND, DTYPES, FLOAT_KIND, ITEMSIZE, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat,
+    Double, Float, Float8_e4m3fn, Float8_e5m2, Float8_e8m0fnu, Half, Int, Long, Scalar, ScalarType, Short, UInt16,
+    UInt32, UInt64, Undefined, as_element, is_float8, scalar_from,
+)
+from mindtorch._core.tensor.tensor cimport (
+    BACKENDS, CPU, MAX_DIMS, NPU, Shape, TensorBase, contiguous_strides, empty_tensor, make_view, require_backend,
+    set_geometry,
+)
+from mindtorch._core.tensor.views cimport expand_to
+from mindtorch._npu.acl cimport AclnnFunction, api, check, find_function
 from mindtorch._npu.allocator cimport NpuAllocator, allocate_block, free_block
-from mindtorch._npu.cann.acl_base_rt cimport ACL_BOOL, ACL_COMPLEX128, ACL_DOUBLE, ACL_INT64
+from mindtorch._npu.cann.acl_base_rt cimport (
+    ACL_BF16, ACL_BOOL, ACL_COMPLEX128, ACL_COMPLEX64, ACL_DOUBLE, ACL_DT_UNDEFINED, ACL_FLOAT, ACL_FLOAT16,
+    ACL_FLOAT8_E4M3FN, ACL_FLOAT8_E5M2, ACL_FLOAT8_E8M0, ACL_FORMAT_NCDHW, ACL_FORMAT_NCHW, ACL_FORMAT_NCL,
+    ACL_FORMAT_ND, ACL_INT16, ACL_INT32, ACL_INT64, ACL_INT8, ACL_UINT16, ACL_UINT32, ACL_UINT64, ACL_UINT8,
+    aclDataType,
+)
 from mindtorch._npu.cann.acl_meta cimport (
-    aclBoolArray, aclIntArray, aclScalar, aclScalarList, aclTensor, aclTensorList)
-from mindtorch._npu.deferred cimport (
-    INT_ARRAY, OBJECT, SCALAR, TENSOR, TENSOR_LIST, Kind, defer, destroy, destroy_bool_array, destroy_executor,
-    destroy_scalar_list)
-from mindtorch._npu.descriptor cimport describe, no_descriptor, try_describe
-from mindtorch._npu.errors import check_status, driver_message
-from mindtorch._npu.handles cimport about_to_wait, bind_device, first_stream, thread_state, use_device, wait_for_stream
-from mindtorch._npu.records cimport Block
-from mindtorch._npu.symbols cimport api
+    aclBoolArray, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor, aclTensorList, aclnnStatus,
+)
+from mindtorch._npu.cann.acl_rt cimport (
+    ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE, aclrtMemcpyKind,
+)
+from mindtorch._npu.host_memory cimport (
+    INT_ARRAY, OBJECT, SCALAR, TENSOR, TENSOR_LIST, Kind, PinnedBlock, PinnedStorage, defer, destroy,
+    destroy_bool_array, destroy_executor, destroy_scalar_list, hold_pinned, release_pinned, take_pinned,
+)
+from mindtorch._npu.streams cimport (
+    about_to_wait, bind_device, current_stream, first_stream, let_wait, thread_state, use_device, wait_for_stream,
+)
+from mindtorch._npu.structs cimport Block, StreamSlot
+
+
+# --- descriptors -----------------------------------------------------------------------------------------------------
+# Tables behind descriptor.pxd.
+
+
+cdef int number
+for number in range(SCALAR_TYPES):
+    ACL_DTYPES[number] = ACL_DT_UNDEFINED
+ACL_DTYPES[<int>Byte] = ACL_UINT8
+ACL_DTYPES[<int>Char] = ACL_INT8
+ACL_DTYPES[<int>Short] = ACL_INT16
+ACL_DTYPES[<int>Int] = ACL_INT32
+ACL_DTYPES[<int>Long] = ACL_INT64
+ACL_DTYPES[<int>Half] = ACL_FLOAT16
+ACL_DTYPES[<int>Float] = ACL_FLOAT
+ACL_DTYPES[<int>Double] = ACL_DOUBLE
+ACL_DTYPES[<int>ComplexFloat] = ACL_COMPLEX64
+ACL_DTYPES[<int>ComplexDouble] = ACL_COMPLEX128
+ACL_DTYPES[<int>Bool] = ACL_BOOL
+ACL_DTYPES[<int>BFloat16] = ACL_BF16
+ACL_DTYPES[<int>UInt16] = ACL_UINT16
+ACL_DTYPES[<int>UInt32] = ACL_UINT32
+ACL_DTYPES[<int>UInt64] = ACL_UINT64
+ACL_DTYPES[<int>Float8_e5m2] = ACL_FLOAT8_E5M2
+ACL_DTYPES[<int>Float8_e4m3fn] = ACL_FLOAT8_E4M3FN
+ACL_DTYPES[<int>Float8_e8m0fnu] = ACL_FLOAT8_E8M0
+
+# Operators that care about channels take the format from the rank, as torch_npu gives it.
+for number in range(MAX_RANK + 1):
+    FORMATS[number] = ACL_FORMAT_ND
+FORMATS[3] = ACL_FORMAT_NCL
+FORMATS[4] = ACL_FORMAT_NCHW
+FORMATS[5] = ACL_FORMAT_NCDHW
+
+
+cdef int no_descriptor(TensorBase tensor) except -1:
+    if tensor.ndim > MAX_RANK:
+        raise RuntimeError(f"NPU operators take tensors of at most {MAX_RANK} dimensions, got {tensor.ndim}")
+    if ACL_DTYPES[<int>tensor.dtype] == ACL_DT_UNDEFINED:
+        raise NotImplementedError(f"CANN has no data type for {DTYPES[<int>tensor.dtype]}")
+    raise RuntimeError(f"NPU error: aclCreateTensor failed. {driver_message()}")
+
+
+# --- launches --------------------------------------------------------------------------------------------------------
+# One launch for all ops: aclnn_call.pyx describes arguments into a Call, `launch` does the rest.
+#
+# 1. open_call, the marshallers and phase 1 run under the GIL: they only touch host memory and never wait.
+# 2. Phase 2 runs without the GIL, because it waits while the stream's queue is full.
+# 3. Descriptors are destroyed as soon as phase 2 has returned, device memory when the stream has passed the op: its
+# order
+#    sees to that.
 
 
 # What makes an argument, to be named when it made none.
@@ -448,3 +513,247 @@ cdef TensorBase as_bits(TensorBase tensor, unsigned int mask, const char *name, 
 
 cdef TensorBase make_contiguous(TensorBase tensor):
     return tensor if tensor.contiguous else copied(tensor, tensor.dtype)
+
+
+# --- copies ----------------------------------------------------------------------------------------------------------
+# Copies that have the NPU on one side or both.
+#
+# 1. Bytes travel between contiguous memory of one dtype; casts, broadcasts and strides are aclnnInplaceCopy's, on the
+#    device (aclnnCast's to and from floats of 8 bits). A side that is not so is staged through a tensor that is.
+# 2. Pinned memory and `non_blocking`: the copy is one more task of the stream.
+# 3. Pageable memory to the device: small copies go through a pinned buffer and do not wait for the device; larger ones
+#    wait for the stream, since a synchronous copy is not ordered with the work queued there.
+# 4. To the host: waits for the stream, unless 2 applies.
+# 5. Between devices: a task of the source's stream, which waits for the target's stream, and that one for it.
+
+
+cdef enum:
+    BOUNCE_LIMIT = 1024 * 1024       # bytes that are copied through a pinned buffer
+    COPIED = 1 << Byte               # what the floats of 8 bits, which aclnnInplaceCopy does not document, are to it
+    COMMON = (1 << Undefined) - 1
+    # What aclnnCast documents.
+    CAST = COMMON | 1 << Float8_e5m2 | 1 << Float8_e4m3fn | 1 << UInt16 | 1 << UInt32 | 1 << UInt64
+
+ctypedef aclnnStatus (*CopyPhase1)(aclTensor *, const aclTensor *, uint64_t *, aclOpExecutor **) noexcept nogil
+ctypedef aclnnStatus (*CastPhase1)(const aclTensor *, aclDataType, aclTensor *, uint64_t *,
+                                   aclOpExecutor **) noexcept nogil
+
+cdef AclnnFunction IN_PLACE_COPY, CAST_TO       # looked up at their first use
+
+
+cdef inline int require_function(AclnnFunction *function, const char *name) except -1:
+    if function.phase1 == NULL:
+        find_function(function, name.decode())
+        if function.phase1 == NULL:
+            missing_symbol(name, b"8.0")
+    return 0
+
+
+cdef int copy(TensorBase dst, TensorBase src, bint non_blocking) except -1:
+    if dst.numel == 0:
+        return 0
+    if src.device_type != NPU:
+        return upload(dst, src, non_blocking)
+    if dst.device_type != NPU:
+        return download(dst, src, non_blocking)
+    if dst.device_index != src.device_index:
+        return across(dst, src)
+    return on_device(dst, src)
+
+
+# Within one device
+
+cdef int on_device(TensorBase dst, TensorBase src) except -1:
+    cdef Call call
+    cdef aclTensor *target
+    cdef aclTensor *source
+    if is_float8(dst.dtype) or is_float8(src.dtype):
+        if dst.dtype != src.dtype:
+            return cast_on_device(dst, src)
+        dst = as_bits(dst, COPIED, b"aclnnInplaceCopy", b"selfRef")
+        src = as_bits(src, COPIED, b"aclnnInplaceCopy", b"src")
+    require_function(&IN_PLACE_COPY, b"aclnnInplaceCopy")
+    if dst.ndim > MAX_RANK and dst.contiguous and src.contiguous and same_sizes(dst, src):
+        dst = flat(dst)
+        src = flat(src)
+    open_call(&call, dst)
+    target = tensor_argument(&call, dst)
+    source = tensor_argument(&call, src)
+    return launch(&call, (<CopyPhase1>IN_PLACE_COPY.phase1)(target, source, &call.workspace_size, &call.executor),
+                  b"aclnnInplaceCopy", <Phase2>IN_PLACE_COPY.phase2)
+
+
+cdef int cast_on_device(TensorBase dst, TensorBase src) except -1:
+    cdef Call call
+    cdef Shape shape
+    cdef aclTensor *target
+    cdef aclTensor *source
+    require_function(&CAST_TO, b"aclnnCast")
+    same(&shape, dst)
+    src = conform(expand_to(src, &shape), src.dtype, CAST, b"aclnnCast", b"self")
+    conform(dst, dst.dtype, CAST, b"aclnnCast", b"out")
+    open_call(&call, dst)
+    target = tensor_argument(&call, dst)
+    source = tensor_argument(&call, src)
+    return launch(&call, (<CastPhase1>CAST_TO.phase1)(source, ACL_DTYPES[<int>dst.dtype], target,
+                                                      &call.workspace_size, &call.executor),
+                  b"aclnnCast", <Phase2>CAST_TO.phase2)
+
+
+cdef TensorBase flat(TensorBase tensor):
+    cdef int64_t stride = 1
+    return make_view(tensor, 1, &tensor.numel, &stride, tensor.offset)
+
+
+cdef bint same_sizes(TensorBase a, TensorBase b) noexcept:
+    return a.ndim == b.ndim and memcmp(a.sizes, b.sizes, a.ndim * sizeof(int64_t)) == 0
+
+
+cdef bint takes_bytes_of(TensorBase dst, TensorBase src) noexcept:
+    """Whether the elements of `src`, in order, are the memory of `dst`."""
+    return dst.contiguous and dst.dtype == src.dtype and same_sizes(dst, src)
+
+
+cdef TensorBase shaped_like(TensorBase like, ScalarType dtype, int device_type, int device_index):
+    cdef Shape shape
+    shape.ndim = like.ndim
+    memcpy(shape.sizes, like.sizes, like.ndim * sizeof(int64_t))
+    return empty_tensor(&shape, dtype, device_type, device_index)
+
+
+cdef TensorBase dense_on_device(TensorBase src, ScalarType dtype):
+    """`src`, which is on a device, contiguous and as `dtype`."""
+    if src.contiguous and src.dtype == dtype:
+        return src
+    cdef TensorBase dense = shaped_like(src, dtype, NPU, src.device_index)
+    on_device(dense, src)
+    return dense
+
+
+# Host to device
+
+cdef int upload(TensorBase dst, TensorBase src, bint non_blocking) except -1:
+    cdef TensorBase target = dst
+    cdef TensorBase dense = src
+    if not src.contiguous:
+        dense = shaped_like(src, src.dtype, CPU, 0)
+        require_backend(CPU)
+        BACKENDS[<int>CPU].copy(dense, src, False)
+    if not takes_bytes_of(dst, src):
+        target = shaped_like(src, src.dtype, NPU, dst.device_index)
+    upload_bytes(target, dense, non_blocking)
+    return 0 if target is dst else on_device(dst, target)
+
+
+cdef int upload_bytes(TensorBase dst, TensorBase src, bint non_blocking) except -1:
+    cdef size_t nbytes = src.numel * ITEMSIZE[<int>src.dtype]
+    cdef StreamSlot *stream = current_stream(dst.device_index)
+    cdef char *target = dst.data_ptr()
+    cdef char *source = src.data_ptr()
+    cdef PinnedBlock *block
+    if isinstance(src.storage, PinnedStorage):
+        if not non_blocking:
+            about_to_wait()
+        enqueue(target, source, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
+        if non_blocking:
+            return hold_pinned((<PinnedStorage>src.storage).block, stream)
+        return wait_for_stream(stream)
+    if nbytes <= BOUNCE_LIMIT:
+        block = take_pinned(nbytes)
+        try:
+            memcpy(block.address, source, nbytes)
+            enqueue(target, <char *>block.address, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
+            return hold_pinned(block, stream)
+        finally:
+            release_pinned(block)
+    about_to_wait()
+    wait_for_stream(stream)
+    return transfer(target, source, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
+
+
+cdef int enqueue(char *dst, char *src, size_t nbytes, aclrtMemcpyKind kind, StreamSlot *stream) except -1:
+    cdef int status
+    use_device(stream.device)
+    stream.launches += 1
+    with nogil:
+        status = api.aclrtMemcpyAsync(dst, nbytes, src, nbytes, kind, stream.handle)
+    stream.launches -= 1
+    check(status, b"aclrtMemcpyAsync")
+    return 0
+
+
+cdef int transfer(char *dst, char *src, size_t nbytes, aclrtMemcpyKind kind, StreamSlot *stream) except -1:
+    use_device(stream.device)
+    with nogil:
+        check(api.aclrtMemcpy(dst, nbytes, src, nbytes, kind), b"aclrtMemcpy")
+    return 0
+
+
+# Device to host
+
+cdef int download(TensorBase dst, TensorBase src, bint non_blocking) except -1:
+    cdef TensorBase dense = dense_on_device(src, dst.dtype)
+    cdef TensorBase target = dst if takes_bytes_of(dst, dense) else shaped_like(src, dst.dtype, CPU, 0)
+    cdef size_t nbytes = dense.numel * ITEMSIZE[<int>dense.dtype]
+    cdef StreamSlot *stream = current_stream(src.device_index)
+    if non_blocking and target is dst and isinstance(dst.storage, PinnedStorage):
+        enqueue(dst.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_HOST, stream)
+        return hold_pinned((<PinnedStorage>dst.storage).block, stream)
+    about_to_wait()
+    use_device(src.device_index)
+    runtime.get_runtime(src.device_index).synchronize(<intptr_t>stream.handle)
+    transfer(target.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_HOST, stream)
+    if target is not dst:
+        require_backend(CPU)
+        return BACKENDS[<int>CPU].copy(dst, target, False)
+    return 0
+
+
+cdef int read(TensorBase src, char *elements) except -1:
+    cdef TensorBase dense = dense_on_device(src, src.dtype)
+    cdef size_t nbytes = dense.numel * ITEMSIZE[<int>dense.dtype]
+    cdef StreamSlot *stream = current_stream(src.device_index)
+    cdef char *source = dense.data_ptr()
+    about_to_wait()
+    use_device(stream.device)
+    with nogil:
+        check(api.aclrtSynchronizeStream(stream.handle), b"aclrtSynchronizeStream")
+        check(api.aclrtMemcpy(elements, nbytes, source, nbytes, ACL_MEMCPY_DEVICE_TO_HOST), b"aclrtMemcpy")
+    return 0
+
+
+# Device to device
+
+cdef int across(TensorBase dst, TensorBase src) except -1:
+    """From one device to another: over the link between them where there is one, else through pinned host memory."""
+    cdef TensorBase dense = dense_on_device(src, dst.dtype)
+    cdef TensorBase target = dst
+    cdef size_t nbytes = dense.numel * ITEMSIZE[<int>dense.dtype]
+    cdef StreamSlot *source_stream = current_stream(src.device_index)
+    cdef StreamSlot *stream = current_stream(dst.device_index)
+    if not takes_bytes_of(dst, dense):
+        target = shaped_like(src, dst.dtype, NPU, dst.device_index)
+    if peers.connect(dst.device_index, src.device_index):
+        let_wait(source_stream, stream)          # what writes and reads the target before
+        enqueue(target.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_DEVICE, source_stream)
+        try:
+            let_wait(stream, source_stream)
+        except BaseException:
+            wait_for_stream(source_stream)       # the copy is under way already
+            raise
+    else:
+        through_host(target.data_ptr(), dense.data_ptr(), nbytes, source_stream, stream)
+    return 0 if target is dst else on_device(dst, target)
+
+
+cdef int through_host(char *dst, char *src, size_t nbytes, StreamSlot *source_stream, StreamSlot *stream) except -1:
+    cdef PinnedBlock *block
+    about_to_wait()
+    block = take_pinned(nbytes)
+    try:
+        enqueue(<char *>block.address, src, nbytes, ACL_MEMCPY_DEVICE_TO_HOST, source_stream)
+        wait_for_stream(source_stream)
+        enqueue(dst, <char *>block.address, nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
+        return hold_pinned(block, stream)
+    finally:
+        release_pinned(block)

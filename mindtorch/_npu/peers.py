@@ -1,6 +1,6 @@
 """Access of devices to each other's memory."""
-from mindtorch._npu import acl, handles
-from mindtorch._npu.errors import check_status
+from mindtorch._npu import acl, streams
+from mindtorch._npu.acl import check_status
 
 _enabled = set()          # (device, peer): device can access peer's memory
 
@@ -15,7 +15,7 @@ def can_access(device, peer):
 def enable_access(device, peer):
     """Lets `device` access the memory of `peer`. Repeated calls do nothing."""
     if (device, peer) not in _enabled:
-        handles.bind(device)
+        streams.bind(device)
         check_status(acl.rt.device_enable_peer_access(peer, 0), "aclrtDeviceEnablePeerAccess")
         _enabled.add((device, peer))
 
@@ -23,7 +23,7 @@ def enable_access(device, peer):
 def disable_access(device, peer):
     """Undoes enable_access."""
     if (device, peer) in _enabled:
-        handles.bind(device)
+        streams.bind(device)
         check_status(acl.rt.device_disable_peer_access(peer), "aclrtDeviceDisablePeerAccess")
         _enabled.discard((device, peer))
 

@@ -9,8 +9,8 @@ import threading
 import time
 import traceback
 
-from mindtorch._npu import acl, acl_loader, allocator, deferred, handles, host_memory, oom_snapshot
-from mindtorch._npu.errors import check_status
+from mindtorch._npu import acl, acl_loader, allocator, host_memory, oom_snapshot, streams
+from mindtorch._npu.acl import check_status
 
 REPEAT_INITIALIZE = 100002
 BAD_FORK = ("Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the "
@@ -97,9 +97,9 @@ class _Runtime:
         """Waits for all streams of the device."""
         for call in before_waits:
             call()
-        handles.bind(self.device_id)
+        streams.bind(self.device_id)
         check_status(acl.rt.synchronize_device(), "aclrtSynchronizeDevice")
-        deferred.drain_now()
+        host_memory.drain_now()
 
     def shutdown(self):
         """Closes every started device, in CANN's order. A status no longer matters: the device may have failed."""
@@ -108,16 +108,16 @@ class _Runtime:
             return
         _state = "closed"
         started = list(_runtimes.values())
-        handles.shut_out_others()        # threads may go on until the very end of the process
-        while handles.are_launching():
+        streams.shut_out_others()        # threads may go on until the very end of the process
+        while streams.are_launching():
             time.sleep(0.001)
         for call in before_close:
             call()
         for runtime in started:
             acl.rt.set_context(runtime.context)
-            for stream in handles.streams_of(runtime.device_id):
+            for stream in streams.streams_of(runtime.device_id):
                 acl.rt.synchronize_stream(stream)
-            deferred.abandon(runtime.device_id)
+            host_memory.abandon(runtime.device_id)
         if started:
             host_memory.close()
         for runtime in started:
@@ -131,7 +131,7 @@ class _Runtime:
         for pointer in self._deferred:
             acl.rt.free(pointer)
         allocator.get_allocator(self.device_id).close()
-        handles.close_device(self.device_id)
+        streams.close_device(self.device_id)
         acl.rt.destroy_stream(self.stream)
         acl.rt.destroy_context(self.context)
         acl.rt.reset_device(self.device_id)
@@ -158,7 +158,7 @@ def _start(index):
         if index not in _runtimes:
             runtime = _Runtime()
             runtime.init(index)
-            handles.adopt_device(index, runtime.context, runtime.stream)
+            streams.adopt_device(index, runtime.context, runtime.stream)
             _runtimes[index] = runtime
             _make_calls()
     return _runtimes[index]
@@ -226,7 +226,7 @@ def _after_fork_in_child():
     if _runtimes or _owns_acl:       # the driver outlives no fork, not even when it has only counted devices
         _state = "forked"
         _runtimes.clear()
-        handles.forget_devices()
+        streams.forget_devices()
 
 
 oom_snapshot.follow_environment()

@@ -1,6 +1,165 @@
-"""Segments: what the blocks of a device are cut from."""
-from mindtorch._npu.blocks cimport BlockCache
-from mindtorch._npu.records cimport Block, BlockPool, PrivatePool, Segment
+"""Segments of device memory and the blocks cut from them; the allocator's settings and counters."""
+from libc.stdint cimport int64_t, uint32_t
+
+from mindtorch._npu.lock cimport SpinLock
+from mindtorch._npu.structs cimport Block, BlockPool, PrivatePool, Segment, StreamSlot
+
+
+# --- settings --------------------------------------------------------------------------------------------------------
+# What PYTORCH_NPU_ALLOC_CONF chooses, as the allocator reads it. Sizes are bytes.
+
+
+cdef enum:
+    DIVISION_CLASSES = 16                # sizes from 1 MiB to 32 GiB by powers of two, and all below or above
+
+cdef struct AllocatorSettings:
+    size_t tail                          # bytes past the end of what was asked for that a block has besides
+    size_t max_split_size                # blocks of so many bytes are not split, and serve only such requests
+    size_t max_non_split_rounding        # how much larger than the request such a block may be
+    size_t large_segment                 # of requests too large for the small pool that need no segment of their own
+    size_t segment_unit                  # segments of their own are multiples of it: pages of 2 MiB or 1 GiB
+    double collect_at                    # share of the memory limit at which old blocks are given back; 0: never
+    bint expandable                      # segments grow: addresses are reserved, memory is mapped as needed
+    size_t base_alignment                # of large blocks in such segments; 0: none
+    bint divided                         # requests are rounded up to a part of a power of two
+    size_t divisions[DIVISION_CLASSES]   # into how many parts, by the request's size; 0 and 1: no rounding
+    bint lazy_reclaim                    # events are looked at only when no block was found, or many wait
+    bint refuse                          # no waiting and freeing before an out-of-memory error
+
+cdef AllocatorSettings settings
+
+
+# --- counters --------------------------------------------------------------------------------------------------------
+# Counters of the caching allocator, under torch's names.
+
+
+cdef enum:
+    ALL = 0
+    SMALL_POOL = 1
+    LARGE_POOL = 2
+    POOLS = 3
+
+cdef enum StatKind:
+    ALLOCATION
+    SEGMENT
+    ACTIVE
+    INACTIVE_SPLIT
+    ALLOCATED_BYTES
+    RESERVED_BYTES
+    ACTIVE_BYTES
+    INACTIVE_SPLIT_BYTES
+    REQUESTED_BYTES
+    STAT_KINDS
+
+cdef struct Stat:
+    int64_t current
+    int64_t peak
+    int64_t allocated                # sum of all increases
+    int64_t freed                    # sum of all decreases
+
+
+cdef class MemoryStats:
+    cdef Stat table[STAT_KINDS][POOLS]
+    cdef public int64_t num_alloc_retries        # segments asked for again after all cached memory was given back
+    cdef public int64_t num_ooms
+    cdef public int64_t num_sync_all_streams
+    cdef public int64_t num_device_alloc
+    cdef public int64_t num_device_free
+    cdef public int64_t num_oom_rejections       # out-of-memory errors that the policy throw_on_npumalloc_oom chose
+    cdef Stat oversize_allocations               # blocks and segments of at least max_split_size_mb
+    cdef Stat oversize_segments
+    cdef readonly int64_t max_split_size         # as it was first; -1: unlimited
+
+    cdef int64_t *counter(self, str key) except NULL
+
+
+# `pools`: the row of one kind, as in stats.table[ALLOCATION].
+
+cdef inline void raise_by(Stat *stat, int64_t amount) noexcept nogil:
+    stat.current += amount
+    stat.allocated += amount
+    if stat.current > stat.peak:
+        stat.peak = stat.current
+
+
+cdef inline void lower_by(Stat *stat, int64_t amount) noexcept nogil:
+    stat.current -= amount
+    stat.freed += amount
+
+
+cdef inline void increase(Stat *pools, bint small, int64_t amount) noexcept nogil:
+    raise_by(pools + ALL, amount)
+    raise_by(pools + (SMALL_POOL if small else LARGE_POOL), amount)
+
+
+cdef inline void decrease(Stat *pools, bint small, int64_t amount) noexcept nogil:
+    lower_by(pools + ALL, amount)
+    lower_by(pools + (SMALL_POOL if small else LARGE_POOL), amount)
+
+
+cdef inline void change(Stat *pools, bint small, int64_t amount) noexcept nogil:
+    if amount > 0:
+        increase(pools, small, amount)
+    elif amount < 0:
+        decrease(pools, small, -amount)
+
+
+# --- blocks ----------------------------------------------------------------------------------------------------------
+# Blocks of device memory and the pools they come from.
+
+
+cdef enum:
+    KIB = 1024
+    MIB = 1024 * 1024
+    UNIT = 512                       # blocks are multiples of it
+    SMALL_LIMIT = MIB                # the largest request of the small pool
+    SMALL_SEGMENT = 2 * MIB
+    LARGE_LIMIT = 10 * MIB           # from here on a request has a segment of its own
+    ALIGNED_LIMIT = 2 * MIB          # from here on base_addr_aligned_kb counts
+
+cdef size_t divided_size(size_t size) noexcept nogil
+
+cdef inline size_t round_size(size_t nbytes) noexcept nogil:
+    cdef size_t size = nbytes + settings.tail
+    if settings.divided:
+        return divided_size(size)
+    return (size + UNIT - 1) // UNIT * UNIT
+
+
+cdef class BlockCache:
+    cdef readonly int device
+    cdef readonly MemoryStats _stats
+    cdef SpinLock lock               # guards all that follows, and the figures
+    cdef bint watched                # everything goes by the slow paths, under the GIL
+    cdef Segment *segments
+    cdef Block *retired              # freed with other streams' work pending; linked by `left`
+    cdef long long searches          # for large free blocks: the clock of garbage collection
+    cdef Block *spare                # records of merged blocks, linked by `left`: ops split and merge all the time
+    cdef uint32_t random
+
+    cdef Block *take(self, size_t nbytes, StreamSlot *stream) except NULL nogil
+    cdef void give(self, Block *block) noexcept nogil
+    cdef Block *take_slowly(self, size_t nbytes, StreamSlot *stream) except NULL
+    cdef void give_slowly(self, Block *block) noexcept
+
+    # Under the lock from here on. A block is `detached` while it is neither in a tree nor handed out.
+    cdef Block *new_block(self) noexcept nogil
+    cdef void drop_block(self, Block *block) noexcept nogil
+    cdef Block *detach_fit(self, BlockPool *pool, size_t size) noexcept nogil
+    cdef Block *align_start(self, Block *block, size_t size) noexcept nogil
+    cdef Block *find(self, BlockPool *pool, size_t size) noexcept nogil
+    cdef Block *hand_out(self, Block *block, size_t nbytes, size_t size) noexcept nogil
+    cdef void retire(self, Block *block) noexcept nogil
+    cdef void put_back(self, Block *block) noexcept nogil
+    cdef Block *cut(self, Block *block, size_t size) noexcept nogil
+    cdef size_t merge_next(self, Block *block) noexcept nogil
+    cdef Block *join(self, Block *block, size_t *merged, int *count) noexcept nogil
+    cdef void insert(self, Block *block) noexcept nogil
+    cdef void detach(self, Block *block) noexcept nogil
+
+
+# --- segments --------------------------------------------------------------------------------------------------------
+# Segments: what the blocks of a device are cut from.
 
 
 cdef class SegmentCache(BlockCache):

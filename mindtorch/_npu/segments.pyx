@@ -1,30 +1,443 @@
-"""Segments of device memory: from the driver and back to it. Everything here runs under the GIL.
-
-1. A segment is one aclrtMalloc, or the memory that an NPUPluggableAllocator gave for one.
-2. An expandable segment is a range of addresses as large as the device's memory. Memory is mapped into it granule by
-   granule as its blocks need it: one segment grows where many would leave gaps.
-
-The GIL is given up around driver calls, so other threads go on meanwhile. What goes back to the driver is first taken
-out of reach, then the device is waited for, since streams may still work on what was freed in their order.
-"""
+"""Segments of device memory and the blocks cut from them; the allocator's settings and counters."""
+from collections import OrderedDict
 import threading
 
-from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
+from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF
 from libc.stdint cimport intptr_t
 from libc.stdlib cimport calloc, free
+from libc.string cimport memset
 
-from mindtorch._npu.block_tree cimport next_priority, tree_next
+from mindtorch._npu.alloc_config import AllocConfig, from_environment
+from mindtorch._npu.toolkit import version_key
+
+from mindtorch._npu.acl cimport api, check
 from mindtorch._npu.cann.acl_base_rt cimport ACL_ERROR_RT_MEMORY_ALLOCATION
 from mindtorch._npu.cann.acl_rt cimport (
     ACL_HBM_MEM_HUGE, ACL_HBM_MEM_HUGE1G, ACL_MEM_ALLOCATION_TYPE_PINNED, ACL_MEM_HANDLE_TYPE_NONE,
     ACL_MEM_LOCATION_TYPE_DEVICE, ACL_MEM_MALLOC_HUGE1G_ONLY, ACL_MEM_MALLOC_HUGE_FIRST, aclrtDrvMemHandle,
-    aclrtMemMallocPolicy, aclrtPhysicalMemProp)
-from mindtorch._npu.errors cimport check
-from mindtorch._npu.handles cimport use_device
+    aclrtMemMallocPolicy, aclrtPhysicalMemProp,
+)
+from mindtorch._npu.free_blocks cimport (
+    best_fit, insert_free, next_free, next_priority, remove_free, tree_insert, tree_next, tree_remove,
+)
+from mindtorch._npu.host_memory cimport waiting
 from mindtorch._npu.lock cimport acquire, release
-from mindtorch._npu.settings cimport settings
-from mindtorch._npu.stats cimport RESERVED_BYTES, SEGMENT, decrease, increase, lower_by, raise_by
-from mindtorch._npu.symbols cimport api
+from mindtorch._npu.streams cimport use_device
+
+
+# --- settings --------------------------------------------------------------------------------------------------------
+# The settings of the allocator, filled in from what alloc_config.py has parsed and from the device.
+
+
+cdef enum:
+    TAIL = 32                            # the hardware moves 32-byte blocks and may touch so much past the end
+
+cdef size_t UNLIMITED = <size_t>-1
+
+current_settings = None                           # the AllocConfig in force
+
+
+def apply_settings(config):
+    """Puts an AllocConfig in force. Blocks that exist stay as they are."""
+    global current_settings
+    cdef int number
+    settings.max_split_size = UNLIMITED if config.max_split_size_mb is None else config.max_split_size_mb * MIB
+    settings.max_non_split_rounding = config.max_non_split_rounding_mb * MIB
+    settings.segment_unit = (1024 if config.page_size == "1g" else 2) * MIB
+    settings.large_segment = config.large_segment_size_mb * MIB
+    if config.page_size == "1g":
+        settings.large_segment += -settings.large_segment % settings.segment_unit
+    settings.collect_at = config.garbage_collection_threshold
+    settings.base_alignment = config.base_addr_aligned_kb * KIB
+    settings.expandable = config.expandable_segments
+    settings.lazy_reclaim = config.multi_stream_lazy_reclaim
+    settings.refuse = config.throw_on_npumalloc_oom
+    settings.divided = False
+    for number in range(DIVISION_CLASSES):
+        settings.divisions[number] = config.roundup_power2_divisions[number]
+        settings.divided |= settings.divisions[number] > 1
+    current_settings = config
+
+
+def set_tail(soc_name, cann_version):
+    """Says which device the memory is of: an Ascend 950 needs no tail from CANN 9.1 on."""
+    without = (soc_name or "").startswith("Ascend950") and version_key(cann_version) >= [9, 1]
+    settings.tail = 0 if without else TAIL
+
+
+set_tail(None, "")
+apply_settings(from_environment() or AllocConfig())
+
+
+# --- counters --------------------------------------------------------------------------------------------------------
+# Counters of the caching allocator, under torch's names.
+
+
+KINDS = ("allocation", "segment", "active", "inactive_split", "allocated_bytes", "reserved_bytes", "active_bytes",
+         "inactive_split_bytes", "requested_bytes")
+POOL_NAMES = ("all", "small_pool", "large_pool")
+METRICS = ("current", "peak", "allocated", "freed")
+SCALARS = ("num_alloc_retries", "num_ooms", "num_sync_all_streams", "num_device_alloc", "num_device_free",
+           "num_oom_rejections")
+
+
+cdef class MemoryStats:
+    """A live view: stats["allocated_bytes.all.current"] reads the counter, an assignment sets it."""
+
+    cdef int64_t *counter(self, str key) except NULL:
+        cdef Stat *stat
+        try:
+            kind, pool, metric = key.split(".")
+            stat = &self.table[<int>KINDS.index(kind)][<int>POOL_NAMES.index(pool)]
+            return <int64_t *>stat + <int>METRICS.index(metric)
+        except ValueError:
+            raise KeyError(key) from None
+
+    def __cinit__(self):
+        self.max_split_size = -1
+
+    def __getitem__(self, str key):
+        return self.counter(key)[0]
+
+    def __setitem__(self, str key, int64_t value):
+        self.counter(key)[0] = value
+
+    def nested(self):
+        """torch.npu.memory_stats_as_nested_dict(): the keys in the order of torch_npu."""
+        result = {"num_alloc_retries": self.num_alloc_retries, "num_ooms": self.num_ooms,
+                  "max_split_size": self.max_split_size,
+                  "num_sync_all_streams": self.num_sync_all_streams, "num_device_alloc": self.num_device_alloc,
+                  "num_device_free": self.num_device_free, "num_oom_rejections": self.num_oom_rejections}
+        for kind in KINDS:
+            result[kind] = {pool: {metric: self[f"{kind}.{pool}.{metric}"] for metric in METRICS}
+                            for pool in POOL_NAMES}
+        result["oversize_allocations"] = metrics_of(&self.oversize_allocations)
+        result["oversize_segments"] = metrics_of(&self.oversize_segments)
+        return result
+
+    def reset_peak(self):
+        cdef int kind, pool
+        for kind in range(STAT_KINDS):
+            for pool in range(POOLS):
+                self.table[kind][pool].peak = self.table[kind][pool].current
+        self.oversize_allocations.peak = self.oversize_allocations.current
+        self.oversize_segments.peak = self.oversize_segments.current
+
+    def reset_accumulated(self):
+        cdef int kind, pool
+        for kind in range(STAT_KINDS):
+            for pool in range(POOLS):
+                self.table[kind][pool].allocated = 0
+                self.table[kind][pool].freed = 0
+        self.oversize_allocations.allocated = self.oversize_allocations.freed = 0
+        self.oversize_segments.allocated = self.oversize_segments.freed = 0
+        for name in SCALARS:
+            setattr(self, name, 0)
+
+
+cdef dict metrics_of(Stat *stat):
+    return {"current": stat.current, "peak": stat.peak, "allocated": stat.allocated, "freed": stat.freed}
+
+
+def flatten(nested):
+    """{"a": {"b": 1}} as {"a.b": 1}, its keys sorted."""
+    flat = {}
+
+    def add(prefix, value):
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                add(f"{prefix}.{key}" if prefix else key, inner)
+        else:
+            flat[prefix] = value
+
+    add("", nested)
+    return OrderedDict(sorted(flat.items()))
+
+
+# --- blocks ----------------------------------------------------------------------------------------------------------
+# Blocks: torch's best-fit algorithm on the segments of one device. Nothing here calls the driver or needs the GIL.
+#
+# 1. A segment is cut into blocks that cover it. Free blocks stand in the tree of their pool, ordered by size and
+# address.
+# 2. A request takes the smallest free block that fits, and gives back what it does not need.
+# 3. A freed block merges with free neighbours and may be reused at once by the same stream, whose order makes that
+# safe.
+#    A block that other streams use is retired until events recorded on them have passed (allocator.pyx).
+#
+# `lock` is held for a few dozen instructions at a time. A block that is worked on without it is out of every tree and
+# marked as allocated, so that nobody else merges or takes it.
+
+
+cdef size_t divided_size(size_t size) noexcept nogil:
+    """`size` rounded up as roundup_power2_divisions says; powers of two are kept."""
+    cdef size_t floor = UNIT
+    cdef int number = -11                # log2(floor / 1 MiB)
+    cdef size_t divisions, part
+    while floor <= size // 2:
+        floor *= 2
+        number += 1
+    if number < 0:
+        number = 0
+    elif number >= DIVISION_CLASSES:
+        number = DIVISION_CLASSES - 1
+    divisions = settings.divisions[number]
+    if divisions <= 1 or size <= UNIT * divisions:
+        return (size + UNIT - 1) // UNIT * UNIT
+    if floor == size:
+        return size
+    part = floor // divisions
+    return (size + part - 1) // part * part
+
+
+cdef inline bint is_split(Block *block) noexcept nogil:
+    return block.previous != NULL or block.next != NULL
+
+
+cdef inline size_t reach(Block *block) noexcept nogil:
+    """How large an expandable block can get in place."""
+    return block.size + (block.next.size if block.next != NULL and not block.next.mapped else 0)
+
+
+cdef class BlockCache:
+    """The blocks of one device."""
+
+    def __cinit__(self, int device_id=0):
+        self.device = device_id
+        self._stats = MemoryStats()
+        self.random = 2463534242
+
+    cdef Block *take(self, size_t nbytes, StreamSlot *stream) except NULL nogil:
+        """A block of at least `nbytes` > 0 for `stream`, and 32 bytes more."""
+        cdef size_t size = round_size(nbytes)
+        cdef Block *block = NULL
+        acquire(&self.lock)
+        if self.retired == NULL and not self.watched and waiting == 0:
+            block = self.detach_fit(&stream.pools[<int>(size <= SMALL_LIMIT)], size)
+            if block != NULL:
+                block = self.hand_out(block, nbytes, size)
+        release(&self.lock)
+        if block == NULL:
+            with gil:
+                block = self.take_slowly(nbytes, stream)
+        return block
+
+    cdef void give(self, Block *block) noexcept nogil:
+        """Takes back what `take` has given. Ready for reuse in stream order; calls no driver, never raises."""
+        acquire(&self.lock)
+        if self.watched or block.context != NULL:
+            release(&self.lock)
+            with gil:
+                self.give_slowly(block)
+            return
+        self.retire(block)
+        if block.uses == NULL:
+            self.put_back(block)
+        release(&self.lock)
+
+    cdef Block *take_slowly(self, size_t nbytes, StreamSlot *stream) except NULL:
+        raise NotImplementedError
+
+    cdef void give_slowly(self, Block *block) noexcept:
+        pass
+
+    cdef Block *new_block(self) noexcept nogil:
+        """A zeroed record; NULL when the host is out of memory."""
+        cdef Block *block = self.spare
+        if block == NULL:
+            return <Block *>calloc(1, sizeof(Block))
+        self.spare = block.left
+        memset(block, 0, sizeof(Block))
+        return block
+
+    cdef void drop_block(self, Block *block) noexcept nogil:
+        block.left = self.spare
+        self.spare = block
+
+    cdef Block *detach_fit(self, BlockPool *pool, size_t size) noexcept nogil:
+        cdef Block *block = self.find(pool, size)
+        if block != NULL:
+            self.searches += not pool.small
+            self.detach(block)
+        return block
+
+    cdef Block *align_start(self, Block *block, size_t size) noexcept nogil:
+        """A detached block from its first aligned address on, where that leaves `size`; what lies before stays free."""
+        cdef size_t alignment = settings.base_alignment
+        cdef size_t past = <size_t>block.address % alignment if alignment != 0 else 0
+        cdef Block *rest = NULL
+        if past != 0 and block.size >= alignment - past + size:
+            rest = self.cut(block, alignment - past)
+        if rest == NULL:
+            return block
+        block.allocated = False
+        self.insert(block)
+        return rest
+
+    cdef Block *find(self, BlockPool *pool, size_t size) noexcept nogil:
+        """The free block that suits a request best; NULL where there is none."""
+        cdef Block *block = best_fit(&pool.free, size)
+        cdef Block *following
+        if block == NULL:
+            return NULL
+        if block.segment.granule != 0:
+            following = next_free(&pool.free, block)
+            if not settings.expandable:      # switched off meanwhile: only other segments will do
+                while block != NULL and block.segment.granule != 0:
+                    block = next_free(&pool.free, block)
+                return block
+            while following != NULL and following.segment.granule != 0 and reach(following) < reach(block):
+                block = following
+                following = next_free(&pool.free, block)
+            return block
+        if size < settings.max_split_size:
+            return block if block.size < settings.max_split_size else NULL
+        return block if block.size < size + settings.max_non_split_rounding else NULL
+
+    cdef Block *hand_out(self, Block *block, size_t nbytes, size_t size) noexcept nogil:
+        """Makes a detached block the caller's, cut to `size` where the rest is worth it; returns what is left of it."""
+        cdef bint small = block.pool.small
+        cdef bint was_split = is_split(block)
+        cdef bint fixed = block.segment.granule == 0
+        cdef bint whole = block.pool.owner != NULL and block.pool.owner.no_split
+        cdef size_t left
+        cdef Block *rest = NULL
+        if size >= ALIGNED_LIMIT and not fixed and not whole:
+            block = self.align_start(block, size)
+        left = block.size - size
+        block.allocated = True
+        if whole:
+            left = 0
+        elif small or not fixed:
+            left = left if left >= UNIT else 0
+        elif left <= SMALL_LIMIT or size >= settings.max_split_size:
+            left = 0
+        if left != 0:
+            rest = self.cut(block, size)
+        if rest != NULL:
+            self.insert(rest)
+        if fixed and was_split:
+            decrease(self._stats.table[<int>INACTIVE_SPLIT_BYTES], small, block.size)
+            if rest == NULL:
+                decrease(self._stats.table[<int>INACTIVE_SPLIT], small, 1)
+        elif fixed and rest != NULL:
+            increase(self._stats.table[<int>INACTIVE_SPLIT_BYTES], small, rest.size)
+            increase(self._stats.table[<int>INACTIVE_SPLIT], small, 1)
+        block.requested = nbytes
+        increase(self._stats.table[<int>ALLOCATION], small, 1)
+        increase(self._stats.table[<int>ALLOCATED_BYTES], small, block.size)
+        increase(self._stats.table[<int>ACTIVE], small, 1)
+        increase(self._stats.table[<int>ACTIVE_BYTES], small, block.size)
+        increase(self._stats.table[<int>REQUESTED_BYTES], small, nbytes)
+        if block.size >= settings.max_split_size:
+            raise_by(&self._stats.oversize_allocations, 1)
+        return block
+
+    cdef void retire(self, Block *block) noexcept nogil:
+        """Counts the block as freed, and keeps it where other streams use it."""
+        cdef bint small = block.pool.small
+        decrease(self._stats.table[<int>ALLOCATION], small, 1)
+        decrease(self._stats.table[<int>ALLOCATED_BYTES], small, block.size)
+        if block.size >= settings.max_split_size:
+            lower_by(&self._stats.oversize_allocations, 1)
+        if block.uses != NULL:
+            block.retired = True
+            block.left = self.retired
+            self.retired = block
+
+    cdef void put_back(self, Block *block) noexcept nogil:
+        """Makes a block that nobody uses any more a free one."""
+        cdef bint small = block.pool.small
+        cdef size_t merged = 0
+        cdef int count = 0
+        decrease(self._stats.table[<int>ACTIVE], small, 1)
+        decrease(self._stats.table[<int>ACTIVE_BYTES], small, block.size)
+        decrease(self._stats.table[<int>REQUESTED_BYTES], small, block.requested)
+        block = self.join(block, &merged, &count)
+        self.insert(block)
+        if block.segment.granule == 0:
+            if is_split(block):
+                change(self._stats.table[<int>INACTIVE_SPLIT], small, 1 - count)
+                change(self._stats.table[<int>INACTIVE_SPLIT_BYTES], small, <long long>(block.size - merged))
+            else:
+                change(self._stats.table[<int>INACTIVE_SPLIT], small, -count)
+                change(self._stats.table[<int>INACTIVE_SPLIT_BYTES], small, -<long long>merged)
+
+    cdef Block *join(self, Block *block, size_t *merged, int *count) noexcept nogil:
+        """Marks a detached block as free and merges it with free neighbours; returns it, still detached.
+
+        `merged` and `count` grow by what the neighbours had.
+        """
+        cdef Block *other
+        block.requested = 0
+        block.allocated = block.retired = False
+        other = block.next
+        if other != NULL and not other.allocated and other.mapped == block.mapped:
+            self.detach(other)
+            merged[0] += self.merge_next(block)
+            count[0] += 1
+        other = block.previous
+        if other != NULL and not other.allocated and other.mapped == block.mapped:
+            self.detach(other)
+            merged[0] += other.size
+            count[0] += 1
+            self.merge_next(other)
+            block = other
+        return block
+
+    cdef Block *cut(self, Block *block, size_t size) noexcept nogil:
+        """Cuts a detached block to `size`; returns the rest, detached too. NULL: the host is out of memory."""
+        cdef Block *rest = self.new_block()
+        if rest == NULL:
+            return NULL                  # the whole block serves as well
+        rest.address = block.address + size
+        rest.size = block.size - size
+        rest.segment = block.segment
+        rest.pool = block.pool
+        rest.mapped = block.mapped
+        rest.previous = block
+        rest.next = block.next
+        rest.freed_at = block.freed_at
+        rest.priority = next_priority(&self.random)
+        if rest.next != NULL:
+            rest.next.previous = rest
+        block.next = rest
+        block.size = size
+        return rest
+
+    cdef size_t merge_next(self, Block *block) noexcept nogil:
+        """Adds the detached block after `block` to it; returns how large that was."""
+        cdef Block *gone = block.next
+        cdef size_t size = gone.size
+        block.size += size
+        block.next = gone.next
+        if gone.next != NULL:
+            gone.next.previous = block
+        self.drop_block(gone)
+        return size
+
+    cdef void insert(self, Block *block) noexcept nogil:
+        block.freed_at = self.searches
+        if block.mapped:
+            insert_free(&block.pool.free, block)
+        else:
+            tree_insert(&block.pool.unmapped, block)
+
+    cdef void detach(self, Block *block) noexcept nogil:
+        if block.mapped:
+            remove_free(&block.pool.free, block)
+        else:
+            tree_remove(&block.pool.unmapped, block)
+
+
+# --- segments --------------------------------------------------------------------------------------------------------
+# Segments of device memory: from the driver and back to it. Everything here runs under the GIL.
+#
+# 1. A segment is one aclrtMalloc, or the memory that an NPUPluggableAllocator gave for one.
+# 2. An expandable segment is a range of addresses as large as the device's memory. Memory is mapped into it granule by
+#    granule as its blocks need it: one segment grows where many would leave gaps.
+#
+# The GIL is given up around driver calls, so other threads go on meanwhile. What goes back to the driver is first taken
+# out of reach, then the device is waited for, since streams may still work on what was freed in their order.
 
 
 cdef enum:

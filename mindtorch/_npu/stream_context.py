@@ -6,10 +6,10 @@ def set_stream(stream):
     """Makes `stream` current on its device, and that device current. None changes nothing."""
     if stream is None:
         return
-    from mindtorch._npu import handles
-    from mindtorch._npu.stream import set_current_stream
+    from mindtorch._npu import streams
+    from mindtorch._npu.streams import set_current_stream
     set_current_stream(stream)
-    handles.set_current_device(stream.device_index)
+    streams.set_current_device(stream.device_index)
     if apply_limits is not None:
         apply_limits(stream)
 
@@ -23,9 +23,9 @@ class StreamContext:
 
     def __enter__(self):
         if self.stream is not None:
-            from mindtorch._npu import handles
-            from mindtorch._npu.stream import get_current_stream
-            current = get_current_stream(handles.current_device())
+            from mindtorch._npu import streams
+            from mindtorch._npu.streams import get_current_stream
+            current = get_current_stream(streams.current_device())
             self._before.append((current, get_current_stream(self.stream.device_index)))
             set_stream(self.stream)
         return self.stream

@@ -2,7 +2,7 @@
 import numpy as np
 
 import mindtorch
-from mindtorch._core import shared_memory
+from mindtorch._cpu import backend
 
 SHARED_FROM = 1 << 16           # bytes; below that, mapping memory takes longer than copying
 
@@ -24,7 +24,7 @@ def bytes_of(tensor):
 
 def tensor_on(array, dtype, shape, requires_grad):
     """A tensor on the array's own memory, which nobody else holds."""
-    content = shared_memory.whole_of(array.base)
+    content = backend.whole_of(array.base)
     if content is None:
         content = mindtorch.from_numpy(array).as_strided((array.size,), (1,))     # an empty array may have stride 0
     return content.view(dtype).view(shape).detach().requires_grad_(requires_grad)
@@ -34,10 +34,10 @@ def share(view):
     """(descriptor, owner) of shared memory that holds the bytes of `view`: its own where it is such, else a copy."""
     array = np.frombuffer(view, np.uint8)
     owner = getattr(view.obj, "base", None)
-    descriptor = shared_memory.lend(owner, array.ctypes.data, array.nbytes)
+    descriptor = backend.lend(owner, array.ctypes.data, array.nbytes)
     if descriptor < 0:
-        copy = shared_memory.allocate(array.nbytes).numpy()
+        copy = backend.allocate(array.nbytes).numpy()
         copy[:] = array
         owner = copy.base
-        descriptor = shared_memory.lend(owner, copy.ctypes.data, copy.nbytes)
+        descriptor = backend.lend(owner, copy.ctypes.data, copy.nbytes)
     return descriptor, owner

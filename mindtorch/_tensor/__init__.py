@@ -6,21 +6,14 @@ from collections import OrderedDict
 import numpy
 
 from mindtorch import _backend, autograd
-from mindtorch._core import (
-    attributes,
-    gradient_attributes,
-    hooks,
-    moves,
-    shared_memory,
-    tensor,
-    torch_function,
-    values,
-    view_functions,
-)
-from mindtorch._core import dtype as dtype_module
-from mindtorch._core.device import device as _device
-from mindtorch._core.nested import tensor_from
-from mindtorch._core.tensor import Size, TensorBase
+from mindtorch._core import hooks
+from mindtorch._core.python import conversion, torch_function
+from mindtorch._core.tensor import attributes, copy_cast, tensor, views
+from mindtorch._core.tensor import dtype as dtype_module
+from mindtorch._core.tensor.factories import tensor_from
+from mindtorch._core.tensor.tensor import Size, TensorBase
+from mindtorch._core.tensor.tensor import device as _device
+from mindtorch._cpu import backend
 from mindtorch._tensor import methods
 from mindtorch._tensor.printing import tensor_str
 from mindtorch.storage import UntypedStorage
@@ -39,19 +32,19 @@ class Tensor(TensorBase):
     is_cuda = is_meta = is_sparse = is_quantized = is_nested = is_mps = is_xpu = is_mkldnn = False
     is_sparse_csr = is_ipu = is_maia = is_mtia = is_vulkan = is_xla = False
 
-    T = property(view_functions.transposed)
-    mT = property(view_functions.matrix_transposed)
-    H = property(view_functions.conjugate_transposed)
-    mH = property(view_functions.matrix_adjoint)
-    real = property(view_functions.real, lambda self, value: view_functions.real(self).copy_(value))
-    imag = property(view_functions.imag, lambda self, value: view_functions.imag(self).copy_(value))
-    data = property(moves.data, moves.set_data, doc="The tensor without its history; assigning replaces contents.")
+    T = property(views.transposed)
+    mT = property(views.matrix_transposed)
+    H = property(views.conjugate_transposed)
+    mH = property(views.matrix_adjoint)
+    real = property(views.real, lambda self, value: views.real(self).copy_(value))
+    imag = property(views.imag, lambda self, value: views.imag(self).copy_(value))
+    data = property(copy_cast.data, copy_cast.set_data, doc="The tensor without its history; assigning replaces it.")
 
-    item = values.item
-    is_shared = shared_memory.is_shared
-    share_memory_ = shared_memory.share_memory_
-    tolist = values.tolist
-    numpy = values.numpy
+    item = conversion.item
+    is_shared = backend.is_shared
+    share_memory_ = backend.share_memory_
+    tolist = conversion.tolist
+    numpy = conversion.numpy
 
     def __new__(cls, *args, device=None):
         """torch's legacy constructor: `Tensor(2, 3)` is uninitialised, `Tensor([2, 3])` holds those numbers.
@@ -74,7 +67,7 @@ class Tensor(TensorBase):
     def _make_subclass(kind, data, require_grad=False):
         """A leaf of `kind`, a class derived from Tensor, over the elements of `data`."""
         with torch_function.DisableTorchFunctionSubclass():
-            made = moves.detach(data)
+            made = copy_cast.detach(data)
             made.__class__ = kind
             return made.requires_grad_(require_grad)
 
@@ -154,7 +147,7 @@ class Tensor(TensorBase):
         return array.copy() if copy else array
 
     def __array_wrap__(self, array, context=None, return_scalar=False):
-        return values.from_numpy(numpy.asarray(array))
+        return conversion.from_numpy(numpy.asarray(array))
 
     def __dlpack_device__(self):
         return (1, 0) if self.is_cpu else (12, self.get_device())       # kDLCPU, kDLExtDev
@@ -170,7 +163,7 @@ class Tensor(TensorBase):
     # --- copying and pickling -----------------------------------------------------------------------------------------
 
     def __copy__(self):
-        return moves.detach(self)
+        return copy_cast.detach(self)
 
     def __deepcopy__(self, memo):
         if not self.is_leaf:
@@ -297,7 +290,7 @@ def attach_methods(methods):
 
 for _name, _getter in (attributes.PROPERTIES | methods.PROPERTIES).items():
     setattr(Tensor, _name, property(_getter, doc=_getter.__doc__))
-for _name, (_getter, _setter) in gradient_attributes.PROPERTIES.items():
+for _name, (_getter, _setter) in attributes.GRADIENT_PROPERTIES.items():
     setattr(Tensor, _name, property(_getter, _setter, doc=_getter.__doc__))
 _KEPT = {Tensor.grad.__get__, Tensor._base.__get__}         # these give tensors that were there before
 
@@ -314,9 +307,9 @@ def _converted(result, cls):
 
 
 attach_methods(attributes.METHODS)
-attach_methods(gradient_attributes.METHODS)
-attach_methods(view_functions.METHODS)
-attach_methods(moves.METHODS)
+attach_methods(attributes.GRADIENT_METHODS)
+attach_methods(views.METHODS)
+attach_methods(copy_cast.METHODS)
 attach_methods(methods.METHODS)
 tensor.register_tensor_class(Tensor)
 

@@ -3,12 +3,12 @@ import warnings
 
 import numpy
 
-from mindtorch._core.attributes import StorageBase
-from mindtorch._core.dtype import dtype as dtype_class
-from mindtorch._core.dtype import get_default_dtype, int64
-from mindtorch._core.nested import tensor_from
-from mindtorch._core.tensor import TensorBase
-from mindtorch._core.values import from_numpy
+from mindtorch._core.python.conversion import from_numpy
+from mindtorch._core.tensor.attributes import StorageBase
+from mindtorch._core.tensor.dtype import dtype as dtype_class
+from mindtorch._core.tensor.dtype import get_default_dtype, int64
+from mindtorch._core.tensor.factories import tensor_from
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.storage import mapped_bytes
 
 __all__ = ["as_tensor", "asarray", "from_file", "from_numpy", "frombuffer", "is_storage", "scalar_tensor", "tensor"]

@@ -1,4 +1,4 @@
-"""__torch_function__ made active: what has no entry of _core/torch_function.pyx by itself gets one here.
+"""__torch_function__ made active: what has no entry of _core/python/torch_function.pyx by itself gets one here.
 
 A Python function keeps its identity, for `from torch import stack` may have handed it out already: its code is
 exchanged for one that asks first, and the code that it had lives on in another function.
@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from importlib import import_module
 from types import FunctionType
 
-from mindtorch._core import torch_function
+from mindtorch._core.python import torch_function
 
 # What is not asked for: it does not work on tensors, or is made of methods that ask.
 _METHODS_NOT_ASKED = {

@@ -6,12 +6,12 @@ answers for a strided one there.
 import math
 import warnings
 
-from mindtorch._core import moves
+from mindtorch._core.autograd.node import is_grad_enabled as grad_enabled
 from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, memory_format
-from mindtorch._core.modes import is_grad_enabled as grad_enabled
-from mindtorch._core.nested import tensor_from
-from mindtorch._core.tensor import Size, TensorBase
-from mindtorch._core.torch_function import DisableTorchFunctionSubclass
+from mindtorch._core.python.torch_function import DisableTorchFunctionSubclass
+from mindtorch._core.tensor import copy_cast
+from mindtorch._core.tensor.factories import tensor_from
+from mindtorch._core.tensor.tensor import Size, TensorBase
 from mindtorch._ops.composite.common import c_type, scalar_type
 
 METHODS = {}
@@ -197,7 +197,7 @@ def new(self, *args, device=None):
     if len(args) == 1 and isinstance(args[0], TensorBase):
         if args[0].dtype is not self.dtype:
             raise TypeError(f"expected a tensor of {self.dtype} (got one of {args[0].dtype})")
-        return moves.FUNCTIONS["detach"](args[0])
+        return copy_cast.FUNCTIONS["detach"](args[0])
     if len(args) == 1 and not isinstance(args[0], (int, Size)):
         if not hasattr(args[0], "__len__"):
             raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
@@ -225,7 +225,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
         if len(stride) != len(size):
             raise RuntimeError(f"unequal size length ({len(size)}) and stride length ({len(stride)})")
         elements = elements.as_strided(size, stride, offset)
-    moves.set_to(self, elements)
+    copy_cast.set_to(self, elements)
     return self
 
 

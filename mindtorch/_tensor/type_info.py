@@ -4,10 +4,10 @@ import math
 import ml_dtypes
 import numpy
 
-from mindtorch._core.dtype import bool as bool_
-from mindtorch._core.dtype import dtype as dtype_
-from mindtorch._core.dtype import get_default_dtype
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.dtype import bool as bool_
+from mindtorch._core.tensor.dtype import dtype as dtype_
+from mindtorch._core.tensor.dtype import get_default_dtype
+from mindtorch._core.tensor.tensor import TensorBase
 
 
 def _require_dtype(function, value):

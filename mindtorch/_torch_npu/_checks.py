@@ -1,5 +1,5 @@
 """What the functions of torch_npu that are written in Python ask first."""
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import scalar_type
 
 

@@ -2,7 +2,7 @@
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core._gen.namespace import NPU as _OPERATORS
-from mindtorch._core.factories import arange as _arange
+from mindtorch._core.tensor.factories import arange as _arange
 from mindtorch._ops.derivatives.nn import add_layer_norm_backward as _add_layer_norm_backward
 from mindtorch._torch_npu._checks import on_npu
 from mindtorch.nn import functional as _functional

@@ -1,8 +1,8 @@
 """The names that functions of autocast had when each type of device had its own."""
 import warnings
 
-from mindtorch._core import autocast as _autocast
-from mindtorch._core.dtype import dtype as _dtype
+from mindtorch._core.operators import autocast as _autocast
+from mindtorch._core.tensor.dtype import dtype as _dtype
 
 _KINDS = {"enabled": (bool, "a bool"), "dtype": (_dtype, "a torch.dtype")}
 

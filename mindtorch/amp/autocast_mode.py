@@ -5,7 +5,7 @@ import threading
 import warnings
 
 import mindtorch
-from mindtorch._core.autocast import (
+from mindtorch._core.operators.autocast import (
     autocast_decrement_nesting,
     autocast_increment_nesting,
     clear_autocast_cache,
@@ -14,8 +14,8 @@ from mindtorch._core.autocast import (
     is_autocast_cache_enabled,
     is_autocast_enabled,
 )
-from mindtorch._core.device import device
-from mindtorch._core.dtype import bfloat16, float16, float64
+from mindtorch._core.tensor.dtype import bfloat16, float16, float64
+from mindtorch._core.tensor.tensor import device
 from mindtorch._tensor import Tensor
 
 __all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]

@@ -8,7 +8,7 @@ from enum import Enum
 from functools import partial
 
 import mindtorch
-from mindtorch._core.dtype import float16, float32, int32
+from mindtorch._core.tensor.dtype import float16, float32, int32
 from mindtorch._tensor import Tensor
 from mindtorch.autograd.grad_mode import no_grad
 

@@ -1,9 +1,9 @@
-"""torch.autograd: gradients of what was computed. The engine is mindtorch/_core/engine.pyx."""
+"""torch.autograd: gradients of what was computed. The engine is mindtorch/_core/autograd/engine.pyx."""
 import warnings
 from importlib import import_module as _import_module
 
-from mindtorch._core import engine as _engine
-from mindtorch._core.tensor import TensorBase as _TensorBase
+from mindtorch._core.autograd import engine as _engine
+from mindtorch._core.tensor.tensor import TensorBase as _TensorBase
 from mindtorch.autograd import functional, graph
 from mindtorch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from mindtorch.autograd.function import Function

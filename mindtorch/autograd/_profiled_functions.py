@@ -1,37 +1,29 @@
 """The functions that are operators, with the names that torch's profiles have for them, and where they are entered.
 
-_core/profiling.pyx says how. A function written in Python is redirected by its code, which every reference to the
-function shares: for the time of a recording it hands its arguments to an Entry, which calls a copy.
+_core/python/profiling.pyx says how. A function written in Python is redirected by its code, which every reference to
+the function shares: for the time of a recording it hands its arguments to an Entry, which calls a copy.
 """
 from contextlib import contextmanager
 from types import FunctionType
 
 from mindtorch import fft, linalg, special
-from mindtorch._core import (
-    advanced_indexing,
-    composites,
-    factories,
-    moves,
-    profiling,
-    random_factories,
-    torch_function,
-    values,
-    view_functions,
-)
 from mindtorch._core._gen import namespace
+from mindtorch._core.operators import composites
+from mindtorch._core.python import conversion, profiling, torch_function
+from mindtorch._core.tensor import copy_cast, factories, indexing, views
 from mindtorch._ops.composite import namespace as python_composites
 from mindtorch.nn import functional
 
-_MODULES = (namespace, view_functions, advanced_indexing, random_factories, composites, python_composites)
+_MODULES = (namespace, views, indexing, factories, composites, python_composites)
 # In these tables, but not operators: they ask about tensors, or are written in Python in torch as well.
 _NO_OPERATORS = frozenset({"broadcast_shapes", "is_conj", "is_neg", "norm", "pca_lowrank", "svd_lowrank"})
 _OTHER_FUNCTIONS = {
     "arange": factories.arange, "empty": factories.empty, "empty_like": factories.empty_like,
     "full": factories.full, "full_like": factories.full_like, "linspace": factories.linspace,
     "ones": factories.ones, "ones_like": factories.ones_like, "zeros": factories.zeros,
-    "zeros_like": factories.zeros_like, "linear": composites.linear, "item": values.item,
-    "numpy_T": view_functions.transposed, "mT": view_functions.matrix_transposed,
-    "mH": view_functions.adjoint, "matrix_H": view_functions.conjugate_transposed}
+    "zeros_like": factories.zeros_like, "linear": composites.linear, "item": conversion.item,
+    "numpy_T": views.transposed, "mT": views.matrix_transposed,
+    "mH": views.adjoint, "matrix_H": views.conjugate_transposed}
 _CONVERSIONS = ("to", "cpu", "npu", "type", "type_as", "float", "double", "half", "bfloat16", "byte", "char", "short",
                 "int", "long", "bool", "cfloat", "cdouble")
 # Functions of nn.functional that are one operator in torch, of this name, and several here.
@@ -47,17 +39,17 @@ def _named():
     found = {}
     tables = [table for module in _MODULES for name in ("FUNCTIONS", "METHODS", "ATEN")
               if (table := getattr(module, name, None))]
-    moved = {name: method for name, method in moves.METHODS.items() if name in ("clone", "detach", "copy_", "detach_")}
-    for table in (*tables, moves.FUNCTIONS, moved, _OTHER_FUNCTIONS):
+    moved = {name: copy_cast.METHODS[name] for name in ("clone", "detach", "copy_", "detach_")}
+    for table in (*tables, copy_cast.FUNCTIONS, moved, _OTHER_FUNCTIONS):
         for name, function in table.items():
             if name not in _NO_OPERATORS and (function not in found or name == function.__name__):
                 found[function] = f"aten::{name}"
-    found |= {moves.METHODS[name]: "aten::to" for name in _CONVERSIONS}
+    found |= {copy_cast.METHODS[name]: "aten::to" for name in _CONVERSIONS}
     found |= {getattr(functional, name): f"aten::{torch_name}" for name, torch_name in _OF_FUNCTIONAL.items()}
     for prefix, module in (("fft", fft), ("linalg", linalg), ("special", special)):
         for name in getattr(module, "__all__", vars(module)):
             function = getattr(module, name)
-            of_ours = name[0] != "_" and isinstance(function, (FunctionType, type(values.item)))
+            of_ours = name[0] != "_" and isinstance(function, (FunctionType, type(conversion.item)))
             if of_ours and getattr(functional, name, None) is not function:
                 found.setdefault(function, f"aten::{prefix}_{name}")
     found |= {function: f"npu::{name}" for name, function in namespace.NPU.items()}

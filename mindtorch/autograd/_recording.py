@@ -1,10 +1,10 @@
-"""A recording of one stretch of time: from the ranges of _core/profiling.pyx to an EventList."""
+"""A recording of one stretch of time: from the ranges of _core/python/profiling.pyx to an EventList."""
 import math
 import os
 import time
 
 from mindtorch import _backend
-from mindtorch._core import profiling
+from mindtorch._core.python import profiling
 from mindtorch.autograd._profiled_functions import enter_profiled
 from mindtorch.autograd.profiler_util import EventList, FunctionEvent
 

@@ -1,7 +1,7 @@
 """torch.autograd.anomaly_mode: errors of backward tell where in the forward they come from."""
 import warnings
 
-from mindtorch._core.modes import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
+from mindtorch._core.autograd.node import is_anomaly_check_nan_enabled, is_anomaly_enabled, set_anomaly_enabled
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 

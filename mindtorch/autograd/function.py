@@ -3,8 +3,8 @@ import functools
 import warnings
 
 from mindtorch._core import hooks
-from mindtorch._core.custom_function import FunctionNode, apply_function
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.autograd.engine import FunctionNode, apply_function
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.autograd.grad_mode import no_grad
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]

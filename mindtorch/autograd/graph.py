@@ -1,10 +1,9 @@
 """torch.autograd.graph: nodes, edges, and hooks on what is saved for backward."""
 from collections import namedtuple
 
-from mindtorch._core.autograd import Node
-from mindtorch._core.engine import gradient_edge_of
-from mindtorch._core.gradient_attributes import increment_version
-from mindtorch._core.modes import pop_saved_tensors_hooks, push_saved_tensors_hooks
+from mindtorch._core.autograd.engine import gradient_edge_of
+from mindtorch._core.autograd.node import Node, pop_saved_tensors_hooks, push_saved_tensors_hooks
+from mindtorch._core.tensor.attributes import increment_version
 
 __all__ = ["GradientEdge", "Node", "get_gradient_edge", "increment_version", "save_on_cpu", "saved_tensors_hooks"]
 

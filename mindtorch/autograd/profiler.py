@@ -6,7 +6,7 @@ import functools
 import warnings
 
 from mindtorch import cuda
-from mindtorch._core import profiling
+from mindtorch._core.python import profiling
 from mindtorch.autograd._recording import Recording
 from mindtorch.autograd._trace import write_trace
 from mindtorch.autograd.profiler_util import EventList, FunctionEvent

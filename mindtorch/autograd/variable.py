@@ -1,7 +1,7 @@
 """torch.autograd.variable: the class that wrapped tensors before they knew gradients themselves."""
 import warnings
 
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.tensor import TensorBase
 
 __all__ = ["Variable"]
 

@@ -7,11 +7,11 @@ from math import prod
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.autocast import casting
-from mindtorch._core.composites import conj as _conj
-from mindtorch._core.dtype import get_default_dtype
-from mindtorch._core.factories import FUNCTIONS as _FACTORIES
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.operators.autocast import casting
+from mindtorch._core.operators.composites import conj as _conj
+from mindtorch._core.tensor.dtype import get_default_dtype
+from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.linalg import with_out
 
 _c2c, _r2c, _c2r = _ATEN["_fft_c2c"], _ATEN["_fft_r2c"], _ATEN["_fft_c2r"]

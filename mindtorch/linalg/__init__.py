@@ -3,7 +3,7 @@
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.errors import LinAlgError
-from mindtorch._core.view_functions import FUNCTIONS as _VIEWS
+from mindtorch._core.tensor.views import FUNCTIONS as _VIEWS
 from mindtorch._ops.composite.linalg import (
     cond,
     det,

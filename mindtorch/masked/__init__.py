@@ -1,7 +1,7 @@
 """torch.masked: reductions that leave out the elements whose mask is False. Without a mask, all take part."""
 from math import inf, nan
 
-from mindtorch._core.autocast import without_autocast
+from mindtorch._core.operators.autocast import without_autocast
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median",

@@ -8,7 +8,7 @@ from multiprocessing import context, reduction
 import numpy as np
 
 from mindtorch import Tensor
-from mindtorch._core import shared_memory
+from mindtorch._cpu import backend
 from mindtorch._serialization.shared_tensors import SHARED_FROM, bytes_of, check_leaf, share, tensor_on
 from mindtorch.nn.parameter import Parameter
 
@@ -46,8 +46,8 @@ def _reduce_tensor(tensor):
 
 def _lent(tensor):
     """How the receiver comes to the same memory, where this process has made it; None where it has not."""
-    whole = shared_memory.whole_below(tensor).numpy()
-    descriptor = shared_memory.lend(whole.base, whole.ctypes.data, whole.nbytes)
+    whole = backend.whole_below(tensor).numpy()
+    descriptor = backend.lend(whole.base, whole.ctypes.data, whole.nbytes)
     if descriptor < 0:
         return None
     geometry = tuple(tensor.shape), tensor.stride(), tensor.storage_offset()
@@ -65,7 +65,7 @@ def _from_bytes(content, *details):
 def _from_lent(duplicate, nbytes, dtype, geometry, requires_grad):
     descriptor = duplicate.detach()
     try:
-        whole = shared_memory.attach(descriptor, nbytes)
+        whole = backend.attach(descriptor, nbytes)
     finally:
         os.close(descriptor)
     return whole.view(dtype).as_strided(*geometry).detach().requires_grad_(requires_grad)
@@ -74,7 +74,7 @@ def _from_lent(duplicate, nbytes, dtype, geometry, requires_grad):
 def _from_descriptor(duplicate, nbytes, *details):
     descriptor = duplicate.detach()
     try:
-        return tensor_on(shared_memory.attach(descriptor, nbytes).numpy(), *details)
+        return tensor_on(backend.attach(descriptor, nbytes).numpy(), *details)
     finally:
         os.close(descriptor)
 

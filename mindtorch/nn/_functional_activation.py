@@ -3,7 +3,7 @@ import warnings
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.factories import empty_like, zeros_like
+from mindtorch._core.tensor.factories import empty_like, zeros_like
 from mindtorch._ops.composite import nn as _composite
 
 _relu, _relu_in_place = _OPS["relu"], _OPS["relu_"]

@@ -1,12 +1,12 @@
 """Attention."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.autocast import casting
-from mindtorch._core.dtype import bfloat16 as _bfloat16
-from mindtorch._core.dtype import bool as _bool
-from mindtorch._core.dtype import float16 as _float16
-from mindtorch._core.dtype import float32 as _float32
-from mindtorch._core.factories import ones as _ones
+from mindtorch._core.operators.autocast import casting
+from mindtorch._core.tensor.dtype import bfloat16 as _bfloat16
+from mindtorch._core.tensor.dtype import bool as _bool
+from mindtorch._core.tensor.dtype import float16 as _float16
+from mindtorch._core.tensor.dtype import float32 as _float32
+from mindtorch._core.tensor.factories import ones as _ones
 from mindtorch._ops.composite.common import _require_tensors, c_type
 from mindtorch.nn._sdp_backends import CHOICE as _CHOICE
 

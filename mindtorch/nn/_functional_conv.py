@@ -1,6 +1,6 @@
 """Convolutions, and windows as columns."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
-from mindtorch._core.autocast import casting
+from mindtorch._core.operators.autocast import casting
 from mindtorch._ops.composite.common import _require_tensors
 from mindtorch._ops.composite.conv_pool import (
     conv1d,

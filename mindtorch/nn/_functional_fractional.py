@@ -1,8 +1,8 @@
 """Max pooling over windows at random places (Graham, "Fractional Max-Pooling")."""
 import math
 
-from mindtorch._core.autocast import casting
-from mindtorch._core.random_factories import FUNCTIONS as _RANDOM
+from mindtorch._core.operators.autocast import casting
+from mindtorch._core.tensor.factories import FUNCTIONS as _RANDOM
 from mindtorch._ops.operators import ops as _ops
 
 __all__ = ["fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d",

@@ -3,7 +3,7 @@ import math
 import warnings
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
-from mindtorch._core.autocast import casting
+from mindtorch._core.operators.autocast import casting
 from mindtorch._ops.composite.common import scalar_type
 from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_norm import pairwise_distance

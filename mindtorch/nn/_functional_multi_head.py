@@ -2,7 +2,7 @@
 import math
 import warnings
 
-from mindtorch._core.composites import linear
+from mindtorch._core.operators.composites import linear
 from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_attention import scaled_dot_product_attention
 from mindtorch.nn._functional_norm import dropout

@@ -1,9 +1,9 @@
 """Normalisation, distances and dropout of torch.nn.functional, with torch's shapes and errors."""
 import math
 
-from mindtorch._core import composites as _composites
 from mindtorch._core._gen.namespace import ATEN as _ATEN
-from mindtorch._core.autocast import casting
+from mindtorch._core.operators import composites as _composites
+from mindtorch._core.operators.autocast import casting
 from mindtorch._ops.composite.linalg import norm as _norm
 from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_pool import avg_pool2d, avg_pool3d

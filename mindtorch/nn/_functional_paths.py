@@ -1,7 +1,7 @@
 """Losses over labels of a sequence, over many classes of a sample, and of products with a weight."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
-from mindtorch._core.autocast import casting
-from mindtorch._core.composites import linear
+from mindtorch._core.operators.autocast import casting
+from mindtorch._core.operators.composites import linear
 from mindtorch._ops.composite.nn import ctc_loss as _ctc_loss
 from mindtorch.nn._functional_loss import _REDUCTIONS, _legacy, _number, cross_entropy
 

@@ -2,7 +2,7 @@
 from math import prod
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
-from mindtorch._core.autocast import casting
+from mindtorch._core.operators.autocast import casting
 from mindtorch._ops.composite import conv_pool as _vision
 from mindtorch._ops.composite.conv_pool import adaptive_avg_pool1d, adaptive_sizes, avg_pool1d
 

@@ -1,5 +1,5 @@
 """torch.nn.functional: functions without state. Shapes and errors are those of torch's functions of the same names."""
-from mindtorch._core.composites import linear  # noqa: F401
+from mindtorch._core.operators.composites import linear  # noqa: F401
 from mindtorch._ops.composite.matmul import bilinear, pdist  # noqa: F401
 from mindtorch.nn._functional_activation import (  # noqa: F401 - the namespace has them
     celu,

@@ -1,9 +1,9 @@
 """torch.nn.parameter: tensors that a module registers when they are assigned to it."""
 from collections import OrderedDict
 
-from mindtorch._core.factories import empty
-from mindtorch._core.tensor import TensorBase
-from mindtorch._core.torch_function import _disabled_torch_function_impl, class_asks
+from mindtorch._core.python.torch_function import _disabled_torch_function_impl, class_asks
+from mindtorch._core.tensor.factories import empty
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._tensor import Tensor
 from mindtorch._tensor.factories import tensor
 from mindtorch._utils import _rebuild_parameter, _rebuild_parameter_with_state

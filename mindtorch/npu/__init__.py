@@ -19,8 +19,7 @@ for _name in ("_host_memory", "autocast_utils", "device", "memory", "random", "s
 
 # Imported when they are first asked for: names by the module that has them.
 _LAZY = {
-    "mindtorch._npu.event": ("Event", "ExternalEvent"),
-    "mindtorch._npu.stream": ("ExternalStream", "Stream", "SyncLaunchStream"),
+    "mindtorch._npu.streams": ("Event", "ExternalEvent", "ExternalStream", "Stream", "SyncLaunchStream"),
     "mindtorch.npu._graphed_callables": ("make_graphed_callables",),
     "mindtorch.npu._memory_pools": ("graph_pool_handle",),
     "mindtorch.npu.graphs": (

@@ -3,12 +3,12 @@
 
 def bound(index):
     """acl.rt, after device `index` is started and made current in the calling thread."""
-    from mindtorch._npu import acl, handles
-    handles.bind(index)
+    from mindtorch._npu import acl, streams
+    streams.bind(index)
     return acl.rt
 
 
 def check(status, function):
     """RuntimeError unless the status is 0."""
-    from mindtorch._npu.errors import check_status
+    from mindtorch._npu.acl import check_status
     check_status(status, function)

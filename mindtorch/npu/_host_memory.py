@@ -10,7 +10,7 @@ def host_memory_stats():
     `allocations` and `allocated_bytes` count memory from the driver, cached or not. `active_requests` and
     `active_bytes` count memory in use, also by pending copies.
     """
-    from mindtorch._npu.stats import flatten
+    from mindtorch._npu.segments import flatten
     return flatten(host_memory_stats_as_nested_dict())
 
 

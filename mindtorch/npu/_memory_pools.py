@@ -135,14 +135,14 @@ def caching_allocator_alloc(size, device=None, stream=None):
     if not isinstance(stream, int):
         raise TypeError("Invalid type for stream argument, must be `torch.npu.Stream` or `int` representing a pointer "
                         f"to a existing stream, but got {type(stream).__name__}")
-    from mindtorch._npu import raw_memory
-    return raw_memory.allocate(operator.index(size), index, stream)
+    from mindtorch._npu import allocator
+    return allocator.allocate(operator.index(size), index, stream)
 
 
 def caching_allocator_delete(mem_ptr):
     """Frees the memory of caching_allocator_alloc. RuntimeError for any other address."""
-    from mindtorch._npu import raw_memory
-    raw_memory.release(mem_ptr)
+    from mindtorch._npu import allocator
+    allocator.release(mem_ptr)
 
 
 @contextmanager
@@ -155,5 +155,5 @@ def _free_mutex():
 
 def _erase_stream(tensor, stream):
     """Undoes tensor.record_stream(stream), for programs that synchronized the current stream with `stream`."""
-    from mindtorch._npu import raw_memory
-    raw_memory.erase_stream(tensor, stream)
+    from mindtorch._npu import allocator
+    allocator.erase_stream(tensor, stream)

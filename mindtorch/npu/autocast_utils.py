@@ -1,8 +1,8 @@
 """Autocast on the NPU: what torch.autocast asks of it, and torch_npu's short forms of torch's functions."""
 from functools import cache
 
-from mindtorch._core import autocast as _autocast
-from mindtorch._core.dtype import bfloat16, float16, float32
+from mindtorch._core.operators import autocast as _autocast
+from mindtorch._core.tensor.dtype import bfloat16, float16, float32
 from mindtorch.npu.device import is_bf16_supported
 
 __all__ = ["get_amp_supported_dtype", "get_autocast_dtype", "is_autocast_enabled", "set_autocast_dtype",

@@ -21,8 +21,8 @@ def _is_in_bad_fork():
 
 def init():
     """Starts the current device. Its first use would also do so."""
-    from mindtorch._npu import handles, runtime
-    runtime.get_runtime(handles.current_device())
+    from mindtorch._npu import runtime, streams
+    runtime.get_runtime(streams.current_device())
 
 
 def _lazy_init():
@@ -70,17 +70,17 @@ def _valid_index(device):
 
 def current_device():
     """Index of the calling thread's current device."""
-    from mindtorch._npu import handles
+    from mindtorch._npu import streams
     _lazy_init()
-    return handles.current_device()
+    return streams.current_device()
 
 
 def set_device(device):
     """Makes `device` the calling thread's current one. A negative index changes nothing."""
     index = _get_device_index(device, optional=True)
     if index >= 0:
-        from mindtorch._npu import handles
-        handles.set_current_device(index)
+        from mindtorch._npu import streams
+        streams.set_current_device(index)
 
 
 class device:
@@ -110,9 +110,9 @@ class device_of(device):
 
 def synchronize(device=None):
     """Waits for all work on `device` (None and negative indexes: the current one)."""
-    from mindtorch._npu import handles, runtime
+    from mindtorch._npu import runtime, streams
     index = _get_device_index(device, optional=True)
-    runtime.get_runtime(index if index >= 0 else handles.current_device()).synchronize_device()
+    runtime.get_runtime(index if index >= 0 else streams.current_device()).synchronize_device()
 
 
 def _get_device_name(device=None):
@@ -156,7 +156,7 @@ def get_device_properties(device_name=None):
     What CUDA alone has is None, and `uuid` before CANN 8.5. AssertionError for a device that does not exist.
     """
     from mindtorch._npu import acl
-    from mindtorch._npu.errors import check_status
+    from mindtorch._npu.acl import check_status
     index = _valid_index(device_name)
 
     def capability(kind):
@@ -174,7 +174,7 @@ def get_device_properties(device_name=None):
 def utilization(device=None):
     """The mean utilization of the cube and vector cores in per cent, as far as the driver measures it."""
     from mindtorch._npu import acl
-    from mindtorch._npu.errors import check_status
+    from mindtorch._npu.acl import check_status
     index = _valid_index(device)
     _lazy_init()
     rates, ret = acl.rt.get_device_utilization_rate(index)

@@ -26,8 +26,8 @@ def is_current_stream_capturing():
     """Whether the current stream is capturing a graph. Starts no device."""
     if not is_initialized():
         return False
-    from mindtorch._npu import stream
-    return stream.is_current_capturing()
+    from mindtorch._npu import streams
+    return streams.is_current_capturing()
 
 
 class graph:

@@ -3,7 +3,7 @@ import warnings
 from collections import OrderedDict
 
 from mindtorch import npu
-from mindtorch._core.constants import forget as _forget_constants
+from mindtorch._core.tensor.factories import forget as _forget_constants
 from mindtorch.npu._memory_history import (
     _dump_snapshot,
     _record_memory_history,
@@ -126,12 +126,12 @@ def empty_cache():
     """Returns all cached memory of all devices to the driver; also pinned host memory, and idle streams and events."""
     if not is_initialized():
         return
-    from mindtorch._npu import handles, host_memory, runtime
+    from mindtorch._npu import host_memory, runtime, streams
     _forget_constants()
     for allocator in _allocators():
         allocator.empty_cache()
     for index in runtime.started_devices():
-        handles.release_idle(index)
+        streams.release_idle(index)
     host_memory.release_idle()
 
 
@@ -208,7 +208,7 @@ def _warn_old(name, instead):
 def _set_allocator_settings(settings):
     """Changes those settings of PYTORCH_NPU_ALLOC_CONF that alloc_config.CHANGEABLE lists, at run time."""
     from mindtorch._npu import alloc_config
-    from mindtorch._npu import settings as current_settings
+    from mindtorch._npu import segments as current_settings
     config = alloc_config.parse(settings, current_settings.current, alloc_config.CHANGEABLE)
     if is_initialized():
         npu.synchronize()
@@ -220,8 +220,8 @@ def _set_allocator_settings(settings):
 
 def empty_virt_addr_cache():
     """Releases cached virtual addresses of expandable segments. The physical memory stays with the process."""
-    from mindtorch._npu import settings
-    if not settings.current.expandable_segments:
+    from mindtorch._npu import segments
+    if not segments.current_settings.expandable_segments:
         raise RuntimeError("empty_virt_addr_cache needs expandable_segments:True in PYTORCH_NPU_ALLOC_CONF")
     for allocator in _allocators():
         allocator.empty_virt_addr_cache()

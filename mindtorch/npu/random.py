@@ -1,5 +1,5 @@
 """Random numbers of NPUs: their default generators. A state is 16 bytes: the seed, then the offset."""
-from mindtorch._core.generator import npu_generator, seed_npus
+from mindtorch._core.tensor.generator import npu_generator, seed_npus
 from mindtorch.npu.device import _existing_devices, _get_device_index, current_device, device_count, is_initialized
 
 __all__ = ["get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all",

@@ -13,14 +13,14 @@ def stream_priority_range():
 
 def current_stream(device=None):
     """The calling thread's current stream on `device` (None: the current device)."""
-    from mindtorch._npu import stream
-    return stream.get_current_stream(_get_device_index(device, optional=True))
+    from mindtorch._npu import streams
+    return streams.get_current_stream(_get_device_index(device, optional=True))
 
 
 def default_stream(device=None):
     """The stream that is current in a new thread on `device`."""
-    from mindtorch._npu import stream
-    return stream.get_default_stream(_get_device_index(device, optional=True))
+    from mindtorch._npu import streams
+    return streams.get_default_stream(_get_device_index(device, optional=True))
 
 
 def stream(stream):
@@ -30,13 +30,13 @@ def stream(stream):
 
 def _sleep(cycles):
     """Keeps the current stream busy for `cycles` nanoseconds (cycles of 1 GHz)."""
-    from mindtorch._npu import stream
-    stream.sleep(current_stream(), cycles)
+    from mindtorch._npu import streams
+    streams.sleep(current_stream(), cycles)
 
 
 def _launch_host_func(stream, function):
     """Adds a call of `function` to the work of `stream`. A thread of the driver makes the call."""
-    from mindtorch._npu.stream import launch_host_function
+    from mindtorch._npu.streams import launch_host_function
     launch_host_function(stream, function)
 
 
@@ -55,12 +55,12 @@ def set_sync_debug_mode(debug_mode):
     if debug_mode not in (0, 1, 2):
         raise RuntimeError("invalid value of debug_mode, expected one of 0,1,2")
     _lazy_init()
-    from mindtorch._npu import handles
-    handles.set_sync_debug_mode(debug_mode)
+    from mindtorch._npu import streams
+    streams.set_sync_debug_mode(debug_mode)
 
 
 def get_sync_debug_mode():
     """The mode of set_sync_debug_mode as 0, 1 or 2."""
     _lazy_init()
-    from mindtorch._npu import handles
-    return handles.get_sync_debug_mode()
+    from mindtorch._npu import streams
+    return streams.get_sync_debug_mode()

@@ -6,7 +6,7 @@ other. Foreach: all parameters of one device and dtype. Fused: one operator that
 import functools
 
 import mindtorch
-from mindtorch._core.modes import _set_grad_enabled, is_grad_enabled
+from mindtorch._core.autograd.node import _set_grad_enabled, is_grad_enabled
 from mindtorch._tensor import Tensor
 from mindtorch.autograd.grad_mode import enable_grad
 from mindtorch.optim._counters import count, scalar_state, values

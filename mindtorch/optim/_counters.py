@@ -4,7 +4,7 @@ Each parameter's state has its counter, as torch keeps them. An operator on each
 step on the host, so the counters of the parameters that step together are the elements of one tensor.
 """
 import mindtorch
-from mindtorch._core.lists import whole
+from mindtorch._core.rules.array import whole
 from mindtorch._tensor import Tensor
 
 

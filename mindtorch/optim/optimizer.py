@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, Self, TypeAlias
 
 import mindtorch
-from mindtorch._core.profiling import begin_user_range, end_range
+from mindtorch._core.python.profiling import begin_user_range, end_range
 from mindtorch._tensor import Tensor
 from mindtorch.utils.hooks import RemovableHandle
 

@@ -2,9 +2,9 @@
 from math import pi, sqrt
 
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.dtype import float32, float64, get_default_dtype
-from mindtorch._core.factories import FUNCTIONS as _FACTORIES
 from mindtorch._core.formats import strided
+from mindtorch._core.tensor.dtype import float32, float64, get_default_dtype
+from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
 
 __all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming",
            "hann", "kaiser", "nuttall"]

@@ -2,9 +2,9 @@
 import contextlib
 import warnings
 
-from mindtorch._core import autocast as _autocast
-from mindtorch._core.engine import current_graph_task_id, runs_whole_graph
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.autograd.engine import current_graph_task_id, runs_whole_graph
+from mindtorch._core.operators import autocast as _autocast
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.autograd import Function, backward
 from mindtorch.autograd.grad_mode import enable_grad
 from mindtorch.autograd.graph import saved_tensors_hooks

@@ -1,7 +1,7 @@
 """torch.utils.dlpack: tensors of other libraries, and for them, without a copy. In host memory, through NumPy."""
 import numpy
 
-from mindtorch._core.values import from_numpy
+from mindtorch._core.python.conversion import from_numpy
 
 __all__ = ["from_dlpack", "to_dlpack"]
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from functools import partial, wraps
 
 from mindtorch import Tensor
-from mindtorch._core import torch_function
+from mindtorch._core.python import torch_function
 from mindtorch._library.overloads import ops
 from mindtorch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from mindtorch.overrides import TorchFunctionMode

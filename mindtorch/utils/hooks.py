@@ -1,9 +1,9 @@
 """torch.utils.hooks: handles of registered hooks, and the hooks around the backward of a module."""
 import warnings
 
-from mindtorch._core.modes import is_grad_enabled
+from mindtorch._core.autograd.node import is_grad_enabled
 from mindtorch._core.removable_handle import RemovableHandle
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.autograd.function import Function
 
 __all__ = ["BackwardHook", "RemovableHandle"]

@@ -11,7 +11,7 @@ from torch_lists import LISTS, npu_lists, registered
 import mindtorch
 import mindtorch.fft
 import mindtorch.nn.functional
-from mindtorch._core import autocast
+from mindtorch._core.operators import autocast
 from mindtorch._ops.codegen.rows import Table
 
 # Of torch's list for the CPU: parts of torch that are not there, names of functions that are there under another, and

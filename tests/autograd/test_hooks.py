@@ -5,7 +5,7 @@ import pytest
 from compared import Cases, compare
 
 import mindtorch
-from mindtorch._core import autocast
+from mindtorch._core.operators import autocast
 
 CASES = Cases()
 case = CASES

@@ -111,7 +111,7 @@ def test_a_first_beginning_that_is_interrupted():
     """While functions are prepared, which happens once in a process."""
     ran("""
         import mindtorch, pytest
-        from mindtorch._core import profiling
+        from mindtorch._core.python import profiling
         from mindtorch.autograd import _profiled_functions as functions
         from mindtorch.autograd.profiler import profile
         named, take = functions._named, functions._PythonFunction._take

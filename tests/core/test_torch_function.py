@@ -155,7 +155,7 @@ def test_the_package_itself_wants_nobody_asked():
     """Else every program would pay for it."""
     code = """
 import mindtorch, mindtorch.nn.attention.bias, mindtorch.nn.functional, mindtorch.optim, mindtorch.utils.data
-from mindtorch._core import torch_function
+from mindtorch._core.python import torch_function
 mindtorch.nn.LazyLinear(2)(mindtorch.ones(2, 3)).sum().backward()
 mindtorch.FloatTensor(2), mindtorch.nn.Buffer(mindtorch.ones(1))
 assert not torch_function.is_active()

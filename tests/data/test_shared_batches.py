@@ -12,7 +12,7 @@ import pytest
 from loading import Trouble, unchanged
 
 import mindtorch
-from mindtorch._core import shared_memory
+from mindtorch._cpu import backend
 from mindtorch.utils.data import DataLoader
 from mindtorch.utils.data._utils import transport
 
@@ -71,13 +71,13 @@ def nothing_stays():
 
 def lent(tensor):
     array = tensor.numpy()
-    descriptor = shared_memory.lend(array.base, array.ctypes.data, array.nbytes)
-    return shared_memory.attach(descriptor, array.nbytes)
+    descriptor = backend.lend(array.base, array.ctypes.data, array.nbytes)
+    return backend.attach(descriptor, array.nbytes)
 
 
 @pytest.mark.quick
 def test_memory_is_used_again_when_nobody_uses_it():
-    ours = shared_memory.allocate(SIZE)
+    ours = backend.allocate(SIZE)
     place = ours.data_ptr()
     theirs = lent(ours)
     ours[:] = 7
@@ -86,41 +86,41 @@ def test_memory_is_used_again_when_nobody_uses_it():
     assert theirs.eq(7).all()
     view = theirs[3:]
     del ours, theirs
-    assert shared_memory.allocate(SIZE).data_ptr() != place
+    assert backend.allocate(SIZE).data_ptr() != place
     del view
-    assert shared_memory.allocate(SIZE - 5).data_ptr() == place
+    assert backend.allocate(SIZE - 5).data_ptr() == place
 
 
 @pytest.mark.quick
 def test_memory_that_a_fork_has_doubled_is_not_used_again():
-    ours = shared_memory.allocate(SIZE)
+    ours = backend.allocate(SIZE)
     theirs = lent(ours)
     place = ours.data_ptr()
     process = multiprocessing.get_context("fork").Process(target=theirs.sum)
     process.start()
     process.join()
     del ours, theirs, process
-    assert shared_memory.allocate(SIZE).data_ptr() != place
+    assert backend.allocate(SIZE).data_ptr() != place
 
 
 @pytest.mark.quick
 def test_unused_memory_is_not_hoarded():
-    large = [shared_memory.allocate(40 << 20) for _ in range(3)]
+    large = [backend.allocate(40 << 20) for _ in range(3)]
     assert mapped_bytes() >= 120 << 20
     del large
-    shared_memory.allocate(1 << 20)
+    backend.allocate(1 << 20)
     assert mapped_bytes() < 64 << 20
 
 
 @pytest.mark.quick
 def test_only_whole_shared_memory_can_be_lent():
-    ours = shared_memory.allocate(SIZE)
+    ours = backend.allocate(SIZE)
     for array in (ours.numpy()[1:], np.zeros(3, np.uint8), mindtorch.zeros(3).numpy(), lent(ours).numpy()):
-        assert shared_memory.lend(array.base, array.ctypes.data, array.nbytes) == -1
+        assert backend.lend(array.base, array.ctypes.data, array.nbytes) == -1
     assert not mindtorch.ones(2).is_shared()
     read, write = os.pipe()
     with pytest.raises((ValueError, OSError)):
-        shared_memory.attach(read, 10)
+        backend.attach(read, 10)
     os.close(read)
     os.close(write)
 

@@ -4,8 +4,8 @@ from libc.stdlib cimport calloc
 
 from mindtorch._npu.allocator cimport NpuAllocator, allocator_of
 from mindtorch._npu.lock cimport SpinLock, acquire, release
-from mindtorch._npu.records cimport Block, StreamSlot
-from mindtorch._npu.stream cimport Stream
+from mindtorch._npu.structs cimport Block, StreamSlot
+from mindtorch._npu.streams cimport Stream
 
 
 cdef enum:

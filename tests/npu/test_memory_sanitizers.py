@@ -17,9 +17,9 @@ OPTIONS = {"address": ("libasan.so", {"ASAN_OPTIONS": "detect_leaks=0"}),
 CODE = """
 import threading
 import mindtorch as torch
-from mindtorch._npu import blocks
+from mindtorch._npu import segments
 import allocator_stress
-assert blocks.__file__.startswith({folder!r}), blocks.__file__
+assert segments.__file__.startswith({folder!r}), segments.__file__
 streams = [torch.npu.Stream() for _ in range(4)]
 done = []
 threads = [threading.Thread(target=lambda n=n: done.append(allocator_stress.hammer(streams, 77 + n, 25_000)))

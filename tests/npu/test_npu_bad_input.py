@@ -154,7 +154,7 @@ WRONG = {
 CODE = """
 import mindtorch as torch
 from mindtorch import npu, sim
-from mindtorch._npu import allocator, settings
+from mindtorch._npu import allocator, segments
 memory = npu.memory
 tensor, other, host = (torch.ones(1000, device=device) for device in ("npu:0", "npu:1", "cpu"))
 pinned, stream, there, pool = torch.ones(5, pin_memory=True), npu.Stream(), npu.Stream(1), npu.MemPool()
@@ -173,7 +173,7 @@ def state():
     npu.synchronize(0), npu.synchronize(1)
     return ([npu.memory_stats(index) for index in (0, 1)], npu.host_memory_stats(), sim.live_objects(),
             [npu.get_per_process_memory_fraction(index) for index in (0, 1)], npu.memory_snapshot(), pool.use_count(),
-            settings.current, npu.current_stream(), npu.current_device(), len(allocator.OOM_OBSERVERS),
+            segments.current_settings, npu.current_stream(), npu.current_device(), len(allocator.OOM_OBSERVERS),
             allocator.get_allocator(0).get_history(), npu.get_sync_debug_mode(), npu.get_task_queue_enable())
 for call in CALLS:
     before, outcome = state(), ("", "")

@@ -17,8 +17,8 @@ event = stream.record_event()
 timed = torch.npu.Event(enable_timing=True)
 timed.record()
 there = torch.ones(1000).to("npu", non_blocking=True)
-from mindtorch._npu import storage
-storage.record_stream(a, stream)
+from mindtorch._npu import allocator
+allocator.record_stream(a, stream)
 del a
 """).stdout
     assert out.strip() == "left: {}"

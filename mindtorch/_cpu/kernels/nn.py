@@ -3,8 +3,8 @@ import math
 
 import numpy as np
 
+from mindtorch._cpu.backend import erfc
 from mindtorch._cpu.kernels.basic import sigmoid
-from mindtorch._cpu.libm import erfc
 
 _TANH_SCALE = math.sqrt(2 / math.pi)
 _CUBIC = 0.044715

@@ -8,10 +8,10 @@ import math
 
 import numpy as np
 
-from mindtorch._cpu import libm
+from mindtorch._cpu import backend
 
-erf = libm.erf
-erfc = libm.erfc
+erf = backend.erf
+erfc = backend.erfc
 
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_HALF = math.sqrt(0.5)

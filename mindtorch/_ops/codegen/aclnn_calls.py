@@ -1,7 +1,7 @@
 """The `npu` column: "aclnnAdd(self, other, alpha, out)" checked against the operator's prototype.
 
 An argument is a name of the schema, an output, a constant, None for an object that is left out, or a call of an adapter
-of mindtorch/_npu/adapt.pxd.
+of mindtorch/_npu/aclnn_call.pxd.
 Argument count, kinds and C types must be those of the prototype: a wrong row is an error here, before any compiler.
 """
 import ast
@@ -14,13 +14,13 @@ from .aclnn import Operator, operators
 from .rows import RowError
 from .rules import SCALAR_TYPES
 
-ADAPTERS = Path(__file__).parents[2] / "_npu" / "adapt.pxd"
+ADAPTERS = Path(__file__).parents[2] / "_npu" / "aclnn_call.pxd"
 ACL_DTYPES = {
     "UINT8": 0, "INT8": 1, "INT16": 2, "INT32": 3, "INT64": 4, "FLOAT16": 5, "FLOAT": 6, "DOUBLE": 7,
     "COMPLEX64": 9, "COMPLEX128": 10, "BOOL": 11, "BF16": 15,
 }
 COMMON_DTYPES = sum(1 << bit for bit in ACL_DTYPES.values())
-# Those of CANN's that are rare in torch (_core/scalar.pxd); it has none for the fnuz floats.
+# Those of CANN's that are rare in torch (_core/tensor/dtype.pxd); it has none for the fnuz floats.
 RARE_DTYPES = {"FLOAT8_E5M2": 23, "FLOAT8_E4M3FN": 24, "UINT16": 27, "UINT32": 28, "UINT64": 29, "FLOAT8_E8M0": 30}
 _BITS = ACL_DTYPES | RARE_DTYPES
 assert len(ACL_DTYPES) == len(SCALAR_TYPES)

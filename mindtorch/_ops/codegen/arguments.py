@@ -1,4 +1,4 @@
-"""How Cython code fills and reads the union Argument of mindtorch/_core/operator.pxd."""
+"""How Cython code fills and reads the union Argument of mindtorch/_core/operators/operator.pxd."""
 _MEMBERS = {"const Scalar *": "scalar", "const Shape *": "ints", "int": "integer", "int64_t": "integer",
             "bint": "integer", "ScalarType": "integer", "double": "real", "const double *": "optional_real"}
 

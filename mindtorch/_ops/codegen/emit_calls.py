@@ -69,9 +69,9 @@ def _records(table) -> list:
 
 def _pxd(functions) -> str:
     return (NOTE.format(source="*.toml") + "from libc.stdint cimport int64_t\n\n"
-            "from mindtorch._core.generator cimport Generator\n"
-            "from mindtorch._core.scalar cimport Scalar, ScalarType\n"
-            "from mindtorch._core.tensor cimport Shape, TensorBase\n\n\n" +
+            "from mindtorch._core.tensor.generator cimport Generator\n"
+            "from mindtorch._core.tensor.dtype cimport Scalar, ScalarType\n"
+            "from mindtorch._core.tensor.tensor cimport Shape, TensorBase\n\n\n" +
             "".join(f"{head}\n" for head, _, _ in functions))
 
 
@@ -86,8 +86,10 @@ def modules(table) -> dict:
     calls, records = _calls(table), _records(table)
     return {
         "calls.pxd": _pxd(calls), "records.pxd": _pxd(records),
-        "calls.pyx": _pyx(calls, "from mindtorch._core.operator cimport MAX_ARGUMENTS, Argument, Operator, "
-                                 "find_operator\nfrom mindtorch._core.run_operator cimport run, run_inplace\n"),
-        "records.pyx": _pyx(records, "from mindtorch._core.operator cimport Argument, Operator, find_operator\n"
-                                     "from mindtorch._core.recording cimport record_operator\n"),
+        "calls.pyx": _pyx(calls, "from mindtorch._core.operators.operator cimport MAX_ARGUMENTS, Argument, Operator, "
+                                 "find_operator\n"
+                                 "from mindtorch._core.operators.run_operator cimport run, run_inplace\n"),
+        "records.pyx": _pyx(records, "from mindtorch._core.operators.operator cimport Argument, Operator, "
+                                     "find_operator\n"
+                                     "from mindtorch._core.autograd.recording cimport record_operator\n"),
     }

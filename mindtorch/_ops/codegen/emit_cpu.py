@@ -4,7 +4,7 @@ An expression sees every tensor as an array in the compute dtype (half and bfloa
 scalars of that dtype (rounded before to the operands' own, but for those in the row's column opmath), int lists as
 tuples (None when empty), dtypes as NumPy's. It may call NumPy as `np`, and functions of mindtorch/_cpu/kernels by
 their bare names.
-mindtorch/_cpu/kernel.pyx calls the functions; it converts each argument as KERNELS says by a word.
+mindtorch/_cpu/backend.pyx calls the functions; it converts each argument as KERNELS says by a word.
 """
 import ast
 import functools
@@ -37,7 +37,7 @@ def family_py(table, family) -> str:
         entries.append(f"    {_entry(row)},\n")
     body = "\n\n".join(functions)
     imports = "import numpy as np\n" * ("np." in body) + derivatives.imports(body)
-    imports += "from mindtorch._cpu.kernel import store_some\n" * ("store_some(" in body)
+    imports += "from mindtorch._cpu.backend import store_some\n" * ("store_some(" in body)
     return (NOTE.format(source=f"{family}.toml") + imports + "\n\n" + body +
             f"\n\nKERNELS = [\n{''.join(entries)}]\n")
 
@@ -102,7 +102,7 @@ def _computes_wider(row) -> bool:
 
 
 def _conversion(row, argument) -> str:
-    """The word of Conversion in mindtorch/_cpu/kernel.pyx."""
+    """The word of Conversion in mindtorch/_cpu/backend.pyx."""
     name = argument.name
     match argument.type:
         case "Tensor" | "Tensor?":

@@ -1,4 +1,4 @@
-"""mindtorch/_npu/_gen/decompositions.py: the decompositions of rows, which mindtorch/_npu/decomposition.pyx calls.
+"""mindtorch/_npu/_gen/decompositions.py: the decompositions of rows, which mindtorch/_npu/aclnn_call.pyx calls.
 
 A row names one in its column `npu`, `fallback` or `graph_capture`: "decomposition: ...", an expression as in `grad` of
 arguments, operators of the table, methods of tensors, and functions of mindtorch/_ops/decompositions and
@@ -54,7 +54,7 @@ def _function(row, column) -> str:
 
 
 def _conversions(row) -> str:
-    """Words of Conversion in mindtorch/_npu/decomposition.pyx."""
+    """Words of Conversion in mindtorch/_npu/aclnn_call.pyx."""
     words = ["computed" if a.type == "Tensor" and a.name not in row.no_cast else _CONVERSIONS.get(a.type, "object")
              for a in row.kernel_arguments]
     return " ".join(words + ["object"] * len(row.result_names))

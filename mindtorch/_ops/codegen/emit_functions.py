@@ -1,6 +1,6 @@
 """mindtorch/_core/_gen/functions.py: the Python functions and methods of operators, as data.
 
-A function has the parameters of all its overloads, merged (emit_python.py). mindtorch/_core/operator_function.pyx binds
+A function has the parameters of all its overloads, merged (emit_python.py). _core/python/operator_function.pyx binds
 arguments to them, picks the first overload whose tests hold, and converts what its operator gets.
 """
 import ast
@@ -98,7 +98,7 @@ def _overload(emitter, row) -> str:
 
 
 def _as_tensor(row, target, name) -> str:
-    """How a number becomes a tensor: where(condition, x, 0). Named for functions of mindtorch/_core/dispatch.pxd."""
+    """How a number becomes a tensor: where(condition, x, 0). Named for functions of _core/operators/operator.pxd."""
     beside = next((a for a in row.schema.arguments if a.type == "Tensor" and a.name != "condition"), None)
     if beside is None:
         return "number_beside"
@@ -110,8 +110,7 @@ def namespace() -> str:
     return (NOTE.format(source="*.toml") +
             '"""By name: functions of the torch namespace, methods of Tensor, what is in torch.ops.aten alone, and\n'
             'what torch_npu has."""\n'
-            "from mindtorch._core import number_operators as _number_operators    # fills OPERATORS\n"
-            "from mindtorch._core import operator_function as _operator_function\n"
+            "from mindtorch._core.python import operator_function as _operator_function\n"
             "from mindtorch._core._gen import functions as _specifications\n"
             "from mindtorch._core._gen import rules as _rules                       # registers the rules of rows\n\n" +
             "".join(f'{name} = _operator_function.make_functions(_specifications.{name}, "{name}")\n'

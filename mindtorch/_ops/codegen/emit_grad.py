@@ -61,7 +61,7 @@ def node_name(row) -> str:
 # --- nodes -----------------------------------------------------------------------------------------------------------
 
 def nodes(table) -> dict:
-    """key -> what mindtorch/_core/autograd.pxd has in NodeType."""
+    """key -> what mindtorch/_core/autograd/node.pxd has in NodeType."""
     return {row.key: node(row) for row in table.rows if recorded(row)}
 
 

@@ -107,10 +107,10 @@ def module(used) -> str:
     return (NOTE.format(source="*.toml") + '"""Every rule that a row names, with one C signature."""\n'
             "from libc.stdint cimport int64_t\n\n"
             f"{RULE_CIMPORTS}"
-            "from mindtorch._core.generator cimport Generator\n"
-            "from mindtorch._core.operator cimport Argument, RuleFunction, register_rules\n"
-            "from mindtorch._core.scalar cimport ScalarType\n"
-            "from mindtorch._core.tensor cimport Shape, TensorBase\n\n\n" + "\n\n".join(functions) +
+            "from mindtorch._core.tensor.generator cimport Generator\n"
+            "from mindtorch._core.operators.operator cimport Argument, RuleFunction, register_rules\n"
+            "from mindtorch._core.tensor.dtype cimport ScalarType\n"
+            "from mindtorch._core.tensor.tensor cimport Shape, TensorBase\n\n\n" + "\n\n".join(functions) +
             f"\n\ncdef RuleFunction RULES[{len(used)}]\n{''.join(entries)}\n"
             f"register_rules({{\n{places}}}, RULES)\n")
 

@@ -1,4 +1,4 @@
-"""mindtorch/_core/_gen/rows.py: what mindtorch/_core/operator.pyx has to know of each operator, as data.
+"""mindtorch/_core/_gen/rows.py: what mindtorch/_core/operators/operator.pyx has to know of each operator, as data.
 
 Only columns that say something are there. Rules are encoded as emit_rules.py says.
 """

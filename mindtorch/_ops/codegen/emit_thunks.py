@@ -23,11 +23,10 @@ def module(calls) -> str:
     return (NOTE.format(source="*.toml") +
             '"""What differs between calls of ACLNN, as functions of one C signature."""\n'
             "from cpython.ref cimport PyObject\nfrom libc.stdint cimport int64_t\n\n"
-            "from mindtorch._core.generator cimport Generator\n"
-            "from mindtorch._core.operator cimport Argument\n"
-            "from mindtorch._core.tensor cimport TensorBase\n"
-            "from mindtorch._npu.adapt cimport *\n"
-            "from mindtorch._npu.aclnn_call cimport AdapterFunction, ConditionFunction, Storage, register_thunks\n"
+            "from mindtorch._core.tensor.generator cimport Generator\n"
+            "from mindtorch._core.operators.operator cimport Argument\n"
+            "from mindtorch._core.tensor.tensor cimport TensorBase\n"
+            "from mindtorch._npu.aclnn_call cimport *\n"
             "from mindtorch._npu.cann.aclnn_call cimport AclnnPhase1\n\n"
             'cdef extern from *:\n    """\n    #include <stdbool.h>\n    #include "mindtorch/aclnn_call.h"\n\n'
             + "".join(f"    {line}\n" if line else "\n" for line in "".join(thunks).splitlines()) +

@@ -16,10 +16,10 @@ FAMILIES = ("creation", "pointwise", "compare", "reduce", "matmul", "view", "ind
 # Rows of these kinds have no kernel: a function written by hand computes them for all devices.
 BY_HAND = ("view", "composite")
 
-# What autocast.toml may say of an operator, in the order of Policy in _core/autocast.pxd.
+# What autocast.toml may say of an operator, in the order of Policy in _core/operators/autocast.pxd.
 POLICIES = ("not_listed", "lower_precision_fp", "fp32", "fp32_set_opt_dtype", "promote", "banned")
 
-# By name; the numbers are those of _core/scalar.pxd.
+# By name; the numbers are those of _core/tensor/dtype.pxd.
 RARE_TYPES = {"float8_e5m2": 23, "float8_e4m3fn": 24, "float8_e5m2fnuz": 25, "float8_e4m3fnuz": 26, "uint16": 27,
               "uint32": 28, "uint64": 29, "float8_e8m0fnu": 30}
 

@@ -9,13 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Modules of _core whose .pxd files declare the rules.
-RULE_MODULES = ("dispatch", "index_rules", "infer", "lists", "loss_rules", "matrix_rules", "norm_rules", "npu_rules",
-                "rearrange_rules", "reduce_rules", "sampling", "windows")
+RULE_MODULES = ("operators.operator", "rules.infer", "rules.array", "rules.nn")
+
+
+def alias(module: str) -> str:
+    return module.replace(".", "_")
 
 
 def cimport_module(name: str) -> str:
     """In the form that Cython follows to the .pxd file when that has changed: `from package cimport module` is not."""
-    return f"cimport mindtorch._core.{name} as {name}\n"
+    return f"cimport mindtorch._core.{name} as {alias(name)}\n"
 
 
 RULE_CIMPORTS = "".join(map(cimport_module, RULE_MODULES))
@@ -54,8 +57,8 @@ def rules() -> dict:
     """Every function that a row may name."""
     found = {}
     for module in RULE_MODULES:
-        text = (CORE / f"{module}.pxd").read_text(encoding="utf-8")
+        text = (CORE / f"{module.replace('.', '/')}.pxd").read_text(encoding="utf-8")
         for returns, name, parameters in _DECLARATION.findall(text):
             types = tuple(re.sub(r"\w+$", "", p.strip()).strip() for p in parameters.split(",") if p.strip())
-            found[name] = Rule(name, module, returns, types)
+            found[name] = Rule(name, alias(module), returns, types)
     return found

@@ -171,7 +171,9 @@ def _export(op, plain=None, element=None) -> str:
                       for argument, parameter in zip(arguments, body.parameters, strict=True))
     parameters = ", ".join(parameter.declaration for parameter in op.parameters)
     names = ", ".join(argument.name if argument else f"sim::typeOf({op.parameters[0].name})" for argument in arguments)
-    of_element = f"static const OpBody body_{op.name} = {{prepareForeachOf, &body_{element.name}, 0}};\n" if element else ""
+    of_element = ""
+    if element:
+        of_element = f"static const OpBody body_{op.name} = {{prepareForeachOf, &body_{element.name}, 0}};\n"
     return f"""
 namespace sim {{
 extern const OpBody body_{(element or body).name};

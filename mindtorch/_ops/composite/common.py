@@ -3,9 +3,9 @@ import functools
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.advanced_indexing import nonzero as _nonzero
-from mindtorch._core.dtype import _promote_types
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.dtype import _promote_types
+from mindtorch._core.tensor.indexing import nonzero as _nonzero
+from mindtorch._core.tensor.tensor import TensorBase
 
 _all, _isclose, _equal, _where = _OPS["all"], _OPS["isclose"], _ATEN["_equal"], _OPS["where"]
 

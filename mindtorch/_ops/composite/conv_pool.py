@@ -1,7 +1,7 @@
 """Convolution, pooling, pixel shuffle and grid sampling: each checks its arguments and calls one operator."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.autocast import casting
+from mindtorch._core.operators.autocast import casting
 from mindtorch._ops.composite.common import _require_tensors
 
 _convolution, _pad = _OPS["convolution"], _OPS["constant_pad_nd"]

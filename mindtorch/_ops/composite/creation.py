@@ -4,10 +4,10 @@ from math import floor, isfinite, prod
 
 from mindtorch import return_types
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.dtype import bfloat16, float16, float32, float64, get_default_dtype
-from mindtorch._core.factories import arange as _arange
-from mindtorch._core.factories import linspace as _linspace
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.dtype import bfloat16, float16, float32, float64, get_default_dtype
+from mindtorch._core.tensor.factories import arange as _arange
+from mindtorch._core.tensor.factories import linspace as _linspace
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import _require_tensors, scalar_type, to_out
 
 

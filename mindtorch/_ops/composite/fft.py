@@ -1,9 +1,9 @@
 """Short-time Fourier transforms, over torch.fft. Device-neutral."""
-from mindtorch._core import view_functions as _views
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.autocast import casting
-from mindtorch._core.factories import arange as _arange
-from mindtorch._core.factories import ones as _ones
+from mindtorch._core.operators.autocast import casting
+from mindtorch._core.tensor import views as _views
+from mindtorch._core.tensor.factories import arange as _arange
+from mindtorch._core.tensor.factories import ones as _ones
 from mindtorch._ops.composite.common import _require_tensors
 
 

@@ -1,6 +1,6 @@
 """Reaching and rearranging elements, written with index, views, cat and other operators. Device-neutral."""
-from mindtorch._core import advanced_indexing as _indexing
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor import indexing as _indexing
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import scalar_type as _name
 from mindtorch._ops.composite.common import to_out as _to_out
 
@@ -100,7 +100,7 @@ def unravel_index(indices, shape):
 
 def broadcast_shapes(*shapes):
     """The shape that tensors of these shapes have together."""
-    from mindtorch._core.tensor import Size
+    from mindtorch._core.tensor.tensor import Size
     shapes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     made = [1] * max((len(shape) for shape in shapes), default=0)
     for shape in shapes:

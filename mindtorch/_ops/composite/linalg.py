@@ -5,13 +5,13 @@ from math import inf
 from mindtorch import return_types
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.autocast import casting, without_autocast
-from mindtorch._core.composites import conj as _conj
-from mindtorch._core.dtype import float64, int64
-from mindtorch._core.factories import FUNCTIONS as _FACTORIES
-from mindtorch._core.modes import is_grad_enabled
-from mindtorch._core.random_factories import randn as _randn
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.autograd.node import is_grad_enabled
+from mindtorch._core.operators.autocast import casting, without_autocast
+from mindtorch._core.operators.composites import conj as _conj
+from mindtorch._core.tensor.dtype import float64, int64
+from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
+from mindtorch._core.tensor.factories import randn as _randn
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite import common as _composite
 from mindtorch._ops.composite import matmul as _products
 from mindtorch._ops.composite.common import _require_tensors

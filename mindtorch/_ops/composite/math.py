@@ -2,12 +2,12 @@
 import functools
 import math
 
-from mindtorch._core import factories as _factories
-from mindtorch._core import view_functions as _views
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.dtype import _can_cast, _promote_types, float64, get_default_dtype
-from mindtorch._core.dtype import bool as bool_
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor import factories as _factories
+from mindtorch._core.tensor import views as _views
+from mindtorch._core.tensor.dtype import _can_cast, _promote_types, float64, get_default_dtype
+from mindtorch._core.tensor.dtype import bool as bool_
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import scalar_type as _name
 
 FUNCTIONS, METHODS = {}, {}

@@ -4,9 +4,9 @@ from math import prod
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.autocast import casting
-from mindtorch._core.composites import conj as _conj
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.operators.autocast import casting
+from mindtorch._core.operators.composites import conj as _conj
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite import common as _composite
 from mindtorch._ops.composite.common import _require_tensors
 

@@ -1,17 +1,17 @@
 """Functions of neural networks: activations, dropout, other forms of batch norm, CTC loss, fused optimizers."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.autocast import casting
-from mindtorch._core.dtype import bool as _bool
-from mindtorch._core.dtype import uint8 as _uint8
-from mindtorch._core.factories import empty as _empty
-from mindtorch._core.factories import empty_like as _empty_like
-from mindtorch._core.factories import ones_like as _ones_like
-from mindtorch._core.factories import zeros_like as _zeros_like
-from mindtorch._core.tensor import TensorBase
-from mindtorch._core.nested import tensor_from as _tensor_from
-from mindtorch._ops.composite.common import _require_tensors, scalar_type
 from mindtorch._core.grad_mode import no_grad
+from mindtorch._core.operators.autocast import casting
+from mindtorch._core.tensor.dtype import bool as _bool
+from mindtorch._core.tensor.dtype import uint8 as _uint8
+from mindtorch._core.tensor.factories import empty as _empty
+from mindtorch._core.tensor.factories import empty_like as _empty_like
+from mindtorch._core.tensor.factories import ones_like as _ones_like
+from mindtorch._core.tensor.factories import tensor_from as _tensor_from
+from mindtorch._core.tensor.factories import zeros_like as _zeros_like
+from mindtorch._core.tensor.tensor import TensorBase
+from mindtorch._ops.composite.common import _require_tensors, scalar_type
 
 _elu, _elu_in_place, _prelu_kernel = _ATEN["elu"], _ATEN["elu_"], _ATEN["_prelu_kernel"]
 _leaky_relu, _leaky_relu_in_place = _ATEN["leaky_relu"], _ATEN["leaky_relu_"]

@@ -1,10 +1,10 @@
 """Random functions written with other operators: Tensor.random_, torch.normal, bernoulli(input, p)."""
 from mindtorch._core._gen.namespace import ATEN
 from mindtorch._core._gen.namespace import METHODS as _OPS
-from mindtorch._core.dtype import bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8
-from mindtorch._core.dtype import bool as bool_
-from mindtorch._core.factories import empty, empty_like
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.dtype import bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8
+from mindtorch._core.tensor.dtype import bool as bool_
+from mindtorch._core.tensor.factories import empty, empty_like
+from mindtorch._core.tensor.tensor import TensorBase
 
 _bernoulli, _random = ATEN["bernoulli"], ATEN["random_"]
 _add_, _mul_, _normal_ = _OPS["add_"], _OPS["mul_"], _OPS["normal_"]

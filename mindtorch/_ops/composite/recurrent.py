@@ -1,9 +1,9 @@
 """Recurrent cells, and whole sequences of them, as torch.nn.LSTM, GRU and RNN call them."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.autocast import casting
-from mindtorch._core.composites import linear as _linear
-from mindtorch._core.dtype import _promote_types
+from mindtorch._core.operators.autocast import casting
+from mindtorch._core.operators.composites import linear as _linear
+from mindtorch._core.tensor.dtype import _promote_types
 from mindtorch._ops.composite.common import _require_tensors
 
 _cat, _stack = _OPS["cat"], _OPS["stack"]

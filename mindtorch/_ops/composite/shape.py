@@ -5,19 +5,19 @@ import sys
 
 import numpy
 
-from mindtorch._core import moves as _moves
-from mindtorch._core import view_functions as _view_functions
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.dtype import _promote_types as promote_types
-from mindtorch._core.dtype import int64
-from mindtorch._core.factories import arange, empty
 from mindtorch._core.formats import contiguous_format, require_strided
-from mindtorch._core.tensor import TensorBase
-from mindtorch._core.values import from_numpy
+from mindtorch._core.python.conversion import from_numpy
+from mindtorch._core.tensor import copy_cast as _copy_cast
+from mindtorch._core.tensor import views as _views
+from mindtorch._core.tensor.dtype import _promote_types as promote_types
+from mindtorch._core.tensor.dtype import int64
+from mindtorch._core.tensor.factories import arange, empty
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.indexing import _to_out, _wrapped
 
-_VIEWS = _view_functions.FUNCTIONS
+_VIEWS = _views.FUNCTIONS
 _WHOLE = builtins.slice(None)
 
 
@@ -349,7 +349,7 @@ _OF_VIEWS = {"alias": alias, "slice": slice, "view": lambda input, *size: input.
              **{name: _VIEWS[name] for name in (
                  "diagonal", "permute", "t", "transpose", "squeeze", "unsqueeze", "unbind", "split", "split_with_sizes",
                  "narrow", "select", "as_strided", "view_as_real", "view_as_complex")},
-             "detach": _moves.FUNCTIONS["detach"]}
+             "detach": _copy_cast.FUNCTIONS["detach"]}
 _COPIES = {f"{name}_copy": _copy_of(f"{name}_copy", view) for name, view in _OF_VIEWS.items()}
 
 

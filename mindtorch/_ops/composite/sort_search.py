@@ -4,10 +4,10 @@ from itertools import combinations_with_replacement as _with_replacement
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.dtype import _promote_types, int64
-from mindtorch._core.factories import FUNCTIONS as _FACTORIES
-from mindtorch._core.nested import tensor_from
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.dtype import _promote_types, int64
+from mindtorch._core.tensor.factories import FUNCTIONS as _FACTORIES
+from mindtorch._core.tensor.factories import tensor_from
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import _require_tensors, scalar_type
 from mindtorch._ops.composite.statistics import written
 

@@ -3,9 +3,9 @@ from math import inf, prod
 
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
-from mindtorch._core.autocast import casting, without_autocast
-from mindtorch._core.dtype import get_default_dtype
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.operators.autocast import casting, without_autocast
+from mindtorch._core.tensor.dtype import get_default_dtype
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import _require_tensors
 from mindtorch._ops.composite.common import scalar_type as _name
 from mindtorch._ops.composite.common import to_out as written

@@ -7,7 +7,7 @@ from math import log, pi, sqrt
 
 import numpy
 
-from mindtorch._core.dtype import float64
+from mindtorch._core.tensor.dtype import float64
 from mindtorch._ops.decompositions.tables import by_element, table
 from mindtorch._ops.operators import ops
 

@@ -8,7 +8,7 @@ from math import pi, prod
 
 import numpy
 
-from mindtorch._core.constants import constant
+from mindtorch._core.tensor.factories import constant
 from mindtorch._ops.operators import ops
 
 _LARGEST = 64

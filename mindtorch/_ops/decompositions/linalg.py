@@ -1,6 +1,6 @@
 """Linear algebra by the factorisations that ACLNN has."""
-from mindtorch._core.dtype import float64, int32
 from mindtorch._core.errors import LinAlgError
+from mindtorch._core.tensor.dtype import float64, int32
 from mindtorch._ops.operators import ops
 
 

@@ -1,7 +1,7 @@
 """Operators on each element, or on two."""
 from math import copysign, inf
 
-from mindtorch._core.dtype import float64, int32, int64
+from mindtorch._core.tensor.dtype import float64, int32, int64
 from mindtorch._ops.operators import ops
 
 

@@ -8,7 +8,7 @@ from math import log, pi
 
 import numpy
 
-from mindtorch._core.dtype import float32, float64
+from mindtorch._core.tensor.dtype import float32, float64
 from mindtorch._ops.decompositions.tables import by_element, table
 from mindtorch._ops.operators import ops
 

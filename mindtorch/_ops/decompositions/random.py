@@ -1,7 +1,7 @@
 """Random numbers of other distributions from uniform ones."""
 from math import log1p, pi
 
-from mindtorch._core.dtype import float32, float64
+from mindtorch._core.tensor.dtype import float32, float64
 from mindtorch._ops.decompositions.poisson import rejection_sample
 from mindtorch._ops.operators import ops
 

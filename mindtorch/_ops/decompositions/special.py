@@ -7,7 +7,7 @@ from math import exp, factorial, inf, nan, pi, sqrt
 
 import numpy
 
-from mindtorch._core.dtype import float64, int64
+from mindtorch._core.tensor.dtype import float64, int64
 from mindtorch._ops.decompositions.tables import by_element, on_one_device, table
 from mindtorch._ops.operators import ops
 

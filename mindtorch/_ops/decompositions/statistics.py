@@ -1,7 +1,7 @@
 """Operators along a dimension: the most frequent element, running sums in logarithms."""
 from math import prod
 
-from mindtorch._core.dtype import int64
+from mindtorch._core.tensor.dtype import int64
 from mindtorch._ops.operators import ops
 
 

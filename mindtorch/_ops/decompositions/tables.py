@@ -5,9 +5,9 @@ a term. That tensor is n times as large as the operand, so large operands go thr
 """
 from functools import wraps
 
-from mindtorch._core.constants import constant
-from mindtorch._core.dtype import float64
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.dtype import float64
+from mindtorch._core.tensor.factories import constant
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.operators import ops
 
 MOST = 1 << 24          # numbers in one tensor

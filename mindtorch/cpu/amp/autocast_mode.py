@@ -1,5 +1,5 @@
 """torch.cpu.amp.autocast_mode."""
-from mindtorch._core.dtype import bfloat16
+from mindtorch._core.tensor.dtype import bfloat16
 from mindtorch.amp import autocast_mode as _amp
 from mindtorch.amp._per_device import deprecated as _deprecated
 

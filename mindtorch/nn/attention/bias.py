@@ -3,7 +3,7 @@ import enum
 import warnings
 
 from mindtorch import ones
-from mindtorch._core.torch_function import _disabled_torch_function_impl
+from mindtorch._core.python.torch_function import _disabled_torch_function_impl
 from mindtorch._tensor import Tensor
 
 __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]

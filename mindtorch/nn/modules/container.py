@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain, groupby
 from typing import Any
 
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._tensor.type_info import typename
 from mindtorch.nn.modules.module import Module
 from mindtorch.nn.parameter import Parameter

@@ -9,7 +9,7 @@ from mindtorch import bfloat16 as bfloat16_
 from mindtorch import device as device_
 from mindtorch import dtype as dtype_
 from mindtorch import float16, float32, float64
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._tensor.factories import scalar_tensor
 from mindtorch._tensor.type_info import typename
 from mindtorch.nn.modules.module_hooks import (

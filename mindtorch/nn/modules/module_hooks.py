@@ -4,7 +4,7 @@ import warnings
 import weakref
 from collections import OrderedDict
 
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.utils.hooks import BackwardHook, RemovableHandle
 
 NOT_BOTH = "Cannot use both regular backward hooks and full backward hooks as a {}. Please use only one of them."

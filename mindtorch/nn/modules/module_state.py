@@ -3,7 +3,7 @@ import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.autograd.grad_mode import no_grad
 from mindtorch.nn.modules.module_hooks import WrappedHook, add_hook
 from mindtorch.nn.parameter import Parameter, is_lazy

@@ -2,7 +2,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import mindtorch
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._utils import ExceptionWrapper
 from mindtorch.nn.parallel.scatter_gather import _place
 

@@ -2,7 +2,7 @@
 import warnings
 
 from mindtorch import cat, device
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.tensor import TensorBase
 
 __all__ = ["gather", "scatter", "scatter_kwargs"]
 

@@ -1,6 +1,6 @@
 """Parameters as one vector, and back."""
 import mindtorch
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._tensor.type_info import typename
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]

@@ -3,7 +3,7 @@ import copy
 from collections.abc import Sequence
 from contextlib import contextmanager
 
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.autograd.grad_mode import no_grad
 from mindtorch.nn.modules.container import ModuleDict, ModuleList
 from mindtorch.nn.parameter import Parameter

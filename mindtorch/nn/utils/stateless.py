@@ -2,7 +2,7 @@
 import warnings
 from contextlib import contextmanager
 
-from mindtorch._core.tensor import TensorBase
+from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch.nn.modules.module import Module
 
 __all__ = ["functional_call"]

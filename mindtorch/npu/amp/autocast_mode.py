@@ -1,7 +1,7 @@
 """torch.npu.amp.autocast_mode."""
 import functools
 
-from mindtorch._core.dtype import float16
+from mindtorch._core.tensor.dtype import float16
 from mindtorch.amp import autocast_mode as _amp
 
 __all__ = ["autocast", "custom_bwd", "custom_fwd"]

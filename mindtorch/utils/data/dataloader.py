@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 import mindtorch
 from mindtorch import _backend
-from mindtorch._core.profiling import begin_user_range, end_range
+from mindtorch._core.python.profiling import begin_user_range, end_range
 from mindtorch.utils.data._utils.collate import default_collate, default_convert
 from mindtorch.utils.data._utils.fetch import IterableDatasetFetcher, MapDatasetFetcher
 from mindtorch.utils.data._utils.pin_memory import PinningThread, pin_memory

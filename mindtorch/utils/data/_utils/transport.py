@@ -12,7 +12,7 @@ import socket
 import numpy as np
 
 import mindtorch
-from mindtorch._core import shared_memory
+from mindtorch._cpu import backend
 from mindtorch._serialization.shared_tensors import SHARED_FROM, bytes_of, share, tensor_on
 
 __all__ = ["empty_shared", "receive", "send"]
@@ -23,7 +23,7 @@ def empty_shared(shape, dtype):
     nbytes = int(np.prod(shape)) * dtype.itemsize
     if nbytes < SHARED_FROM:
         return mindtorch.empty(shape, dtype=dtype)
-    return shared_memory.allocate(nbytes).view(dtype).view(shape)
+    return backend.allocate(nbytes).view(dtype).view(shape)
 
 
 class _Pickler(pickle.Pickler):
@@ -92,7 +92,7 @@ def _attach(end, size):
     if not descriptors:                 # the system drops one for which this process has no room
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
     try:
-        return shared_memory.attach(descriptors[0], size).numpy()
+        return backend.attach(descriptors[0], size).numpy()
     finally:
         os.close(descriptors[0])
 

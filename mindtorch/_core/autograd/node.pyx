@@ -1,0 +1,581 @@
+"""The graph that backward follows: modes, nodes, what they saved, and what tensors know of it."""
+from importlib import import_module
+import threading
+import traceback
+
+from cpython.object cimport PyObject, PyTypeObject
+cimport cython
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from mindtorch._core.tensor.dtype cimport DTYPES, FLOAT_KIND, KIND
+cimport mindtorch._core.tensor.tensor as tensor_module
+from mindtorch._core.tensor.tensor cimport BACKENDS, make_alias, shape_text, version_of
+
+
+# --- modes -----------------------------------------------------------------------------------------------------------
+# The modes of autograd: whether operators are recorded, whether tensors are made for inference, what nodes note down.
+#
+# Those of grad and inference are of the calling thread; anomaly mode is of the process, as torch's.
+
+
+cdef extern from *:
+    """
+    static _Thread_local int mindtorch_grad_disabled;
+    static _Thread_local int mindtorch_inference;
+    """
+    int mindtorch_grad_disabled
+    int mindtorch_inference
+
+
+saved_hooks_active = 0
+anomaly_mode = 0
+THREAD = threading.local()                 # .saved_hooks: a stack of (pack, unpack)
+
+
+cdef bint grad_enabled() noexcept:
+    return not mindtorch_grad_disabled
+
+
+cdef int set_grad_enabled(bint enabled) noexcept:
+    cdef int before = not mindtorch_grad_disabled
+    global mindtorch_grad_disabled
+    mindtorch_grad_disabled = not enabled
+    return before
+
+
+cdef bint inference_enabled() noexcept:
+    return mindtorch_inference
+
+
+def is_grad_enabled():
+    """Whether operators are recorded, in this thread."""
+    return bool(grad_enabled())
+
+
+def _set_grad_enabled(bint enabled):
+    """Set the mode of this thread; gives the mode before."""
+    return bool(set_grad_enabled(enabled))
+
+
+def is_inference_mode_enabled():
+    """Whether this thread is in inference_mode."""
+    return bool(mindtorch_inference)
+
+
+def _set_inference_mode(bint enabled):
+    """Set the mode of this thread; gives the mode before."""
+    global mindtorch_inference
+    before = bool(mindtorch_inference)
+    if enabled != before:
+        tensor_module.inference_threads += 1 if enabled else -1
+    mindtorch_inference = enabled
+    return before
+
+
+def is_anomaly_enabled():
+    """Whether nodes remember where they were made."""
+    return anomaly_mode > 0
+
+
+def is_anomaly_check_nan_enabled():
+    """Whether backward looks for NaN in what every node gives."""
+    return anomaly_mode == 2
+
+
+def set_anomaly_enabled(bint enabled, bint check_nan=True):
+    """Switch anomaly detection for the process; `autograd.set_detect_anomaly` is the context manager."""
+    global anomaly_mode
+    anomaly_mode = (2 if check_nan else 1) if enabled else 0
+
+
+def push_saved_tensors_hooks(pack, unpack):
+    """What this thread saves from now on goes through `pack`, and through `unpack` when backward wants it."""
+    global saved_hooks_active
+    if not hasattr(THREAD, "saved_hooks"):
+        THREAD.saved_hooks = []
+    THREAD.saved_hooks.append((pack, unpack))
+    saved_hooks_active += 1
+
+
+cdef tuple saved_hooks():
+    stack = getattr(THREAD, "saved_hooks", None)
+    return stack[len(stack) - 1] if stack else None
+
+
+def thread_modes():
+    """The modes of this thread, and its saved_tensors_hooks, for restore_thread_modes."""
+    return is_grad_enabled(), is_inference_mode_enabled(), tuple(getattr(THREAD, "saved_hooks", ()))
+
+
+def restore_thread_modes(tuple modes):
+    """Leave all contexts that were entered since `thread_modes()`, and enter again what was left."""
+    global saved_hooks_active
+    grad, inference, hooks = modes
+    set_grad_enabled(grad)
+    _set_inference_mode(inference)
+    stack = THREAD.__dict__.setdefault("saved_hooks", [])
+    saved_hooks_active += len(hooks) - len(stack)
+    stack[:] = hooks
+
+
+def pop_saved_tensors_hooks():
+    """Undo the last push of this thread."""
+    global saved_hooks_active
+    THREAD.saved_hooks.pop()
+    saved_hooks_active -= 1
+
+
+# --- nodes -----------------------------------------------------------------------------------------------------------
+# What the graph that backward follows is made of: nodes, what they saved, and what tensors know of it.
+#
+# recording.pyx makes nodes, engine.pyx follows them.
+
+
+cdef extern from "Python.h":
+    PyObject **PySequence_Fast_ITEMS(object values)
+    object PyObject_Vectorcall(object function, PyObject **arguments, size_t count, PyObject *names)
+
+cdef uint64_t next_number = 0
+cdef tuple NO_ARGUMENTS = ()
+cdef object FREED = object()               # stands where a saved tensor was
+
+
+# --- what tensors know -----------------------------------------------------------------------------------------------
+
+@cython.final
+@cython.freelist(64)
+cdef class AutogradMeta:
+    pass
+
+
+cdef AutogradMeta meta_of(TensorBase tensor):
+    if tensor.autograd is None:
+        tensor.autograd = AutogradMeta.__new__(AutogradMeta)
+    return <AutogradMeta>tensor.autograd
+
+
+cdef bint tracked_list(list tensors) noexcept:
+    for tensor in tensors:
+        if tracked(<TensorBase>tensor):
+            return True
+    return False
+
+
+cdef bint requires_grad(TensorBase tensor) except -1:
+    cdef AutogradMeta meta
+    if tensor is None:
+        return False
+    if tensor.autograd is not None:
+        meta = <AutogradMeta>tensor.autograd
+        if meta.requires_grad or meta.grad_fn is not None:
+            return True
+    # A view takes part when its base has come to.
+    return tensor.base is not None and differentiable(tensor.dtype) and requires_grad(tensor.base)
+
+
+cdef bint operands_require_grad(list tensors) except -1:
+    for tensor in tensors:
+        if requires_grad(<TensorBase>tensor):
+            return True
+    return False
+
+
+cdef bint differentiable(ScalarType dtype) noexcept:
+    return KIND[<int>dtype] >= FLOAT_KIND
+
+
+cdef object mark_inference_tensor(TensorBase tensor, TensorBase base):
+    if inference_enabled() if base is None else (<AutogradMeta>base.autograd).is_inference:
+        meta_of(tensor).is_inference = True
+
+
+tensor_module.mark_inference = mark_inference_tensor
+
+
+# --- nodes -----------------------------------------------------------------------------------------------------------
+
+@cython.final
+cdef class NodeType:
+    pass
+
+
+cdef NodeType node_type(str name):
+    cdef NodeType kind = NodeType.__new__(NodeType)
+    kind.name = name
+    kind.saved_names = ()
+    return kind
+
+
+cdef type class_of(NodeType kind):
+    if kind.python_class is None:
+        kind.python_class = type(kind.name, (Node,), {"__slots__": (), "__module__": "mindtorch.autograd"})
+    return kind.python_class
+
+
+cdef Node new_node(NodeType kind, int edges):
+    # The base's constructor for the subclass: calling the class would look up more.
+    cdef Node node = <Node>(<PyTypeObject *>Node).tp_new(class_of(kind), <PyObject *>NO_ARGUMENTS, NULL)
+    node.kind = kind
+    node.set_edges(edges)
+    return node
+
+
+cdef uint64_t next_sequence_nr() noexcept:
+    global next_number
+    next_number += 1
+    return next_number
+
+
+cdef class Node:
+    """An operator that took place. `next_functions` are the nodes its operands came from."""
+
+    def __cinit__(self, *args, **kwargs):
+        self.input_nrs = self.inline_input_nrs
+        self.sequence_nr = next_sequence_nr()
+        if anomaly_mode:
+            self.info = {"traceback_": traceback.format_stack()}
+
+    def __dealloc__(self):
+        cdef int i
+        if self.input_nrs != self.inline_input_nrs:
+            free(self.input_nrs)
+        for i in range(self.outputs):
+            free_metadata(&self.metadata[i])
+        if self.metadata != &self.inline_metadata:
+            free(self.metadata)
+
+    cdef int set_edges(self, int count) except -1:
+        if count > 4:
+            self.input_nrs = <int *>malloc(count * sizeof(int))
+            if self.input_nrs == NULL:
+                self.input_nrs = self.inline_input_nrs
+                raise MemoryError()
+        self.edges = [None] * count
+        return 0
+
+    cdef list apply(self, list grads, set needed):
+        return apply_function(self, grads, needed)
+
+    cdef int release(self) except -1:
+        cdef Py_ssize_t i
+        if self.saved is not None:
+            for i in range(len(self.saved)):
+                self.saved[i] = freed(self.saved[i])
+        return 0
+
+    # What users see of a node.
+
+    def name(self):
+        """The name of the operator's derivative, "AddBackward0"."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self):
+        """(node, number of its output) for each operand; (None, 0) where no gradient is wanted."""
+        return tuple([(edge, self.input_nrs[i] if edge is not None else 0) for i, edge in enumerate(self.edges or ())])
+
+    @property
+    def metadata(self):
+        """A dictionary for the user's notes; anomaly mode keeps the forward traceback in it."""
+        if self.info is None:
+            self.info = {}
+        return self.info
+
+    def _sequence_nr(self):
+        return self.sequence_nr
+
+    def _input_metadata_count(self):
+        return self.outputs
+
+    def __call__(self, *grads):
+        """The gradients of the operands, given those of the results."""
+        results = self.apply(list(grads), None)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def register_hook(self, hook):
+        """Call hook(grad_inputs, grad_outputs) after the node ran; it may give other grad_inputs."""
+        if self.posthooks is None:
+            self.posthooks = {}
+        return removable_handle(self.posthooks, hook)
+
+    def register_prehook(self, hook):
+        """Call hook(grad_outputs) before the node runs; it may give other grad_outputs."""
+        if self.prehooks is None:
+            self.prehooks = {}
+        return removable_handle(self.prehooks, hook)
+
+    def __getattr__(self, str attribute):
+        if attribute.startswith("_saved_") and self.kind is not None:
+            name = attribute[7:]
+            if name in self.kind.saved_names:
+                return unpack(self, self.saved[self.kind.saved_names.index(name)])
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{attribute}'")
+
+
+WANTED = new_node(node_type("Wanted"), 0)
+
+
+cdef object freed(object value):
+    if type(value) is SavedTensor:
+        return FREED
+    if type(value) is list:
+        return [freed(item) for item in <list>value]
+    return value
+
+
+cdef object removable_handle(dict hooks, object hook):
+    from mindtorch._core.removable_handle import RemovableHandle
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+cdef void free_metadata(Metadata *metadata) noexcept:
+    if metadata.sizes != metadata.inline_sizes:
+        free(metadata.sizes)
+
+
+cdef int describe(Metadata *metadata, TensorBase tensor) except -1:
+    metadata.dtype = tensor.dtype
+    metadata.device_type = tensor.device_type
+    metadata.device_index = tensor.device_index
+    metadata.ndim = tensor.ndim
+    metadata.sizes = metadata.inline_sizes
+    if tensor.ndim > INLINE_DIMS:
+        metadata.sizes = <int64_t *>malloc(tensor.ndim * sizeof(int64_t))
+        if metadata.sizes == NULL:
+            metadata.sizes = metadata.inline_sizes
+            metadata.ndim = 0
+            raise MemoryError()
+    memcpy(metadata.sizes, tensor.sizes, tensor.ndim * sizeof(int64_t))
+    return 0
+
+
+cdef int describe_nothing(Metadata *metadata) noexcept:
+    """Of a result that is no tensor."""
+    metadata.ndim = 0
+    metadata.sizes = metadata.inline_sizes
+    return 0
+
+
+cdef int describe_output(Node node, TensorBase result) except -1:
+    node.metadata = &node.inline_metadata
+    describe(node.metadata, result)
+    node.outputs = 1
+    return note_stream(node, result)
+
+
+cdef int describe_outputs(Node node, list results) except -1:
+    cdef int i, last = 0
+    node.metadata = <Metadata *>malloc(max(len(results), 1) * sizeof(Metadata))
+    if node.metadata == NULL:
+        node.metadata = &node.inline_metadata
+        raise MemoryError()
+    for i in range(len(results)):
+        if results[i] is None:               # a mask may leave results out
+            describe_nothing(&node.metadata[i])
+        else:
+            describe(&node.metadata[i], <TensorBase>results[i])
+            last = i
+        node.outputs += 1
+    for i in range(len(results)):            # they belong to the device of the others
+        if results[i] is None:
+            node.metadata[i].device_type = node.metadata[last].device_type
+            node.metadata[i].device_index = node.metadata[last].device_index
+    return note_stream(node, <TensorBase>results[last])
+
+
+cdef int note_stream(Node node, TensorBase tensor) except -1:
+    if BACKENDS[tensor.device_type].streams:
+        from mindtorch._core import hooks
+        node.stream = hooks.current_stream(tensor.device_index)
+    return 0
+
+
+# --- leaves ----------------------------------------------------------------------------------------------------------
+
+@cython.final
+@cython.no_gc_clear
+cdef class AccumulateGrad(Node):
+    """Where a graph ends: adds to `variable.grad`."""
+
+    def __dealloc__(self):
+        if self.variable is not None and self.variable.autograd is not None:
+            meta = <AutogradMeta>self.variable.autograd
+            if meta.accumulator == <void *>self:
+                meta.accumulator = NULL
+
+    cdef list apply(self, list grads, set needed):
+        cdef TensorBase grad = <TensorBase>grads[0]
+        if grad is not None:
+            accumulate(self.variable, grad)
+        return []
+
+    def name(self):
+        return "torch::autograd::AccumulateGrad"
+
+
+cdef NodeType ACCUMULATE = node_type("AccumulateGrad")
+cdef Node accumulator_for(TensorBase leaf, AutogradMeta meta):
+    cdef AccumulateGrad node = AccumulateGrad.__new__(AccumulateGrad)
+    node.kind = ACCUMULATE
+    node.edges = []
+    node.variable = leaf
+    describe_output(node, leaf)
+    if meta.hooks is not None:
+        node.tensor_hooks = {0: meta.hooks}
+    meta.accumulator = <void *>node
+    return node
+
+
+# --- what nodes saved ------------------------------------------------------------------------------------------------
+
+@cython.final
+@cython.freelist(64)
+cdef class SavedTensor:
+    pass
+
+
+cdef object unpack(Node node, object value):
+    """What a node saved, as it was."""
+    if type(value) is SavedTensor or value is FREED:
+        return unpack_saved(node, value)
+    if type(value) is list:
+        return [unpack(node, one) for one in <list>value]
+    return value
+
+
+cdef TensorBase unpack_saved(Node node, object value):
+    cdef SavedTensor kept
+    cdef TensorBase tensor
+    if value is FREED:
+        raise RuntimeError(
+            "Trying to backward through the graph a second time (or directly access saved tensors after they have "
+            "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
+            "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
+            "you need to access saved tensors after calling backward.")
+    kept = <SavedTensor>value
+    if kept.unpack is not None:
+        packed, origin, origin_nr = kept.packed
+        tensor = kept.unpack(packed)
+        if origin is not None:              # whatever the hooks gave back, its gradient goes where the operand's did
+            tensor = make_alias(tensor)
+            set_saved_history(tensor, <Node>origin, origin_nr)
+    else:
+        tensor = kept.tensor
+        if version_of(tensor) != kept.version:
+            overwritten(node, kept, tensor)
+    if kept.output_nr >= 0:
+        tensor = make_alias(tensor)
+        set_saved_history(tensor, node, kept.output_nr)
+    return tensor
+
+
+cdef int set_saved_history(TensorBase tensor, Node node, int output_nr) except -1:
+    """What was saved has the history of what it stands for, an output the node itself, for double backward."""
+    cdef AutogradMeta meta = meta_of(tensor)
+    meta.grad_fn = node
+    meta.output_nr = output_nr
+    return 0
+
+
+cdef int overwritten(Node node, SavedTensor kept, TensorBase tensor) except -1:
+    origin = (f"which is output {kept.output_nr} of {short_name(node)}," if kept.output_nr >= 0 else
+              described_origin(tensor))
+    raise RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{type_text(tensor)} {shape_text(tensor.ndim, tensor.sizes)}]"
+        f"{', ' if origin else ''}{origin} is at version {version_of(tensor)}; expected version {kept.version} "
+        "instead. Hint: " + (
+            "the backtrace further above shows the operation that failed to compute its gradient. The variable in "
+            "question was changed in there or anywhere later. Good luck!" if anomaly_mode else
+            "enable anomaly detection to find the operation that failed to compute its gradient, with "
+            "torch.autograd.set_detect_anomaly(True)."))
+
+
+cdef str type_text(TensorBase tensor):
+    from mindtorch._core.tensor.copy_cast import type_string_of
+    return type_string_of(tensor)
+
+
+cdef str described_origin(TensorBase tensor):
+    cdef AutogradMeta meta = <AutogradMeta>tensor.autograd
+    if meta is None or meta.grad_fn is None:
+        return ""
+    return f"which is output {meta.output_nr} of {short_name(meta.grad_fn)},"
+
+
+cdef str short_name(Node node):
+    name = node.name().rstrip("0123456789")
+    return name.removesuffix("Backward")
+
+
+# --- what nodes compute ----------------------------------------------------------------------------------------------
+
+cdef list apply_function(Node node, list grads, set needed):
+    """Call the function that the row's derivatives became, if there is a gradient and a use for what it gives."""
+    cdef NodeType kind = node.kind
+    cdef Py_ssize_t i, count = len(node.edges), fixed = kind.edge_count - kind.list_edge
+    cdef list mask = [False] * kind.edge_count
+    cdef list arguments = [mask], found
+    cdef bint anything = False
+    for i in range(count):
+        if wanted(node, i, needed):
+            mask[i if i < fixed else fixed] = anything = True
+    if not anything or not add_gradients(arguments, node, grads):
+        return [None] * count
+    if node.saved is not None:
+        for value in node.saved:
+            arguments.append(unpack(node, value))
+    if kind.function is None:
+        kind.function = getattr(import_module(f"mindtorch._core._gen.backward.{kind.family}"), kind.function_name)
+    found = <list>PyObject_Vectorcall(kind.function, PySequence_Fast_ITEMS(arguments), len(arguments), NULL)
+    if kind.list_edge:
+        of_list = found.pop()
+        found += [None] * (count - fixed) if of_list is None else of_list
+    return found
+
+
+cdef bint add_gradients(list arguments, Node node, list grads) except -1:
+    """Those of the results, as the function takes them; whether there is any."""
+    cdef NodeType kind = node.kind
+    cdef int i
+    if kind.views:
+        arguments.append([gradient(node, grads, i) for i in range(len(grads))])
+        return True
+    if kind.results == 1:
+        arguments.append(grads[0])
+        return grads[0] is not None
+    for i in range(kind.results):
+        if grads[i] is not None and (kind.histories >> i) & 1:
+            break
+    else:
+        return False
+    if kind.all_grads:
+        arguments.append(grads)
+    for i in kind.grads:
+        arguments.append(gradient(node, grads, i))
+    return True
+
+
+cdef object gradient(Node node, list grads, int output_nr):
+    """Zeros where nothing came back."""
+    return zeros_for(&node.metadata[output_nr]) if grads[output_nr] is None else grads[output_nr]
+
+
+cdef object zeros_for(Metadata *metadata):
+    from mindtorch._core.tensor.factories import zeros
+    return zeros(tuple([metadata.sizes[i] for i in range(metadata.ndim)]), dtype=DTYPES[<int>metadata.dtype],
+                 device=("cpu", f"npu:{metadata.device_index}")[metadata.device_type])
+
+
+cdef object FORMULAS = None
+
+
+cdef object formulas():
+    global FORMULAS
+    if FORMULAS is None:
+        from mindtorch._ops.derivatives import view as module
+        FORMULAS = module
+    return FORMULAS

@@ -1,0 +1,491 @@
+"""How operators come into the graph: which are recorded, edges to their operands, what is saved, views and writes."""
+cimport cython
+
+from mindtorch._core.autograd.node cimport (
+    MAX_EDGES, MAX_SAVED, SAVED_BOOL, SAVED_CONSTANT, SAVED_DEVICE, SAVED_DTYPE, SAVED_DTYPE_OF, SAVED_FLOAT,
+    SAVED_INT, SAVED_INTS, SAVED_NDIM, SAVED_OBJECT, SAVED_OPTIONAL_FLOAT, SAVED_RESULT, SAVED_SCALAR, SAVED_SELF,
+    SAVED_SHAPE, SAVED_SHAPES, SAVED_STRIDE, SAVED_TENSOR, SAVED_TENSORS, WANTED, AutogradMeta, Node, NodeType,
+    SavedKind, SavedTensor, SavedValue, accumulator_for, describe_output, describe_outputs, differentiable, formulas,
+    grad_enabled, inference_enabled, meta_of, new_node, next_sequence_nr, node_type, requires_grad, saved_hooks,
+    saved_hooks_active, set_grad_enabled, short_name, tracked,
+)
+from mindtorch._core.tensor.dtype cimport DTYPES, scalar_to
+from mindtorch._core.tensor.tensor cimport device_of, make_alias, make_size, version_of
+
+
+# --- which operators are recorded ------------------------------------------------------------------------------------
+
+# Why a view must not be overwritten, nor its base before the view is used again: {write} says which of the two.
+NO_GRAD_VIEW = (
+    "A view was created in no_grad mode and {write} modified inplace with grad mode enabled. Given that this use case "
+    "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
+    "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
+    "the inplace to be tracked).")
+MANY_VIEWS = (
+    "Output {output} of {node} is a view and {write} modified inplace. This view is the output of a function that "
+    "returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace "
+    "the inplace operation by an out-of-place one.")
+
+
+cdef int refuse(AutogradMeta meta, str write) except -1:
+    node = "" if meta.grad_fn is None else short_name(meta.grad_fn)
+    raise RuntimeError(meta.refusal.format(output=meta.output_nr, node=node, write=write))
+
+
+cdef bint recording(TensorBase out, str op) except -1:
+    if not grad_enabled():
+        return False
+    if out is not None:
+        raise RuntimeError(f"{op}(): functions with out=... arguments don't support automatic differentiation, but one "
+                           "of the arguments requires grad.")
+    return True
+
+
+LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
+
+
+OTHER_DTYPE = ("a gradient through a view of another dtype (real, imag, view_as_real, view_as_complex) is not known "
+               "when it or its base is modified in-place. Clone it first.")
+
+
+cdef bint recording_inplace(TensorBase self, bint wanted) except -1:
+    cdef AutogradMeta meta = <AutogradMeta>self.autograd
+    cdef AutogradMeta of_base
+    if meta is not None and meta.is_inference and not inference_enabled():
+        raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a "
+                           "clone to get a normal tensor before doing inplace update.See "
+                           "https://github.com/pytorch/rfcs/pull/17 for more details.")
+    if not grad_enabled() or not wanted:
+        return False
+    if self.base is not None:
+        if meta is not None and meta.refusal is not None:
+            refuse(meta, "is being")
+        if self.dtype != self.base.dtype:
+            raise RuntimeError(OTHER_DTYPE)
+        of_base = <AutogradMeta>self.base.autograd
+        if of_base is not None and of_base.requires_grad and of_base.grad_fn is None:
+            raise RuntimeError(f"a view of {LEAF}")
+    if meta is not None and meta.requires_grad and meta.grad_fn is None:
+        raise RuntimeError(LEAF)
+    return True
+
+
+cdef bint recording_view(TensorBase self, object views) except -1:
+    """Whether views of a tracked tensor are to be recorded.
+
+    In-place operators are refused on those that are not, and on views of what refuses them.
+    """
+    cdef bint record = grad_enabled()
+    cdef AutogradMeta meta = <AutogradMeta>self.autograd
+    if not requires_grad(self):
+        return False
+    if not record or (meta is not None and meta.refusal is not None):
+        for view in views:
+            refuse_writes(<TensorBase>view, NO_GRAD_VIEW if not record else meta.refusal)
+    return record
+
+
+cdef int refuse_writes(TensorBase view, str refusal) except -1:
+    cdef AutogradMeta meta = meta_of(view)
+    meta.refusal = refusal
+    meta.seen_version = version_of(view)
+    return 0
+
+
+# --- edges -----------------------------------------------------------------------------------------------------------
+
+cdef Node current_grad_fn(TensorBase tensor):
+    """The node that made the tensor. A view's is made anew after an in-place write to its base."""
+    cdef AutogradMeta meta = <AutogradMeta>tensor.autograd
+    cdef AutogradMeta of_base
+    if tensor.base is not None and tensor.base.autograd is not None:
+        of_base = <AutogradMeta>tensor.base.autograd
+        if of_base.grad_fn is not None and differentiable(tensor.dtype):
+            if meta is None or meta.grad_fn is None or meta.seen_version != version_of(tensor):
+                return regenerate(tensor)
+    return None if meta is None else meta.grad_fn
+
+
+cdef Node regenerate(TensorBase view):
+    cdef AutogradMeta meta = meta_of(view)
+    cdef ViewNode node
+    if meta.refusal is not None:
+        if meta.seen_version != version_of(view):
+            refuse(meta, "its base or another view of its base has been")
+        return meta.grad_fn
+    if view.dtype != view.base.dtype:
+        raise RuntimeError(OTHER_DTYPE)
+    node = view_node(view)
+    connect(node, 0, view.base)
+    set_history(view, node, 0)
+    return node
+
+
+cdef Node gradient_edge(TensorBase tensor, int *input_nr):
+    cdef AutogradMeta meta
+    cdef Node node
+    input_nr[0] = 0
+    if tensor is None or not tracked(tensor):
+        return None
+    node = current_grad_fn(tensor)
+    if node is not None:
+        input_nr[0] = (<AutogradMeta>tensor.autograd).output_nr
+        return node
+    meta = <AutogradMeta>tensor.autograd
+    if meta is None or not meta.requires_grad:
+        return None
+    if meta.accumulator != NULL:
+        return <Node>meta.accumulator
+    return accumulator_for(tensor, meta)
+
+
+cdef bint connect(Node node, int index, TensorBase operand) except -1:
+    cdef Node edge = gradient_edge(operand, &node.input_nrs[index])
+    if edge is None:
+        return False
+    if edge.sequence_nr > node.sequence_nr:         # a leaf's first use, or a view whose history was made anew
+        node.sequence_nr = next_sequence_nr()
+    node.edges[index] = edge
+    return True
+
+
+cdef bint connect_list(Node node, int first, list operands) except -1:
+    cdef bint any_wanted = False
+    cdef int i
+    for i in range(len(operands)):
+        if connect(node, first + i, <TensorBase>operands[i]):
+            any_wanted = True
+    return any_wanted
+
+
+# --- what is saved ---------------------------------------------------------------------------------------------------
+
+cdef object save(TensorBase operand):
+    if operand is None:
+        return None
+    if operand.autograd is not None and (<AutogradMeta>operand.autograd).is_inference:
+        raise RuntimeError("Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+                           "inference mode in computation tracked by autograd. To work around this, you can make a "
+                           "clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead of "
+                           "`torch.inference_mode()`.")
+    return saved_tensor(operand, -1)
+
+
+cdef object save_result(TensorBase result, int output_nr):
+    return saved_tensor(make_alias(result), output_nr)
+
+
+cdef SavedTensor saved_tensor(TensorBase tensor, int output_nr):
+    cdef SavedTensor kept = SavedTensor.__new__(SavedTensor)
+    cdef int origin_nr = 0
+    kept.version = version_of(tensor)
+    kept.output_nr = output_nr
+    hooks = saved_hooks() if saved_hooks_active else None
+    if hooks is not None:
+        pack, kept.unpack = hooks
+        before = set_grad_enabled(False)
+        try:
+            origin = gradient_edge(tensor, &origin_nr) if output_nr < 0 else None
+            kept.packed = pack(tensor), origin, origin_nr
+        finally:
+            set_grad_enabled(before)
+    else:
+        kept.tensor = tensor
+    return kept
+
+
+cdef object shape_of(TensorBase operand):       # torch.Size; None of None
+    return None if operand is None else make_size(operand.ndim, operand.sizes)
+
+
+cdef tuple strides_of(TensorBase operand):
+    return tuple([operand.strides[i] for i in range(operand.ndim)])
+
+
+cdef tuple ints_of(const Shape *ints):
+    return tuple([ints.sizes[i] for i in range(ints.ndim)])
+
+
+# --- operators -------------------------------------------------------------------------------------------------------
+
+cdef dict SAVED_KINDS = {
+    "self": SAVED_SELF, "tensor": SAVED_TENSOR, "tensors": SAVED_TENSORS, "result": SAVED_RESULT,
+    "constant": SAVED_CONSTANT, "shape": SAVED_SHAPE, "shapes": SAVED_SHAPES, "stride": SAVED_STRIDE,
+    "ndim": SAVED_NDIM, "dtype_of": SAVED_DTYPE_OF, "device": SAVED_DEVICE, "scalar": SAVED_SCALAR, "int": SAVED_INT,
+    "bool": SAVED_BOOL, "float": SAVED_FLOAT, "optional_float": SAVED_OPTIONAL_FLOAT, "ints": SAVED_INTS,
+    "dtype": SAVED_DTYPE, "object": SAVED_OBJECT}
+
+
+cdef int read_node(Operator op) except -1:
+    """What kind of node the operator has, from the table that emit_grad.py writes."""
+    cdef NodeType kind
+    cdef int i
+    from mindtorch._core._gen import nodes
+    if op.node is not None:         # another thread was first
+        return 0
+    entry = nodes.NODES[op.key]
+    saved = entry.get("saved", ())
+    if len(entry["edges"]) > MAX_EDGES or len(saved) > MAX_SAVED:
+        raise ValueError(f"the node of {op.key} has more than {MAX_EDGES} edges or {MAX_SAVED} saved values")
+    kind = node_type(entry["name"])
+    kind.family, _, kind.function_name = entry["backward"].partition(".")
+    for i, place in enumerate(entry["edges"]):
+        kind.edges[i] = place
+    kind.edge_count, kind.list_edge = len(entry["edges"]), entry.get("list_edge", False)
+    for i, value in enumerate(saved):
+        kind.saved[i].kind = <SavedKind><int>SAVED_KINDS[value[1]]
+        kind.saved[i].place = value[2]
+        kind.saved[i].edges = bits(value[3]) if len(value) > 3 else ~0u
+    kind.saved_names = tuple([value[0] for value in saved])
+    kind.result, kind.results, kind.views = entry["result"], entry.get("results", 1), entry.get("views", False)
+    kind.grads, kind.all_grads = tuple(entry.get("grads", ())), entry.get("all_grads", False)
+    kind.histories = ~0u if kind.all_grads else bits(kind.grads)
+    op.node = kind
+    return 0
+
+
+cdef unsigned int bits(object places) except? 0:
+    cdef unsigned int found = 0
+    for place in places:
+        found |= 1u << <int>place
+    return found
+
+
+cdef int record_operator(Operator op, Argument *arguments, TensorBase kept_self, bint inplace) except -1:
+    cdef NodeType kind
+    cdef Node node
+    cdef list operands = None, saved
+    cdef unsigned int wants = 0
+    cdef int i, fixed, count
+    if op.node is None:
+        read_node(op)
+    kind = op.node
+    fixed = count = kind.edge_count - kind.list_edge
+    if kind.list_edge:
+        operands = <list>arguments[kind.edges[fixed]].object
+        count += len(operands)
+    node = new_node(kind, count)
+    for i in range(fixed):
+        if connect(node, i, <TensorBase>arguments[kind.edges[i]].object):
+            wants |= 1u << i
+    if operands is not None and connect_list(node, fixed, operands):
+        wants |= 1u << fixed
+    if not wants:
+        return 0
+    if kind.saved_names:
+        saved = [None] * len(kind.saved_names)
+        for i in range(len(saved)):
+            if kind.saved[i].edges & wants:
+                saved[i] = saved_value(&kind.saved[i], kind, arguments, kept_self)
+        node.saved = saved
+    if kind.views:
+        return attach_views(<list>arguments[kind.result].object, node)
+    if kind.results == 1:
+        return attach(<TensorBase>arguments[kind.result].object, node, inplace)
+    return attach_outputs([<object>arguments[kind.result + i].object if (kind.histories >> i) & 1 else None
+                           for i in range(kind.results)], node)
+
+
+cdef object saved_value(const SavedValue *saved, NodeType kind, Argument *arguments, TensorBase kept_self):
+    cdef Argument *argument = &arguments[saved.place]
+    if saved.kind == SAVED_SELF:
+        return save(<TensorBase>argument.object if kept_self is None else kept_self)
+    if saved.kind == SAVED_TENSOR:
+        return save(<TensorBase>argument.object)
+    if saved.kind == SAVED_TENSORS:
+        return [save(<TensorBase>operand) for operand in <list>argument.object]
+    if saved.kind == SAVED_RESULT:
+        return save_result(<TensorBase>argument.object, saved.place - kind.result)
+    if saved.kind == SAVED_CONSTANT:
+        return save_result(<TensorBase>argument.object, -1)
+    if saved.kind == SAVED_SHAPE:
+        return shape_of(<TensorBase>argument.object)
+    if saved.kind == SAVED_SHAPES:
+        return [shape_of(<TensorBase>operand) for operand in <list>argument.object]
+    if saved.kind == SAVED_STRIDE:
+        return strides_of(<TensorBase>argument.object)
+    if saved.kind == SAVED_NDIM:
+        return (<TensorBase>argument.object).ndim
+    if saved.kind == SAVED_DTYPE_OF:
+        return DTYPES[<int>(<TensorBase>argument.object).dtype]
+    if saved.kind == SAVED_DEVICE:
+        return device_of(<TensorBase>argument.object)
+    if saved.kind == SAVED_SCALAR:
+        return None if argument.scalar == NULL else scalar_to(argument.scalar)
+    if saved.kind == SAVED_INT:
+        return argument.integer
+    if saved.kind == SAVED_BOOL:
+        return argument.integer != 0
+    if saved.kind == SAVED_FLOAT:
+        return argument.real
+    if saved.kind == SAVED_OPTIONAL_FLOAT:
+        return None if argument.optional_real == NULL else argument.optional_real[0]
+    if saved.kind == SAVED_INTS:
+        return ints_of(argument.ints)
+    if saved.kind == SAVED_DTYPE:
+        return DTYPES[<int>argument.integer]
+    return <object>argument.object
+
+
+# --- history ---------------------------------------------------------------------------------------------------------
+
+cdef int set_history(TensorBase result, Node node, int output_nr) except -1:
+    cdef AutogradMeta meta = meta_of(result)
+    if output_nr == 0 and node.outputs == 0:
+        describe_output(node, result)
+    if meta.retains_grad:                   # the gradient of what the tensor becomes is kept, not of what it was
+        meta.grad_fn.retained.pop(meta.output_nr, None)
+    meta.grad_fn = node
+    meta.output_nr = output_nr
+    meta.requires_grad = False
+    meta.seen_version = version_of(result)
+    if meta.hooks is not None:              # they belong to what the tensor was before
+        meta.hooks = None
+    if meta.retains_grad:
+        retain(meta)
+    return 0
+
+
+cdef int retain(AutogradMeta meta) except -1:
+    if meta.grad_fn.retained is None:
+        meta.grad_fn.retained = {}
+    meta.grad_fn.retained[meta.output_nr] = meta
+    meta.retains_grad = True
+    return 0
+
+
+cdef int attach(TensorBase result, Node node, bint inplace) except -1:
+    if not differentiable(result.dtype):
+        return 0
+    if not inplace:
+        return set_history(result, node, 0)
+    if node.saved is not None:
+        for value in node.saved:
+            if type(value) is SavedTensor:
+                saved_before_write(<SavedTensor>value, result)
+    return rebase(result, node, 0)
+
+
+cdef int saved_before_write(SavedTensor kept, TensorBase overwritten) except -1:
+    """An operand that the operator has overwritten, as `y` in y.mul_(y): backward must find that out."""
+    cdef TensorBase tensor = kept.tensor
+    if kept.output_nr < 0 and tensor is not None and tensor.numel and tensor.storage is overwritten.storage:
+        kept.version -= 1
+    return 0
+
+
+cdef int attach_outputs(list results, Node node) except -1:
+    cdef int i
+    if not results:                         # no tensor will ever lead to the node
+        return 0
+    describe_outputs(node, results)
+    for i in range(len(results)):
+        if results[i] is not None and differentiable((<TensorBase>results[i]).dtype):
+            set_history(<TensorBase>results[i], node, i)
+    return 0
+
+
+# --- views and in-place operators ------------------------------------------------------------------------------------
+
+cdef tuple geometry_of(TensorBase tensor):
+    return (tuple([tensor.sizes[i] for i in range(tensor.ndim)]),
+            tuple([tensor.strides[i] for i in range(tensor.ndim)]), tensor.offset)
+
+
+@cython.final
+cdef class ViewNode(Node):
+    cdef list apply(self, list grads, set needed):
+        if grads[0] is None:
+            return [None]
+        return [formulas().as_strided_backward(grads[0], self.base_geometry, self.geometry)]
+
+    def name(self):
+        return "AsStridedBackward0"
+
+
+@cython.final
+cdef class CopySlices(Node):
+    cdef list apply(self, list grads, set needed):
+        if grads[0] is None:
+            return [None] * len(self.edges)
+        return formulas().copy_slices_backward(grads[0], self.base_geometry, self.geometry, self.of_view, needed)
+
+    def name(self):
+        return "torch::autograd::CopySlices"
+
+    def of_view(self, grad, needed):
+        """The gradients of the operator's own operands, given that of the view."""
+        return self.inner.apply([grad], needed)
+
+    cdef int release(self) except -1:
+        return self.inner.release()
+
+
+cdef NodeType VIEW = node_type("AsStridedBackward0")
+cdef NodeType COPY_SLICES = node_type("CopySlices")
+
+
+cdef ViewNode view_node(TensorBase view):
+    cdef ViewNode node = ViewNode.__new__(ViewNode)
+    node.kind = VIEW
+    node.set_edges(1)
+    node.base_geometry = geometry_of(view.base)
+    node.geometry = geometry_of(view)
+    return node
+
+
+cdef int attach_views(list views, Node node) except -1:
+    """The history of several views that one operator made."""
+    cdef int i
+    attach_outputs(views, node)
+    for i in range(len(views)):
+        refuse_writes(<TensorBase>views[i], MANY_VIEWS)
+    return 0
+
+
+cdef int adopt_history(TensorBase self, TensorBase view) except -1:
+    cdef AutogradMeta of_view = <AutogradMeta>view.autograd
+    if of_view is not None and of_view.grad_fn is not None:
+        set_history(self, of_view.grad_fn, of_view.output_nr)
+    return 0
+
+
+cdef int record_strided(TensorBase view, TensorBase source) except -1:
+    """as_strided sees the storage, so it is a view of the base itself."""
+    cdef ViewNode node = ViewNode.__new__(ViewNode)
+    node.kind = VIEW
+    node.set_edges(1)
+    node.base_geometry = geometry_of(source)
+    node.geometry = geometry_of(view)
+    connect(node, 0, source)
+    return set_history(view, node, 0)
+
+
+cdef TensorBase before_write(TensorBase self):
+    # Recorded, so that what is computed from the copy can be differentiated once more.
+    from mindtorch._core.tensor.copy_cast import clone
+    return clone(self)
+
+
+cdef int rebase(TensorBase self, Node node, int output_nr) except -1:
+    """`node` overwrote self: that is self's history now, and for a view that of the base."""
+    cdef CopySlices slices
+    cdef int i
+    if self.base is None:
+        return set_history(self, node, output_nr)
+    if node.outputs == 0:
+        describe_output(node, self)
+    slices = CopySlices.__new__(CopySlices)
+    slices.kind = COPY_SLICES
+    slices.set_edges(len(node.edges))
+    slices.inner = node
+    slices.base_geometry = geometry_of(self.base)
+    slices.geometry = geometry_of(self)
+    connect(slices, 0, self.base)
+    for i in range(1, len(node.edges)):
+        slices.edges[i] = node.edges[i]
+        slices.input_nrs[i] = node.input_nrs[i]
+    # The operator's own first operand, the view, is now reached through the base.
+    node.edges[0] = None if slices.edges[0] is None else WANTED
+    set_history(self.base, slices, 0)
+    return regenerate(self) is None and 0

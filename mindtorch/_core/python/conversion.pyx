@@ -1,0 +1,666 @@
+"""Python objects to C values and back: elements, arrays, and the arguments of functions."""
+import numpy as np
+import warnings
+
+from cpython.bool cimport PyBool_Check
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.list cimport PyList_Check, PyList_CheckExact, PyList_GET_SIZE, PyList_GetSlice
+from cpython.long cimport PyLong_AsDouble, PyLong_AsLongLongAndOverflow, PyLong_Check, PyLong_CheckExact
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_Check
+cimport cython
+from libc.float cimport FLT_MAX
+from libc.math cimport INFINITY, fabs, isfinite, isinf
+from libc.stdint cimport int16_t, int32_t, int64_t, int8_t, uint16_t, uint32_t, uint64_t, uint8_t
+from libc.string cimport memcpy
+cimport numpy as cnp
+
+from mindtorch._core.autograd.node cimport requires_grad
+from mindtorch._core.tensor.dtype cimport (
+    COMPLEX_KIND, DTYPES, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, SCALAR_TYPES, BFloat16, Bool, Byte, Char,
+    ComplexDouble, ComplexFloat, Double, Float, Float8_e4m3fn, Float8_e4m3fnuz, Float8_e5m2, Float8_e5m2fnuz,
+    Float8_e8m0fnu, Half, Int, Long, Short, UInt16, UInt32, UInt64, code_name, dtype, dtype_code, is_float8, is_scalar,
+    numpy_code, scalar_from, scalar_to,
+)
+from mindtorch._core.tensor.tensor cimport (
+    BACKENDS, CPU, MAX_DIMS, SIZE_CLASS, Shape, Storage, copy_data, device, device_of, empty_like_tensor, empty_tensor,
+    make_tensor, require_backend, resolve,
+)
+
+
+# --- element access --------------------------------------------------------------------------------------------------
+# Elements in and out of tensors: one number, nested lists, NumPy arrays.
+
+
+cnp.import_array()
+
+cdef double FLOAT8_VALUES[8][256]          # by dtype, from Float8_e5m2 on, and bits
+
+
+cdef int list_float8_values() except -1:
+    cdef int code, bits
+    for code in (Float8_e5m2, Float8_e4m3fn, Float8_e5m2fnuz, Float8_e4m3fnuz, Float8_e8m0fnu):
+        values = np.arange(256, dtype=np.uint8).view((<dtype>DTYPES[code]).numpy_dtype).astype(np.float64)
+        for bits in range(256):
+            FLOAT8_VALUES[code - <int>Float8_e5m2][bits] = values[bits]
+    return 0
+
+
+list_float8_values()
+
+
+cdef extern from "Python.h":
+    double PyFloat_Unpack2(const char *address, int little_endian) except? -1.0
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_NewFromDescr(PyTypeObject *cls, cnp.dtype description, int ndim, cnp.npy_intp *sizes,
+                                cnp.npy_intp *strides, void *data, int flags, PyObject *like)
+
+cdef extern from *:
+    """
+    #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    #define MINDTORCH_LITTLE_ENDIAN 0
+    #else
+    #define MINDTORCH_LITTLE_ENDIAN 1
+    #endif
+    """
+    const int MINDTORCH_LITTLE_ENDIAN
+
+
+# --- one element -----------------------------------------------------------------------------------------------------
+
+cdef inline double load_bfloat16(const char *address) noexcept:
+    cdef uint16_t half
+    cdef uint32_t bits
+    cdef float value
+    memcpy(&half, address, 2)
+    bits = <uint32_t>half << 16
+    memcpy(&value, &bits, 4)
+    return value
+
+
+cdef inline int64_t load_integer(const char *address, ScalarType dtype) noexcept:
+    if dtype == Long:
+        return (<const int64_t *>address)[0]
+    if dtype == Int:
+        return (<const int32_t *>address)[0]
+    if dtype == Short:
+        return (<const int16_t *>address)[0]
+    if dtype == Char:
+        return (<const int8_t *>address)[0]
+    if dtype == UInt16:
+        return (<const uint16_t *>address)[0]
+    if dtype == UInt32:
+        return (<const uint32_t *>address)[0]
+    if dtype == UInt64:
+        return <int64_t>(<const uint64_t *>address)[0]
+    return (<const uint8_t *>address)[0]
+
+
+cdef inline double load_real(const char *address, ScalarType dtype) noexcept:
+    if dtype == Float or dtype == ComplexFloat:
+        return (<const float *>address)[0]
+    if dtype == Double or dtype == ComplexDouble:
+        return (<const double *>address)[0]
+    if dtype == Half:
+        return PyFloat_Unpack2(address, MINDTORCH_LITTLE_ENDIAN)
+    if is_float8(dtype):
+        return FLOAT8_VALUES[<int>dtype - <int>Float8_e5m2][(<const uint8_t *>address)[0]]
+    return load_bfloat16(address)
+
+
+cdef void load(const char *address, ScalarType dtype, Scalar *out) noexcept:
+    out.kind = KIND[<int>dtype]
+    out.imag = 0.0
+    if out.kind <= INT_KIND:
+        out.integer = load_integer(address, dtype)
+        out.real = <double><uint64_t>out.integer if dtype == UInt64 else <double>out.integer
+        return
+    out.integer = 0
+    out.real = load_real(address, dtype)
+    if out.kind == COMPLEX_KIND:
+        out.imag = load_real(address + ITEMSIZE[<int>dtype] // 2, dtype)
+
+
+# The largest value of unsigned integers and of the floats of 8 bits; 0 for other dtypes.
+cdef double MOST[SCALAR_TYPES]
+MOST[<int>Byte], MOST[<int>UInt16], MOST[<int>UInt32] = 255.0, 65535.0, 4294967295.0
+MOST[<int>UInt64] = 18446744073709549568.0         # the last double before 2**64
+MOST[<int>Float8_e4m3fn], MOST[<int>Float8_e5m2], MOST[<int>Float8_e4m3fnuz] = 448.0, 57344.0, 240.0
+MOST[<int>Float8_e5m2fnuz], MOST[<int>Float8_e8m0fnu] = 57344.0, 2.0 ** 127
+
+
+cdef int does_not_fit(ScalarType dtype) except -1:
+    name = {Byte: "uint8_t", Char: "int8_t", Short: "int16_t", Int: "int", Long: "int64_t", Float: "float",
+            Half: "c10::Half", BFloat16: "c10::BFloat16", ComplexFloat: "c10::complex<float>", UInt16: "uint16_t",
+            UInt32: "uint32_t", UInt64: "uint64_t"}.get(<int>dtype, "double")
+    if is_float8(dtype):
+        name = f"c10::{code_name(dtype)}"
+    raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+cdef inline int64_t integer_of(const Scalar *value, ScalarType dtype) except? -1:
+    if value.kind <= INT_KIND:
+        return value.integer
+    if value.imag != 0.0 and value.kind == COMPLEX_KIND:
+        does_not_fit(dtype)
+    # False for nan as well; 2**63 itself is out of range.
+    if not (-9223372036854775808.0 <= value.real < 9223372036854775808.0):
+        does_not_fit(dtype)
+    return <int64_t>value.real
+
+
+cdef int store_integer(char *address, ScalarType dtype, const Scalar *value) except -1:
+    cdef int64_t integer = integer_of(value, dtype)
+    if dtype >= UInt16 and value.kind == FLOAT_KIND and value.real < 0.0:
+        does_not_fit(dtype)
+    if dtype == Long:
+        (<int64_t *>address)[0] = integer
+    elif dtype == Int:
+        if integer != <int32_t>integer:
+            does_not_fit(dtype)
+        (<int32_t *>address)[0] = <int32_t>integer
+    elif dtype == Short:
+        if integer != <int16_t>integer:
+            does_not_fit(dtype)
+        (<int16_t *>address)[0] = <int16_t>integer
+    elif dtype == Char:
+        if integer != <int8_t>integer:
+            does_not_fit(dtype)
+        (<int8_t *>address)[0] = <int8_t>integer
+    else:
+        store_unsigned(address, dtype, integer)
+    return 0
+
+
+cdef int store_unsigned(char *address, ScalarType dtype, int64_t integer) except -1:
+    if not -<int64_t>MOST[<int>dtype] <= integer <= <int64_t>MOST[<int>dtype]:      # negative ones wrap, as in torch
+        does_not_fit(dtype)
+    if dtype == UInt16:
+        (<uint16_t *>address)[0] = <uint16_t>integer
+    elif dtype == UInt32:
+        (<uint32_t *>address)[0] = <uint32_t>integer
+    else:
+        (<uint8_t *>address)[0] = <uint8_t>integer
+    return 0
+
+
+cdef int store_uint64(char *address, const Scalar *value) except -1:
+    if value.kind <= INT_KIND:
+        (<int64_t *>address)[0] = value.integer
+    elif value.kind == COMPLEX_KIND and value.imag != 0.0 or not 0.0 <= value.real <= MOST[<int>UInt64]:
+        does_not_fit(UInt64)
+    else:
+        (<uint64_t *>address)[0] = <uint64_t>value.real
+    return 0
+
+
+cdef int store(char *address, ScalarType dtype, const Scalar *value) except -1:
+    if dtype == Bool:
+        (<uint8_t *>address)[0] = value.real != 0.0 or (value.kind == COMPLEX_KIND and value.imag != 0.0)
+        return 0
+    if dtype == UInt64:
+        return store_uint64(address, value)
+    if KIND[<int>dtype] == INT_KIND:
+        return store_integer(address, dtype, value)
+    if value.kind == COMPLEX_KIND and value.imag != 0.0 and KIND[<int>dtype] != COMPLEX_KIND:
+        does_not_fit(dtype)
+    if dtype == Float or dtype == ComplexFloat:
+        (<float *>address)[0] = <float>value.real
+        if dtype == ComplexFloat:
+            (<float *>address)[1] = <float>value.imag if value.kind == COMPLEX_KIND else 0.0
+    elif dtype == Double or dtype == ComplexDouble:
+        (<double *>address)[0] = value.real
+        if dtype == ComplexDouble:
+            (<double *>address)[1] = value.imag if value.kind == COMPLEX_KIND else 0.0
+    else:
+        raise RuntimeError(f"numbers are not stored as {code_name(dtype)} directly")
+    return 0
+
+
+cdef inline double largest(ScalarType dtype) noexcept:
+    if dtype == Half:
+        return 65504.0
+    if dtype == BFloat16:
+        return 3.3895313892515355e38
+    if dtype == Float or dtype == ComplexFloat:
+        return FLT_MAX
+    return MOST[<int>dtype] if is_float8(dtype) else INFINITY
+
+
+cdef bint in_float8(double value, ScalarType dtype) noexcept:
+    """Only one has infinities; one has nothing below its least number."""
+    if isinf(value):
+        return dtype == Float8_e5m2
+    return dtype != Float8_e8m0fnu or not value < 1.0 / MOST[<int>Float8_e8m0fnu]
+
+
+cdef int check_fits(const Scalar *value, ScalarType dtype) except -1:
+    cdef double room[2]
+    cdef bint integral = KIND[<int>dtype] == INT_KIND
+    if isfinite(value.real) and fabs(value.real) > largest(dtype):
+        does_not_fit(dtype)
+    if is_float8(dtype) and value.kind == FLOAT_KIND and not in_float8(value.real, dtype):
+        does_not_fit(dtype)
+    if integral and dtype != UInt64 and value.kind == INT_KIND and value.integer < 0 < value.real:   # beyond int64
+        does_not_fit(dtype)
+    if MOST[<int>dtype] and integral and value.kind == FLOAT_KIND and not 0.0 <= value.real <= MOST[<int>dtype]:
+        does_not_fit(dtype)
+    return store(<char *>room, stored_as(dtype), value)
+
+
+cdef ScalarType stored_as(ScalarType dtype) noexcept:
+    """The dtype that `store` writes when `dtype` is wanted; the backend's copy does the rest."""
+    return Float if dtype == Half or dtype == BFloat16 or is_float8(dtype) else dtype
+
+
+cdef TensorBase cast_on_host(TensorBase tensor, ScalarType dtype):
+    cdef TensorBase result
+    if tensor.dtype == dtype:
+        return tensor
+    result = empty_like_tensor(tensor, dtype, CPU, 0)
+    copy_data(result, tensor, False)
+    return result
+
+
+cdef TensorBase scalar_tensor(const Scalar *value, ScalarType dtype):
+    cdef Shape shape
+    shape.ndim = 0
+    cdef TensorBase result = empty_tensor(&shape, stored_as(dtype), CPU, 0)
+    store(result.data_ptr(), result.dtype, value)
+    return cast_on_host(result, dtype)
+
+
+cdef TensorBase to_host(TensorBase tensor):
+    cdef TensorBase result
+    if tensor.device_type == CPU:
+        return tensor
+    result = empty_like_tensor(tensor, tensor.dtype, CPU, 0)
+    copy_data(result, tensor, False)
+    return result
+
+
+cdef int read_scalar(TensorBase tensor, Scalar *out) except -1:
+    if tensor.numel != 1:
+        raise RuntimeError(f"a Tensor with {tensor.numel} elements cannot be converted to Scalar")
+    cdef char element[16]
+    cdef const char *address = element
+    if tensor.device_type == CPU:
+        address = tensor.data_ptr()
+    else:
+        BACKENDS[tensor.device_type].read(tensor, element)
+    load(address, tensor.dtype, out)
+    return 0
+
+
+def item(TensorBase self):
+    """The value of a tensor of one element as a Python number. Waits for the device."""
+    cdef Scalar value
+    read_scalar(self, &value)
+    return scalar_to(&value)
+
+
+cdef object nested(TensorBase host, const char *address, int dim):
+    cdef Scalar value
+    cdef int64_t step
+    if dim == host.ndim:
+        load(address, host.dtype, &value)
+        return scalar_to(&value)
+    step = host.strides[dim] * ITEMSIZE[<int>host.dtype]
+    return [nested(host, address + i * step, dim + 1) for i in range(host.sizes[dim])]
+
+
+def tolist(TensorBase self):
+    """The elements as nested lists of Python numbers; a number for a 0-d tensor."""
+    cdef TensorBase host = to_host(self)
+    return nested(host, host.data_ptr(), 0)
+
+
+# --- NumPy -----------------------------------------------------------------------------------------------------------
+
+@cython.no_gc
+cdef class ArrayStorage(Storage):
+    """The memory of a NumPy array, which it keeps alive."""
+    cdef object array
+
+    def resizable(self):
+        return False
+
+
+cdef object as_array(TensorBase tensor):
+    cdef cnp.npy_intp sizes[MAX_DIMS]
+    cdef cnp.npy_intp strides[MAX_DIMS]
+    cdef cnp.dtype description = (<dtype>DTYPES[<int>tensor.dtype]).numpy_dtype
+    cdef object array
+    cdef int i
+    for i in range(tensor.ndim):
+        sizes[i] = tensor.sizes[i]
+        strides[i] = tensor.strides[i] * ITEMSIZE[<int>tensor.dtype]
+    Py_INCREF(description)                 # the array takes over a reference to it
+    array = PyArray_NewFromDescr(<PyTypeObject *>cnp.ndarray, description, tensor.ndim, sizes, strides,
+                                 tensor.data_ptr(), cnp.NPY_ARRAY_WRITEABLE, NULL)
+    # The storage, not the tensor: `tensor.data = other` must not free the memory below the array.
+    cnp.set_array_base(array, tensor.storage)
+    cnp.PyArray_UpdateFlags(array, cnp.NPY_ARRAY_UPDATE_ALL)
+    return array
+
+
+def numpy(TensorBase self, *, bint force=False):
+    """The tensor as a NumPy array that shares its memory. With `force`, tensors elsewhere are copied to the host."""
+    if self.dtype == BFloat16 or is_float8(self.dtype):
+        raise TypeError(f"Got unsupported ScalarType {code_name(self.dtype)}")
+    if self.device_type != CPU and not force:
+        raise TypeError(f"can't convert {device_of(self)} device type tensor to numpy. Use Tensor.cpu() to copy the "
+                        "tensor to host memory first.")
+    if requires_grad(self) and not force:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    return as_array(to_host(self))
+
+
+cdef int check_array(cnp.ndarray array, int itemsize) except -1:
+    cdef int i
+    if array.ndim > MAX_DIMS:
+        raise ValueError(f"arrays of more than {MAX_DIMS} dimensions are not supported")
+    for i in range(array.ndim):
+        if array.strides[i] < 0:
+            raise ValueError(
+                "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+                "currently supported. (You can probably work around this by making a copy of your array  with "
+                "array.copy().) ")
+        if array.strides[i] % itemsize:
+            raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array "
+                             "to reallocate the memory.")
+    if not array.dtype.isnative:
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between "
+                         "byte orders is currently not supported.")
+    return 0
+
+
+cdef TensorBase from_array(object value):
+    cdef cnp.ndarray array = value
+    cdef int64_t sizes[MAX_DIMS]
+    cdef int64_t strides[MAX_DIMS]
+    cdef int64_t reach = 1
+    cdef int i
+    cdef bint empty = False
+    # Byte order does not decide which dtype it is, but whether it can be shared.
+    cdef ScalarType code = numpy_code(array.dtype.newbyteorder("="))
+    cdef int itemsize = ITEMSIZE[<int>code]
+    check_array(array, itemsize)
+    for i in range(array.ndim):
+        sizes[i] = array.shape[i]
+        strides[i] = array.strides[i] // itemsize
+        empty = empty or sizes[i] == 0
+        reach += (sizes[i] - 1) * strides[i]
+    require_backend(CPU)                # the array may be the first thing that this process has on the CPU
+    cdef ArrayStorage storage = ArrayStorage.__new__(ArrayStorage)
+    storage.array = array
+    storage.data = cnp.PyArray_BYTES(array)
+    storage.nbytes = 0 if empty else <size_t>(reach * itemsize)
+    storage.device_type = CPU
+    return make_tensor(storage, code, array.ndim, sizes, strides, 0)
+
+
+def from_numpy(ndarray, /):
+    """A tensor that shares the memory of a NumPy array. Writing to one shows in the other."""
+    if not isinstance(ndarray, cnp.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if not ndarray.flags.writeable:
+        warnings.warn(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
+            "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
+            "data or make it writable before converting it to a tensor.", UserWarning, stacklevel=2)
+    return from_array(ndarray)
+
+
+# --- arguments -------------------------------------------------------------------------------------------------------
+# Reading of Python arguments, with torch's TypeErrors; the fast path of each is its first comparison.
+
+
+cdef str type_label(object value):
+    if isinstance(value, dtype):
+        return "torch.dtype"
+    if isinstance(value, device):
+        return "torch.device"
+    if isinstance(value, SIZE_CLASS):
+        return "torch.Size"
+    cls = type(value)
+    if cls.__module__.partition(".")[0] == "numpy":
+        return f"{cls.__module__}.{cls.__name__}"
+    return cls.__name__
+
+
+cdef int wrong_type(object value, const char *function, const char *argument, int position, str wanted) except -1:
+    where = f" (position {position})" if position else ""
+    raise TypeError(f"{function.decode()}(): argument '{argument.decode()}'{where} must be {wanted}, "
+                    f"not {type_label(value)}")
+
+
+cdef tuple given(tuple values, tuple defaults):
+    count = len(values)
+    cdef Py_ssize_t least = count - len(defaults)
+    while count > least and values[count - 1] is defaults[count - 1 - least]:
+        count -= 1
+    return values[:count]
+
+
+cdef int no_combination(const char *function, tuple args, dict kwargs, str expected) except -1:
+    got = [type_label(value) for value in args]
+    got += [f"{name}={type_label(value)}" for name, value in (kwargs or {}).items() if value is not None]
+    raise TypeError(f"{function.decode()}() received an invalid combination of arguments - got ({', '.join(got)}), "
+                    f"but expected one of:\n{expected}")
+
+
+# --- ints ------------------------------------------------------------------------------------------------------------
+
+cdef bint is_int(object value) except -1:
+    """Python ints, NumPy ints and 0-d integer tensors; not bool, as in torch."""
+    cdef TensorBase tensor
+    if PyLong_CheckExact(value):
+        return True
+    if PyLong_Check(value):
+        return not PyBool_Check(value)
+    if isinstance(value, TensorBase):
+        tensor = <TensorBase>value
+        return tensor.numel == 1 and KIND[<int>tensor.dtype] == INT_KIND
+    return is_scalar(value) and hasattr(value, "__index__")
+
+
+cdef int64_t as_int(object value) except? -1:
+    cdef int overflow = 0
+    cdef int64_t result = PyLong_AsLongLongAndOverflow(value if PyLong_Check(value) else value.__index__(), &overflow)
+    if overflow:
+        raise ValueError("Overflow when unpacking long long")
+    return result
+
+
+cdef int64_t require_int(object value, const char *function, const char *argument, int position=0) except? -1:
+    if not is_int(value):
+        wrong_type(value, function, argument, position, "int")
+    return as_int(value)
+
+
+cdef int parse_ints(object value, Shape *out, const char *function, const char *argument, int position=0) except -1:
+    if PyTuple_Check(value) or PyList_CheckExact(value) or isinstance(value, list):
+        return parse_sequence(value, out, function, argument, position)
+    if not is_int(value):
+        wrong_type(value, function, argument, position, "tuple of ints")
+    out.ndim = 1
+    out.sizes[0] = as_int(value)
+    return 0
+
+
+cdef int parse_optional_ints(object value, Shape *out, const char *function, const char *argument,
+                             int position=0) except -1:
+    if value is None:
+        out.ndim = 0
+        return 0
+    return parse_ints(value, out, function, argument, position)
+
+
+cdef int parse_optional_int(object value, Shape *out, const char *function, const char *argument,
+                            int position=0) except -1:
+    out.ndim = 0
+    if value is not None:
+        out.sizes[0] = require_int(value, function, argument, position)
+        out.ndim = 1
+    return 0
+
+
+cdef int parse_varargs(tuple args, Shape *out, const char *function, const char *argument) except -1:
+    if len(args) == 1:
+        return parse_ints(args[0], out, function, argument, 1)
+    return parse_sequence(args, out, function, argument, 1)
+
+
+cdef tuple sizes_argument(tuple args, dict kwargs, str function, str name):
+    """The sizes of `f(2, 3)`, `f((2, 3))` and `f(size=(2, 3))`, as a tuple that parse_varargs takes."""
+    if not kwargs:
+        if not args:
+            raise TypeError(f'{function}() missing 1 required positional arguments: "{name}"')
+        return args
+    if args or len(kwargs) > 1 or name not in kwargs:
+        unknown = next((key for key in kwargs if key != name), name)
+        raise TypeError(f"{function}() got an unexpected keyword argument '{unknown}'")
+    return (kwargs[name],)
+
+
+cdef int parse_bools(object value, Shape *out, const char *function, const char *argument, int position=0) except -1:
+    cdef int i
+    if not isinstance(value, (list, tuple)):
+        wrong_type(value, function, argument, position, "tuple of bools")
+    out.ndim = min(len(value), MAX_DIMS)
+    for i in range(len(value)):
+        if not PyBool_Check(value[i]):
+            wrong_type(value, function, argument, position, "tuple of bools")
+        if i < MAX_DIMS:
+            out.sizes[i] = value[i] is True
+    return 0
+
+
+cdef int parse_sequence(object items, Shape *out, const char *function, const char *argument,
+                        int position) except -1:
+    cdef int i = 0
+    if len(items) > MAX_DIMS:
+        raise RuntimeError(f"{function.decode()}(): argument '{argument.decode()}' has {len(items)} entries; "
+                           f"at most {MAX_DIMS} are supported")
+    for item in items:
+        if is_int(item) or (i > 0 and PyBool_Check(item)):
+            out.sizes[i] = as_int(item)
+        else:
+            wrong_item(item, i, function, argument, position)
+        i += 1
+    out.ndim = i
+    return 0
+
+
+cdef int wrong_item(object item, int at, const char *function, const char *argument, int position) except -1:
+    # torch looks at the first item to choose the overload and at the others when it unpacks them.
+    if at == 0:
+        where = f" (position {position})" if position else ""
+        raise TypeError(f"{function.decode()}(): argument '{argument.decode()}'{where} must be tuple of ints, "
+                        f"but found element of type {type_label(item)} at pos 0")
+    raise TypeError(f"{function.decode()}(): argument '{argument.decode()}' failed to unpack the object at pos "
+                    f'{at + 1} with error "type must be tuple of ints,but got {type_label(item)}"')
+
+
+# --- numbers, flags, dtypes, devices ---------------------------------------------------------------------------------
+
+cdef double require_float(object value, const char *function, const char *argument, int position=0) except? -1.0:
+    cdef Scalar scalar
+    if PyFloat_CheckExact(value):
+        return PyFloat_AS_DOUBLE(value)
+    if PyLong_CheckExact(value):
+        return PyLong_AsDouble(value)
+    if not is_scalar(value) and not isinstance(value, TensorBase):
+        wrong_type(value, function, argument, position, "float")
+    require_scalar(value, &scalar, function, argument, position)
+    if scalar.kind > FLOAT_KIND:
+        wrong_type(value, function, argument, position, "float")
+    return scalar.real
+
+
+cdef const double *optional_float(object value, double *number, const char *function, const char *argument,
+                                  int position=0) except? NULL:
+    if value is None:
+        return NULL
+    number[0] = require_float(value, function, argument, position)
+    return number
+
+
+cdef int require_bool(object value, const char *function, const char *argument, int position=0) except -1:
+    if value is True:
+        return 1
+    if value is False:
+        return 0
+    return wrong_type(value, function, argument, position, "bool")
+
+
+cdef int require_scalar(object value, Scalar *out, const char *function, const char *argument,
+                        int position=0) except -1:
+    if is_scalar(value):
+        return scalar_from(value, out)
+    if isinstance(value, TensorBase) and (<TensorBase>value).ndim == 0:
+        return read_scalar(<TensorBase>value, out)
+    return wrong_type(value, function, argument, position, "Number")
+
+
+cdef bint is_scalar_list(object value) except -1:
+    if not isinstance(value, (list, tuple)):
+        return False
+    for item in value:
+        if not is_scalar(item):
+            return False
+    return True
+
+
+cdef tuple require_scalars(object value, const char *function, const char *argument, int position=0):
+    if not is_scalar_list(value):
+        wrong_type(value, function, argument, position, "tuple of Scalars")
+    return tuple(value)
+
+
+cdef ScalarType require_dtype(object value, ScalarType otherwise, const char *function, const char *argument,
+                              int position=0) except *:
+    if value is None:
+        return otherwise
+    if isinstance(value, dtype):
+        return (<dtype>value).code
+    if value not in (float, int, bool, complex):
+        wrong_type(value, function, argument, position, "torch.dtype")
+    return dtype_code(value, otherwise)
+
+
+cdef int require_device(object value, int *type_code, int *index, const char *function) except -1:
+    if value is not None and not isinstance(value, (device, str, int)) or PyBool_Check(value):
+        wrong_type(value, function, b"device", 0, "torch.device")
+    return resolve(value, type_code, index)
+
+
+# --- tensors ---------------------------------------------------------------------------------------------------------
+
+cdef TensorBase require_tensor(object value, const char *function, const char *argument, int position=0):
+    if not isinstance(value, TensorBase):
+        wrong_type(value, function, argument, position, "Tensor")
+    return <TensorBase>value
+
+
+cdef TensorBase optional_tensor(object value, const char *function, const char *argument, int position=0):
+    if value is not None and not isinstance(value, TensorBase):
+        wrong_type(value, function, argument, position, "Tensor")
+    return <TensorBase>value
+
+
+cdef list require_tensors(object value, const char *function, const char *argument, int position=0):
+    cdef list tensors
+    cdef int i
+    if not isinstance(value, (list, tuple)):
+        wrong_type(value, function, argument, position, "tuple of Tensors")
+    # A copy, since another thread may change the list while a launch gives up the GIL.
+    tensors = PyList_GetSlice(value, 0, PyList_GET_SIZE(value)) if PyList_Check(value) else list(value)
+    for i in range(len(tensors)):
+        if not isinstance(tensors[i], TensorBase):
+            raise TypeError(f"expected Tensor as element {i} in argument {position - 1 if position else 0}, "
+                            f"but got {type_label(tensors[i])}")
+    return tensors

@@ -1,0 +1,626 @@
+"""Shapes, dtypes and devices of results, and the outputs themselves: torch's rules, with torch's errors."""
+import warnings
+
+from libc.stdint cimport uint64_t
+from libc.string cimport memcmp
+
+from mindtorch._core.tensor.dtype cimport (
+    BOOL_KIND, DTYPES, FLOAT_KIND, INT_KIND, ITEMSIZE, KIND, Bool, ComplexDouble, ComplexFloat, Double, Long,
+    Undefined, can_cast, code_name, default_complex, default_dtype, is_float8, promote_types,
+)
+from mindtorch._core.tensor.tensor cimport (
+    CPU, MAX_DIMS, Storage, allocate, copy_data, count_elements, device_of, empty_tensor, is_dense, make_device,
+    make_tensor, may_overlap_itself, set_geometry, set_storage, shape_text,
+)
+
+
+# --- devices ---------------------------------------------------------------------------------------------------------
+
+cdef inline bint same_device(TensorBase a, TensorBase b) noexcept nogil:
+    return a.device_type == b.device_type and a.device_index == b.device_index
+
+
+cdef inline bint follows(TensorBase tensor) noexcept nogil:
+    """A 0-d CPU tensor goes wherever the other operands are."""
+    return tensor.ndim == 0 and tensor.device_type == CPU
+
+
+cdef int devices_differ(TensorBase a, TensorBase b) except -1:
+    raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
+                       f"{device_of(a)} and {device_of(b)}!")
+
+
+cdef int common_device(TensorBase a, TensorBase b) except -1:
+    if same_device(a, b) or follows(b):
+        return a.device_type
+    if follows(a):
+        return b.device_type
+    return devices_differ(a, b)
+
+
+cdef int common_index(TensorBase a, TensorBase b) noexcept nogil:
+    return b.device_index if follows(a) else a.device_index
+
+
+cdef int common_device_list(list tensors, int *index) except -1:
+    cdef TensorBase lead = <TensorBase>tensors[0]
+    cdef TensorBase tensor
+    for tensor in tensors:
+        if same_device(lead, tensor) or follows(tensor):
+            continue
+        if not follows(lead):
+            devices_differ(lead, tensor)
+        lead = tensor
+    index[0] = lead.device_index
+    return lead.device_type
+
+
+# --- dtypes ----------------------------------------------------------------------------------------------------------
+
+cdef inline ScalarType combine(ScalarType higher, ScalarType lower) except? Undefined nogil:
+    """Operands of a higher category decide; a lower one only lifts the kind."""
+    if higher == Undefined:
+        return lower
+    if lower == Undefined or KIND[<int>higher] > KIND[<int>lower]:
+        return higher
+    if KIND[<int>higher] == KIND[<int>lower] and KIND[<int>higher] != BOOL_KIND:
+        return higher
+    if KIND[<int>higher] == FLOAT_KIND:           # with a complex number: complex, of this precision
+        if is_float8(higher):
+            with gil:
+                DTYPES[<int>higher].to_complex()  # which says that there is none
+        return ComplexDouble if higher == Double else ComplexFloat
+    return promote_types(higher, lower)
+
+
+cdef ScalarType promote(TensorBase a, TensorBase b) except? Undefined nogil:
+    if a.dtype == b.dtype:
+        return a.dtype
+    if (a.ndim == 0) == (b.ndim == 0):
+        return promote_types(a.dtype, b.dtype)
+    if a.ndim == 0:
+        return combine(b.dtype, a.dtype)
+    return combine(a.dtype, b.dtype)
+
+
+cdef ScalarType scalar_dtype(const Scalar *number) noexcept nogil:
+    if number.kind == BOOL_KIND:
+        return Bool
+    if number.kind == INT_KIND:
+        return Long
+    if number.kind == FLOAT_KIND:
+        return default_dtype()
+    return default_complex()
+
+
+cdef ScalarType promote_scalar(TensorBase a, const Scalar *b) except? Undefined nogil:
+    if b.kind <= KIND[<int>a.dtype]:
+        return a.dtype
+    return combine(a.dtype, scalar_dtype(b))
+
+
+cdef ScalarType promote_list(list tensors) except *:
+    cdef ScalarType of_dims = Undefined, of_zero_dims = Undefined
+    cdef TensorBase tensor
+    for tensor in tensors:
+        if tensor.ndim > 0:
+            of_dims = tensor.dtype if of_dims == Undefined else promote_types(of_dims, tensor.dtype)
+        else:
+            of_zero_dims = tensor.dtype if of_zero_dims == Undefined else promote_types(of_zero_dims, tensor.dtype)
+    return combine(of_dims, of_zero_dims)
+
+
+cdef ScalarType to_float(ScalarType dtype) noexcept nogil:
+    return dtype if KIND[<int>dtype] >= FLOAT_KIND else default_dtype()
+
+
+cdef ScalarType to_sum(ScalarType dtype) noexcept nogil:
+    return dtype if KIND[<int>dtype] >= FLOAT_KIND else Long
+
+
+# --- shapes ----------------------------------------------------------------------------------------------------------
+
+cdef int sizes_differ(int64_t a, int64_t b, int dim) except -1:
+    raise RuntimeError(
+        f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension {dim}")
+
+
+cdef inline int merge(Shape *shape, int a_ndim, const int64_t *a, int b_ndim, const int64_t *b) except -1:
+    """shape = a broadcast with b; `shape` may hold a's sizes already, being filled from the last dimension."""
+    cdef int ndim = a_ndim if a_ndim > b_ndim else b_ndim
+    cdef int i, i_a, i_b
+    cdef int64_t x, y
+    for i in range(ndim - 1, -1, -1):
+        i_a = i - (ndim - a_ndim)
+        i_b = i - (ndim - b_ndim)
+        x = a[i_a] if i_a >= 0 else 1
+        y = b[i_b] if i_b >= 0 else 1
+        if x != y and x != 1 and y != 1:
+            return sizes_differ(x, y, i)
+        shape.sizes[i] = y if x == 1 else x
+    shape.ndim = ndim
+    return 0
+
+
+cdef int broadcast(Shape *shape, TensorBase a, TensorBase b) except -1:
+    return merge(shape, a.ndim, a.sizes, b.ndim, b.sizes)
+
+
+cdef int broadcast_shapes(Shape *shape, const Shape *other) except -1:
+    return merge(shape, shape.ndim, shape.sizes, other.ndim, other.sizes)
+
+
+cdef int broadcast3(Shape *shape, TensorBase a, TensorBase b, TensorBase c) except -1:
+    merge(shape, a.ndim, a.sizes, b.ndim, b.sizes)
+    return merge(shape, shape.ndim, shape.sizes, c.ndim, c.sizes)
+
+
+cdef int same(Shape *shape, TensorBase a) except -1:
+    cdef int i
+    shape.ndim = a.ndim
+    for i in range(a.ndim):
+        shape.sizes[i] = a.sizes[i]
+    return 0
+
+
+cdef int like(Shape *shape, TensorBase a) except -1:
+    return same(shape, a)
+
+
+cdef int64_t wrap_dim(int64_t dim, int ndim) except? -1:
+    cdef int64_t limit = ndim if ndim > 0 else 1
+    if dim < -limit or dim >= limit:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
+    return dim + limit if dim < 0 else dim
+
+
+cdef int wrap_dims(Shape *dims, int ndim) except -1:
+    cdef uint64_t seen = 0
+    cdef int i
+    for i in range(dims.ndim):
+        dims.sizes[i] = wrap_dim(dims.sizes[i], ndim)
+        if (seen >> dims.sizes[i]) & 1:
+            raise RuntimeError(f"dim {dims.sizes[i]} appears multiple times in the list of dims")
+        seen |= <uint64_t>1 << dims.sizes[i]
+    return 0
+
+
+cdef int reduce_dims(Shape *shape, TensorBase a, const Shape *dims, bint keepdim) except -1:
+    cdef uint64_t reduced = 0
+    cdef int64_t dim
+    cdef int i, kept = 0
+    for i in range(dims.ndim):
+        dim = wrap_dim(dims.sizes[i], a.ndim)
+        if (reduced >> dim) & 1:
+            raise RuntimeError(f"dim {dim} appears multiple times in the list of dims")
+        reduced |= <uint64_t>1 << dim
+    if dims.ndim == 0:
+        reduced = ~<uint64_t>0
+    for i in range(a.ndim):
+        if not (reduced >> i) & 1:
+            shape.sizes[kept] = a.sizes[i]
+            kept += 1
+        elif keepdim:
+            shape.sizes[kept] = 1
+            kept += 1
+    shape.ndim = kept
+    return 0
+
+
+cdef int cannot_multiply(int64_t rows, int64_t inner, int64_t other_inner, int64_t columns) except -1:
+    raise RuntimeError(
+        f"mat1 and mat2 shapes cannot be multiplied ({rows}x{inner} and {other_inner}x{columns})")
+
+
+cdef int mm(Shape *shape, TensorBase a, TensorBase b) except -1:
+    if a.ndim != 2:
+        raise RuntimeError("self must be a matrix")
+    if b.ndim != 2:
+        raise RuntimeError("mat2 must be a matrix")
+    if a.sizes[1] != b.sizes[0]:
+        cannot_multiply(a.sizes[0], a.sizes[1], b.sizes[0], b.sizes[1])
+    shape.ndim = 2
+    shape.sizes[0] = a.sizes[0]
+    shape.sizes[1] = b.sizes[1]
+    return 0
+
+
+cdef int batches_differ(int64_t batch, int64_t inner, int64_t other_batch, int64_t other_inner) except -1:
+    raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: [{batch}, {inner}] "
+                       f"but got: [{other_batch}, {other_inner}].")
+
+
+cdef int bmm(Shape *shape, TensorBase a, TensorBase b) except -1:
+    if a.ndim != 3:
+        raise RuntimeError("batch1 must be a 3D tensor")
+    if b.ndim != 3:
+        raise RuntimeError("batch2 must be a 3D tensor")
+    if a.sizes[0] != b.sizes[0] or a.sizes[2] != b.sizes[1]:
+        batches_differ(a.sizes[0], a.sizes[2], b.sizes[0], b.sizes[1])
+    shape.ndim = 3
+    shape.sizes[0] = a.sizes[0]
+    shape.sizes[1] = a.sizes[1]
+    shape.sizes[2] = b.sizes[2]
+    return 0
+
+
+cdef int matmul(Shape *shape, TensorBase a, TensorBase b) except -1:
+    cdef int64_t inner, other_inner
+    cdef int i
+    if a.ndim == 0 or b.ndim == 0:
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D")
+    inner = a.sizes[a.ndim - 1]
+    other_inner = b.sizes[b.ndim - 2] if b.ndim > 1 else b.sizes[0]
+    # The batch: all but the last two dimensions, broadcast.
+    merge(shape, a.ndim - 2 if a.ndim > 2 else 0, a.sizes, b.ndim - 2 if b.ndim > 2 else 0, b.sizes)
+    if inner != other_inner:
+        matmul_mismatch(shape, a, b, inner, other_inner)
+    i = shape.ndim
+    if a.ndim > 1:
+        shape.sizes[i] = a.sizes[a.ndim - 2]
+        i += 1
+    if b.ndim > 1:
+        shape.sizes[i] = b.sizes[b.ndim - 1]
+        i += 1
+    shape.ndim = i
+    return 0
+
+
+cdef int matmul_mismatch(const Shape *batch, TensorBase a, TensorBase b, int64_t inner,
+                         int64_t other_inner) except -1:
+    cdef int64_t rows = 1
+    cdef int i
+    if a.ndim == 1 and b.ndim == 1:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{inner}] and src [{other_inner}] to have the same number "
+            f"of elements, but got {inner} and {other_inner} elements respectively")
+    if b.ndim <= 2:
+        for i in range(a.ndim - 1):
+            rows *= a.sizes[i]
+        if b.ndim == 1:
+            raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{inner}), vec ({other_inner})")
+        return cannot_multiply(rows, inner, other_inner, b.sizes[1])
+    for i in range(batch.ndim):
+        rows *= batch.sizes[i]
+    return batches_differ(rows, inner, rows, other_inner)
+
+
+cdef inline bint is_legacy_empty(TensorBase tensor) noexcept nogil:
+    """cat skips tensors of shape [0], whatever the shape of the others."""
+    return tensor.ndim == 1 and tensor.sizes[0] == 0
+
+
+cdef int cat(Shape *shape, list tensors, int64_t dim) except -1:
+    cdef TensorBase first = None
+    cdef TensorBase tensor
+    cdef int position
+    if not tensors:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    for position, tensor in enumerate(tensors):
+        if tensor.ndim == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
+        if first is None and not is_legacy_empty(tensor):
+            first = tensor
+    if first is None:
+        first = <TensorBase>tensors[0]
+    dim = wrap_dim(dim, first.ndim)
+    same(shape, first)
+    shape.sizes[dim] = 0
+    for position, tensor in enumerate(tensors):
+        if not is_legacy_empty(tensor):
+            check_cat(first, tensor, dim, position)
+            shape.sizes[dim] += tensor.sizes[dim]
+    return 0
+
+
+cdef int check_cat(TensorBase first, TensorBase tensor, int64_t dim, int position) except -1:
+    cdef int i
+    if tensor.ndim != first.ndim:
+        raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {tensor.ndim}")
+    for i in range(first.ndim):
+        if i != dim and first.sizes[i] != tensor.sizes[i]:
+            raise RuntimeError(
+                f"Sizes of tensors must match except in dimension {dim}. Expected size {first.sizes[i]} but got size "
+                f"{tensor.sizes[i]} for tensor number {position} in the list.")
+    return 0
+
+
+cdef int stack(Shape *shape, list tensors, int64_t dim) except -1:
+    cdef TensorBase first, tensor
+    cdef int i, position
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    first = <TensorBase>tensors[0]
+    dim = wrap_dim(dim, first.ndim + 1)
+    for position, tensor in enumerate(tensors):
+        if not same_shape(first, tensor):
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {shape_text(first.ndim, first.sizes)} at entry 0 "
+                f"and {shape_text(tensor.ndim, tensor.sizes)} at entry {position}")
+    shape.ndim = first.ndim + 1
+    for i in range(dim):
+        shape.sizes[i] = first.sizes[i]
+    shape.sizes[dim] = len(tensors)
+    for i in range(dim, first.ndim):
+        shape.sizes[i + 1] = first.sizes[i]
+    return 0
+
+
+cdef inline bint same_shape(TensorBase a, TensorBase b) noexcept nogil:
+    return a.ndim == b.ndim and memcmp(a.sizes, b.sizes, a.ndim * sizeof(int64_t)) == 0
+
+
+# --- outputs ---------------------------------------------------------------------------------------------------------
+
+cdef inline bint has_shape(TensorBase tensor, const Shape *shape) noexcept nogil:
+    return tensor.ndim == shape.ndim and memcmp(tensor.sizes, shape.sizes, shape.ndim * sizeof(int64_t)) == 0
+
+
+cdef int check_cast(ScalarType result, ScalarType target) except -1:
+    if not can_cast(result, target):
+        raise RuntimeError(
+            f"result type {code_name(result)} can't be cast to the desired output type {code_name(target)}")
+    return 0
+
+
+cdef int check_overlap(TensorBase written) except -1:
+    if may_overlap_itself(written):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation.")
+    return 0
+
+
+cdef bint same_places(TensorBase a, TensorBase b):
+    """Whether elements of two tensors of one size lie equally far apart; along a dimension of 1 there is nothing to."""
+    cdef int i
+    if a.ndim != b.ndim:
+        return False
+    for i in range(a.ndim):
+        if a.sizes[i] != b.sizes[i] or (a.sizes[i] != 1 and a.strides[i] != b.strides[i]):
+            return False
+    return True
+
+
+cdef int check_partial_overlap(TensorBase written, TensorBase operand) except -1:
+    if operand is None or operand.storage is not written.storage or operand is written:
+        return 0
+    if not written.numel or not operand.numel or not is_dense(written) or not is_dense(operand):
+        return 0                             # as in torch, which finds the general case too hard to tell
+    cdef char *start = written.data_ptr()
+    cdef char *other = operand.data_ptr()
+    cdef char *end = start + written.numel * ITEMSIZE[<int>written.dtype]
+    cdef char *other_end = other + operand.numel * ITEMSIZE[<int>operand.dtype]
+    if start == other and end == other_end and same_places(written, operand):
+        return 0
+    if start < other_end and other < end:
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+            "memory location. Please clone() the tensor before performing the operation.")
+    return 0
+
+
+cdef inline int64_t end_of(TensorBase tensor) noexcept nogil:
+    """The byte of the storage behind the last element."""
+    cdef int64_t last = tensor.offset
+    cdef int i
+    for i in range(tensor.ndim):
+        last += (tensor.sizes[i] - 1) * tensor.strides[i]
+    return (last + 1) * ITEMSIZE[<int>tensor.dtype]
+
+
+cdef TensorBase apart(TensorBase result, TensorBase operand):
+    cdef Shape shape
+    if operand is None or operand.storage is not result.storage or not operand.numel or not result.numel:
+        return result
+    if (end_of(operand) <= result.offset * ITEMSIZE[<int>result.dtype]
+            or end_of(result) <= operand.offset * ITEMSIZE[<int>operand.dtype]):
+        return result
+    same(&shape, result)
+    return empty_tensor(&shape, result.dtype, result.device_type, result.device_index)
+
+
+cdef bint outgrows(TensorBase self, int64_t count) except -1:
+    """Whether `count` elements need more memory than the storage has."""
+    if (self.offset + count) * ITEMSIZE[<int>self.dtype] <= <int64_t>self.storage.nbytes or count == 0:
+        return False
+    if not self.storage.resizable():
+        raise RuntimeError("Trying to resize storage that is not resizable")
+    return True
+
+
+cdef int resize(TensorBase self, const Shape *shape) except -1:
+    cdef int64_t count = count_elements(shape)
+    cdef Storage storage = self.storage
+    if outgrows(self, count):
+        storage = allocate(self.offset + count, self.dtype, self.device_type, self.device_index)
+        storage.version = self.storage.version
+        copy_prefix(storage, self)
+    set_geometry(self, shape.ndim, shape.sizes, NULL, self.offset)
+    return set_storage(self, storage, self.dtype)
+
+
+cdef int copy_prefix(Storage grown, TensorBase self) except -1:
+    """The old storage's elements, up to its end, into a larger storage."""
+    cdef int64_t count = self.storage.nbytes // ITEMSIZE[<int>self.dtype]
+    if count:
+        copy_data(make_tensor(grown, self.dtype, 1, &count, NULL, 0),
+                  make_tensor(self.storage, self.dtype, 1, &count, NULL, 0), False)
+    return 0
+
+
+cdef int warn_of_resize(TensorBase out, const Shape *shape) except -1:
+    if out.numel != 0:
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {shape_text(out.ndim, out.sizes)}, "
+            f"which does not match the required output shape {shape_text(shape.ndim, shape.sizes)}. This behavior is "
+            "deprecated, and in a future PyTorch release outputs will not be resized unless they have zero elements. "
+            "You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+            UserWarning, stacklevel=2)
+    return 0
+
+
+cdef TensorBase output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type, int device_index):
+    if out is None:
+        return empty_tensor(shape, dtype, device_type, device_index)
+    if out.device_type != device_type or out.device_index != device_index:
+        raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
+                           f"{make_device(device_type, device_index)} and {device_of(out)}!")
+    check_cast(dtype, out.dtype)
+    if not has_shape(out, shape):           # write_back will resize it: until then, it may be an operand
+        return empty_tensor(shape, dtype, device_type, device_index)
+    check_overlap(out)
+    return out if out.dtype == dtype else empty_tensor(shape, dtype, device_type, device_index)
+
+
+cdef bint is_channels_last(TensorBase tensor) noexcept:
+    """Whether the channels run fastest. Where they and others are 1 no strides tell, and it is not."""
+    cdef int order[5]
+    cdef int i, dim
+    cdef int64_t least = 0
+    if tensor is None or not 4 <= tensor.ndim <= 5 or tensor.strides[1] == 0:
+        return False
+    order[0], order[tensor.ndim - 1] = 1, 0
+    for i in range(1, tensor.ndim - 1):
+        order[i] = tensor.ndim - i
+    for i in range(tensor.ndim):
+        dim = order[i]
+        if tensor.sizes[dim] == 0 or tensor.strides[dim] < least or (dim == 0 and least == tensor.strides[1]):
+            return False
+        least = tensor.strides[dim] * tensor.sizes[dim]
+    return True
+
+
+cdef TensorBase output_in_format(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
+                                 int device_index, TensorBase a, TensorBase b):
+    cdef int64_t strides[MAX_DIMS]
+    cdef int64_t stride
+    cdef int i
+    if out is not None or not (is_channels_last(a) or is_channels_last(b)):
+        return output(out, shape, dtype, device_type, device_index)
+    strides[1], stride = 1, shape.sizes[1]
+    for i in range(shape.ndim - 1, 1, -1):
+        strides[i] = stride
+        stride *= shape.sizes[i]
+    strides[0] = stride
+    return make_tensor(allocate(count_elements(shape), dtype, device_type, device_index), dtype, shape.ndim,
+                       shape.sizes, strides, 0)
+
+
+cdef TensorBase elementwise_output(TensorBase out, const Shape *shape, ScalarType dtype, int device_type,
+                                   int device_index, TensorBase a, TensorBase b, TensorBase c):
+    if out is not None:
+        if (out is a or out is b or out is c) and not has_shape(out, shape):
+            shape_differs(out, shape)
+        out_or_temporary = output(out, shape, dtype, device_type, device_index)
+        check_partial_overlap(out, a)
+        check_partial_overlap(out, b)
+        check_partial_overlap(out, c)
+        return out_or_temporary
+    if (a.contiguous and (b is None or b.contiguous) and (c is None or c.contiguous)) or shape.ndim < 2:
+        return empty_tensor(shape, dtype, device_type, device_index)
+    cdef int64_t strides[MAX_DIMS]
+    operand_order(shape, a, b, c, strides)
+    return make_tensor(allocate(count_elements(shape), dtype, device_type, device_index), dtype, shape.ndim,
+                       shape.sizes, strides, 0)
+
+
+cdef inline int64_t stride_in(TensorBase operand, const Shape *shape, int dim) noexcept:
+    """The operand's stride along a dimension of the result; 0 where the operand is broadcast or absent."""
+    if operand is None:
+        return 0
+    dim -= shape.ndim - operand.ndim
+    if dim < 0 or (operand.sizes[dim] == 1 and shape.sizes[dim + shape.ndim - operand.ndim] != 1):
+        return 0
+    return operand.strides[dim]
+
+
+cdef int compare_dims(const Shape *shape, TensorBase a, TensorBase b, TensorBase c, int first, int second) noexcept:
+    """Whether `first` runs slower (1) or faster (-1) than `second` in the first operand that tells them apart."""
+    cdef int64_t one, other
+    for operand in (a, b, c):
+        one = stride_in(operand, shape, first)
+        other = stride_in(operand, shape, second)
+        if one != 0 and other != 0:
+            if one != other:
+                return 1 if one > other else -1
+            if shape.sizes[first] > shape.sizes[second]:
+                return 1
+    return 0
+
+
+cdef void operand_order(const Shape *shape, TensorBase a, TensorBase b, TensorBase c, int64_t *strides) noexcept:
+    """Dense strides in the operands' order of dimensions: the permutation that torch's TensorIterator finds."""
+    cdef int order[MAX_DIMS]                 # from the fastest dimension to the slowest
+    cdef int i, j, at, compared
+    cdef int64_t stride = 1
+    for i in range(shape.ndim):
+        order[i] = shape.ndim - 1 - i
+    for i in range(1, shape.ndim):
+        at = i
+        for j in range(i - 1, -1, -1):
+            compared = compare_dims(shape, a, b, c, order[j], order[at])
+            if compared > 0:
+                order[j], order[at] = order[at], order[j]
+                at = j
+            elif compared < 0:
+                break
+    for i in range(shape.ndim):
+        strides[order[i]] = stride
+        if shape.sizes[order[i]] > 1:
+            stride *= shape.sizes[order[i]]
+
+
+cdef enum:
+    WORTH_COPYING = 512     # bytes: what an allocator gives back at least
+
+
+cdef TensorBase fitted(TensorBase result, TensorBase given):
+    cdef Shape shape
+    cdef TensorBase made
+    cdef size_t nbytes = result.numel * ITEMSIZE[<int>result.dtype]
+    if result is not given and result.numel and result.storage.nbytes - nbytes < WORTH_COPYING:
+        result.storage.nbytes = nbytes
+        return result
+    same(&shape, result)
+    made = empty_tensor(&shape, result.dtype, result.device_type, result.device_index)
+    if made.numel:
+        copy_data(made, result, True)
+    return made
+
+
+cdef TensorBase write_back(TensorBase result, TensorBase out):
+    cdef Shape shape
+    if out is None or out is result:
+        return result
+    same(&shape, result)
+    if not has_shape(out, &shape):
+        warn_of_resize(out, &shape)
+        if out.numel == 0 and out.dtype == result.dtype and result.contiguous and outgrows(out, result.numel):
+            return take_memory(out, result)
+        resize(out, &shape)
+    copy_data(out, result, False)
+    return out
+
+
+cdef TensorBase take_memory(TensorBase out, TensorBase result):
+    """An empty out= becomes a tensor on the memory of the result, which nobody else has."""
+    result.storage.version = out.storage.version
+    set_geometry(out, result.ndim, result.sizes, NULL, result.offset)
+    set_storage(out, result.storage, result.dtype)
+    return out
+
+
+cdef int shape_differs(TensorBase written, const Shape *shape) except -1:
+    raise RuntimeError(f"output with shape {shape_text(written.ndim, written.sizes)} doesn't match the broadcast shape "
+                       f"{shape_text(shape.ndim, shape.sizes)}")
+
+
+cdef TensorBase inplace_output(TensorBase self, const Shape *shape, ScalarType dtype):
+    check_overlap(self)
+    if not has_shape(self, shape):
+        shape_differs(self, shape)
+    check_cast(dtype, self.dtype)
+    return self if self.dtype == dtype else empty_tensor(shape, dtype, self.device_type, self.device_index)

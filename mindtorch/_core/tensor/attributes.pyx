@@ -1,0 +1,445 @@
+"""What a tensor tells about itself and about its gradient. mindtorch._tensor publishes these."""
+from libc.stdint cimport int64_t
+
+from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, strided
+
+from mindtorch._core.autograd.node cimport (
+    AutogradMeta, Node, differentiable, inference_enabled, meta_of, removable_handle, requires_grad,
+)
+from mindtorch._core.autograd.recording cimport current_grad_fn, gradient_edge, retain
+from mindtorch._core.python.conversion cimport require_int, require_scalar, require_tensor
+from mindtorch._core.rules.infer cimport promote, promote_scalar, scalar_dtype, wrap_dim
+from mindtorch._core.tensor.dtype cimport (
+    COMPLEX_KIND, DTYPES, FLOAT_KIND, ITEMSIZE, KIND, Byte, Scalar, code_name, promote_types,
+)
+from mindtorch._core.tensor.tensor cimport (
+    CPU, NPU, Storage, TensorBase, count_version, device_of, make_size, make_tensor, shape_text, version_of,
+)
+
+
+# --- attributes ------------------------------------------------------------------------------------------------------
+# What a tensor tells about itself. mindtorch._tensor publishes these as properties and methods.
+
+
+cdef class StorageBase:
+    """The bytes below a tensor; those of views of one tensor are equal. mindtorch.storage has what is built on it."""
+    cdef Storage storage
+    cdef object place
+
+    def __cinit__(self, TensorBase tensor not None):
+        self.storage = tensor.storage
+        self.place = device_of(tensor)
+
+    def __init__(self, *args, **kwargs):
+        pass                            # all is done by __cinit__, which a subclass calls with a tensor
+
+    @property
+    def device(self):
+        return self.place
+
+    def nbytes(self):
+        """Size in bytes."""
+        return self.storage.nbytes
+
+    def __len__(self):
+        return self.storage.nbytes
+
+    def resizable(self):
+        """Whether a tensor on it may grow: not where the memory is that of a NumPy array."""
+        return self.storage.resizable()
+
+    def data_ptr(self):
+        """Address of the first byte, on its device."""
+        return <size_t>self.storage.data
+
+    @property
+    def _cdata(self):
+        return <size_t><void *>self.storage
+
+    def _as_tensor(self):
+        """The bytes as a tensor of uint8 that shares them."""
+        cdef int64_t size = <int64_t>self.storage.nbytes
+        cdef int64_t step = 1
+        return make_tensor(self.storage, Byte, 1, &size, &step, 0)
+
+    def __eq__(self, other):
+        if not isinstance(other, StorageBase):
+            return NotImplemented
+        return self.storage is (<StorageBase>other).storage
+
+    def __hash__(self):
+        return <Py_hash_t><size_t><void *>self.storage
+
+
+# --- geometry --------------------------------------------------------------------------------------------------------
+
+def shape(TensorBase self):
+    """The size of each dimension."""
+    return make_size(self.ndim, self.sizes)
+
+
+def ndim(TensorBase self):
+    """The number of dimensions."""
+    return self.ndim
+
+
+def dim(TensorBase self):
+    """The number of dimensions."""
+    return self.ndim
+
+
+def size(TensorBase self, dim=None):
+    """The shape, or the size of one dimension."""
+    if dim is None:
+        return make_size(self.ndim, self.sizes)
+    return self.sizes[own_dim(self, dim, b"size")]
+
+
+def stride(TensorBase self, dim=None):
+    """The steps between neighbours, in elements: of all dimensions, or of one."""
+    if dim is None:
+        return tuple([self.strides[i] for i in range(self.ndim)])
+    return self.strides[own_dim(self, dim, b"stride")]
+
+
+cdef int own_dim(TensorBase self, object dim, const char *function) except -1:
+    cdef int64_t wanted = require_int(dim, function, b"dim", 1)
+    if self.ndim == 0:
+        raise IndexError(f"Dimension specified as {wanted} but tensor has no dimensions")
+    return wrap_dim(wanted, self.ndim)
+
+
+def storage_offset(TensorBase self):
+    """The place of the first element in the storage, in elements."""
+    return self.offset
+
+
+def numel(input):
+    """The number of elements."""
+    return require_tensor(input, b"numel", b"input", 1).numel
+
+
+def is_contiguous(TensorBase self, memory_format=contiguous_format):
+    """Whether the elements lie in memory one after the other, the last dimension fastest."""
+    if memory_format is contiguous_format:
+        return bool(self.contiguous)
+    if memory_format is channels_last:
+        return self.ndim == 4 and runs_in_order(self, (1, 3, 2, 0))
+    if memory_format is channels_last_3d:
+        return self.ndim == 5 and runs_in_order(self, (1, 4, 3, 2, 0))
+    raise RuntimeError("preserve memory format is unsupported by is_contiguous")
+
+
+cdef bint runs_in_order(TensorBase self, tuple dims) except -1:
+    """Whether the elements lie one after the other when `dims` is the order from the fastest dimension on."""
+    cdef int64_t expected = 1
+    cdef int dim
+    for dim in dims:
+        if self.sizes[dim] != 1:
+            if self.strides[dim] != expected:
+                return False
+            expected *= self.sizes[dim]
+    return True
+
+
+# --- elements and memory ---------------------------------------------------------------------------------------------
+
+def dtype(TensorBase self):
+    """The type of the elements."""
+    return DTYPES[<int>self.dtype]
+
+
+def itemsize(TensorBase self):
+    """Bytes of one element."""
+    return ITEMSIZE[<int>self.dtype]
+
+
+def element_size(TensorBase self):
+    """Bytes of one element."""
+    return ITEMSIZE[<int>self.dtype]
+
+
+def nbytes(TensorBase self):
+    """Bytes of all elements, counting those of an expanded dimension as often as they appear."""
+    return self.numel * ITEMSIZE[<int>self.dtype]
+
+
+def data_ptr(TensorBase self):
+    """Address of the first element, on its device; 0 for a tensor without elements."""
+    return <size_t>self.data_ptr() if self.numel else 0
+
+
+def version(TensorBase self):
+    """How often the storage has been written to in place."""
+    return version_of(self)
+
+
+def is_floating_point(input):
+    """Whether the dtype is a floating-point one."""
+    return KIND[<int>require_tensor(input, b"is_floating_point", b"input", 1).dtype] == FLOAT_KIND
+
+
+def is_complex(input):
+    """Whether the dtype is a complex one."""
+    return KIND[<int>require_tensor(input, b"is_complex", b"input", 1).dtype] == COMPLEX_KIND
+
+
+def is_signed(input):
+    """Whether the dtype has negative values."""
+    cdef TensorBase self = require_tensor(input, b"is_signed", b"input", 1)
+    return DTYPES[<int>self.dtype].is_signed
+
+
+def is_same_size(input, other):
+    """Whether two tensors have the same shape."""
+    cdef TensorBase self = require_tensor(input, b"is_same_size", b"input", 1)
+    cdef TensorBase like = require_tensor(other, b"is_same_size", b"other", 2)
+    return make_size(self.ndim, self.sizes) == make_size(like.ndim, like.sizes)
+
+
+def result_type(tensor, other, /):
+    """The dtype in which an operator on the two computes; each is a tensor or a number."""
+    cdef Scalar number, second
+    if isinstance(tensor, TensorBase) and isinstance(other, TensorBase):
+        return DTYPES[<int>promote(<TensorBase>tensor, <TensorBase>other)]
+    if isinstance(other, TensorBase):
+        tensor, other = other, tensor
+    if not isinstance(tensor, TensorBase):
+        require_scalar(tensor, &number, b"result_type", b"scalar1", 1)
+        require_scalar(other, &second, b"result_type", b"scalar2", 2)
+        return DTYPES[<int>promote_types(scalar_dtype(&number), scalar_dtype(&second))]
+    require_scalar(other, &number, b"result_type", b"other", 2)
+    return DTYPES[<int>promote_scalar(<TensorBase>tensor, &number)]
+
+
+def is_set_to(TensorBase self, tensor):
+    """Whether two tensors are the same view of the same storage."""
+    cdef TensorBase other = require_tensor(tensor, b"is_set_to", b"tensor", 1)
+    return (self.storage is other.storage and self.offset == other.offset and shape(self) == shape(other)
+            and stride(self) == stride(other))
+
+
+# --- device ----------------------------------------------------------------------------------------------------------
+
+def device(TensorBase self):
+    """Where the elements are."""
+    return device_of(self)
+
+
+def layout(TensorBase self):
+    """Always torch.strided."""
+    return strided
+
+
+def is_cpu(TensorBase self):
+    """Whether the elements are in host memory."""
+    return self.device_type == CPU
+
+
+def is_npu(TensorBase self):
+    """Whether the elements are on an NPU."""
+    return self.device_type == NPU
+
+
+def get_device(input):
+    """The index of the device; -1 for the CPU."""
+    cdef TensorBase self = require_tensor(input, b"get_device", b"input", 1)
+    return -1 if self.device_type == CPU else self.device_index
+
+
+PROPERTIES = {
+    "shape": shape, "ndim": ndim, "dtype": dtype, "itemsize": itemsize, "nbytes": nbytes, "_version": version,
+    "device": device, "layout": layout, "is_cpu": is_cpu, "is_npu": is_npu}
+
+FUNCTIONS = {f.__name__: f for f in (numel, is_floating_point, is_complex, is_signed, is_same_size, get_device)}
+
+METHODS = dict(
+    FUNCTIONS, dim=dim, ndimension=dim, size=size, stride=stride, storage_offset=storage_offset, nelement=numel,
+    is_contiguous=is_contiguous, element_size=element_size, data_ptr=data_ptr, is_set_to=is_set_to)
+
+FUNCTIONS["result_type"] = result_type
+
+
+# --- gradients -------------------------------------------------------------------------------------------------------
+# What tensors tell about their gradients, and how users change that. mindtorch._tensor publishes these.
+
+
+def get_requires_grad(TensorBase self):
+    """Whether gradients are computed for the tensor."""
+    return bool(requires_grad(self))
+
+
+def set_requires_grad(TensorBase self, value):
+    """Make a leaf take part in differentiation, or no longer."""
+    cdef AutogradMeta meta
+    if not isinstance(value, bool):
+        raise RuntimeError("requires_grad must be a bool")
+    if value and not differentiable(self.dtype):
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+    if not value and self.autograd is None:
+        return
+    if current_grad_fn(self) is not None:
+        if not value:
+            raise RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a "
+                               "computed variable in a subgraph that doesn't require differentiation use "
+                               "var_no_grad = var.detach().")
+        return
+    meta = meta_of(self)
+    if value and meta.is_inference and not inference_enabled():
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+    meta.requires_grad = value
+
+
+def increment_version(tensor):
+    """Count a write to a tensor, or to each of several, that no operator has made."""
+    if isinstance(tensor, TensorBase):
+        tensor = (tensor,)
+    for written in tensor:
+        count_version(<TensorBase?>written)
+
+
+def requires_grad_(TensorBase self, requires_grad=True):
+    """Set `requires_grad` in place; gives the tensor."""
+    set_requires_grad(self, requires_grad)
+    return self
+
+
+def is_leaf(TensorBase self):
+    """Whether the tensor was made by the user, not by an operator that was recorded."""
+    return self.autograd is None and self.base is None or current_grad_fn(self) is None
+
+
+def grad_fn(TensorBase self):
+    """The node of the operator that made the tensor; None for a leaf."""
+    return current_grad_fn(self)
+
+
+def output_nr(TensorBase self):
+    """Which output of grad_fn the tensor is."""
+    return 0 if current_grad_fn(self) is None else (<AutogradMeta>self.autograd).output_nr
+
+
+def get_grad(TensorBase self):
+    """The gradient that backward added up here, or None."""
+    cdef AutogradMeta meta = <AutogradMeta>self.autograd
+    if meta is None:
+        return None
+    if meta.grad is None and meta.grad_fn is not None and not meta.retains_grad:
+        import warnings
+        warnings.warn(
+            "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+            "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+            "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make "
+            "sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more "
+            "informations.", UserWarning, stacklevel=2)
+    return meta.grad
+
+
+# The types of C++ that messages call dtypes by.
+CPP_NAMES = {"float32": "float", "float64": "double", "int32": "int", "int64": "long", "float16": "c10::Half",
+             "bfloat16": "c10::BFloat16", "int8": "signed char", "uint8": "unsigned char", "int16": "short",
+             "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
+
+
+cdef str type_in_words(object dtype):
+    name = str(dtype).removeprefix("torch.")
+    return CPP_NAMES.get(name, name)
+
+
+def set_grad(TensorBase self, value):
+    """Replace the gradient; it must fit the tensor."""
+    cdef TensorBase grad
+    if value is None:
+        if self.autograd is not None:
+            (<AutogradMeta>self.autograd).grad = None
+        return
+    if not isinstance(value, TensorBase):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+    grad = <TensorBase>value
+    if grad is self:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if grad.dtype != self.dtype:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{type_in_words(value.dtype)}' to a tensor with grad_dtype "
+            f"'{code_name(self.dtype)}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+            "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
+            "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
+            "systems that assume they match.")
+    if grad.device_type != self.device_type or grad.device_index != self.device_index:
+        raise RuntimeError(
+            f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type "
+            f"'{('cpu', 'npu')[self.device_type]}'. Please ensure that the gradient and the tensor are on the same "
+            "device")
+    if value.shape != make_size(self.ndim, self.sizes):
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{shape_text(grad.ndim, grad.sizes)}' to a tensor of size "
+            f"'{shape_text(self.ndim, self.sizes)}'. Please ensure that the gradient and the tensor are the same size")
+    meta_of(self).grad = grad
+
+
+def retain_grad(TensorBase self):
+    """Keep the gradient of a tensor that is no leaf in its `.grad`."""
+    if not requires_grad(self):
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if current_grad_fn(self) is not None:
+        retain(<AutogradMeta>self.autograd)
+
+
+def retains_grad(TensorBase self):
+    """Whether retain_grad was called on a tensor that is no leaf."""
+    return self.autograd is not None and bool((<AutogradMeta>self.autograd).retains_grad)
+
+
+def register_hook(TensorBase self, hook):
+    """Call hook(grad) when the tensor's gradient is known; it may give another. The handle's remove() ends that."""
+    cdef AutogradMeta meta
+    cdef Node node
+    cdef int output_nr
+    if not requires_grad(self):
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    node = gradient_edge(self, &output_nr)
+    meta = meta_of(self)
+    if meta.hooks is None:
+        meta.hooks = {}
+    if node.tensor_hooks is None:
+        node.tensor_hooks = {}
+    node.tensor_hooks[output_nr] = meta.hooks
+    return removable_handle(meta.hooks, hook)
+
+
+def register_post_accumulate_grad_hook(TensorBase self, hook):
+    """Call hook(tensor) after a gradient was added to the leaf's .grad."""
+    cdef AutogradMeta meta
+    if not requires_grad(self):
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    if current_grad_fn(self) is not None:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    meta = meta_of(self)
+    if meta.accumulated_hooks is None:
+        meta.accumulated_hooks = {}
+    return removable_handle(meta.accumulated_hooks, hook)
+
+
+def get_base(TensorBase self):
+    """What the tensor is a view of, or None."""
+    return self.base
+
+
+def is_view(TensorBase self):
+    """Whether the tensor is a view of another that differentiation knows."""
+    return self.base is not None
+
+
+def is_inference(TensorBase self):
+    """Whether the tensor was made in inference_mode."""
+    return self.autograd is not None and bool((<AutogradMeta>self.autograd).is_inference)
+
+
+GRADIENT_PROPERTIES = {
+    "requires_grad": (get_requires_grad, set_requires_grad), "grad": (get_grad, set_grad), "is_leaf": (is_leaf, None),
+    "grad_fn": (grad_fn, None), "output_nr": (output_nr, None), "retains_grad": (retains_grad, None),
+    "_base": (get_base, None)}
+
+GRADIENT_METHODS = {f.__name__: f for f in (
+    requires_grad_, retain_grad, register_hook, register_post_accumulate_grad_hook, is_inference)}
+GRADIENT_METHODS["_is_view"] = is_view

@@ -1,0 +1,13 @@
+"""Copies, casts and moves between devices."""
+from mindtorch._core.tensor.dtype cimport ScalarType
+from mindtorch._core.tensor.tensor cimport TensorBase
+
+
+cdef TensorBase contiguous_copy(TensorBase self)               # always a copy
+cdef TensorBase contiguous(TensorBase self)                    # self when it is contiguous
+cdef TensorBase clone_tensor(TensorBase self)                  # a copy with self's order of strides
+# Self when nothing changes and `copy` is not asked for. A cast happens on the device that has a kernel for it.
+cdef TensorBase convert(TensorBase self, ScalarType dtype, int device_type, int device_index, bint non_blocking,
+                        bint copy)
+cdef TensorBase copy_into(TensorBase self, TensorBase source, bint non_blocking)      # Tensor.copy_
+cdef str type_string(TensorBase self)                          # "torch.FloatTensor", "torch.npu.FloatTensor"

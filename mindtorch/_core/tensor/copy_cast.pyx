@@ -1,0 +1,413 @@
+"""Copies, casts and moves between devices: copy_, clone, contiguous, to and its short forms."""
+import warnings
+
+from mindtorch._core.formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
+
+from mindtorch._core._gen.records cimport record__to_copy, record_clone, record_copy_
+from mindtorch._core.autograd.node cimport AutogradMeta, requires_grad, tracked
+from mindtorch._core.autograd.recording cimport recording, recording_inplace
+from mindtorch._core.python.conversion cimport (
+    no_combination, parse_varargs, require_bool, require_device, require_dtype, require_tensor, scalar_tensor,
+    wrong_type,
+)
+from mindtorch._core.rules.infer cimport broadcast, check_overlap, check_partial_overlap, resize
+from mindtorch._core.tensor.dtype cimport (
+    CODE_NAMES, COMPLEX_KIND, KIND, BFloat16, Bool, Byte, Char, ComplexDouble, ComplexFloat, Double, Float, Half, Int,
+    Long, Scalar, Short, code_name, dtype, dtype_code, is_scalar,
+)
+from mindtorch._core.tensor.tensor cimport (
+    CPU, NPU, OPERATORS, Shape, copy_data, count_version, device, empty_like_tensor, empty_tensor, make_alias,
+    make_data, pinned_like, resolve, set_geometry, set_storage, shape_text,
+)
+
+
+cdef TensorBase contiguous_copy(TensorBase self):
+    cdef Shape shape
+    cdef TensorBase result
+    cdef int i
+    shape.ndim = self.ndim
+    for i in range(self.ndim):
+        shape.sizes[i] = self.sizes[i]
+    result = empty_tensor(&shape, self.dtype, self.device_type, self.device_index)
+    copy_data(result, self, False)
+    return result
+
+
+cdef inline TensorBase cloned(TensorBase self, TensorBase result):
+    if tracked(self) and requires_grad(self) and recording(None, "clone"):
+        record_clone(self, result)
+    return result
+
+
+cdef TensorBase contiguous(TensorBase self):
+    return self if self.contiguous else cloned(self, contiguous_copy(self))
+
+
+cdef TensorBase clone_tensor(TensorBase self):
+    cdef TensorBase result = empty_like_tensor(self, self.dtype, self.device_type, self.device_index)
+    copy_data(result, self, False)
+    return cloned(self, result)
+
+
+cdef int warn_of_lost_imaginary(ScalarType source, ScalarType target) except -1:
+    if KIND[<int>source] == COMPLEX_KIND and KIND[<int>target] != COMPLEX_KIND and target != Bool:
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=2)
+    return 0
+
+
+cdef TensorBase convert(TensorBase self, ScalarType dtype, int device_type, int device_index, bint non_blocking,
+                        bint copy):
+    cdef TensorBase result
+    if not copy and dtype == self.dtype and device_type == self.device_type and device_index == self.device_index:
+        return self
+    warn_of_lost_imaginary(self.dtype, dtype)
+    result = empty_like_tensor(self, dtype, device_type, device_index)
+    if non_blocking and device_type == CPU and self.device_type == NPU:
+        result = pinned_like(result)                 # else the copy would be waited for
+    copy_data(result, self, non_blocking)
+    if tracked(self) and requires_grad(self) and recording(None, "to"):
+        record__to_copy(self, dtype, non_blocking, result)
+    return result
+
+
+cdef TensorBase copy_into(TensorBase self, TensorBase source, bint non_blocking):
+    cdef Shape shape
+    cdef int i
+    cdef bint record = False
+    check_overlap(self)
+    broadcast(&shape, self, source)
+    for i in range(shape.ndim):
+        if shape.ndim != self.ndim or shape.sizes[i] != self.sizes[i]:
+            raise RuntimeError(f"output with shape {shape_text(self.ndim, self.sizes)} doesn't match the broadcast "
+                               f"shape {shape_text(shape.ndim, shape.sizes)}")
+    check_partial_overlap(self, source)
+    warn_of_lost_imaginary(source.dtype, self.dtype)
+    if tracked(self) or tracked(source):
+        record = recording_inplace(self, requires_grad(self) or requires_grad(source))
+    copy_data(self, source, non_blocking)
+    count_version(self)
+    if record:
+        record_copy_(self, source, non_blocking)
+    return self
+
+
+cdef int fill_by_copy(TensorBase self, const Scalar *value) except -1:
+    """Serves `a[i] = 3` until a backend's fill kernel takes the slot."""
+    copy_data(self, scalar_tensor(value, self.dtype), False)
+    return 0
+
+
+OPERATORS.fill = fill_by_copy
+
+
+def type_string_of(TensorBase self):
+    """"torch.FloatTensor", as messages call a tensor."""
+    return type_string(self)
+
+
+cdef str type_string(TensorBase self):
+    return f"torch.{'' if self.device_type == CPU else 'npu.'}{code_name(self.dtype)}Tensor"
+
+
+# --- memory formats --------------------------------------------------------------------------------------------------
+
+cdef bint wants_contiguous(object format, const char *function) except -1:
+    """Of the formats, None and preserve_format keep the order of strides; contiguous_format does not."""
+    if format is None or format is preserve_format:
+        return False
+    if format is contiguous_format:
+        return True
+    if not isinstance(format, memory_format):
+        wrong_type(format, function, b"memory_format", 0, "torch.memory_format")
+    raise NotImplementedError(f"{function.decode()}(): memory_format {format} is not supported")
+
+
+cdef bint is_channels_last(object format) noexcept:
+    return format is channels_last or format is channels_last_3d
+
+
+cdef tuple channels_order(TensorBase self, object format):
+    """The permutation that puts the channels last, and the one back."""
+    cdef int rank = 4 if format is channels_last else 5
+    if self.ndim != rank:
+        raise RuntimeError(f"required rank {rank} tensor to use {str(format).removeprefix('torch.')} format")
+    return (0, *range(2, rank), 1), (0, rank - 1, *range(1, rank - 1))
+
+
+cdef TensorBase formatted(TensorBase self, object format):
+    """The tensor itself where its channels come last in memory, else a copy in which they do."""
+    order, back = channels_order(self, format)
+    cdef TensorBase turned = self.permute(order)
+    return self if turned.contiguous else contiguous(turned).permute(back)
+
+
+def contiguous_method(TensorBase self, memory_format=contiguous_format):
+    """The tensor itself when its elements lie in order, else a copy in which they do."""
+    if memory_format is preserve_format and not self.contiguous:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    if is_channels_last(memory_format):
+        return formatted(self, memory_format)
+    wants_contiguous(memory_format, b"contiguous")      # refuses what is no format
+    return contiguous(self)
+
+
+def clone(input, *, memory_format=None):
+    """A copy; the order of strides is kept, unless contiguous_format is asked for."""
+    cdef TensorBase self = require_tensor(input, b"clone", b"input", 1)
+    if is_channels_last(memory_format):
+        order, back = channels_order(self, memory_format)
+        return clone(self.permute(order), memory_format=contiguous_format).permute(back)
+    if wants_contiguous(memory_format, b"clone"):
+        return cloned(self, contiguous_copy(self))
+    return clone_tensor(self)
+
+
+# --- copy_ and to ----------------------------------------------------------------------------------------------------
+
+def copy_(TensorBase self, src, non_blocking=False):
+    """Write the elements of `src` here, broadcast, cast and moved as needed."""
+    if is_scalar(src):
+        return self.fill_(src)
+    return copy_into(self, require_tensor(src, b"copy_", b"other", 1),
+                     require_bool(non_blocking, b"copy_", b"non_blocking", 2))
+
+
+TO_FORMS = (
+    " * (torch.device device = None, torch.dtype dtype = None, bool non_blocking = False, bool copy = False, *, "
+    "torch.memory_format memory_format = None)\n"
+    " * (torch.dtype dtype, bool non_blocking = False, bool copy = False, *, "
+    "torch.memory_format memory_format = None)\n"
+    " * (Tensor tensor, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)\n")
+
+cdef dict TO_NAMES = {
+    "dtype": ("dtype", "non_blocking", "copy"),
+    "other": ("other", "non_blocking", "copy"),
+    "device": ("device", "dtype", "non_blocking", "copy"),
+}
+
+
+cdef dict to_options(tuple args, dict kwargs):
+    """The arguments of `to` by name, whichever of its forms was used."""
+    cdef str form = "device"
+    cdef dict options
+    if args and isinstance(args[0], TensorBase):
+        form = "other"
+    elif args and (isinstance(args[0], dtype) or args[0] in (float, int, bool, complex)):
+        form = "dtype"
+    names = TO_NAMES[form]
+    if len(args) > len(names):
+        no_combination(b"to", args, kwargs, TO_FORMS)
+    options = dict(zip(names, args))
+    for name, value in kwargs.items():
+        if name in options or name not in ("device", "dtype", "non_blocking", "copy", "memory_format"):
+            no_combination(b"to", args, kwargs, TO_FORMS)
+        options[name] = value
+    for name in ("non_blocking", "copy"):
+        if not isinstance(options.get(name, False), bool):
+            no_combination(b"to", args, kwargs, TO_FORMS)
+    return options
+
+
+cdef TensorBase to_with(TensorBase self, dict options):
+    cdef int device_type = self.device_type, device_index = self.device_index
+    cdef ScalarType code = self.dtype
+    cdef bint non_blocking = options.get("non_blocking", False), copy = options.get("copy", False)
+    cdef TensorBase other = options.get("other")
+    cdef TensorBase result
+    if other is not None:
+        code = other.dtype
+        device_type = other.device_type
+        device_index = other.device_index
+    else:
+        code = require_dtype(options.get("dtype"), code, b"to", b"dtype")
+        if options.get("device") is not None:
+            require_device(options["device"], &device_type, &device_index, b"to")
+    cdef bint asynchronous = non_blocking and device_type != CPU      # what the CPU puts in order must have arrived
+    if is_channels_last(options.get("memory_format")):
+        return formatted(convert(self, code, device_type, device_index, asynchronous, copy), options["memory_format"])
+    if wants_contiguous(options.get("memory_format"), b"to") and not self.contiguous:
+        result = convert(self, code, device_type, device_index, asynchronous, copy)
+        return result if result is self else contiguous(result)
+    return convert(self, code, device_type, device_index, non_blocking, copy)
+
+
+def to(TensorBase self, *args, **kwargs):
+    """The tensor with another dtype, on another device, or both; itself when nothing changes (unless copy=True).
+
+    `to(dtype)`, `to(device, dtype)`, `to(other)`, each with non_blocking, copy and memory_format.
+    """
+    cdef int device_type, device_index
+    if len(args) == 1 and not kwargs:           # the two common forms
+        value = args[0]
+        if isinstance(value, dtype):
+            return convert(self, (<dtype>value).code, self.device_type, self.device_index, False, False)
+        if isinstance(value, (device, str)):
+            resolve(value, &device_type, &device_index)
+            return convert(self, self.dtype, device_type, device_index, False, False)
+    return to_with(self, to_options(args, kwargs))
+
+
+def cpu(TensorBase self, memory_format=None):
+    """The tensor in host memory; itself when it is there. Waits for the device."""
+    return to_with(self, {"device": "cpu", "memory_format": memory_format})
+
+
+def npu(TensorBase self, device=None, non_blocking=False, memory_format=None):
+    """The tensor on an NPU: the current one, or the one given by index, string or torch.device."""
+    cdef int device_type = NPU, device_index
+    require_device("npu" if device is None else device, &device_type, &device_index, b"npu")
+    if device_type != NPU:
+        raise RuntimeError("Invalid device, must be npu device")
+    if wants_contiguous(memory_format, b"npu"):
+        self = contiguous(self)
+    return convert(self, self.dtype, device_type, device_index,
+                   require_bool(non_blocking, b"npu", b"non_blocking"), False)
+
+
+cdef inline TensorBase cast(TensorBase self, ScalarType code, object format, const char *function):
+    if is_channels_last(format):
+        return formatted(convert(self, code, self.device_type, self.device_index, False, False), format)
+    if format is not None and wants_contiguous(format, function):
+        self = contiguous(self)
+    return convert(self, code, self.device_type, self.device_index, False, False)
+
+
+def float_(TensorBase self, memory_format=None):
+    return cast(self, Float, memory_format, b"float")
+
+
+def double(TensorBase self, memory_format=None):
+    return cast(self, Double, memory_format, b"double")
+
+
+def half(TensorBase self, memory_format=None):
+    return cast(self, Half, memory_format, b"half")
+
+
+def bfloat16(TensorBase self, memory_format=None):
+    return cast(self, BFloat16, memory_format, b"bfloat16")
+
+
+def byte(TensorBase self, memory_format=None):
+    return cast(self, Byte, memory_format, b"byte")
+
+
+def char_(TensorBase self, memory_format=None):
+    return cast(self, Char, memory_format, b"char")
+
+
+def short_(TensorBase self, memory_format=None):
+    return cast(self, Short, memory_format, b"short")
+
+
+def int_(TensorBase self, memory_format=None):
+    return cast(self, Int, memory_format, b"int")
+
+
+def long_(TensorBase self, memory_format=None):
+    return cast(self, Long, memory_format, b"long")
+
+
+def bool_(TensorBase self, memory_format=None):
+    return cast(self, Bool, memory_format, b"bool")
+
+
+def cfloat(TensorBase self, memory_format=None):
+    return cast(self, ComplexFloat, memory_format, b"cfloat")
+
+
+def cdouble(TensorBase self, memory_format=None):
+    return cast(self, ComplexDouble, memory_format, b"cdouble")
+
+
+def type_(TensorBase self, dtype=None, non_blocking=False):
+    """Without arguments the legacy type string; else the tensor cast to a dtype or to a legacy type string."""
+    cdef int device_type = self.device_type, device_index = self.device_index
+    cdef ScalarType code
+    if dtype is None:
+        return type_string(self)
+    if isinstance(dtype, type):                  # torch.LongTensor
+        dtype = f"torch.{dtype.__name__}"
+    if isinstance(dtype, str):
+        name = dtype.removeprefix("torch.").removesuffix("Tensor")
+        on_npu = name.startswith("npu.")
+        name = name.removeprefix("npu.")
+        if name not in CODE_NAMES or not dtype.startswith("torch.") or not dtype.endswith("Tensor"):
+            raise ValueError(f"invalid type: '{dtype}'")
+        code = <ScalarType><int>CODE_NAMES.index(name)
+        if on_npu != (device_type == NPU):
+            resolve("npu" if on_npu else "cpu", &device_type, &device_index)
+    else:
+        code = dtype_code(dtype, self.dtype)
+    return convert(self, code, device_type, device_index, require_bool(non_blocking, b"type", b"non_blocking"), False)
+
+
+def type_as(TensorBase self, other):
+    """Cast and moved to the dtype and device of `other`."""
+    cdef TensorBase like = require_tensor(other, b"type_as", b"other", 1)
+    return convert(self, like.dtype, like.device_type, like.device_index, False, False)
+
+
+# --- the same storage under another tensor ---------------------------------------------------------------------------
+
+def detach(input):
+    """A tensor over the same elements that takes no part in differentiation."""
+    return make_alias(require_tensor(input, b"detach", b"input", 1))
+
+
+def data(TensorBase self):
+    """The tensor without its history; what is written to it, differentiation does not notice."""
+    return make_data(self)
+
+
+def set_data(TensorBase self, new_data):
+    """`self.data = new_data`: self takes over storage and geometry, and keeps its identity."""
+    cdef TensorBase source = require_tensor(new_data, b"data", b"new_data")
+    set_storage(self, source.storage, source.dtype)
+    set_geometry(self, source.ndim, source.sizes, source.strides, source.offset)
+    if self.autograd is not None:
+        (<AutogradMeta>self.autograd).accumulator = NULL        # it describes what the tensor was
+
+
+def set_to(TensorBase self, TensorBase view not None):
+    """The tensor takes over storage and geometry of another of the same dtype and device: a write, for its version."""
+    set_storage(self, view.storage, view.dtype)
+    set_geometry(self, view.ndim, view.sizes, view.strides, view.offset)
+    count_version(self)
+
+
+def resize_(TensorBase self, *sizes, memory_format=None):
+    """Another shape in place. The storage grows when it must, and keeps its elements; new ones are uninitialised."""
+    cdef Shape shape
+    wants_contiguous(memory_format, b"resize_")
+    parse_varargs(sizes, &shape, b"resize_", b"size")
+    resize(self, &shape)
+    return self
+
+
+def detach_(TensorBase self):
+    """The tensor itself, without its history."""
+    cdef AutogradMeta meta
+    if self.base is not None:
+        raise RuntimeError(
+            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+            "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+            "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+            "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
+    if self.autograd is not None:
+        meta = <AutogradMeta>self.autograd
+        meta.grad_fn = None
+        meta.requires_grad = meta.retains_grad = False
+        meta.output_nr = 0
+    return self
+
+
+FUNCTIONS = {"clone": clone, "detach": detach, "detach_": detach_}
+
+METHODS = dict(
+    FUNCTIONS, contiguous=contiguous_method, copy_=copy_, resize_=resize_, to=to, cpu=cpu, npu=npu, type=type_,
+    type_as=type_as, float=float_, double=double, half=half, bfloat16=bfloat16, byte=byte, char=char_, short=short_,
+    int=int_, long=long_, bool=bool_, cfloat=cfloat, cdouble=cdouble)
+
+for name, method in METHODS.items():          # float_ is called so here only because `float` is a type of C
+    method.__name__ = name

@@ -1,0 +1,233 @@
+"""torch.Generator and the default generators.
+
+CPU: a Mersenne Twister. NPU: a seed and an offset, which every operator call is handed; the numbers are made on the
+device by counting, so no state lives there and none is shared between streams. A graph would repeat the numbers that
+it was captured with: its operators read seed and offset from tensors, which every replay fills with the generator's.
+"""
+import numpy as np
+import secrets
+
+from libc.stdint cimport intptr_t
+
+from mindtorch._core.mersenne import Mersenne
+from mindtorch._core.python.conversion import from_numpy
+from mindtorch._core.tensor.dtype import uint8
+
+from mindtorch._core.python.conversion cimport wrong_type
+from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, NPU, TensorBase, device, make_device, resolve
+
+
+cdef enum:
+    FIRST_SEED = 67280421310721        # of every Generator that a user makes
+NPU_STATE = np.dtype([("seed", "<u8"), ("offset", "<i8")])
+BYTES = "expected a torch.ByteTensor, but got "
+
+
+cdef class Generator:
+    """Generator(device="cpu"): a source of random numbers for operators on that kind of device."""
+
+    def __init__(self, device="cpu"):
+        if not isinstance(device, (torch_device, str)):
+            wrong_type(device, b"Generator", b"device", 1, "torch.device")
+        resolve(device, &self.type_code, &self.index)
+        self.reseed(FIRST_SEED)
+
+    cdef int reseed(self, uint64_t seed) except -1:
+        if self.type_code == CPU:
+            self.stream = Mersenne(int(seed))
+        self.seed_value = seed
+        self.offset = 0
+        return 0
+
+    cdef int64_t advance(self, int64_t steps):
+        cdef int64_t before = self.offset
+        self.offset += (steps + 3) // 4 * 4
+        return before
+
+    cdef Generator enter_capture(self, intptr_t capture):
+        cdef Generator found = new_generator(self.type_code, self.index, self.seed_value)
+        if self.stand_ins is None:
+            self.stand_ins = {}
+        self.stand_ins[capture] = found
+        return found
+
+    cdef int leave_capture(self, intptr_t capture) except -1:
+        del self.stand_ins[capture]
+        return 0
+
+    cdef Generator stand_in(self, intptr_t capture):
+        cdef Generator found
+        if self.seed_tensor is not None:      # one already, handed on by a formula
+            return self
+        found = None if self.stand_ins is None else self.stand_ins.get(capture)
+        if found is None:
+            raise RuntimeError("Attempt to increase offset for a NPU generator not in capture mode: before the "
+                               "capture, NPUGraph.register_generator_state makes it known to the graph.")
+        return found
+
+    @property
+    def device(self):
+        """The device whose operators take this generator."""
+        return make_device(self.type_code, self.index if self.type_code == NPU else -1)
+
+    def manual_seed(self, seed):
+        """Start anew from `seed`, an int of 64 bits; negative ones count from 2**64. Returns the generator."""
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+        bits = seed_bits(seed)
+        if capture_of(self.type_code, self.index):
+            if bits != self.seed_value:
+                raise RuntimeError("NPUGeneratorImpl::set_current_seed can be called during stream capture only if new "
+                                   "seed is the same as the original seed.")
+            return self
+        self.reseed(bits)
+        return self
+
+    def seed(self):
+        """Start anew from a seed that nobody can foretell, and return it."""
+        require_no_capture(self.type_code, self.index, "Cannot call NPUGeneratorImpl::seed")
+        seed = secrets.randbits(64)
+        self.reseed(seed)
+        return seed
+
+    def initial_seed(self):
+        """The seed that the generator started from last."""
+        return int(self.stream.seed) if self.type_code == CPU else int(self.seed_value)
+
+    def get_state(self):
+        """The state as a uint8 tensor on the CPU: torch's own layout there, (seed, offset) for NPUs."""
+        if self.type_code == CPU:
+            return from_numpy(self.stream.get_state())
+        state = np.array([(self.seed_value, self.offset)], NPU_STATE)
+        return from_numpy(state.view(np.uint8))
+
+    def set_state(self, new_state):
+        """Go on from what `get_state` gave. An NPU's state may be the 8 bytes of a seed alone."""
+        require_no_capture(self.type_code, self.index, "Cannot call NPUGeneratorImpl::set_state")
+        state = state_bytes(new_state)
+        if self.type_code == CPU:
+            self.stream.set_state(state)
+            return self
+        if state.size not in (8, 16):
+            raise RuntimeError("RNG state is wrong size")
+        seed = int(state[:8].view("<u8")[0])
+        offset = int(state[8:].view("<i8")[0]) if state.size == 16 else 0
+        check_offset(offset)
+        self.seed_value, self.offset = seed, offset
+        return self
+
+    def clone_state(self):
+        """A new generator in the same state."""
+        made = Generator(self.device)
+        made.set_state(self.get_state())
+        return made
+
+    def get_offset(self):
+        """How far an NPU's numbers have been dealt out since the seed."""
+        self.require_offset()
+        return int(self.offset)
+
+    def set_offset(self, offset):
+        """Go on from `offset`, a multiple of 4."""
+        self.require_offset()
+        check_offset(offset)
+        require_no_capture(self.type_code, self.index, "Cannot call NPUGeneratorImpl::set_offset")
+        self.offset = offset
+        return self
+
+    def require_offset(self):
+        if self.type_code == CPU:
+            raise RuntimeError("CPU Generator does not use offset")
+
+    def __reduce__(self):
+        return rebuild, (self.device, self.get_state())
+
+
+cdef inline intptr_t capture_of(int type_code, int index) noexcept:
+    return 0 if BACKENDS[type_code].capturing == NULL else BACKENDS[type_code].capturing(index)
+
+
+cdef int require_no_capture(int type_code, int index, str what) except -1:
+    if capture_of(type_code, index):
+        raise RuntimeError(f"{what} during NPU graph capture.")
+    return 0
+
+
+torch_device = device
+
+
+def rebuild(where, state):
+    """A pickled generator."""
+    return Generator(where).set_state(state)
+
+
+cdef uint64_t seed_bits(object seed) except? 0:
+    if not -2 ** 63 <= seed < 2 ** 64:
+        raise ValueError("Overflow when unpacking long long")
+    return int(seed) % 2 ** 64
+
+
+cdef int check_offset(object offset) except -1:
+    if offset < 0 or offset % 4:
+        raise RuntimeError("offset must be a multiple of 4")
+    return 0
+
+
+cdef object state_bytes(object state):
+    if not isinstance(state, TensorBase):
+        raise TypeError(BYTES + type(state).__name__)
+    if state.dtype is not uint8 or state.device.type != "cpu":
+        raise TypeError("RNG state must be a torch.ByteTensor")
+    return state.detach().contiguous().view(-1).numpy()
+
+
+# --- default generators ----------------------------------------------------------------------------------------------
+
+cdef Generator new_generator(int type_code, int index, object seed):
+    cdef Generator made = Generator.__new__(Generator)
+    made.type_code, made.index = type_code, index
+    made.reseed(secrets.randbits(64) if seed is None else seed)
+    return made
+
+
+cdef Generator CPU_DEFAULT = new_generator(CPU, 0, None)
+default_generator = CPU_DEFAULT
+cdef list NPU_DEFAULTS = []            # by device; one comes into being when it is first asked for
+cdef object NPU_SEED = None            # the seed for those to come; None: a random one
+
+
+cdef Generator npu_default(int index):
+    while len(NPU_DEFAULTS) <= index:
+        NPU_DEFAULTS.append(new_generator(NPU, len(NPU_DEFAULTS), NPU_SEED))
+    return <Generator>NPU_DEFAULTS[index]
+
+
+def npu_generator(int index):
+    """The default generator of an NPU. Neither needs nor starts the device."""
+    return npu_default(index)
+
+
+def seed_npus(seed):
+    """Seed the default generators of all NPUs, also of those not used so far."""
+    global NPU_SEED
+    NPU_SEED = seed_bits(seed)
+    for generator in NPU_DEFAULTS:
+        generator.manual_seed(seed)
+
+
+cdef Generator generator_for(Generator given, int type_code, int index):
+    cdef Generator source = given
+    cdef intptr_t capture = capture_of(type_code, index)
+    if given is None:
+        source = CPU_DEFAULT if type_code == CPU else npu_default(index)
+    elif given.type_code != type_code:
+        names = ("cpu", "npu")
+        raise RuntimeError(f"Expected a '{names[type_code]}' device type for generator but found "
+                           f"'{names[given.type_code]}'")
+    return source if capture == 0 else source.stand_in(capture)
+
+
+cdef Generator require_generator(object value, const char *function, const char *argument):
+    if value is not None and not isinstance(value, Generator):
+        wrong_type(value, function, argument, 0, "torch.Generator")
+    return <Generator>value

@@ -1,0 +1,189 @@
+"""torch.device, storages, and TensorBase: geometry, allocation, and the slots of Python's operators."""
+from cpython.ref cimport PyObject
+cimport cython
+from libc.stdint cimport int64_t, intptr_t, uint32_t
+
+from mindtorch._core.tensor.dtype cimport ITEMSIZE, Scalar, ScalarType
+
+
+# --- devices ---------------------------------------------------------------------------------------------------------
+# torch.device, and the slots that a backend fills for what is no op: memory and copies.
+
+
+cdef enum DeviceType:
+    CPU = 0
+    NPU = 1
+    DEVICE_TYPES = 2
+
+
+cdef class device:
+    cdef readonly int type_code               # DeviceType
+    cdef readonly int raw_index               # -1: none given ("npu"); then the current device is meant
+    cdef int set_from(self, object value) except -1
+    cdef int set_pair(self, object name, object index) except -1
+
+ctypedef struct Backend:
+    bint ready                                               # False until the backend has registered itself
+    Storage (*allocate)(size_t nbytes, int index)            # uninitialised bytes on device `index`
+    Storage (*allocate_pinned)(size_t nbytes)                # on the host, for copies that nobody waits for; CPU: NULL
+    int (*current_index)() except -1                         # the calling thread's current device
+    # dst[...] = src, with broadcasting, casts and any strides; one side at least lives on this backend's device.
+    # The CPU backend serves CPU to CPU only. Asynchronous only where `non_blocking` and the host side is pinned.
+    int (*copy)(TensorBase dst, TensorBase src, bint non_blocking) except -1
+    # The elements of `src`, in order, into memory of the host, once they are there. CPU: NULL.
+    int (*read)(TensorBase src, char *elements) except -1
+    bint streams                                             # some thread has left a device's default stream
+    intptr_t (*capturing)(int index) noexcept                # which capture stores its stream's work there; CPU: NULL
+
+cdef Backend BACKENDS[DEVICE_TYPES]
+
+# None: the default device. Loads the backend.
+cdef int resolve(object device_or_none, int *type_code, int *index) except -1
+cdef int require_backend(int type_code) except -1                               # imports it through mindtorch._backend
+cdef device device_of(TensorBase tensor)
+cdef int require_host(int type_code) except -1              # the device of what is to be pinned
+cdef TensorBase pinned_like(TensorBase made)               # in pinned memory; `made` is on the CPU and is not read
+cdef device make_device(int type_code, int index)          # index -1: none
+# dst[...] = src through the backend that serves the pair. Broadcasts and casts; does not count a new version.
+cdef int copy_data(TensorBase dst, TensorBase src, bint non_blocking) except -1
+
+
+# --- tensors ---------------------------------------------------------------------------------------------------------
+# TensorBase: a view (sizes, strides, offset) of a Storage. Views share the storage; nothing here copies data.
+
+
+cdef enum:
+    INLINE_DIMS = 8        # what ACLNN takes; tensors of more dimensions keep them on the heap
+    MAX_DIMS = 64
+
+
+cdef struct Shape:         # a shape under construction, on the stack; only the first ndim entries are set
+    int ndim
+    int64_t sizes[MAX_DIMS]
+
+
+cdef class Storage:
+    # Backends subclass it and free `data` in __dealloc__.
+    cdef char *data                    # device address (NPU: not readable by the host); NULL when nbytes is 0
+    cdef size_t nbytes
+    cdef int device_type
+    cdef int device_index
+    cdef uint32_t version              # counts in-place writes through any view of it; see TensorBase.counter
+    cdef PyObject *lender              # the storage whose memory `data` is since share_memory_, or NULL
+    cdef char *former                  # the own memory, then: kept, for others may know its address
+
+
+cdef class TensorBase:
+    cdef Storage storage
+    cdef int64_t *sizes                # inline_dims, or a heap block when ndim > INLINE_DIMS
+    cdef int64_t *strides              # in elements; follows sizes in the same block
+    cdef int64_t inline_dims[2 * INLINE_DIMS]
+    cdef int64_t offset                # storage_offset, in elements
+    cdef int64_t numel
+    cdef int ndim
+    cdef ScalarType dtype
+    cdef int device_type               # copies of the storage's, one load nearer
+    cdef int device_index
+    cdef bint contiguous
+    cdef object autograd               # AutogradMeta, or None for a tensor that never took part in differentiation
+    cdef TensorBase base               # what this is a view of (itself no view), or None
+    cdef Storage counter               # counts the writes in the storage's place: of `t.data`, whose writes t ignores
+
+    @cython.final
+    cdef inline char *data_ptr(self) noexcept:
+        return self.storage.data + self.offset * ITEMSIZE[<int>self.dtype]
+
+
+cdef inline uint32_t version_of(TensorBase tensor) noexcept:
+    return tensor.storage.version if tensor.counter is None else tensor.counter.version
+
+cdef inline void count_version(TensorBase tensor) noexcept:
+    if tensor.counter is None:
+        tensor.storage.version += 1
+    else:
+        tensor.counter.version += 1
+
+cdef inline void set_version(TensorBase tensor, uint32_t version) noexcept:
+    if tensor.counter is None:
+        tensor.storage.version = version
+    else:
+        tensor.counter.version = version
+
+# torch.Size, a tuple. `make_size` builds one from C.
+cdef type SIZE_CLASS
+cdef object make_size(int ndim, const int64_t *sizes)
+cdef str shape_text(int ndim, const int64_t *sizes)                # "[2, 3]", as torch's messages print shapes
+
+# inference_mode: every tensor that the thread makes is given to `mark_inference_tensor` of autograd.pyx. What shares
+# the memory of another tensor, `base`, is an inference tensor where that is one, whatever the mode.
+cdef int inference_threads
+cdef object (*mark_inference)(TensorBase tensor, TensorBase base)
+
+# The class of every tensor handed to Python (mindtorch.Tensor), registered once by mindtorch._tensor.
+cdef type TENSOR_CLASS
+
+# A new tensor on `storage`. sizes and strides are copied; strides NULL means contiguous.
+cdef TensorBase make_tensor(Storage storage, ScalarType dtype, int ndim, const int64_t *sizes, const int64_t *strides,
+                            int64_t offset)
+cdef TensorBase make_view(TensorBase base, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset)
+# A second tensor over the same elements, of the same shape; and one whose writes are counted apart.
+cdef TensorBase make_alias(TensorBase base)
+cdef TensorBase make_data(TensorBase base)
+# A new contiguous, uninitialised tensor.
+cdef TensorBase empty_tensor(const Shape *shape, ScalarType dtype, int device_type, int device_index)
+# torch's rule for results "like" another tensor: dense non-overlapping strides are kept, else contiguous.
+cdef TensorBase empty_like_tensor(TensorBase like, ScalarType dtype, int device_type, int device_index)
+
+cdef Storage allocate(int64_t count, ScalarType dtype, int device_type, int device_index)    # room for `count` elements
+cdef int64_t count_elements(const Shape *shape) except -1       # RuntimeError for negative sizes and overflow
+cdef bint strides_are_contiguous(int ndim, const int64_t *sizes, const int64_t *strides) noexcept nogil
+cdef int contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides) noexcept nogil
+cdef int dense_strides(TensorBase like, int64_t *strides) noexcept nogil    # what empty_like_tensor gives
+cdef bint is_dense(TensorBase tensor) noexcept nogil             # no gaps and no overlaps, in any order of dimensions
+cdef bint may_overlap_itself(TensorBase tensor) noexcept nogil  # elements that share memory: expanded tensors
+# Gives `self` another geometry, or another storage as well: `t.data = other`, resize_, in-place transposes.
+cdef int set_geometry(TensorBase self, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset) except -1
+cdef int set_storage(TensorBase self, Storage storage, ScalarType dtype) except -1
+
+# Number slots of TensorBase (`a + b`) call these; mindtorch._core._gen fills them, so no module imports in a circle.
+# Each takes the operands as Python gave them and may return NotImplemented.
+ctypedef struct Operators:
+    object (*add)(object a, object b)
+    object (*sub)(object a, object b)
+    object (*mul)(object a, object b)
+    object (*truediv)(object a, object b)
+    object (*floordiv)(object a, object b)
+    object (*mod)(object a, object b)
+    object (*matmul)(object a, object b)
+    object (*pow)(object a, object b)
+    object (*and_)(object a, object b)
+    object (*or_)(object a, object b)
+    object (*xor)(object a, object b)
+    object (*lshift)(object a, object b)
+    object (*rshift)(object a, object b)
+    object (*lt)(object a, object b)
+    object (*le)(object a, object b)
+    object (*eq)(object a, object b)
+    object (*ne)(object a, object b)
+    object (*gt)(object a, object b)
+    object (*ge)(object a, object b)
+    object (*neg)(object a)
+    object (*abs)(object a)
+    object (*invert)(object a)
+    object (*iadd)(object a, object b)
+    object (*isub)(object a, object b)
+    object (*imul)(object a, object b)
+    object (*itruediv)(object a, object b)
+    object (*ipow)(object a, object b)
+    object (*ifloordiv)(object a, object b)
+    object (*imod)(object a, object b)
+    object (*iand)(object a, object b)
+    object (*ior)(object a, object b)
+    object (*ixor)(object a, object b)
+    object (*ilshift)(object a, object b)
+    object (*irshift)(object a, object b)
+    object (*getitem)(object a, object index)
+    int (*setitem)(object a, object index, object value) except -1
+    int (*fill)(TensorBase self, const Scalar *value) except -1       # every element = value; counts no version
+
+cdef Operators OPERATORS

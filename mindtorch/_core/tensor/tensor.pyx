@@ -1,0 +1,835 @@
+# cython: c_api_binop_methods=True
+"""torch.device, storages, and TensorBase: geometry, allocation, and the slots of Python's operators."""
+import threading
+
+from cpython.object cimport PyObject, PyTypeObject, Py_EQ, Py_GE, Py_GT, Py_LE, Py_LT
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.tuple cimport PyTuple_SET_ITEM
+cimport cython
+from libc.stdint cimport uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from mindtorch._core.tensor.dtype cimport ITEMSIZE, Bool, Long, UInt16, UInt64
+
+
+# --- devices ---------------------------------------------------------------------------------------------------------
+# torch.device, the default device, and the table of backends.
+
+
+# The first DEVICE_TYPES have a backend. The others torch knows: programs ask whether a tensor is there.
+cdef tuple NAMES = ("cpu", "npu", "cuda", "meta", "mps", "xpu")
+cdef enum:
+    MAX_INDEX = 2147483647
+
+COMBINATIONS = " * (torch.device device)\n{hint} * (str type, int index = -1)\n"
+
+
+cdef class device:
+    """A kind of device and, where given, which one of them: `torch.device("npu:1")`, `torch.device("npu", 1)`."""
+
+    def __init__(self, *args, **kwargs):
+        if kwargs:
+            args = merge_keywords(args, kwargs)
+        if len(args) == 1:
+            self.set_from(args[0])
+        elif len(args) == 2:
+            self.set_pair(args[0], args[1])
+        else:
+            no_combination(args, "")
+
+    cdef int set_from(self, object value) except -1:
+        if isinstance(value, device):
+            self.type_code = (<device>value).type_code
+            self.raw_index = (<device>value).raw_index
+        elif isinstance(value, str):
+            parse(value, &self.type_code, &self.raw_index)
+        elif isinstance(value, bytes):
+            parse(value.decode(), &self.type_code, &self.raw_index)
+        elif isinstance(value, int) and not isinstance(value, bool):
+            self.type_code = NPU
+            self.raw_index = checked_index(value)
+        else:
+            hint = f"      didn't match because some of the arguments have invalid types: (!{type(value).__name__}!)\n"
+            no_combination((value,), hint)
+        return 0
+
+    cdef int set_pair(self, object name, object index) except -1:
+        if not isinstance(name, str):
+            shown = "torch.device" if isinstance(name, device) else type(name).__name__
+            raise TypeError(f"device(): argument 'type' (position 1) must be str, not {shown}")
+        if not isinstance(index, int) or isinstance(index, bool):
+            raise TypeError(f"device(): argument 'index' (position 2) must be int, not {type(index).__name__}")
+        parse(name, &self.type_code, &self.raw_index)
+        if self.raw_index >= 0:
+            raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {name}")
+        self.raw_index = checked_index(index)
+        return 0
+
+    @property
+    def type(self):
+        return NAMES[self.type_code]
+
+    @property
+    def index(self):
+        return None if self.raw_index < 0 else self.raw_index
+
+    def __repr__(self):
+        if self.raw_index < 0:
+            return f"device(type='{NAMES[self.type_code]}')"
+        return f"device(type='{NAMES[self.type_code]}', index={self.raw_index})"
+
+    def __str__(self):
+        return NAMES[self.type_code] if self.raw_index < 0 else f"{NAMES[self.type_code]}:{self.raw_index}"
+
+    def __eq__(self, other):
+        if not isinstance(other, device):
+            return NotImplemented
+        return self.type_code == (<device>other).type_code and self.raw_index == (<device>other).raw_index
+
+    def __hash__(self):
+        return hash((self.type_code, self.raw_index))
+
+    def __reduce__(self):
+        return device, ((self.type,) if self.raw_index < 0 else (self.type, self.raw_index))
+
+    def __enter__(self):
+        """Inside the `with`, factory functions make their tensors on this device (in this thread)."""
+        push_default(self)
+        return self
+
+    def __exit__(self, *exception):
+        pop_default()
+
+
+cdef tuple merge_keywords(tuple args, dict kwargs):
+    if not args and len(kwargs) == 1 and "device" in kwargs:
+        return (kwargs["device"],)
+    names = ("type", "index")[len(args):]
+    for name in kwargs:
+        if name not in names:
+            raise TypeError(f"device() got an unexpected keyword argument '{name}'")
+    return args + tuple(kwargs[name] for name in names if name in kwargs)
+
+
+cdef int no_combination(tuple args, str hint) except -1:
+    shown = ", ".join(type(a).__name__ for a in args)
+    raise TypeError(f"device() received an invalid combination of arguments - got ({shown}), but expected one of:\n"
+                    + COMBINATIONS.format(hint=hint))
+
+
+cdef int checked_index(object index) except -1:
+    if index < 0:
+        raise RuntimeError("Device index must not be negative")
+    if index > MAX_INDEX:
+        raise RuntimeError(f"Device index {index} is out of range")
+    return index
+
+
+cdef int parse(str text, int *type_code, int *index) except -1:
+    """"npu" or "npu:1", written exactly so: no blanks, signs or leading zeros."""
+    if not text:
+        raise RuntimeError("Device string must not be empty")
+    name, colon, digits = text.partition(":")
+    if name not in NAMES:
+        if name.startswith(NAMES) or name.strip() in NAMES:
+            raise RuntimeError(f"Invalid device string: '{text}'")
+        known = ", ".join(NAMES[:DEVICE_TYPES])
+        raise RuntimeError(f"Expected one of {known} device type at start of device string: {name}")
+    type_code[0] = NAMES.index(name)
+    index[0] = -1
+    if colon:
+        if not (digits.isascii() and digits.isdigit()) or (digits[0] == "0" and digits != "0"):
+            raise RuntimeError(f"Invalid device string: '{text}'")
+        if int(digits) > MAX_INDEX:
+            raise RuntimeError(f"Could not parse device index '{digits}' in device string '{text}'")
+        index[0] = int(digits)
+    return 0
+
+
+cdef device make_device(int type_code, int index):
+    cdef device made = device.__new__(device)
+    made.type_code = type_code
+    made.raw_index = index
+    return made
+
+
+cdef device THE_CPU = make_device(CPU, -1)
+cdef list NPUS = []
+
+
+cdef device device_of(TensorBase tensor):
+    if tensor.device_type == CPU:
+        return THE_CPU
+    while len(NPUS) <= tensor.device_index:
+        NPUS.append(make_device(NPU, len(NPUS)))
+    return <device>NPUS[tensor.device_index]
+
+
+# --- the default device ----------------------------------------------------------------------------------------------
+
+cdef device DEFAULT = THE_CPU
+cdef int SCOPES = 0                   # `with device:` blocks open in any thread; 0 spares the look-up
+THREAD = threading.local()
+
+
+cdef int push_default(device chosen) except -1:
+    global SCOPES
+    THREAD.__dict__.setdefault("scopes", []).append(chosen)
+    SCOPES += 1
+    return 0
+
+
+cdef int pop_default() except -1:
+    global SCOPES
+    THREAD.scopes.pop()
+    SCOPES -= 1
+    return 0
+
+
+cdef device default_device():
+    if SCOPES:
+        scopes = getattr(THREAD, "scopes", None)
+        if scopes:
+            return <device>scopes[len(scopes) - 1]
+    return DEFAULT
+
+
+def set_default_device(device_or_none):
+    """Set the device on which factory functions make tensors when none is given; None goes back to the CPU."""
+    global DEFAULT
+    DEFAULT = THE_CPU if device_or_none is None else device(device_or_none)
+
+
+def get_default_device():
+    """The device on which factory functions make tensors when none is given."""
+    cdef int type_code, index
+    resolve(None, &type_code, &index)
+    return THE_CPU if type_code == CPU else make_device(type_code, index)
+
+
+cdef dict NAMED = {}                   # what strings have been read as: `device="npu"` stands in many loops
+
+
+cdef device named_device(str name):
+    cdef device known = NAMED.get(name)
+    if known is None:
+        known = NAMED[name] = device(name)
+    return known
+
+
+cdef int resolve(object device_or_none, int *type_code, int *index) except -1:
+    cdef device chosen
+    if device_or_none is None:
+        chosen = default_device()
+    elif isinstance(device_or_none, device):
+        chosen = <device>device_or_none
+    elif isinstance(device_or_none, str):
+        chosen = named_device(device_or_none)
+    elif isinstance(device_or_none, int) and not isinstance(device_or_none, bool):
+        chosen = device(device_or_none)
+    else:
+        raise TypeError(f"argument 'device' must be torch.device, not {type(device_or_none).__name__}")
+    type_code[0] = chosen.type_code
+    if chosen.type_code >= DEVICE_TYPES:
+        no_such_device(chosen.type)
+    if not BACKENDS[chosen.type_code].ready:
+        require_backend(chosen.type_code)
+    if chosen.type_code == CPU:
+        index[0] = 0                  # there is one CPU, whatever index it is given
+    else:
+        index[0] = chosen.raw_index if chosen.raw_index >= 0 else BACKENDS[chosen.type_code].current_index()
+    return 0
+
+
+cdef int no_such_device(str name) except -1:
+    if name in ("cuda", "xpu"):
+        raise AssertionError(f"Torch not compiled with {name.upper()} enabled")
+    known = " and ".join(NAMES[:DEVICE_TYPES])
+    raise NotImplementedError(f"mindtorch has no tensors on device '{name}', only on {known}")
+
+
+cdef int require_backend(int type_code) except -1:
+    if BACKENDS[type_code].ready:
+        return 0
+    from mindtorch._core import hooks
+    hooks.load_backend(NAMES[type_code])
+    if not BACKENDS[type_code].ready:
+        raise RuntimeError(f"the {NAMES[type_code]} backend has been loaded but has not registered itself")
+    return 0
+
+
+cdef int require_host(int type_code) except -1:
+    if type_code != CPU:
+        raise RuntimeError("Only dense CPU tensors can be pinned")
+    return 0
+
+
+cdef TensorBase pinned_like(TensorBase made):
+    require_host(made.device_type)
+    require_backend(NPU)
+    return make_tensor(BACKENDS[<int>NPU].allocate_pinned(made.numel * ITEMSIZE[<int>made.dtype]), made.dtype,
+                       made.ndim, made.sizes, made.strides, 0)
+
+
+cdef int copy_data(TensorBase dst, TensorBase src, bint non_blocking) except -1:
+    cdef int served_by = NPU if dst.device_type == NPU or src.device_type == NPU else CPU
+    if not BACKENDS[served_by].ready:
+        require_backend(served_by)
+    return BACKENDS[served_by].copy(dst, src, non_blocking)
+
+
+# --- tensors ---------------------------------------------------------------------------------------------------------
+# Storage and TensorBase: geometry, allocation, and the C slots of Python's operators.
+#
+# 1. A tensor's geometry is set once, when it is made; only set_geometry and set_storage change it afterwards.
+# 2. Views hold the storage, and the tensor that they are views of. A storage dies with its last view, and frees its
+#    bytes.
+# 3. Reference cycles can pass through TensorBase only by way of its AutogradMeta, where the cycle collector breaks
+# them.
+
+
+cdef extern from "Python.h":
+    # Cython's own declarations take any object where C wants a type, and leave out the slots.
+    object PyType_GenericAlloc(PyTypeObject *cls, Py_ssize_t items)
+    ctypedef struct PyNumberMethods:
+        void *nb_add
+    ctypedef struct PyMappingMethods:
+        void *mp_length
+    ctypedef struct TypeSlots "PyTypeObject":
+        PyNumberMethods *tp_as_number
+        PyMappingMethods *tp_as_mapping
+        void *tp_richcompare
+
+cdef tuple NO_ARGUMENTS = ()
+
+
+class Size(tuple):
+    """The shape of a tensor: a tuple of ints, as `torch.Size`."""
+
+    __slots__ = ()
+
+    def __new__(cls, iterable=()):
+        sizes = []
+        for position, item in enumerate(iterable):
+            if not hasattr(item, "__index__"):
+                raise TypeError(
+                    f"torch.Size() takes an iterable of 'int' (item {position} is '{type(item).__name__}')")
+            sizes.append(item.__index__())
+        return tuple.__new__(cls, sizes)
+
+    def numel(self):
+        """The number of elements of a tensor of this shape."""
+        count = 1
+        for size in self:
+            count *= size
+        return count
+
+    def __repr__(self):
+        return f"torch.Size({list(self)})"
+
+    def __add__(self, other):
+        return Size(tuple.__add__(self, other)) if isinstance(other, tuple) else NotImplemented
+
+    def __radd__(self, other):
+        return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, other):
+        return Size(tuple.__mul__(self, other))
+
+    __rmul__ = __mul__
+
+    def __getitem__(self, index):
+        item = tuple.__getitem__(self, index)
+        return Size(item) if isinstance(index, slice) else item
+
+    def __reduce__(self):
+        return Size, (tuple(self),)
+
+
+SIZE_CLASS = Size
+
+
+cdef object make_size(int ndim, const int64_t *sizes):
+    cdef object size = PyType_GenericAlloc(<PyTypeObject *>SIZE_CLASS, ndim)
+    cdef object item
+    cdef int i
+    for i in range(ndim):
+        item = sizes[i]
+        Py_INCREF(item)
+        PyTuple_SET_ITEM(size, i, item)
+    return size
+
+
+cdef str shape_text(int ndim, const int64_t *sizes):
+    return "[" + ", ".join([str(sizes[i]) for i in range(ndim)]) + "]"
+
+
+@cython.no_gc
+cdef class Storage:
+    """Bytes on a device, shared by the views of them."""
+
+    def __init__(self):
+        raise TypeError("storages are made by the functions that make tensors")
+
+    def __dealloc__(self):
+        Py_XDECREF(self.lender)
+
+    def resizable(self):
+        """Whether the bytes may be exchanged for more of them: they are not lent by somebody else."""
+        return True
+
+
+@cython.no_gc_clear
+cdef class TensorBase:
+    """What every tensor has in C. `mindtorch.Tensor` adds the methods."""
+
+    def __dealloc__(self):
+        if self.sizes != self.inline_dims:
+            free(self.sizes)
+
+    def __hash__(self):
+        return <Py_hash_t><size_t><void *>self
+
+    def __len__(self):
+        if self.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self.sizes[0]
+
+    def __getitem__(self, index):
+        return OPERATORS.getitem(self, index)
+
+    def __setitem__(self, index, value):
+        OPERATORS.setitem(self, index, value)
+
+    def __delitem__(self, index):
+        raise TypeError("Tensor does not support deleting items")
+
+    def __richcmp__(self, other, int op):
+        if op == Py_LT:
+            return OPERATORS.lt(self, other)
+        if op == Py_LE:
+            return OPERATORS.le(self, other)
+        if op == Py_EQ:
+            found = OPERATORS.eq(self, other)
+            return equal_to_array(self, other) if found is NotImplemented else found
+        if op == Py_GT:
+            return OPERATORS.gt(self, other)
+        if op == Py_GE:
+            return OPERATORS.ge(self, other)
+        return OPERATORS.ne(self, other)
+
+    # With c_api_binop_methods the first operand is the left one, whichever of the two is the tensor.
+
+    def __add__(a, b):
+        return OPERATORS.add(a, b)
+
+    def __sub__(a, b):
+        return OPERATORS.sub(a, b)
+
+    def __mul__(a, b):
+        return OPERATORS.mul(a, b)
+
+    def __truediv__(a, b):
+        return OPERATORS.truediv(a, b)
+
+    def __floordiv__(a, b):
+        return OPERATORS.floordiv(a, b)
+
+    def __mod__(a, b):
+        return OPERATORS.mod(a, b)
+
+    def __matmul__(a, b):
+        return OPERATORS.matmul(a, b)
+
+    def __pow__(a, b, modulo):
+        if modulo is not None:
+            return NotImplemented
+        return OPERATORS.pow(a, b)
+
+    def __and__(a, b):
+        return OPERATORS.and_(a, b)
+
+    def __or__(a, b):
+        return OPERATORS.or_(a, b)
+
+    def __xor__(a, b):
+        return OPERATORS.xor(a, b)
+
+    def __lshift__(a, b):
+        return OPERATORS.lshift(a, b)
+
+    def __rshift__(a, b):
+        return OPERATORS.rshift(a, b)
+
+    def __neg__(self):
+        return OPERATORS.neg(self)
+
+    def __pos__(self):
+        if self.dtype == Bool:
+            raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+        return self
+
+    def __abs__(self):
+        return OPERATORS.abs(self)
+
+    def __invert__(self):
+        if not (self.dtype <= Long or self.dtype == Bool or UInt16 <= self.dtype <= UInt64):
+            raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+        return OPERATORS.invert(self)
+
+    def __iadd__(self, other):
+        return OPERATORS.iadd(self, other)
+
+    def __isub__(self, other):
+        return OPERATORS.isub(self, other)
+
+    def __imul__(self, other):
+        return OPERATORS.imul(self, other)
+
+    def __itruediv__(self, other):
+        return OPERATORS.itruediv(self, other)
+
+    def __ipow__(self, other):
+        return OPERATORS.ipow(self, other)
+
+    def __ifloordiv__(self, other):
+        return OPERATORS.ifloordiv(self, other)
+
+    def __imod__(self, other):
+        return OPERATORS.imod(self, other)
+
+    def __iand__(self, other):
+        return OPERATORS.iand(self, other)
+
+    def __ior__(self, other):
+        return OPERATORS.ior(self, other)
+
+    def __ixor__(self, other):
+        return OPERATORS.ixor(self, other)
+
+    def __ilshift__(self, other):
+        return OPERATORS.ilshift(self, other)
+
+    def __irshift__(self, other):
+        return OPERATORS.irshift(self, other)
+
+
+cdef object equal_to_array(TensorBase self, object other):
+    """`tensor == array`, which NumPy leaves to the tensor either way round."""
+    from numpy import ndarray
+
+    from mindtorch._core.python.conversion import from_numpy
+    if not isinstance(other, ndarray):
+        return NotImplemented
+    try:
+        other = from_numpy(other)
+    except TypeError:                       # of strings, or of objects
+        return NotImplemented
+    return OPERATORS.eq(self, other)
+
+
+TENSOR_CLASS = TensorBase
+
+
+def register_tensor_class(cls):
+    """From now on every new tensor is a `cls`; called once, with mindtorch.Tensor."""
+    global TENSOR_CLASS
+    if not issubclass(cls, TensorBase):
+        raise TypeError("the tensor class must derive from TensorBase")
+    TENSOR_CLASS = cls
+    share_slots(<TypeSlots *>TensorBase, <TypeSlots *>TENSOR_CLASS)
+
+
+cdef int share_slots(TypeSlots *base, TypeSlots *derived) except -1:
+    """Give the Python class the C slots of TensorBase: `a + b` then needs no look-up of `__add__`.
+
+    Python would let it inherit them, were Cython's methods slot wrappers. What the class defines itself stays, since
+    TensorBase has no such slot.
+    """
+    copy_slots(<void **>base.tp_as_number, <void **>derived.tp_as_number, sizeof(PyNumberMethods) // sizeof(void *))
+    copy_slots(<void **>base.tp_as_mapping, <void **>derived.tp_as_mapping, sizeof(PyMappingMethods) // sizeof(void *))
+    derived.tp_richcompare = base.tp_richcompare
+    return 0
+
+
+cdef void copy_slots(void **base, void **derived, size_t count) noexcept:
+    cdef size_t i
+    for i in range(count):
+        if base[i] != NULL:
+            derived[i] = base[i]
+
+
+# --- geometry --------------------------------------------------------------------------------------------------------
+
+cdef bint strides_are_contiguous(int ndim, const int64_t *sizes, const int64_t *strides) noexcept nogil:
+    cdef int64_t expected = 1
+    cdef int i
+    for i in range(ndim):
+        if sizes[i] == 0:
+            return True
+    for i in range(ndim - 1, -1, -1):
+        if sizes[i] != 1:
+            if strides[i] != expected:
+                return False
+            expected *= sizes[i]
+    return True
+
+
+cdef int contiguous_strides(int ndim, const int64_t *sizes, int64_t *strides) noexcept nogil:
+    cdef int64_t stride = 1
+    cdef int i
+    for i in range(ndim - 1, -1, -1):
+        strides[i] = stride
+        if sizes[i] > 1:          # an empty dimension counts as one of size 1, as in torch
+            stride *= sizes[i]
+    return 0
+
+
+cdef int64_t count_elements(const Shape *shape) except -1:
+    cdef int64_t count = 1
+    cdef int64_t limit = <int64_t>((<uint64_t>-1) >> 1)
+    cdef bint empty = False, overflow = False
+    cdef int i
+    for i in range(shape.ndim):
+        if shape.sizes[i] < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {shape.sizes[i]}: "
+                               f"{shape_text(shape.ndim, shape.sizes)}")
+        if shape.sizes[i] == 0:
+            empty = True
+        elif count > limit // shape.sizes[i]:
+            overflow = True
+        else:
+            count *= shape.sizes[i]
+    if empty:
+        return 0
+    if overflow or count > limit // 16:          # 16: the widest item
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={shape_text(shape.ndim, shape.sizes)}")
+    return count
+
+
+cdef void sort_dims_by_stride(TensorBase like, int *order) noexcept nogil:
+    """Dimensions from the fastest to the slowest; broadcast ones (stride 0) keep their place, as in torch."""
+    cdef int i, moving, other, before
+    for i in range(like.ndim):
+        order[i] = like.ndim - 1 - i
+    for i in range(1, like.ndim):
+        moving = i
+        for other in range(i - 1, -1, -1):
+            before = compare_dims(like, order[other], order[moving])
+            if before < 0:
+                break
+            if before > 0:
+                order[other], order[moving] = order[moving], order[other]
+                moving = other
+
+
+cdef inline int compare_dims(TensorBase like, int a, int b) noexcept nogil:
+    """Below 0: `a` runs faster; above 0: `b` does; 0: they do not tell."""
+    if like.strides[a] == 0 or like.strides[b] == 0:
+        return 0
+    if like.strides[a] != like.strides[b]:
+        return -1 if like.strides[a] < like.strides[b] else 1
+    return 1 if like.sizes[a] > like.sizes[b] else 0
+
+
+cdef bint is_dense(TensorBase tensor) noexcept nogil:
+    """Whether the elements fill a block of memory without gaps or overlaps, in whatever order of dimensions."""
+    cdef int order[MAX_DIMS]
+    cdef int64_t expected = 1
+    cdef int i, dim
+    if tensor.contiguous:
+        return True
+    sort_dims_by_stride(tensor, order)
+    for i in range(tensor.ndim):
+        dim = order[i]
+        if tensor.sizes[dim] != 1:
+            if tensor.strides[dim] != expected:
+                return False
+            expected *= tensor.sizes[dim]
+    return True
+
+
+cdef int dense_strides(TensorBase like, int64_t *strides) noexcept nogil:
+    """torch.preserve_format: the strides of a dense tensor are kept; others become contiguous in their own order."""
+    cdef int order[MAX_DIMS]
+    cdef int64_t stride = 1
+    cdef int i, dim
+    if is_dense(like):
+        memcpy(strides, like.strides, like.ndim * sizeof(int64_t))
+        return 0
+    for i in range(like.ndim):
+        if like.strides[i] == 0 and like.sizes[i] > 1:        # expanded: nothing to preserve
+            return contiguous_strides(like.ndim, like.sizes, strides)
+    sort_dims_by_stride(like, order)
+    for i in range(like.ndim):
+        dim = order[i]
+        strides[dim] = stride
+        if like.sizes[dim] > 1:
+            stride *= like.sizes[dim]
+    return 0
+
+
+cdef bint may_overlap_itself(TensorBase tensor) noexcept nogil:
+    cdef int i
+    if tensor.contiguous:
+        return False
+    for i in range(tensor.ndim):
+        if tensor.strides[i] == 0 and tensor.sizes[i] > 1:
+            return True
+    return False
+
+
+# --- making tensors --------------------------------------------------------------------------------------------------
+
+cdef inline int place_dims(TensorBase tensor, int ndim) except -1:
+    """Room for sizes and strides."""
+    cdef int64_t *block
+    if ndim <= INLINE_DIMS:
+        tensor.sizes = tensor.inline_dims
+    else:
+        if ndim > MAX_DIMS:
+            raise RuntimeError(f"tensors of more than {MAX_DIMS} dimensions are not supported, got {ndim}")
+        block = <int64_t *>malloc(2 * ndim * sizeof(int64_t))
+        if block == NULL:
+            raise MemoryError()
+        tensor.sizes = block
+    tensor.strides = tensor.sizes + ndim
+    tensor.ndim = ndim
+    return 0
+
+
+cdef inline int fill_dims(TensorBase tensor, int ndim, const int64_t *sizes, const int64_t *strides) except -1:
+    cdef int64_t count = 1
+    cdef int i
+    place_dims(tensor, ndim)
+    for i in range(ndim):
+        tensor.sizes[i] = sizes[i]
+        count *= sizes[i]
+    tensor.numel = count
+    if strides == NULL:
+        contiguous_strides(ndim, sizes, tensor.strides)
+        tensor.contiguous = True
+        return 0
+    for i in range(ndim):
+        tensor.strides[i] = strides[i]
+    tensor.contiguous = strides_are_contiguous(ndim, sizes, strides)
+    return 0
+
+
+cdef inline TensorBase new_tensor(Storage storage, ScalarType dtype, int ndim, const int64_t *sizes,
+                                  const int64_t *strides, int64_t offset):
+    # The base's constructor, called for the registered class: Tensor.__new__ is Python's legacy constructor.
+    cdef TensorBase tensor = <TensorBase>(<PyTypeObject *>TensorBase).tp_new(
+        TENSOR_CLASS, <PyObject *>NO_ARGUMENTS, NULL)
+    tensor.storage = storage
+    tensor.dtype = dtype
+    tensor.device_type = storage.device_type
+    tensor.device_index = storage.device_index
+    tensor.offset = offset
+    fill_dims(tensor, ndim, sizes, strides)
+    return tensor
+
+
+cdef TensorBase make_tensor(Storage storage, ScalarType dtype, int ndim, const int64_t *sizes, const int64_t *strides,
+                            int64_t offset):
+    cdef TensorBase tensor = new_tensor(storage, dtype, ndim, sizes, strides, offset)
+    if inference_threads:
+        mark_inference(tensor, None)
+    return tensor
+
+
+cdef TensorBase make_view(TensorBase base, int ndim, const int64_t *sizes, const int64_t *strides, int64_t offset):
+    cdef TensorBase view = new_tensor(base.storage, base.dtype, ndim, sizes, strides, offset)
+    view.base = base if base.base is None else base.base
+    view.counter = base.counter
+    if base.autograd is not None:
+        mark_inference(view, base)
+    return view
+
+
+cdef TensorBase make_alias(TensorBase base):
+    cdef TensorBase alias = new_tensor(base.storage, base.dtype, base.ndim, base.sizes, base.strides, base.offset)
+    alias.counter = base.counter
+    if base.autograd is not None:
+        mark_inference(alias, base)
+    return alias
+
+
+cdef TensorBase make_data(TensorBase base):
+    cdef TensorBase data = make_alias(base)
+    data.counter = Storage.__new__(Storage)
+    return data
+
+
+cdef Storage allocate(int64_t count, ScalarType dtype, int device_type, int device_index):
+    if not BACKENDS[device_type].ready:
+        require_backend(device_type)
+    return BACKENDS[device_type].allocate(<size_t>count * <size_t>ITEMSIZE[<int>dtype], device_index)
+
+
+cdef TensorBase empty_tensor(const Shape *shape, ScalarType dtype, int device_type, int device_index):
+    cdef Storage storage = allocate(count_elements(shape), dtype, device_type, device_index)
+    return make_tensor(storage, dtype, shape.ndim, shape.sizes, NULL, 0)
+
+
+cdef TensorBase empty_like_tensor(TensorBase like, ScalarType dtype, int device_type, int device_index):
+    cdef int64_t strides[MAX_DIMS]
+    cdef Storage storage = allocate(like.numel, dtype, device_type, device_index)
+    dense_strides(like, strides)
+    return make_tensor(storage, dtype, like.ndim, like.sizes, strides, 0)
+
+
+cdef int set_geometry(TensorBase self, int ndim, const int64_t *sizes, const int64_t *strides,
+                      int64_t offset) except -1:
+    cdef int64_t *block = self.sizes
+    cdef int64_t copied[2 * MAX_DIMS]
+    # The new geometry may be given by the old arrays.
+    if ndim > 0:
+        memcpy(copied, sizes, ndim * sizeof(int64_t))
+        if strides != NULL:
+            memcpy(copied + ndim, strides, ndim * sizeof(int64_t))
+    if block != self.inline_dims:
+        self.sizes = self.inline_dims
+        free(block)
+    fill_dims(self, ndim, copied, NULL if strides == NULL else copied + ndim)
+    self.offset = offset
+    return 0
+
+
+cdef int set_storage(TensorBase self, Storage storage, ScalarType dtype) except -1:
+    self.storage = storage
+    self.dtype = dtype
+    self.device_type = storage.device_type
+    self.device_index = storage.device_index
+    return 0
+
+
+# --- operators without an implementation yet: Python then tries the other operand, or raises TypeError ---------------
+
+cdef object no_binary(object a, object b):
+    return NotImplemented
+
+
+cdef object no_unary(object a):
+    raise NotImplementedError("this operator has no implementation: import mindtorch first")
+
+
+cdef int no_setitem(object a, object index, object value) except -1:
+    raise NotImplementedError("item assignment has no implementation: import mindtorch first")
+
+
+def _clear_operators():
+    OPERATORS.add = OPERATORS.sub = OPERATORS.mul = OPERATORS.truediv = OPERATORS.floordiv = no_binary
+    OPERATORS.mod = OPERATORS.matmul = OPERATORS.pow = no_binary
+    OPERATORS.and_ = OPERATORS.or_ = OPERATORS.xor = OPERATORS.lshift = OPERATORS.rshift = no_binary
+    OPERATORS.lt = OPERATORS.le = OPERATORS.eq = OPERATORS.ne = OPERATORS.gt = OPERATORS.ge = no_binary
+    OPERATORS.iadd = OPERATORS.isub = OPERATORS.imul = OPERATORS.itruediv = OPERATORS.ipow = no_binary
+    OPERATORS.ifloordiv = OPERATORS.imod = OPERATORS.iand = OPERATORS.ior = OPERATORS.ixor = no_binary
+    OPERATORS.ilshift = OPERATORS.irshift = no_binary
+    OPERATORS.getitem = no_binary
+    OPERATORS.neg = OPERATORS.abs = OPERATORS.invert = no_unary
+    OPERATORS.setitem = no_setitem
+
+
+_clear_operators()

@@ -1,0 +1,895 @@
+"""Devices, streams and events: C records, what each thread remembers of them, and torch.npu.Stream and Event."""
+import os
+import threading
+import warnings
+
+from cpython.pythread cimport PyThread_get_thread_ident
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport intptr_t, uint64_t
+from libc.stdlib cimport calloc
+from libc.string cimport memcpy
+from posix.time cimport nanosleep, timespec
+
+from mindtorch._core.tensor.tensor import device as torch_device
+from mindtorch._npu.index import get_device_index
+
+from mindtorch._core.tensor.tensor cimport BACKENDS, NPU
+from mindtorch._npu.acl cimport api, check, require
+from mindtorch._npu.cann.acl_base_rt cimport (
+    ACL_ERROR_RT_INVALID_HANDLE, ACL_EVENT_IPC, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE, ACL_STREAM_FAST_LAUNCH,
+    ACL_STREAM_FAST_SYNC, aclrtContext, aclrtEvent, aclrtStream,
+)
+from mindtorch._npu.cann.acl_rt cimport (
+    ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_MODEL_RI_CAPTURE_STATUS_NONE, ACL_STREAM_STATUS_COMPLETE, aclmdlRI,
+    aclmdlRICaptureStatus, aclrtEventRecordedStatus, aclrtHostFunc, aclrtIpcEventHandle, aclrtStreamStatus,
+)
+from mindtorch._npu.cann.thread_list cimport mindtorch_list_thread, mindtorch_unbind_threads
+from mindtorch._npu.cann.thread_state cimport ThreadState
+from mindtorch._npu.cann.thread_state_address cimport mindtorch_thread_state
+from mindtorch._npu.structs cimport EventSlot, StreamSlot
+
+
+# --- records ---------------------------------------------------------------------------------------------------------
+# Devices, streams and events as C records, and what each thread remembers of them.
+#
+# 1. Every device has one context, made by runtime.py at the device's first use; each thread makes it current for
+# itself.
+# 2. Streams come from pools, in turn, as torch hands them out; the driver's stream is made when it is first asked for.
+#    One that nobody holds is idle and destroyed by release_idle (empty_cache); so are events, if not handed out before.
+# 3. After a fork the child has no devices: every way to one leads through bind_device, which refuses.
+
+
+cdef bint closing = False            # the process ends: one thread alone may use devices
+cdef unsigned long closing_thread = 0
+
+
+cdef struct Device:
+    aclrtContext context             # NULL: not started
+    StreamSlot *default_stream
+    EventSlot *idle_events[EVENT_KINDS]
+    StreamSlot *pools[STREAM_KINDS][POOL_LIMIT]             # by StreamKind
+    unsigned int taken[STREAM_KINDS]                        # how many have been handed out
+
+cdef Device DEVICES[MAX_DEVICES]
+cdef EventSlot *EVENTS = NULL        # all events of the process
+cdef EventSlot *SPARE_EVENTS = NULL  # records whose event was destroyed
+cdef int external_streams = 0
+cdef int sync_debug_mode = 0
+POOL_SIZE = int(os.environ.get("STREAMS_PER_DEVICE", "32"))
+if POOL_SIZE not in (8, 32):
+    raise ValueError(f"STREAMS_PER_DEVICE must be 8 or 32, got {POOL_SIZE}")
+cdef int[STREAM_KINDS] POOL_SIZES = [0, 0, 4, POOL_SIZE, POOL_SIZE]
+
+
+cdef ThreadState *thread_state() noexcept nogil:
+    return mindtorch_thread_state()
+
+
+# Devices
+
+cdef int bind_device(int device) except -1:
+    if closing and PyThread_get_thread_ident() != closing_thread:
+        from mindtorch._npu.runtime import require_device
+        require_device(device)       # raises
+    if not 0 <= device < MAX_DEVICES or DEVICES[device].context == NULL:
+        from mindtorch._npu.runtime import get_runtime
+        get_runtime(device)          # raises for what is no device
+    check(api.aclrtSetCurrentContext(DEVICES[device].context), b"aclrtSetCurrentContext")
+    return enter(device)
+
+
+cdef int enter(int device) except -1:
+    if mindtorch_list_thread(thread_state()) != 0:
+        raise MemoryError()
+    thread_state().bound = device
+    return 0
+
+
+def adopt_device(int index, intptr_t context, intptr_t stream):
+    """Enters a device that runtime.py has started: its context (current for this thread) and default stream."""
+    cdef StreamSlot *slot = DEVICES[index].default_stream
+    if slot == NULL:
+        slot = new_stream(index, 0)
+        DEVICES[index].default_stream = slot
+        slot.holders = 1             # the runtime
+    slot.handle = <aclrtStream>stream
+    DEVICES[index].context = <aclrtContext>context
+    enter(index)
+
+
+def bind(int index):
+    """Makes the device's context current for the calling thread; starts the device at its first use."""
+    use_device(index)
+
+
+def current_device():
+    """The calling thread's device; 0 until it has chosen one."""
+    return thread_state().device
+
+
+def set_current_device(int index):
+    """Makes `index` the calling thread's device, starting it where it has not been used yet."""
+    use_device(index)
+    thread_state().device = index
+
+
+def is_started(int index):
+    return 0 <= index < MAX_DEVICES and DEVICES[index].context != NULL
+
+
+def forget_devices():
+    """In the child of a fork: the parent's contexts, streams and memory are none of ours."""
+    cdef int index
+    cdef ThreadState *state = thread_state()
+    state.bound = -1
+    for index in range(MAX_DEVICES):
+        DEVICES[index].context = NULL
+        state.streams[index] = NULL
+
+
+# Streams
+
+cdef StreamSlot *new_stream(int device, int number) except NULL:
+    global STREAMS
+    cdef StreamSlot *slot = <StreamSlot *>calloc(1, sizeof(StreamSlot))
+    cdef int small
+    if slot == NULL:
+        raise MemoryError()
+    slot.device = device
+    slot.number = number
+    slot.priority = -1 if number >> POOL_BITS == HIGH_STREAM else 0
+    for small in range(2):
+        slot.pools[small].small = small
+        slot.pools[small].stream = slot
+    slot.next = STREAMS
+    STREAMS = slot
+    return slot
+
+
+cdef StreamSlot *first_stream(int device) except NULL:
+    use_device(device)
+    thread_state().streams[device] = DEVICES[device].default_stream
+    return DEVICES[device].default_stream
+
+
+cdef StreamSlot *default_stream(int device) except NULL:
+    use_device(device)
+    return DEVICES[device].default_stream
+
+
+cdef StreamSlot *take_stream(int device, int kind) except NULL:
+    use_device(device)
+    cdef unsigned int place = DEVICES[device].taken[kind] % POOL_SIZES[kind]
+    DEVICES[device].taken[kind] += 1
+    return take_pooled(device, kind, place)
+
+
+cdef StreamSlot *take_pooled(int device, int kind, int place) except NULL:
+    cdef StreamSlot *slot = DEVICES[device].pools[kind][place]
+    if slot == NULL:
+        slot = DEVICES[device].pools[kind][place] = new_stream(device, kind << POOL_BITS | place)
+    slot.holders += 1                # before the GIL can be given up
+    try:
+        open_stream(slot)
+    except BaseException:
+        slot.holders -= 1
+        raise
+    return slot
+
+
+cdef StreamSlot *take_numbered(int device, int number) except NULL:
+    cdef StreamSlot *slot = STREAMS
+    cdef int kind = number >> POOL_BITS
+    cdef int place = number & (POOL_LIMIT - 1)
+    use_device(device)
+    if 0 <= kind < STREAM_KINDS and place < POOL_SIZES[kind]:
+        return take_pooled(device, kind, place)
+    while slot != NULL and (slot.device != device or slot.number != number):
+        slot = slot.next
+    if slot == NULL:
+        raise RuntimeError(f"npu:{device} has no stream {number}")
+    slot.holders += 1
+    return slot
+
+
+cdef StreamSlot *take_external(int device, aclrtStream handle) except NULL:
+    global external_streams
+    cdef StreamSlot *slot = STREAMS
+    use_device(device)
+    while slot != NULL and (slot.device != device or slot.handle != handle or not is_external(slot)):
+        slot = slot.next
+    if slot == NULL:
+        slot = new_stream(device, EXTERNAL_STREAM << POOL_BITS | external_streams)
+        slot.handle = handle
+        external_streams += 1
+    slot.holders += 1
+    return slot
+
+
+cdef bint is_external(const StreamSlot *slot) noexcept:
+    return slot.number >= EXTERNAL_STREAM << POOL_BITS
+
+
+cdef int open_stream(StreamSlot *slot) except -1:
+    cdef aclrtStream handle = NULL
+    cdef aclrtStreamStatus state
+    cdef int status
+    if slot.handle != NULL:
+        status = api.aclrtStreamQuery(slot.handle, &state)
+        if status != ACL_ERROR_RT_INVALID_HANDLE:
+            return check(status, b"aclrtStreamQuery")
+        slot.handle = NULL           # destroyed through its raw handle
+    check(api.aclrtCreateStreamWithConfig(&handle, 0, ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC),
+          b"aclrtCreateStreamWithConfig")
+    slot.handle = handle
+    return 0
+
+
+cdef int wait_for_stream(StreamSlot *stream) except -1:
+    use_device(stream.device)
+    with nogil:
+        check(api.aclrtSynchronizeStream(stream.handle), b"aclrtSynchronizeStream")
+    return 0
+
+
+cdef int let_wait(StreamSlot *waiting, StreamSlot *awaited) except -1:
+    cdef EventSlot *event = take_event(awaited.device, PLAIN_EVENT)
+    try:
+        record(event, awaited)
+        use_device(waiting.device)
+        with nogil:
+            check(api.aclrtStreamWaitEvent(waiting.handle, event.handle), b"aclrtStreamWaitEvent")
+        if captures != 0:
+            join_capture(waiting)
+    finally:
+        give_event(event)            # a wait is for the record it saw; recording anew does not disturb it
+    return 0
+
+
+cdef int object_to_wait() except -1:
+    message = "called a synchronizing NPU operation"
+    if sync_debug_mode > 1:
+        raise RuntimeError(message)
+    warnings.warn(message, UserWarning, stacklevel=2)
+    return 0
+
+
+def set_sync_debug_mode(int mode):
+    """See handles.pxd."""
+    global sync_debug_mode
+    sync_debug_mode = mode
+
+
+def get_sync_debug_mode():
+    return sync_debug_mode
+
+
+def shut_out_others():
+    """From now on the calling thread alone may use devices. Returns while launches of others are still under way."""
+    global closing, closing_thread
+    closing_thread = PyThread_get_thread_ident()
+    closing = True
+    mindtorch_unbind_threads()
+
+
+def are_launching():
+    """Whether a launch, or a copy, is under way that does not hold the GIL."""
+    cdef StreamSlot *slot = STREAMS
+    while slot != NULL:
+        if slot.launches != 0:
+            return True
+        slot = slot.next
+    return False
+
+
+def streams_of(int device):
+    """Handles of the streams of `device` that exist."""
+    cdef StreamSlot *slot = STREAMS
+    cdef list handles = []
+    while slot != NULL:
+        if slot.device == device and slot.handle != NULL:
+            handles.append(<intptr_t>slot.handle)
+        slot = slot.next
+    return handles
+
+
+# Captures
+
+cdef void enter_capture(Capture *capture, StreamSlot *stream) noexcept:
+    global captures, CAPTURES
+    capture.next = CAPTURES
+    CAPTURES = capture
+    captures += 1
+    capturing[capture.device] += 1
+    stream.capture = capture
+
+
+cdef int join_capture(StreamSlot *stream) except -1:
+    cdef aclmdlRICaptureStatus status
+    cdef aclmdlRI graph = NULL
+    cdef Capture *capture = CAPTURES
+    if stream.capture != NULL:
+        return 0
+    check(api.aclmdlRICaptureGetInfo(stream.handle, &status, &graph), b"aclmdlRICaptureGetInfo")
+    while capture != NULL and capture.graph != graph:
+        capture = capture.next
+    if status != ACL_MODEL_RI_CAPTURE_STATUS_NONE and capture != NULL:
+        stream.capture = capture
+    return 0
+
+
+cdef void leave_capture(Capture *capture) noexcept:
+    global captures
+    cdef Capture **link = &CAPTURES
+    cdef StreamSlot *stream = STREAMS
+    while link[0] != capture:
+        link = &link[0].next
+    link[0] = capture.next
+    captures -= 1
+    capturing[capture.device] -= 1
+    while stream != NULL:
+        if stream.capture == capture:
+            stream.capture = NULL
+        stream = stream.next
+
+
+# Events
+
+cdef unsigned int[EVENT_KINDS] EVENT_FLAGS = [
+    ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE | ACL_EVENT_SYNC, ACL_EVENT_IPC, ACL_EVENT_SYNC]
+
+
+cdef EventSlot *take_event(int device, int kind) except NULL:
+    cdef EventSlot *slot = DEVICES[device].idle_events[kind]
+    cdef aclrtEvent handle = NULL
+    if slot != NULL and kind < IPC_EVENT:
+        DEVICES[device].idle_events[kind] = slot.next
+        return slot
+    use_device(device)
+    if SPARE_EVENTS == NULL:
+        add_spare_event()
+    if kind == FLAG_EVENT:
+        require(<void *>api.aclrtCreateEventWithFlag, "aclrtCreateEventWithFlag")
+        check(api.aclrtCreateEventWithFlag(&handle, EVENT_FLAGS[kind]), b"aclrtCreateEventWithFlag")
+    else:
+        check(api.aclrtCreateEventExWithFlag(&handle, EVENT_FLAGS[kind]), b"aclrtCreateEventExWithFlag")
+    return enter_event(device, handle, kind)
+
+
+cdef EventSlot *adopt_event(int device, aclrtEvent handle) except NULL:
+    if SPARE_EVENTS == NULL:
+        add_spare_event()
+    return enter_event(device, handle, IPC_EVENT)
+
+
+cdef EventSlot *enter_event(int device, aclrtEvent handle, int kind) noexcept:
+    global SPARE_EVENTS
+    cdef EventSlot *slot = SPARE_EVENTS
+    SPARE_EVENTS = slot.next
+    slot.handle = handle
+    slot.device = device
+    slot.kind = kind
+    return slot
+
+
+cdef int add_spare_event() except -1:
+    global EVENTS, SPARE_EVENTS
+    cdef EventSlot *slot = <EventSlot *>calloc(1, sizeof(EventSlot))
+    if slot == NULL:
+        raise MemoryError()
+    slot.next_made = EVENTS
+    EVENTS = slot
+    slot.next = SPARE_EVENTS
+    SPARE_EVENTS = slot
+    return 0
+
+
+cdef void give_event(EventSlot *event) noexcept:
+    if event.handle != NULL:
+        event.next = DEVICES[event.device].idle_events[event.kind]
+        DEVICES[event.device].idle_events[event.kind] = event
+
+
+cdef int record(EventSlot *event, StreamSlot *stream) except -1:
+    use_device(stream.device)
+    with nogil:                      # waits while the stream's queue is full
+        check(api.aclrtRecordEvent(event.handle, stream.handle), b"aclrtRecordEvent")
+    return 0
+
+
+cdef int is_complete(EventSlot *event) except -1:
+    cdef aclrtEventRecordedStatus status
+    use_device(event.device)
+    check(api.aclrtQueryEventStatus(event.handle, &status), b"aclrtQueryEventStatus")
+    return status == ACL_EVENT_RECORDED_STATUS_COMPLETE
+
+
+# The end of a device's life, and of what is idle
+
+def release_idle(int device):
+    """Destroys the events and streams of `device` that nobody holds and that own no memory.
+
+    Stops at the first that CANN refuses to destroy, which stays as it was.
+    """
+    cdef EventSlot *event
+    cdef StreamSlot *slot = STREAMS
+    cdef int status, kind
+    if capturing[device]:
+        return                       # what looks idle may stand for a place in the capture
+    use_device(device)
+    for kind in range(EVENT_KINDS):
+        while DEVICES[device].idle_events[kind] != NULL:
+            event = DEVICES[device].idle_events[kind]
+            status = api.aclrtDestroyEvent(event.handle)
+            if status != ACL_ERROR_RT_INVALID_HANDLE:        # which is as good as destroyed
+                check(status, b"aclrtDestroyEvent")
+            DEVICES[device].idle_events[kind] = event.next
+            forget_event(event)
+    while slot != NULL:
+        if (slot.device == device and slot.holders == 0 and slot.handle != NULL and slot.segments == 0
+                and slot.deferred == 0 and slot.launches == 0 and not is_external(slot)):
+            destroy_stream(slot)
+        slot = slot.next
+
+
+cdef int destroy_stream(StreamSlot *slot) except -1:
+    cdef aclrtStream handle = slot.handle
+    cdef int status
+    slot.handle = NULL
+    slot.holders += 1                # it is not idle while the driver destroys it
+    with nogil:
+        status = api.aclrtDestroyStream(handle)
+    slot.holders -= 1
+    if status != 0 and status != ACL_ERROR_RT_INVALID_HANDLE:
+        if slot.handle == NULL:      # nobody has asked for the stream meanwhile
+            slot.handle = handle     # to be tried again
+        check(status, b"aclrtDestroyStream")
+    return 0
+
+
+cdef void forget_event(EventSlot *event) noexcept:
+    global SPARE_EVENTS
+    event.handle = NULL
+    event.next = SPARE_EVENTS
+    SPARE_EVENTS = event
+
+
+def close_device(int device):
+    """Destroys every event of `device` and every stream but the default one; statuses no longer matter."""
+    cdef EventSlot *event = EVENTS
+    cdef StreamSlot *slot = STREAMS
+    cdef int kind
+    for kind in range(EVENT_KINDS):
+        DEVICES[device].idle_events[kind] = NULL
+    while event != NULL:
+        if event.device == device and event.handle != NULL:
+            api.aclrtDestroyEvent(event.handle)
+            forget_event(event)
+        event = event.next_made
+    while slot != NULL:
+        if slot.device == device and slot.handle != NULL:
+            if slot != DEVICES[device].default_stream and not is_external(slot):
+                api.aclrtDestroyStream(slot.handle)
+            slot.handle = NULL
+        slot = slot.next
+    DEVICES[device].context = NULL
+    if thread_state().bound == device:
+        thread_state().bound = -1
+    thread_state().streams[device] = NULL
+
+
+# --- torch.npu.Stream ------------------------------------------------------------------------------------------------
+# torch.npu.Stream, and the calling thread's current stream.
+#
+# A Stream object holds a record of handles.pyx. When the last object for a record goes, the driver's stream is not
+# destroyed: it is idle, until its turn comes again or empty_cache() finds it.
+
+
+# The Stream objects behind thread_state().streams: they keep the records from being idle, until the thread ends.
+_current = threading.local()
+
+
+cdef enum:
+    PRIVATE_USE = 20                 # torch's number of this type of device
+
+
+cdef class Stream:
+    """Stream(device=None, priority=0): a queue of work on one device; work of different streams may overlap.
+
+    There are 32 of each priority (0, and -1 for what is below) on a device, handed out in turn: the 33rd is the first.
+    Stream(stream_id=, device_index=, device_type=) is the stream with these attributes.
+    """
+
+    def __init__(self, device=None, int priority=0, *, stream_id=None, device_index=None, device_type=None):
+        if self.slot != NULL:
+            return
+        if stream_id is not None:
+            self.slot = take_numbered(device_index or 0, stream_id)
+        else:
+            self.slot = take_stream(get_device_index(device, optional=True),
+                                    HIGH_STREAM if priority < 0 else NORMAL_STREAM)
+
+    def __dealloc__(self):
+        if self.slot != NULL:
+            self.slot.holders -= 1
+
+    @property
+    def device(self):
+        return torch_device("npu", self.slot.device)
+
+    @property
+    def device_index(self):
+        return self.slot.device
+
+    @property
+    def device_type(self):
+        """20, torch's number of the type "npu"."""
+        return PRIVATE_USE
+
+    @property
+    def stream_id(self):
+        return self.slot.number
+
+    @property
+    def npu_stream(self):
+        """The driver's aclrtStream, as an int."""
+        return <intptr_t>self.slot.handle
+
+    @property
+    def native_handle(self):
+        """npu_stream under the name that torch.Stream has for it."""
+        return self.npu_stream
+
+    @property
+    def _as_parameter_(self):
+        import ctypes
+        return ctypes.c_void_p(<intptr_t>self.slot.handle)
+
+    @property
+    def priority(self):
+        return self.slot.priority
+
+    @staticmethod
+    def priority_range():
+        """(lowest, highest) priority, as torch counts them. CANN accepts a priority and ignores it."""
+        return 0, -1
+
+    def is_capturing(self):
+        """Whether the stream's work is stored in a graph now."""
+        return self.slot.capture != NULL
+
+    def query(self):
+        """Whether all work submitted so far is done."""
+        cdef aclrtStreamStatus status
+        use_device(self.slot.device)
+        check(api.aclrtStreamQuery(self.slot.handle, &status), b"aclrtStreamQuery")
+        return status == ACL_STREAM_STATUS_COMPLETE
+
+    def synchronize(self):
+        """Waits for all work submitted so far."""
+        about_to_wait()
+        wait_for_stream(self.slot)
+
+    def record_event(self, event=None):
+        """Records `event` (a new one where None) behind the work submitted so far, and returns it."""
+        if event is None:
+            event = Event()
+        event.record(self)
+        return event
+
+    def wait_event(self, event):
+        """Later work of this stream waits for `event` as recorded last."""
+        event.wait(self)
+
+    def wait_stream(self, Stream stream not None):
+        """Later work of this stream waits for what has been submitted to `stream`."""
+        let_wait(self.slot, stream.slot)
+
+    def __enter__(self):
+        """Makes the stream, and its device, current inside the `with`."""
+        from mindtorch._npu.stream_context import StreamContext
+        context = StreamContext(self)
+        _entered().append(context)
+        context.__enter__()
+        return self
+
+    def __exit__(self, *exception):
+        _entered().pop().__exit__(*exception)
+
+    def __eq__(self, other):
+        return isinstance(other, Stream) and self.slot == (<Stream>other).slot
+
+    def __hash__(self):
+        return hash((<intptr_t>self.slot.handle, self.slot.device))
+
+    def __repr__(self):
+        return (f"<mindtorch.npu.{type(self).__name__} device=npu:{self.slot.device} "
+                f"npu_stream={<intptr_t>self.slot.handle:#x}>")
+
+
+class SyncLaunchStream(Stream):
+    """A stream of a pool of four, of its own. torch_npu launches work on it past its queue, which mindtorch has not."""
+
+    def __init__(self, device=None, int priority=0):
+        if priority:
+            raise RuntimeError("a SyncLaunchStream has no priority")
+        assign(self, take_stream(get_device_index(device, optional=True), SYNC_LAUNCH_STREAM))
+
+
+class ExternalStream(Stream):
+    """ExternalStream(stream_ptr, device=None): a stream that somebody else has made, by its aclrtStream as an int.
+
+    Who made it destroys it, after all work on it and after the memory allocated for it.
+    """
+
+    def __init__(self, stream_ptr, device=None, int priority=0):
+        if not stream_ptr:
+            raise RuntimeError("ExternalStream needs the handle of a stream, got a null pointer")
+        if priority:
+            raise RuntimeError("an ExternalStream has the priority that it was made with")
+        assign(self, take_external(get_device_index(device, optional=True), <aclrtStream><intptr_t>stream_ptr))
+
+
+cdef int assign(Stream stream, StreamSlot *slot) except -1:
+    if stream.slot != NULL:
+        stream.slot.holders -= 1
+    stream.slot = slot
+    return 0
+
+
+def _entered():
+    """The calling thread's `with stream:` blocks."""
+    if not hasattr(_current, "entered"):
+        _current.entered = []
+    return _current.entered
+
+
+cdef Stream wrap_stream(StreamSlot *slot):
+    cdef Stream stream = Stream.__new__(Stream)
+    stream.slot = slot
+    slot.holders += 1
+    return stream
+
+
+def get_current_stream(int device):
+    """The calling thread's current stream on `device`."""
+    return wrap_stream(current_stream(device))
+
+
+def get_default_stream(int device):
+    return wrap_stream(default_stream(device))
+
+
+def set_current_stream(Stream stream not None):
+    """Makes `stream` the calling thread's current stream on its device."""
+    use_device(stream.slot.device)
+    if not hasattr(_current, "streams"):
+        _current.streams = {}
+    _current.streams[stream.slot.device] = stream
+    thread_state().streams[stream.slot.device] = stream.slot
+    if stream.slot != default_stream(stream.slot.device):
+        BACKENDS[<int>NPU].streams = True
+
+
+# Work of the host in a stream's order
+
+cdef void call(void *function) noexcept with gil:
+    called = <object>function
+    Py_DECREF(called)
+    called()                         # an exception has nowhere to go: it is printed
+
+
+cdef void rest(void *nanoseconds) noexcept nogil:
+    cdef timespec time
+    time.tv_sec = <intptr_t>nanoseconds // 1000000000
+    time.tv_nsec = <intptr_t>nanoseconds % 1000000000
+    nanosleep(&time, NULL)
+
+
+cdef int launch_on_host(Stream stream, aclrtHostFunc function, void *argument) except -1:
+    require(<void *>api.aclrtLaunchHostFunc, "aclrtLaunchHostFunc")
+    use_device(stream.slot.device)
+    with nogil:
+        check(api.aclrtLaunchHostFunc(stream.slot.handle, function, argument), b"aclrtLaunchHostFunc")
+    return 0
+
+
+def launch_host_function(Stream stream not None, function):
+    """Calls `function` on a thread of the driver when the work before it is done; later work waits for it."""
+    if not callable(function):
+        raise TypeError(f"'{type(function).__name__}' object is not callable")
+    Py_INCREF(function)
+    try:
+        launch_on_host(stream, call, <void *>function)
+    except BaseException:
+        Py_DECREF(function)
+        raise
+
+
+def is_current_capturing():
+    """Whether the calling thread's current stream stores its work in a graph. Starts no device."""
+    return is_capturing(thread_state().device)
+
+
+def sleep(Stream stream not None, intptr_t nanoseconds):
+    """Keeps the stream busy for so long."""
+    launch_on_host(stream, rest, <void *>nanoseconds)
+
+
+# --- torch.npu.Event -------------------------------------------------------------------------------------------------
+# torch.npu.Event.
+
+
+cdef class Event:
+    """Event(enable_timing=False, blocking=False, interprocess=False): a point in a stream's work.
+
+    The driver's event is made at the first record; one that was never recorded counts as complete. `blocking` changes
+    nothing: whoever waits always sleeps. An event for several processes takes no times.
+    """
+    cdef EventSlot *slot
+    cdef int kind
+
+    def __init__(self, enable_timing=False, blocking=False, interprocess=False):
+        if interprocess and enable_timing:
+            raise RuntimeError("Parameter interprocess cannot be specified together with other parameters.")
+        self.kind = IPC_EVENT if interprocess else TIMING_EVENT if enable_timing else PLAIN_EVENT
+
+    def __dealloc__(self):
+        if self.slot != NULL:
+            give_event(self.slot)
+
+    @property
+    def device(self):
+        return None if self.slot == NULL else torch_device("npu", self.slot.device)
+
+    @property
+    def npu_event(self):
+        """The driver's aclrtEvent, as an int; 0 before the first record."""
+        return 0 if self.slot == NULL else <intptr_t>self.slot.handle
+
+    @property
+    def event_id(self):
+        """npu_event under the name that torch.Event has for it."""
+        return self.npu_event
+
+    @property
+    def _as_parameter_(self):
+        import ctypes
+        return ctypes.c_void_p(self.npu_event)
+
+    def record(self, stream=None):
+        """Marks the end of the work submitted so far to `stream` (None: the current one); may be called again."""
+        cdef StreamSlot *on = chosen_stream(stream)
+        if self.slot == NULL:
+            return self.record_first(on)
+        if self.slot.device != on.device:
+            raise RuntimeError(f"Event device npu:{self.slot.device} does not match recording stream's device "
+                               f"npu:{on.device}.")
+        record(self.slot, on)
+
+    cdef record_first(self, StreamSlot *stream):
+        cdef EventSlot *slot = take_event(stream.device, self.kind)
+        try:
+            record(slot, stream)
+            self.slot, slot = slot, self.slot        # where another thread was faster, its event goes
+        finally:
+            if slot != NULL:
+                give_event(slot)
+
+    def wait(self, stream=None):
+        """Later work of `stream` (None: the current one) waits for this event."""
+        cdef StreamSlot *waiting
+        if self.slot == NULL and stream is None:
+            return
+        waiting = chosen_stream(stream)
+        if self.slot == NULL:
+            return
+        use_device(waiting.device)
+        with nogil:
+            check(api.aclrtStreamWaitEvent(waiting.handle, self.slot.handle), b"aclrtStreamWaitEvent")
+        if captures != 0:
+            join_capture(waiting)
+
+    def query(self):
+        """Whether the work before the last record is done."""
+        return self.slot == NULL or bool(is_complete(self.slot))
+
+    def synchronize(self):
+        """Waits until the work before the last record is done."""
+        if self.slot == NULL:
+            return
+        use_device(self.slot.device)
+        with nogil:
+            check(api.aclrtSynchronizeEvent(self.slot.handle), b"aclrtSynchronizeEvent")
+
+    def elapsed_time(self, end_event):
+        """Milliseconds from this event to `end_event`, as a float; waits for both."""
+        cdef Event end
+        cdef float milliseconds = 0
+        if not isinstance(end_event, Event):
+            raise RuntimeError("expected other to be a torch.Event object")
+        end = <Event>end_event
+        if self.slot == NULL or end.slot == NULL:
+            raise RuntimeError("Both events must be recorded before calculating elapsed time.")
+        if self.kind != TIMING_EVENT or end.kind != TIMING_EVENT:
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+        self.synchronize()
+        end.synchronize()
+        check(api.aclrtEventElapsedTime(&milliseconds, self.slot.handle, end.slot.handle), b"aclrtEventElapsedTime")
+        return milliseconds
+
+    def recorded_time(self):
+        """When the work before the last record was done, in microseconds of the device's clock."""
+        cdef uint64_t microseconds = 0
+        if self.slot == NULL:
+            raise RuntimeError("Event must be recorded before getting recorded timestamp.")
+        if self.kind != TIMING_EVENT:
+            raise ValueError("The event must be created with argument 'enable_timing=True'.")
+        require(<void *>api.aclrtEventGetTimestamp, "aclrtEventGetTimestamp")
+        self.synchronize()
+        check(api.aclrtEventGetTimestamp(self.slot.handle, &microseconds), b"aclrtEventGetTimestamp")
+        return microseconds
+
+    def ipc_handle(self):
+        """The event as bytes that `from_ipc_handle` of another process takes. It must be made for several processes."""
+        cdef aclrtIpcEventHandle handle
+        if self.kind != IPC_EVENT:
+            raise RuntimeError("ipc_handle() needs an event made with interprocess=True")
+        use_device(thread_state().device if self.slot == NULL else self.slot.device)
+        require(<void *>api.aclrtIpcGetEventHandle, "aclrtIpcGetEventHandle")
+        if self.slot == NULL:
+            self.slot = take_event(thread_state().device, IPC_EVENT)
+        check(api.aclrtIpcGetEventHandle(self.slot.handle, &handle), b"aclrtIpcGetEventHandle")
+        return (<char *>&handle)[:sizeof(handle)]
+
+    @classmethod
+    def from_ipc_handle(cls, device, handle):
+        """The event of another process, on `device`, from the bytes that its `ipc_handle` gave."""
+        cdef Event event = cls(interprocess=True)
+        cdef aclrtIpcEventHandle raw
+        cdef aclrtEvent opened = NULL
+        cdef bytes content = handle
+        cdef int index = get_device_index(device, optional=True)
+        if len(content) != sizeof(raw):
+            raise ValueError(f"an event's handle is {sizeof(raw)} bytes, got {len(content)}")
+        use_device(index)
+        require(<void *>api.aclrtIpcOpenEventHandle, "aclrtIpcOpenEventHandle")
+        memcpy(&raw, <char *>content, sizeof(raw))
+        check(api.aclrtIpcOpenEventHandle(raw, &opened), b"aclrtIpcOpenEventHandle")
+        event.slot = adopt_event(index, opened)
+        return event
+
+    def __repr__(self):
+        if self.slot == NULL:
+            return f"<mindtorch.npu.{type(self).__name__} uninitialized>"
+        return f"<mindtorch.npu.{type(self).__name__} {<intptr_t>self.slot.handle:#x}>"
+
+
+cdef class ExternalEvent(Event):
+    """ExternalEvent(): a flag that a record raises and reset() takes down; streams may wait before its record."""
+
+    def __init__(self):
+        self.kind = FLAG_EVENT
+
+    def wait(self, stream=None):
+        """Later work of `stream` (None: the current one) waits until the flag is up."""
+        if self.slot == NULL:
+            self.slot = take_event(chosen_stream(stream).device, FLAG_EVENT)
+        Event.wait(self, stream)
+
+    def reset(self, stream=None):
+        """Takes the flag down when `stream` (None: the current one) has done its work so far."""
+        cdef StreamSlot *on
+        if self.slot == NULL:
+            return
+        on = chosen_stream(stream)
+        require(<void *>api.aclrtResetEvent, "aclrtResetEvent")
+        use_device(on.device)
+        with nogil:
+            check(api.aclrtResetEvent(self.slot.handle, on.handle), b"aclrtResetEvent")
+
+
+cdef StreamSlot *chosen_stream(object stream) except NULL:
+    if stream is None:
+        return current_stream(thread_state().device)
+    return (<Stream?>stream).slot
