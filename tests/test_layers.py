@@ -29,7 +29,7 @@ LAYERS = (
 )
 # What a function imports from above nevertheless: (who, what) -> why.
 EXCEPTIONS = {
-    ("_core.autograd", "_ops.formulas"): "the derivatives of the rows, found when a graph is recorded first",
+    ("_core.autograd", "_ops.derivatives.view"): "the derivatives of the rows, found when a graph is recorded first",
     ("_ops", "_library.overloads"): "torch._ops.OpOverload: torch has it in the module that is our package of rows",
     ("_ops", "autograd"): "the derivative of pinv is an autograd.Function",
     ("_ops", "nn.functional"): "torch.stft pads, and torch.lstm drops out, as the functions of networks do",
