@@ -72,7 +72,7 @@ def _kernel(schema, function, raw):
     names = [argument.name for argument in schema.positional]
     required = sum(not a.default or iskeyword(a.name) for a in schema.positional)
     outs = [argument.name for argument in schema.arguments if argument.is_out]
-    sized = _sized(schema) if raw else None
+    sized = _length_check(schema) if raw else None
     as_list = len(schema.returns) == 1 and schema.returns[0].type.kind == "list"
     count = len(schema.returns)
 
@@ -92,7 +92,7 @@ def _kernel(schema, function, raw):
     return kernel
 
 
-def _sized(schema):
+def _length_check(schema):
     """A function that sees to it that lists of N numbers have N, which kernels rely on; None for a schema without.
 
     Of pools one number stands for all, and an empty stride is the kernel's size. RuntimeError for other lengths.
@@ -101,7 +101,7 @@ def _sized(schema):
     names = {argument.name: place for place, argument in places.items()}
     pool = "_pool" in schema.name and "stride" in names
 
-    def fitted(args):
+    def check_lengths(args):
         args = [*args, *[argument.default_value for argument in schema.positional[len(args):max(places) + 1]]]
         if pool and args[names["stride"]] == []:
             args[names["stride"]] = args[names["kernel_size"]]
@@ -114,7 +114,7 @@ def _sized(schema):
             if argument.name in _POSITIVE and args[place] is not None and min(args[place]) <= 0:
                 raise RuntimeError(f"{argument.name} should be greater than zero, but got {args[place]}")
         return args
-    return fitted if places else None
+    return check_lengths if places else None
 
 
 registry.provide("aten", OwnOperators("aten", _function_of))

@@ -40,9 +40,9 @@ def ensure_acl():
     return _ACL_MODULE
 
 
-def asked_for():
+def is_requested():
     """Whether an NPU is there or wanted: CANN is in use already, or the toolkit that would be used was asked for."""
-    return _ACL_READY or toolkits.asked_for()
+    return _ACL_READY or toolkits.is_requested()
 
 
 def toolkit():
@@ -102,8 +102,8 @@ def _open(found, name, loaded, scope):
         path = next((folder / name for folder in toolkits.driver_folders() if (folder / name).is_file()), None)
     if path is None:
         raise RuntimeError(f"{found} is incomplete: {name} is neither in "
-                           f"{_listed(toolkits.library_folders(found.root))} nor in the driver's folders "
-                           f"({_listed(toolkits.driver_folders())}). {_remedy(name)}")
+                           f"{_join_paths(toolkits.library_folders(found.root))} nor in the driver's folders "
+                           f"({_join_paths(toolkits.driver_folders())}). {_remedy(name)}")
     loaded[name] = None                              # a circle of dependencies ends here
     while True:
         try:
@@ -116,7 +116,7 @@ def _open(found, name, loaded, scope):
             _open(found, needed[1], loaded, ctypes.RTLD_GLOBAL)
 
 
-def _listed(folders):
+def _join_paths(folders):
     return ", ".join(str(folder) for folder in folders) or "none"
 
 

@@ -21,7 +21,7 @@ _runtimes = {}                   # device index -> _Runtime that has been starte
 _lock = threading.RLock()        # guards the start of devices
 before_waits = []                # functions to be called before the host waits for a device
 before_close = []                # functions to be called at exit, before the devices are closed
-_calls = []                      # to be made when the first device has been started, and where they were asked for
+_pending_calls = []              # (callback, its call stack), to be called after the first device is started
 _device_count = None
 _initialised = None              # the driver that has been through aclInit here
 _owns_acl = False                # aclInit was ours, so aclFinalize is
@@ -160,7 +160,7 @@ def _start(index):
             runtime.init(index)
             handles.adopt_device(index, runtime.context, runtime.stream)
             _runtimes[index] = runtime
-            _make_calls()
+            _run_pending_calls()
     return _runtimes[index]
 
 
@@ -173,12 +173,12 @@ def call_when_started(callback):
     if is_started():
         callback()
     else:
-        _calls.append((callback, traceback.format_stack()[:-2]))
+        _pending_calls.append((callback, traceback.format_stack()[:-2]))
 
 
-def _make_calls():
-    while _calls:
-        callback, stack = _calls.pop(0)
+def _run_pending_calls():
+    while _pending_calls:
+        callback, stack = _pending_calls.pop(0)
         try:
             callback()
         except Exception as error:

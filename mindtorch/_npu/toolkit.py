@@ -44,7 +44,7 @@ def find():
     return (None if mode() == "sim" else installed()) or simulator()
 
 
-def asked_for():
+def is_requested():
     """Whether the user has an NPU or wants the simulated one: Ascend is on this machine, or MINDTORCH_NPU=sim."""
     return mode() == "sim" or installed() is not None
 
@@ -117,9 +117,9 @@ def driver_folders():
         text = Path(DRIVER_INFO).read_text(encoding="utf-8")
     except OSError:
         text = ""
-    told = re.search(r"^Driver_Install_Path_Param=(.+)$", text, re.MULTILINE)
-    if told:
-        base = Path(told[1].strip())
+    found = re.search(r"^Driver_Install_Path_Param=(.+)$", text, re.MULTILINE)
+    if found:
+        base = Path(found[1].strip())
     return [folder for folder in (base / "driver/lib64", base / "driver/lib64/common", base / "driver/lib64/driver")
             if folder.is_dir()]
 

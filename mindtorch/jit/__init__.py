@@ -1,9 +1,9 @@
-"""torch.jit without TorchScript: marks, questions whose answer is no, and `script`, which changes nothing."""
+"""torch.jit without TorchScript: marks, questions whose returning is no, and `script`, which changes nothing."""
 import warnings
 from typing import Final
 
 from mindtorch import Tensor
-from mindtorch._compat.absent_device import class_without_instances
+from mindtorch._compat.absent_device import abstract_class
 from mindtorch.nn import Module
 
 __all__ = ["Final", "ScriptFunction", "ScriptModule", "TracerWarning", "annotate", "export", "ignore", "interface",
@@ -13,14 +13,14 @@ _said = False
 
 
 class ScriptModule(Module):
-    """What TorchScript makes of a Module: the answer of `isinstance` is no, unless a class is derived from it."""
+    """What TorchScript makes of a Module: the returning of `isinstance` is no, unless a class is derived from it."""
 
 
 class TracerWarning(Warning):
     """What tracing says of code that it cannot follow: for filters of warnings."""
 
 
-TensorType = class_without_instances("torch", "TensorType", "mindtorch has no TorchScript, whose types these are")
+TensorType = abstract_class("torch", "TensorType", "mindtorch has no TorchScript, whose types these are")
 
 
 class ScriptFunction:

@@ -9,8 +9,8 @@ import mindtorch
 from mindtorch._core.modes import _set_grad_enabled, is_grad_enabled
 from mindtorch._tensor import Tensor
 from mindtorch.autograd.grad_mode import enable_grad
-from mindtorch.optim._counters import count, scalar_state, values
-from mindtorch.optim._lists import DIFFERENTIABLE, FOREACH, PLAIN
+from mindtorch.optim._foreach import DIFFERENTIABLE, FOREACH, PLAIN
+from mindtorch.optim._step_counters import count, scalar_state, values
 from mindtorch.optim.optimizer import Optimizer
 
 _ACCELERATORS = ("npu",)
@@ -219,7 +219,7 @@ class Algorithm(Optimizer):
 
     def _start(self, state, param, group):
         """Fill the state of a parameter that is seen for the first time."""
-        for name, value in self._counters.items():
+        for name, value in self._step_counters.items():
             state[name] = scalar_state(value, param, group)
         for name in self._tensors:
             state[name] = like(param)

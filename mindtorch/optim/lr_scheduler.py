@@ -573,4 +573,4 @@ class ReduceLROnPlateau(LRScheduler):
         self._init_is_better(self.mode, self.threshold, self.threshold_mode)
 
 
-from mindtorch.optim._cycles import CyclicLR, OneCycleLR  # noqa: E402 - they derive from what stands above
+from mindtorch.optim._cyclic_schedulers import CyclicLR, OneCycleLR  # noqa: E402 - they derive from what stands above

@@ -1,8 +1,8 @@
 """torch.optim.sgd: stochastic gradient descent."""
 import mindtorch
 from mindtorch.optim._algorithm import Algorithm, check, check_single
-from mindtorch.optim._counters import column
-from mindtorch.optim._lists import scaled_add_
+from mindtorch.optim._foreach import scaled_add_
+from mindtorch.optim._step_counters import column
 
 __all__ = ["SGD", "sgd"]
 
