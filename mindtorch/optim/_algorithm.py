@@ -219,7 +219,7 @@ class Algorithm(Optimizer):
 
     def _start(self, state, param, group):
         """Fill the state of a parameter that is seen for the first time."""
-        for name, value in self._step_counters.items():
+        for name, value in self._counters.items():
             state[name] = scalar_state(value, param, group)
         for name in self._tensors:
             state[name] = like(param)
