@@ -26,19 +26,19 @@ def _with_name(name, function, doc):
 
 
 def returning(name, make=lambda: None):
-    """A function that takes anything and returns what `make()` does."""
+    """A function that accepts any arguments and returns `make()`."""
     return _with_name(name, lambda *args, **kwargs: make(), f"{make()}: there is no such device.")
 
 
 def raising(name, error):
-    """A function that takes anything and raises `error`, an exception with its words."""
+    """A function that accepts any arguments and raises an exception like `error`."""
     def fail(*args, **kwargs):
         raise type(error)(*error.args)
     return _with_name(name, fail, f"{type(error).__name__}: there is no such device.")
 
 
 def abstract_class(module, name, message=None):
-    """A class for isinstance and annotations. RuntimeError where an instance is asked for."""
+    """A class for isinstance and annotations. Its constructor raises RuntimeError."""
     def __new__(cls, *args, **kwargs):
         raise RuntimeError(message or f"Tried to instantiate dummy base class {cls.__name__}")
     return type(name, (), {"__new__": __new__, "__module__": module,
@@ -46,13 +46,13 @@ def abstract_class(module, name, message=None):
 
 
 def common_functions(error):
-    """The functions that all such modules have, by name; those that need the device raise `error`."""
+    """The functions of all such modules by name. Those that need the device raise `error`."""
     functions = {name: returning(name, make) for make, names in _RETURNING for name in names.split()}
     return functions | {name: raising(name, error) for name in _RAISING}
 
 
 class StreamContext:
-    """with torch.cuda.stream(stream): where no streams are, nothing is different."""
+    """with torch.cuda.stream(stream): has no effect."""
 
     def __init__(self, stream):
         self.stream = stream

@@ -1,7 +1,7 @@
-"""Functions of networks as the torch namespace has them.
+"""Functions such as torch.dropout and torch.kl_div.
 
-They compute what torch.nn.functional's of the same names do, but take every argument in its place and the reduction as
-a number: 0 none, 1 mean, 2 sum.
+They compute the same as those of torch.nn.functional, but take all arguments by position and the reduction as a number:
+0 none, 1 mean, 2 sum.
 """
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch.nn import _functional_loss as _loss
@@ -19,7 +19,7 @@ _REDUCTIONS = ("none", "mean", "sum")
 
 
 def _reduction_name(number):
-    """The name of a reduction; numbers without a meaning leave the loss as it is."""
+    """The name of a reduction; "none" for unknown numbers."""
     return _REDUCTIONS[_reduction_number(number)]
 
 

@@ -27,7 +27,7 @@ def _parse_device(name, arguments, options, known):
 
 
 class _GenericType(type):
-    """The class of classes whose instances are of a device's own class, which counts as a subclass."""
+    """Metaclass of Stream and Event: those of torch.npu count as subclasses."""
 
     def __instancecheck__(cls, instance):
         return issubclass(type(instance), cls)
@@ -51,7 +51,7 @@ class _GenericStream(_GenericType):
 class Stream(metaclass=_GenericStream):
     """Stream(device=None, *, priority=0): a queue of work on the device, by default the current accelerator.
 
-    That of the CPU has always done its work. RuntimeError for devices that mindtorch has not.
+    A CPU stream has no pending work. RuntimeError for other devices than cpu and npu.
     """
 
     device_type = stream_id = 0
@@ -62,7 +62,7 @@ class Stream(metaclass=_GenericStream):
 
     @property
     def native_handle(self):
-        """RuntimeError: there is none on the CPU."""
+        """RuntimeError: a CPU stream has no handle."""
         raise RuntimeError("Backend doesn't support getting stream native handle.")
 
     def query(self):
@@ -108,7 +108,7 @@ class _GenericEvent(_GenericType):
 
 
 class Event(metaclass=_GenericEvent):
-    """Event(device=None, *, enable_timing=False, blocking=False, interprocess=False): a point in a stream's work."""
+    """Event(device=None, *, enable_timing=False, blocking=False, interprocess=False): a marker in a stream."""
 
     event_id = 0
 

@@ -1,7 +1,7 @@
-"""Rare methods of Tensor: elements through Python functions, questions about other layouts and devices, old forms.
+"""Rare methods of Tensor: elementwise Python functions, methods for other layouts and devices, deprecated methods.
 
-Every tensor of mindtorch is strided and not quantised. What torch has for other kinds of tensors answers here as it
-answers for a strided one there.
+All tensors of mindtorch are strided and not quantised. Methods for other kinds of tensors behave as torch's do for a
+strided tensor.
 """
 import math
 import warnings
@@ -87,7 +87,7 @@ def is_nonzero(self):
 
 @_method
 def is_distributed(self):
-    """Whether the elements are spread over processes: never."""
+    """False: tensors are not distributed over processes."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""How tensors print: torch's layout, number for number."""
+"""Printing of tensors, in torch's format."""
 import math
 
 import numpy
