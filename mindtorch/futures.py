@@ -1,4 +1,4 @@
-"""torch.futures: results that another thread will set."""
+"""torch.futures: results that another thread sets later."""
 import threading
 import traceback
 import warnings

@@ -23,7 +23,7 @@ _FOLDERS = {"fft_": "mindtorch.fft", "linalg_": "mindtorch.linalg", "special_": 
 
 
 class OwnOperators:
-    """The operators of one namespace, made as they are asked for."""
+    """The operators of one namespace, created on demand."""
 
     def __init__(self, namespace, function_of):
         self._namespace, self._function_of = namespace, function_of
@@ -49,7 +49,7 @@ class OwnOperators:
 
 
 def _function_of(name):
-    """The function that computes the operator that torch calls aten::name."""
+    """The function that implements aten::name."""
     if name in _WIDER:
         return getattr(mindtorch, name)
     for table in (vars(aten_functions), ATEN):
@@ -65,7 +65,7 @@ def _function_of(name):
 
 
 def _kernel(schema, function, raw):
-    """Calls `function` as the schema says: by position what must be given, by keyword what has a default.
+    """Calls `function` by its schema: required arguments by position, those with a default by keyword.
 
     A raw one is the row's own, which torch.nn.functional calls with arguments that it has checked.
     """
@@ -93,9 +93,9 @@ def _kernel(schema, function, raw):
 
 
 def _length_check(schema):
-    """A function that sees to it that lists of N numbers have N, which kernels rely on; None for a schema without.
+    """A function that checks the lengths of int[N] arguments, which kernels rely on; None if the schema has none.
 
-    Of pools one number stands for all, and an empty stride is the kernel's size. RuntimeError for other lengths.
+    For pooling, one number is repeated and an empty stride means the kernel size. RuntimeError for other lengths.
     """
     places = {i: a for i, a in enumerate(schema.positional) if (a.N or 0) > 1 and a.type.leaf in ("int", "SymInt")}
     names = {argument.name: place for place, argument in places.items()}

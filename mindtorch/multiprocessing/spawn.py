@@ -1,4 +1,4 @@
-"""A function run in several processes at once, which end together if one of them fails."""
+"""Runs a function in several processes, which all end if one fails."""
 import multiprocessing
 import signal
 import tempfile

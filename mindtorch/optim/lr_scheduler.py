@@ -467,7 +467,7 @@ class SequentialLR(_Composed):
             self.recursive_undo(member)
 
     def step(self):
-        """Go on to the next epoch, of the schedule whose turn it is."""
+        """Advance to the next epoch, with the schedule for that epoch."""
         self.last_epoch += 1
         now = self._schedulers[bisect_right(self._milestones, self.last_epoch)]
         if self.last_epoch in self._milestones:
