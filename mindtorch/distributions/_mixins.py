@@ -1,4 +1,4 @@
-"""What several distributions have in common, beside what all have."""
+"""Mixins for distributions."""
 import math
 
 import mindtorch
@@ -19,7 +19,7 @@ class LocationMixin:
 
 
 class ProbsLogitsMixin:
-    """Distributions of probabilities `probs`, or their logarithms `logits`: the one that is given tells the other."""
+    """Distributions with parameters `probs` or `logits`; each is computed from the other."""
 
     _is_binary = False
 

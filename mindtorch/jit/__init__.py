@@ -1,4 +1,4 @@
-"""torch.jit without TorchScript: marks, questions whose returning is no, and `script`, which changes nothing."""
+"""torch.jit without TorchScript: decorators without effect, predicates that return False, and `script`."""
 import warnings
 from typing import Final
 
@@ -13,7 +13,7 @@ _said = False
 
 
 class ScriptModule(Module):
-    """What TorchScript makes of a Module: the returning of `isinstance` is no, unless a class is derived from it."""
+    """The type of TorchScript modules. Only instances of subclasses are instances of it."""
 
 
 class TracerWarning(Warning):
@@ -24,7 +24,7 @@ TensorType = abstract_class("torch", "TensorType", "mindtorch has no TorchScript
 
 
 class ScriptFunction:
-    """What TorchScript makes of a function: there is none."""
+    """The type of TorchScript functions. It has no instances."""
 
     def __init__(self, *args, **kwargs):
         raise TypeError("ScriptFunction: No constructor defined!")

@@ -15,7 +15,7 @@ __all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", 
 
 def _max_pool(dims):
     def pooled(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-        """The maximum of each window of the last dimensions; with `return_indices` also where each stands."""
+        """The maximum of each window of the last dimensions; with `return_indices` also their indices."""
         if return_indices:
             return _vision.max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode)
         return largest(input, kernel_size, stride, padding, dilation, ceil_mode)
@@ -75,19 +75,19 @@ def adaptive_max_pool3d_with_indices(input, output_size, return_indices=False):
 
 
 def adaptive_max_pool1d(input, output_size, return_indices=False):
-    """Maxima over windows of nearly equal sizes; with `return_indices` also where each stands."""
+    """Maxima over windows of nearly equal sizes; with `return_indices` also their indices."""
     results = adaptive_max_pool1d_with_indices(input, output_size)
     return results if return_indices else results[0]
 
 
 def adaptive_max_pool2d(input, output_size, return_indices=False):
-    """Maxima over windows of nearly equal sizes; with `return_indices` also where each stands."""
+    """Maxima over windows of nearly equal sizes; with `return_indices` also their indices."""
     results = adaptive_max_pool2d_with_indices(input, output_size)
     return results if return_indices else results[0]
 
 
 def adaptive_max_pool3d(input, output_size, return_indices=False):
-    """Maxima over windows of nearly equal sizes; with `return_indices` also where each stands."""
+    """Maxima over windows of nearly equal sizes; with `return_indices` also their indices."""
     results = adaptive_max_pool3d_with_indices(input, output_size)
     return results if return_indices else results[0]
 

@@ -1,4 +1,4 @@
-"""What the optimizers share that update each parameter by itself: options, states, and the form a step takes.
+"""Base of the optimizers that update each parameter separately: options, states, single, foreach and fused steps.
 
 An algorithm is written once, on lists (`_update`); the form decides what the lists are. Plain: one parameter after the
 other. Foreach: all parameters of one device and dtype. Fused: one operator that does everything (`_fused_update`).

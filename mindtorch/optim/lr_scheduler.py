@@ -83,7 +83,7 @@ def _note_steps(optimizer):
 
 
 class LRScheduler:
-    """Changes the learning rates of an optimizer's groups; a schedule says how in `get_lr`."""
+    """Base of schedulers, which compute the learning rates of an optimizer's groups in `get_lr`."""
 
     _get_lr_called_within_step = False
     _is_initial = False

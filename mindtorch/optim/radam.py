@@ -8,7 +8,7 @@ __all__ = ["RAdam", "radam"]
 
 
 class RAdam(Algorithm):
-    """Adam that scales by squared gradients only once their variance can be told."""
+    """Adam that scales by squared gradients only once their variance is tractable."""
 
     _tensors = ("exp_avg", "exp_avg_sq")
 

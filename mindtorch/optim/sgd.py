@@ -8,7 +8,7 @@ __all__ = ["SGD", "sgd"]
 
 
 class SGD(Algorithm):
-    """Stochastic gradient descent, with momentum if asked for."""
+    """Stochastic gradient descent with optional momentum."""
 
     _counters = {}
     _complex_as_real = False        # every operator is linear

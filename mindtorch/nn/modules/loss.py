@@ -116,7 +116,7 @@ class GaussianNLLLoss(_Loss):
 
 
 class _PairLoss(_Loss):
-    """Compares two inputs: how far they may be apart is the margin."""
+    """Compares two inputs with a margin."""
 
     def __init__(self, margin=0.0, size_average=None, reduce=None, reduction="mean"):
         self._keep(locals())
