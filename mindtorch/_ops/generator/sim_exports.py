@@ -179,15 +179,17 @@ extern "C" SIM_API aclnnStatus {op.name}(
 }}"""
 
 
-def render() -> str:
+def runnable() -> dict:
+    """What the simulator runs: operator's name -> its plain form, whose kernel it has; None where it has its own."""
     kernels = set(kernel_names())
-    parts = []
-    for op in operators().values():
-        plain = plain_form(op) if op.name not in kernels else None
-        if op.name in kernels or (plain and plain.name in kernels):
-            parts.append(_export(op, plain))
-        else:
-            parts.append(f"SIM_NO_KERNEL({op.name})")
+    plain = {op.name: plain_form(op) for op in operators().values() if op.name not in kernels}
+    return dict.fromkeys(kernels) | {name: form for name, form in plain.items() if form and form.name in kernels}
+
+
+def render() -> str:
+    bodies = runnable()
+    parts = [_export(op, bodies[op.name]) if op.name in bodies else f"SIM_NO_KERNEL({op.name})"
+             for op in operators().values()]
     return "\n".join(parts) + "\n"
 
 

@@ -235,11 +235,46 @@ struct Rows {
   StoreRow store[kComputeCount + 1];
 };
 
+/* What is seldom converted, or not several at once on any processor, has one plain loop: forms take long to compile. */
+template <class T, class C>
+constexpr bool isRare = isFloat8<T> || isComplex<T> != isComplex<C> || std::is_same<T, uint16_t>::value ||
+                        std::is_same<T, uint32_t>::value || std::is_same<T, uint64_t>::value;
+
+template <class T, class C>
+void loadRare(const char *memory, int64_t stride, void *array, int64_t count) {
+  loadAll<T>(memory, stride, static_cast<C *>(array), count);
+}
+
+template <class T, class C>
+void storeRare(const void *array, char *memory, int64_t stride, int64_t count) {
+  storeAll<T>(static_cast<const C *>(array), memory, stride, count);
+}
+
+template <class T, class C>
+constexpr LoadRow loadOf() {
+  if constexpr (isRare<T, C>) {
+    return loadRare<T, C>;
+  } else {
+    return load<T, C>;
+  }
+}
+
+template <class T, class C>
+constexpr StoreRow storeOf() {
+  if constexpr (isRare<T, C>) {
+    return storeRare<T, C>;
+  } else {
+    return store<T, C>;
+  }
+}
+
 template <class T>
 constexpr Rows rowsOf() {
   constexpr int size = sizeof(T);
-  return {{load<T, float>, load<T, double>, load<T, int64_t>, load<T, Complex>, load<T, Truth>, loadRaw<size>},
-          {store<T, float>, store<T, double>, store<T, int64_t>, store<T, Complex>, store<T, Truth>, storeRaw<size>}};
+  return {{loadOf<T, float>(), loadOf<T, double>(), loadOf<T, int64_t>(), loadOf<T, Complex>(), loadOf<T, Truth>(),
+           loadRaw<size>},
+          {storeOf<T, float>(), storeOf<T, double>(), storeOf<T, int64_t>(), storeOf<T, Complex>(), storeOf<T, Truth>(),
+           storeRaw<size>}};
 }
 
 struct TypeFacts {

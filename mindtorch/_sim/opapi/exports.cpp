@@ -2,16 +2,8 @@
  * The rules and the definitions are written at build time by mindtorch._ops.generator.sim_exports. */
 #include "opapi/op.h"
 
-#define SIM_NO_KERNEL(op)                                    \
-  extern "C" SIM_API aclnnStatus op##GetWorkspaceSize(void); \
-  extern "C" SIM_API aclnnStatus op(void);                   \
-  extern "C" aclnnStatus op##GetWorkspaceSize(void) {        \
-    SIM_ENTER(op##GetWorkspaceSize);                         \
-    return sim::noKernel(#op);                               \
-  }                                                          \
-  extern "C" aclnnStatus op(void) {                          \
-    SIM_ENTER(op);                                           \
-    return sim::noKernel(#op);                               \
-  }
+#define SIM_NO_KERNEL(op)                                                                                      \
+  extern "C" SIM_API aclnnStatus op##GetWorkspaceSize() { return sim::noKernel(#op, #op "GetWorkspaceSize"); } \
+  extern "C" SIM_API aclnnStatus op() { return sim::noKernel(#op, #op); }
 
 #include "opapi_exports.inc"

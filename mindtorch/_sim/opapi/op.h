@@ -76,7 +76,7 @@ struct OpRule {
 aclnnStatus beginOp(const OpRule &op, const Argument *arguments, uint64_t *workspace_size, aclOpExecutor **executor);
 aclnnStatus launchOp(const OpRule &op, void *workspace, uint64_t workspace_size, aclOpExecutor *executor,
                      aclrtStream stream);
-aclnnStatus noKernel(const char *op);
+aclnnStatus noKernel(const char *op, const char *function);
 
 /* For prepare functions: what is wrong is said with the operator's name before it. */
 aclnnStatus refuse(const aclOpExecutor &executor, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -474,7 +474,11 @@ aclnnStatus launchOp(const OpRule &op, void *workspace, uint64_t workspace_size,
   return status;
 }
 
-aclnnStatus noKernel(const char *op) {
+aclnnStatus noKernel(const char *op, const char *function) {
+  if (__atomic_load_n(&simArmed, __ATOMIC_RELAXED)) {
+    const aclError entered = simEnterArmed(function);
+    if (entered != ACL_SUCCESS) return entered;
+  }
   return simFail(ACLNN_ERR_INNER_FIND_KERNEL_ERROR, "EZ9999", "%s: the simulator has no kernel for this operator", op);
 }
 
