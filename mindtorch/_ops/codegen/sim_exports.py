@@ -193,17 +193,25 @@ extern "C" SIM_API aclnnStatus {op.name}(
 }}"""
 
 
-def render() -> str:
+def runnable() -> dict:
+    """What the simulator runs: operator's name -> (its plain form, the operator on one element of its lists), if any."""
     kernels = kernel_names()
-    parts = []
+    found = {}
     for op in operators().values():
-        plain = plain_form(op) if op.name not in kernels else None
-        element = element_form(op) if op.name not in kernels else None
+        if op.name in kernels:
+            found[op.name] = None, None
+            continue
+        plain, element = plain_form(op), element_form(op)
         element = element if element and kernels.get(element.name) else None
-        if op.name in kernels or (plain and plain.name in kernels) or element:
-            parts.append(_export(op, plain, element))
-        else:
-            parts.append(f"SIM_NO_KERNEL({op.name})")
+        if (plain and plain.name in kernels) or element:
+            found[op.name] = plain, element
+    return found
+
+
+def render() -> str:
+    bodies = runnable()
+    parts = [_export(op, *bodies[op.name]) if op.name in bodies else f"SIM_NO_KERNEL({op.name})"
+             for op in operators().values()]
     return "\n".join(parts) + "\n"
 
 
