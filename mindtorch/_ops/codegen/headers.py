@@ -12,7 +12,7 @@ from .aclnn import operators
 FOLDER = Path(__file__).parents[3] / "include" / "aclnnop"
 
 _TEXT = """/* {names}, under the vendor's header name.
- * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.codegen.headers. */
+ * mindtorch's own declarations of the two-phase calls; written by mindtorch._ops.generator.headers. */
 #ifndef MINDTORCH_ACLNNOP_{guard}_
 #define MINDTORCH_ACLNNOP_{guard}_
 #include "aclnn/acl_meta.h"
