@@ -678,13 +678,11 @@ def norm_except_dim(v, pow=2, dim=0):
     return _vector_norm(v, pow, rest, True) if rest else v.abs()       # no dimension at all would mean every one
 
 
-FUNCTIONS = {"cholesky_inverse": cholesky_inverse, "cholesky_solve": cholesky_solve, "cross": cross, "det": det,
+_FUNCTIONS_AND_METHODS = {
+    "cholesky_inverse": cholesky_inverse, "cholesky_solve": cholesky_solve, "cross": cross, "det": det,
     "inverse": _ATEN["linalg_inv"], "logdet": logdet, "lu": lu_compact, "lu_solve": lu_solve_method,
-    "matrix_exp": matrix_exp, "matrix_power": matrix_power, "orgqr": householder_product, "ormqr": ormqr,
-    "pinverse": pinverse, "qr": qr, "slogdet": slogdet, "svd": svd, "vander": old_vander,
-    "svd_lowrank": svd_lowrank, "pca_lowrank": pca_lowrank,
-    "norm": norm, "frobenius_norm": frobenius_norm, "nuclear_norm": nuclear_norm,
-             "norm_except_dim": norm_except_dim}
-
-METHODS = {**({name: function for name, function in FUNCTIONS.items() if name != "vander"}),
-    "norm": norm}
+    "matrix_exp": matrix_exp, "matrix_power": matrix_power, "norm": norm, "orgqr": householder_product, "ormqr": ormqr,
+    "pinverse": pinverse, "qr": qr, "slogdet": slogdet, "svd": svd}
+FUNCTIONS = {**_FUNCTIONS_AND_METHODS, "frobenius_norm": frobenius_norm, "norm_except_dim": norm_except_dim,
+             "nuclear_norm": nuclear_norm, "pca_lowrank": pca_lowrank, "svd_lowrank": svd_lowrank, "vander": old_vander}
+METHODS = _FUNCTIONS_AND_METHODS
