@@ -1,4 +1,3 @@
-/* Keys of calls for nnopbase's cache. */
 #include "opapi/call_key.h"
 
 #include "nnopbase/op_cache.h"

@@ -1,4 +1,4 @@
-/* What is the same for calls that are launched alike. */
+/* Keys of the operator cache. */
 #ifndef MINDTORCH_SIM_OPAPI_CALL_KEY_H_
 #define MINDTORCH_SIM_OPAPI_CALL_KEY_H_
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace sim {
 
-/* All of the arguments but where their memory is, or the key that the caller has set; empty: calls with lists. */
+/* A key made of all arguments except addresses, or the key that the caller has set. Empty for calls with lists, which
+ * are not cached. */
 std::string cacheKeyOf(const OpRule &op, const Argument *arguments);
 
 }  // namespace sim

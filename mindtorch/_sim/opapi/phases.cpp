@@ -1,4 +1,5 @@
-/* The two phases of every operator: checking and capturing the arguments, then handing the executor to a stream. */
+/* The two phases of every operator: phase 1 checks the arguments and copies them to the executor, phase 2 submits the
+ * executor to a stream. */
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -50,13 +51,13 @@ aclnnStatus invalidField(const OpRule &op, const ParameterRule &rule, const char
                  static_cast<long long>(value), expected);
 }
 
-/* What SIM_ENTER does for a function whose name is put together when it is asked for. */
+/* SIM_ENTER for a function whose name is composed. */
 aclnnStatus enter(const char *op, const char *phase) {
   if (__builtin_expect(__atomic_load_n(&simArmed, __ATOMIC_RELAXED) == 0, 1)) return ACLNN_SUCCESS;
   return simEnterArmed((std::string(op) + phase).c_str());
 }
 
-/* Copies the view and measures it: number of elements, bytes it spans. */
+/* Copies shape and strides to the operand and computes its number of elements and its size in bytes. */
 aclnnStatus measure(const OpRule &op, const ParameterRule &rule, const aclTensor *tensor, Operand *operand) {
   uint64_t count = 1, last = 0, contiguous = 1, end;
   bool is_contiguous = true, sound = true, overlaps = false;
@@ -104,7 +105,7 @@ aclnnStatus checkMemory(const OpRule &op, const char *name, const Operand &opera
                  static_cast<long long>(operand.bytes), static_cast<unsigned long long>(operand.address));
 }
 
-/* Views must stay in the storage that the descriptor states; a descriptor without storage dimensions states none. */
+/* Checks that the view stays inside the storage. A descriptor without storage dimensions is not checked. */
 aclnnStatus checkStorage(const OpRule &op, const ParameterRule &rule, const aclTensor *tensor, const Operand &operand) {
   if (tensor->storage_rank == 0 || operand.count == 0) return ACLNN_SUCCESS;
   int64_t storage = 1;
@@ -297,7 +298,7 @@ aclnnStatus capture(aclOpExecutor &executor, const Argument *arguments) {
   return ACLNN_SUCCESS;
 }
 
-/* On the stream's thread. Memory freed since phase 2 is what a real kernel would fault on. */
+/* Runs on the stream's thread. Memory that was freed after phase 2 is a device fault. */
 aclError runTask(void *argument) {
   aclOpExecutor &executor = *static_cast<aclOpExecutor *>(argument);
   for (Operand &operand : executor.operands) {
@@ -317,7 +318,7 @@ aclError runTask(void *argument) {
     executor.workspace = static_cast<char *>(
         simDeviceMemory(reinterpret_cast<const void *>(executor.workspace_address), executor.workspace_size));
     if (executor.workspace == nullptr) return ACL_ERROR_RT_AICORE_EXCEPTION;
-    /* Shows a client that gives its own data for a workspace, or that expects to find something in it. */
+    /* Fill the workspace with garbage, to find clients that pass their own data as workspace or expect data in it. */
     std::memset(executor.workspace, 0xA5, executor.workspace_size);
   }
   return executor.run(executor);
@@ -350,7 +351,7 @@ aclnnStatus checkOverlap(const OpRule &op, const aclOpExecutor &executor) {
   return ACLNN_SUCCESS;
 }
 
-/* A kernel reaches the memory of its own device, and of those that it was given access to. */
+/* A kernel may access the memory of its own device and of its enabled peers. */
 aclnnStatus checkDevices(const OpRule &op, const aclOpExecutor &executor) {
   if (simDeviceTotal() == 1) return ACLNN_SUCCESS;
   for (const Operand &operand : executor.operands) {
@@ -385,7 +386,7 @@ aclnnStatus checkWorkspace(const OpRule &op, void *workspace, uint64_t size, acl
                  static_cast<unsigned long long>(needed));
 }
 
-/* A repeatable executor may have been given other addresses since phase 1. */
+/* The addresses of a repeatable executor may have changed since phase 1. */
 aclnnStatus refreshAddresses(const OpRule &op, aclOpExecutor &executor) {
   for (Operand &operand : executor.operands) {
     if (operand.tensor == nullptr) continue;
@@ -400,7 +401,7 @@ aclnnStatus refreshAddresses(const OpRule &op, aclOpExecutor &executor) {
   return ACLNN_SUCCESS;
 }
 
-/* What the stream gets: the executor itself, or a copy of a repeatable one. */
+/* Returns the executor, or a copy of a repeatable one, for the stream. */
 aclOpExecutor *consume(aclOpExecutor *executor) {
   if (executor->repeatable) {
     aclOpExecutor *copy = allocateExecutor();
@@ -455,7 +456,7 @@ aclnnStatus runPhase2(const OpRule &op, void *workspace, uint64_t workspace_size
     return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %p is no live executor (phase 2 called twice, or destroyed)",
                    op.name, static_cast<void *>(executor));
   }
-  if (executor->op != &op) { /* not consumed: it still belongs to phase 2 of its own operator */
+  if (executor->op != &op) { /* not consumed: phase 2 of its own operator may still follow */
     return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: the executor was made by phase 1 of %s", op.name,
                    executor->op->name);
   }

@@ -6,7 +6,7 @@ namespace sim {
 namespace {
 
 std::mutex mutex;
-WorkspaceUse *first = nullptr; /* as many as there are streams with a running kernel */
+WorkspaceUse *first = nullptr; /* one for each running kernel */
 
 }  // namespace
 

@@ -1,19 +1,19 @@
-/* Workspaces of the kernels that run at this moment. */
+/* The workspaces of the running kernels. */
 #ifndef MINDTORCH_SIM_OPAPI_WORKSPACES_H_
 #define MINDTORCH_SIM_OPAPI_WORKSPACES_H_
 #include "opapi/op.h"
 
 namespace sim {
 
-/* Holds an executor's workspace while its kernel runs. A stream runs one kernel at a time, so whoever else holds a part
- * of the range runs on another stream, and nothing orders the two. */
+/* Registers an executor's workspace while its kernel runs. A stream runs one kernel at a time, so an overlapping
+ * workspace belongs to another stream, and the two kernels are not ordered. */
 class WorkspaceUse {
  public:
   explicit WorkspaceUse(const aclOpExecutor &executor);
   ~WorkspaceUse();
   WorkspaceUse(const WorkspaceUse &) = delete;
   WorkspaceUse &operator=(const WorkspaceUse &) = delete;
-  /* The operator that uses a part of the range already; NULL where there is none. */
+  /* The operator whose workspace overlaps, or NULL. */
   const char *other() const { return other_; }
 
  private:
