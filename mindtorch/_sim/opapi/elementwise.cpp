@@ -1,5 +1,6 @@
 /* Type and shape checks of elementwise operators, and the loop over blocks of their operands. */
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "opapi/loops.h"
@@ -155,9 +156,27 @@ void convertView(const Operand &in, const Operand &out) {
   alignas(64) char buffer[kBlockBytes];
   Cursor input(in), output(out);
   for (int64_t first = 0; first < total; first += kBlock) {
-    int64_t count = std::min(kBlock, total - first);
-    output.write(input.read(buffer, count), count);
+    const int64_t count = std::min(kBlock, total - first);
+    void *direct = output.direct(count);
+    const void *values = input.read(direct != nullptr ? direct : buffer, count);
+    if (direct == nullptr) {
+      output.write(values, count);
+      continue;
+    }
+    if (values != direct) std::memmove(direct, values, static_cast<size_t>(count * out.item));
+    output.skip(count);
   }
+}
+
+Operand contiguousOperand(const Operand &like, aclDataType type, const void *array) {
+  Operand operand = like;
+  operand.type = type;
+  operand.compute = type == ACL_BOOL ? kBoolean8 : computeOf(type);
+  operand.item = static_cast<int32_t>(itemSize(type));
+  operand.host = static_cast<char *>(const_cast<void *>(array));
+  operand.count = 1;
+  for (int32_t i = operand.rank; i-- > 0; operand.count *= operand.dims[i]) operand.strides[i] = operand.count;
+  return operand;
 }
 
 namespace {

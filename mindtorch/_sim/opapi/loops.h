@@ -60,6 +60,24 @@ aclnnStatus checkLists(const aclOpExecutor &executor, uint32_t *lists, uint32_t 
 void convertView(const Operand &in, const Operand &out); /* equal shapes, equal compute types */
 uint8_t copyCompute(aclDataType from, aclDataType to);
 
+/* An operand of the same shape over a contiguous array. */
+Operand contiguousOperand(const Operand &like, aclDataType type, const void *array);
+constexpr aclDataType kComputeTypes[] = {ACL_FLOAT, ACL_DOUBLE, ACL_INT64, ACL_COMPLEX128, ACL_BOOL};
+template <class C>
+constexpr aclDataType kTypeOf = kComputeTypes[computeOfType<C>()];
+
+/* All elements of an operand, from and to an array of a compute type. */
+template <class C>
+void readElements(Operand operand, C *to) {
+  operand.compute = computeOfType<C>();
+  convertView(operand, contiguousOperand(operand, kTypeOf<C>, to));
+}
+template <class C>
+void writeElements(Operand operand, const C *from) {
+  operand.compute = computeOfType<C>();
+  convertView(contiguousOperand(operand, kTypeOf<C>, from), operand);
+}
+
 template <class C>
 C scalarAs(const Scalar &number) {
   if constexpr (std::is_same<C, int64_t>::value) {

@@ -125,6 +125,8 @@ bool broadcastInto(Shape *shape, const Operand &operand); /* false: the shapes d
 aclnnStatus requireShape(const aclOpExecutor &executor, const Operand &out, const Shape &shape);
 aclnnStatus requireCast(const aclOpExecutor &executor, aclDataType from, const Operand &out);
 aclnnStatus normalizeDim(const aclOpExecutor &executor, int64_t dim, int32_t rank, int32_t *result);
+/* The `count` numbers of an aclIntArray, each at least `least`. */
+aclnnStatus readInts(const aclOpExecutor &executor, const void *array, int count, int64_t least, int64_t *values);
 /* Outputs whose shape depends on values: expectShape in phase 1, reportShape at run time; then aclGetViewShape
  * returns the reported shape. The tensor has room for the largest possible result. */
 void expectShape(aclOpExecutor &executor, const Operand &out, int which);

@@ -603,6 +603,18 @@ aclnnStatus normalizeDim(const aclOpExecutor &executor, int64_t dim, int32_t ran
   return ACLNN_SUCCESS;
 }
 
+aclnnStatus readInts(const aclOpExecutor &executor, const void *array, int count, int64_t least, int64_t *values) {
+  const aclIntArray *given = static_cast<const aclIntArray *>(array);
+  if (given->size != static_cast<uint64_t>(count)) {
+    return refuse(executor, "an array of {} elements, expected {}", given->size, count);
+  }
+  for (int i = 0; i < count; ++i) {
+    values[i] = given->items[i];
+    if (values[i] < least) return refuse(executor, "{} in an array, expected {} or more", values[i], least);
+  }
+  return ACLNN_SUCCESS;
+}
+
 void expectShape(aclOpExecutor &executor, const Operand &out, int which) {
   executor.found[which] = std::make_shared<FoundShape>();
   const_cast<aclTensor *>(out.tensor)->found = executor.found[which];

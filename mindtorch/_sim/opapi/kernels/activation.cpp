@@ -152,7 +152,7 @@ aclnnStatus preparePrelu(aclOpExecutor &executor, const Argument *, const OpBody
 aclError runPreluBackward(const aclOpExecutor &executor) {
   const auto &operands = executor.operands;
   const int64_t total = operands[1].count, weights = operands[4].count, inner = executor.attributes[0];
-  Cursor grads(operands[0]), places(operands[1]), slopes(operands[2]), out(operands[3]), sums(operands[4]);
+  Cursor grads(operands[0]), places(operands[1]), slopes(operands[2]), out(operands[3]);
   double *sum = reinterpret_cast<double *>(executor.workspace);
   std::fill_n(sum, weights, 0.0);
   for (int64_t first = 0; first < total; first += kBlock) {
@@ -167,7 +167,7 @@ aclError runPreluBackward(const aclOpExecutor &executor) {
     }
     out.write(result, length);
   }
-  for (int64_t first = 0; first < weights; first += kBlock) sums.write(sum + first, std::min(kBlock, weights - first));
+  writeElements(operands[4], sum);
   return ACL_SUCCESS;
 }
 

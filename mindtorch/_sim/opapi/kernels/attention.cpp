@@ -193,10 +193,10 @@ aclError runAttention(const aclOpExecutor &executor) {
   for (int64_t b = 0; b < s.batch; ++b) {
     for (int64_t h = 0; h < s.heads; ++h) {
       if (h % (s.heads / s.shared) == 0) {
-        copyPlain(headOf(key, b, h / (s.heads / s.shared)), keys, true);
-        copyPlain(headOf(value, b, h / (s.heads / s.shared)), values, true);
+        readElements(headOf(key, b, h / (s.heads / s.shared)), keys);
+        readElements(headOf(value, b, h / (s.heads / s.shared)), values);
       }
-      copyPlain(headOf(query, b, h), queries, true);
+      readElements(headOf(query, b, h), queries);
       for (int64_t first = 0; first < s.queries; first += rowsOfBlock(s)) {
         const Block block = blockAt(executor, s, first);
         float *rows = results + first * s.value_width;
@@ -209,7 +209,7 @@ aclError runAttention(const aclOpExecutor &executor) {
                           asInt(block.end), 1.0f, scores, asInt(block.end), values, asInt(s.value_width), 0.0f, rows,
                           asInt(s.value_width));
       }
-      copyPlain(headOf(result, b, h), results, false);
+      writeElements(headOf(result, b, h), results);
     }
   }
   return ACL_SUCCESS;
@@ -295,23 +295,23 @@ aclError runAttentionBackward(const aclOpExecutor &executor) {
   for (int64_t b = 0; b < s.batch; ++b) {
     for (int64_t h = 0; h < s.heads; ++h) {
       if (h % sharing == 0) {
-        copyPlain(headOf(operands[kKey], b, h / sharing), head.keys, true);
-        copyPlain(headOf(operands[kValue], b, h / sharing), head.values, true);
+        readElements(headOf(operands[kKey], b, h / sharing), head.keys);
+        readElements(headOf(operands[kValue], b, h / sharing), head.values);
         std::fill_n(head.of_keys, s.keys * s.width, 0.0f);
         std::fill_n(head.of_values, s.keys * s.value_width, 0.0f);
       }
-      copyPlain(headOf(operands[kQuery], b, h), head.queries, true);
-      copyPlain(headOf(operands[kGrad], b, h), head.grads, true);
-      copyPlain(headOf(operands[kAttention], b, h), head.results, true);
+      readElements(headOf(operands[kQuery], b, h), head.queries);
+      readElements(headOf(operands[kGrad], b, h), head.grads);
+      readElements(headOf(operands[kAttention], b, h), head.results);
       std::fill_n(head.of_queries, s.queries * s.width, 0.0f);
       for (int64_t first = 0; first < s.queries; first += rowsOfBlock(s)) {
         const Block block = blockAt(executor, s, first);
         if (block.end > 0) blockBackward(executor, s, head, block, b, h);
       }
-      copyPlain(headOf(operands[kGradQuery], b, h), head.of_queries, false);
+      writeElements(headOf(operands[kGradQuery], b, h), head.of_queries);
       if ((h + 1) % sharing != 0) continue;
-      copyPlain(headOf(operands[kGradKey], b, h / sharing), head.of_keys, false);
-      copyPlain(headOf(operands[kGradValue], b, h / sharing), head.of_values, false);
+      writeElements(headOf(operands[kGradKey], b, h / sharing), head.of_keys);
+      writeElements(headOf(operands[kGradValue], b, h / sharing), head.of_values);
     }
   }
   return ACL_SUCCESS;

@@ -22,17 +22,6 @@ SlidingWindow convolutionWindow(const aclOpExecutor &executor, const Operand &im
   return window;
 }
 
-void copyPlain(Operand part, float *plain, bool to_plain) {
-  Operand flat = part;
-  flat.type = ACL_FLOAT;
-  flat.item = sizeof(float);
-  flat.host = reinterpret_cast<char *>(plain);
-  int64_t stride = 1;
-  for (int32_t i = flat.rank; i-- > 0; stride *= flat.dims[i]) flat.strides[i] = stride;
-  part.compute = flat.compute = kF32;
-  to_plain ? convertView(part, flat) : convertView(flat, part);
-}
-
 Operand sampleOf(const Operand &batch, int64_t n) {
   Operand sample = batch;
   sample.host += n * batch.strides[0] * batch.item;
@@ -127,17 +116,17 @@ aclError runConvolution(const aclOpExecutor &executor) {
   float *weights = reinterpret_cast<float *>(executor.workspace), *biases = weights + sizes.weight;
   float *in = biases + sizes.bias, *out = in + sizes.input, *columns = out + sizes.output;
   const int64_t channels = output.dims[1], plane = sizes.output / channels;
-  copyPlain(weight, weights, true);
+  readElements(weight, weights);
   std::fill_n(biases, channels, 0.0f);
-  if (bias.tensor != nullptr) copyPlain(bias, biases, true);
+  if (bias.tensor != nullptr) readElements(bias, biases);
   for (int64_t n = 0; n < output.dims[0]; ++n) {
     for (int64_t c = 0; c < channels; ++c) std::fill_n(out + c * plane, plane, biases[c]);
     if (input.count > 0) {
-      copyPlain(sampleOf(input, n), in, true);
+      readElements(sampleOf(input, n), in);
       convolve(executor, window, {weights, in, out, columns},
                reinterpret_cast<Sgemm>(const_cast<void *>(executor.kernel)));
     }
-    copyPlain(sampleOf(output, n), out, false);
+    writeElements(sampleOf(output, n), out);
   }
   return ACL_SUCCESS;
 }

@@ -32,8 +32,6 @@ enum ConvolutionAttribute { kGroups, kTransposed, kStride, kPadding = kStride + 
 
 SlidingWindow convolutionWindow(const aclOpExecutor &executor, const Operand &image, const Operand &positions,
                                 const Operand &weight);
-/* A part of an operand, from and to plain floats. */
-void copyPlain(Operand part, float *plain, bool to_plain);
 Operand sampleOf(const Operand &batch, int64_t n);
 /* Up to three numbers from an array of `dims`. */
 aclnnStatus readSizes(aclOpExecutor &executor, const char *name, const void *array, int32_t dims, int64_t least,

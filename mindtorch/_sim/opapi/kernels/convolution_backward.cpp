@@ -113,16 +113,16 @@ aclError runBackward(const aclOpExecutor &executor) {
   const SlidingWindow window = windowOf(executor);
   const BufferSizes sizes = bufferSizes(executor, window);
   const Buffers b = buffersOf(executor, sizes);
-  copyPlain(weight, b.weight, true);
+  readElements(weight, b.weight);
   std::fill_n(b.grad_weight, sizes.weight, 0.0f);
   for (int64_t n = 0; n < input.dims[0]; ++n) {
-    copyPlain(sampleOf(executor.operands[sides.image], n), b.image, true);
-    copyPlain(sampleOf(executor.operands[sides.positions], n), b.positions, true);
+    readElements(sampleOf(executor.operands[sides.image], n), b.image);
+    readElements(sampleOf(executor.operands[sides.positions], n), b.positions);
     std::fill_n(b.grad_input, sizes.input, 0.0f);
     for (int64_t g = 0; g < executor.attributes[kGroups]; ++g) oneGroup(executor, window, b, g);
-    if (wanted(executor, kGradInput)) copyPlain(sampleOf(executor.operands[kGradInput], n), b.grad_input, false);
+    if (wanted(executor, kGradInput)) writeElements(sampleOf(executor.operands[kGradInput], n), b.grad_input);
   }
-  if (wanted(executor, kGradWeight)) copyPlain(executor.operands[kGradWeight], b.grad_weight, false);
+  if (wanted(executor, kGradWeight)) writeElements(executor.operands[kGradWeight], b.grad_weight);
   if (wanted(executor, kGradBias)) sumOverPositions(executor);
   return ACL_SUCCESS;
 }

@@ -571,7 +571,7 @@ aclError runUnfoldGrad(const aclOpExecutor &executor) {
   const int32_t dim = static_cast<int32_t>(executor.attributes[0]), last = windows.rank - 1;
   double *const sums = reinterpret_cast<double *>(executor.workspace);
   std::fill_n(sums, out.count, 0.0);
-  Cursor values(windows), target(out);
+  Cursor values(windows);
   int64_t place[kMaxRank] = {};
   for (int64_t i = 0; i < windows.count; ++i) {
     int64_t at = 0;
@@ -582,7 +582,7 @@ aclError runUnfoldGrad(const aclOpExecutor &executor) {
     sums[at] += *static_cast<const double *>(values.read(&value, 1));
     for (int32_t d = last + 1; d-- > 0 && ++place[d] == windows.dims[d];) place[d] = 0;
   }
-  for (int64_t i = 0; i < out.count; ++i) target.write(&sums[i], 1);
+  writeElements(out, sums);
   return ACL_SUCCESS;
 }
 

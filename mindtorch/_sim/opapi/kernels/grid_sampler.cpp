@@ -153,33 +153,20 @@ int elementsOf(const Sizes &sizes, const C *coordinates, const int64_t *attribut
 
 /* --- the kernels ------------------------------------------------------------------------------------------------- */
 
-Operand computed(Operand operand, uint8_t compute) {
-  operand.compute = compute;
-  return operand;
-}
-
-template <class C>
-constexpr uint8_t kComputeOf = std::is_same<C, float>::value ? kF32 : kF64;
-
 /* Whole tensors as plain arrays in the workspace, one after the other. */
 template <class C>
 class WorkspaceArrays {
  public:
   explicit WorkspaceArrays(const aclOpExecutor &executor) : free_(reinterpret_cast<C *>(executor.workspace)) {}
   C *take(const Operand &operand) {
-    C *room = free_;
+    C *array = free_;
     free_ += operand.count;
-    return room;
+    return array;
   }
   C *read(const Operand &operand) {
-    C *room = take(operand);
-    const Operand from = computed(operand, kComputeOf<C>);
-    convertView(from, plainOperand(from, room));
-    return room;
-  }
-  static void write(C *room, const Operand &operand) {
-    const Operand to = computed(operand, kComputeOf<C>);
-    convertView(plainOperand(to, room), to);
+    C *array = take(operand);
+    readElements(operand, array);
+    return array;
   }
 
  private:
@@ -207,7 +194,7 @@ aclError runSample(const aclOpExecutor &executor) {
       }
     }
   }
-  WorkspaceArrays<C>::write(out, executor.operands[2]);
+  writeElements(executor.operands[2], out);
   return ACL_SUCCESS;
 }
 
@@ -238,8 +225,8 @@ aclError runSampleBackward(const aclOpExecutor &executor) {
       for (int k = 0; k < sizes.dims; ++k) of_grid[place + sizes.dims - 1 - k] = static_cast<C>(slopes[k]);
     }
   }
-  if (executor.attributes[kOfImage]) WorkspaceArrays<C>::write(of_image, executor.operands[3]);
-  if (executor.attributes[kOfGrid]) WorkspaceArrays<C>::write(of_grid, executor.operands[4]);
+  if (executor.attributes[kOfImage]) writeElements(executor.operands[3], of_image);
+  if (executor.attributes[kOfGrid]) writeElements(executor.operands[4], of_grid);
   return ACL_SUCCESS;
 }
 
@@ -273,7 +260,7 @@ aclError runAffineGrid(const aclOpExecutor &executor) {
       }
     }
   }
-  WorkspaceArrays<C>::write(points, out);
+  writeElements(out, points);
   return ACL_SUCCESS;
 }
 

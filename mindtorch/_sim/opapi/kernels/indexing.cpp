@@ -586,16 +586,11 @@ SIM_OP(aclnnIndexAdd, prepareIndexAdd, nullptr, 0)
 /* scatter in all its forms, and filling under a mask. */
 
 Constant::Constant(const Scalar &number, uint8_t compute, const Operand &shape) : operand_(shape) {
-  static constexpr aclDataType kTypes[] = {ACL_FLOAT, ACL_DOUBLE, ACL_INT64, ACL_COMPLEX128};
   const Complex complex(number.real, number.imaginary);
   const double real = number.real;
   const float single = static_cast<float>(number.real);
   const void *const values[] = {&single, &real, &number.integer, &complex};
-  static constexpr int32_t kItems[] = {sizeof(float), sizeof(double), sizeof(int64_t), sizeof(Complex)};
-  operand_.type = kTypes[compute];
-  operand_.compute = compute;
-  operand_.item = kItems[compute];
-  operand_.host = value_;
+  operand_ = contiguousOperand(shape, kComputeTypes[compute], value_);
   std::memcpy(value_, values[compute], static_cast<size_t>(operand_.item));
   std::fill(operand_.strides, operand_.strides + operand_.rank, 0);
 }
@@ -660,13 +655,7 @@ using DivideElement = void (*)(char *, LoadStrided, StoreStrided, int64_t);
 constexpr DivideElement kDivide[] = {divideLine<float>, divideLine<double>, divideLine<int64_t>, divideLine<Complex>};
 
 aclError average(const aclOpExecutor &executor, const Scattered &call, int32_t dim) {
-  Operand counts = call.out;
-  counts.type = ACL_INT64;
-  counts.compute = kI64;
-  counts.item = sizeof(int64_t);
-  counts.host = executor.workspace;
-  int64_t stride = 1;
-  for (int32_t i = counts.rank; i-- > 0; stride *= counts.dims[i]) counts.strides[i] = stride;
+  const Operand counts = contiguousOperand(call.out, ACL_INT64, executor.workspace);
   int64_t *const count = reinterpret_cast<int64_t *>(executor.workspace);
   std::fill(count, count + counts.count, executor.attributes[kIncludeSelf]);
   const Constant one({true, ACL_INT64, 1, 1.0, 0.0}, kI64, call.index);
@@ -1104,9 +1093,7 @@ aclError runBincount(const aclOpExecutor &executor) {
     if (value < 0 || value >= out.count) return ACL_ERROR_RT_AICORE_EXCEPTION;
     sums[value] += amount;
   }
-  out.compute = kF64;
-  Cursor target(out);
-  for (int64_t i = 0; i < out.count; ++i) target.write(&sums[i], 1);
+  writeElements(out, sums);
   return ACL_SUCCESS;
 }
 

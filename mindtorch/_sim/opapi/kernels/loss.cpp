@@ -479,17 +479,6 @@ struct CtcSample {
   bool skips(int64_t state) const { return state > 1 && label(state) != blank && label(state) != label(state - 2); }
 };
 
-void moveMatrix(Operand part, double *plain, bool to_plain) {
-  Operand flat = part;
-  flat.type = ACL_DOUBLE;
-  flat.item = sizeof(double);
-  flat.host = reinterpret_cast<char *>(plain);
-  flat.strides[0] = part.dims[1];
-  flat.strides[1] = 1;
-  part.compute = flat.compute = kF64;
-  to_plain ? convertView(part, flat) : convertView(flat, part);
-}
-
 /* The (time, classes) of one sample of (time, batch, classes). */
 Operand planeOf(const Operand &operand, int64_t sample) {
   Operand plane = partAt(operand, 2, operand.host + sample * operand.strides[1] * operand.item, kF64);
@@ -540,7 +529,7 @@ bool readCtcSample(const aclOpExecutor &executor, const Operand &logs, const Ope
   sample->times = executor.integers[static_cast<uint32_t>(n)];
   sample->count = executor.integers[static_cast<uint32_t>(n) + executor.integers.size() / 2];
   sample->states = 2 * sample->count + 1;
-  moveMatrix(planeOf(logs, n), sample->logs, true);
+  readElements(planeOf(logs, n), sample->logs);
   return readLabels(executor, targets, n, sample);
 }
 
@@ -635,7 +624,7 @@ aclError runCtcLossBackward(const aclOpExecutor &executor) {
       takeSlopes(&s, loss, grad);
     }
     std::fill(s.logs + kept * s.classes, s.logs + logs.dims[0] * s.classes, 0.0);
-    moveMatrix(planeOf(out, n), s.logs, false);
+    writeElements(planeOf(out, n), s.logs);
   }
   return ACL_SUCCESS;
 }

@@ -9,29 +9,6 @@ namespace {
 
 const aclError kFault = ACL_ERROR_RT_AICORE_EXCEPTION;
 
-/* All elements of an operand in the compute type C. */
-template <class C>
-void readElements(Operand operand, C *to) {
-  if (operand.count == 0) return;
-  operand.compute = computeOfType<C>();
-  Cursor cursor(operand);
-  for (int64_t first = 0; first < operand.count; first += kBlock) {
-    const int64_t count = std::min(kBlock, operand.count - first);
-    const void *block = cursor.read(to + first, count);
-    if (block != to + first) std::memcpy(to + first, block, static_cast<size_t>(count) * sizeof(C));
-  }
-}
-
-template <class C>
-void writeElements(Operand operand, const C *from) {
-  if (operand.count == 0) return;
-  operand.compute = computeOfType<C>();
-  Cursor cursor(operand);
-  for (int64_t first = 0; first < operand.count; first += kBlock) {
-    cursor.write(from + first, std::min(kBlock, operand.count - first));
-  }
-}
-
 /* Rows of a matrix, in float. */
 class Rows {
  public:

@@ -62,37 +62,18 @@ int64_t firstWeight(const aclOpExecutor &executor, const Operand &operand, int64
   return chunk == 0 ? 0 : index % (operand.dims[1] / chunk) * chunk;
 }
 
-void readAll(const Operand &operand, double *values) {
-  Cursor cursor(operand);
-  for (int64_t first = 0, count; first < operand.count; first += count) {
-    count = std::min(kBlock, operand.count - first);
-    const void *block = cursor.read(values + first, count);
-    if (block != values + first) std::memcpy(values + first, block, static_cast<size_t>(count) * sizeof(double));
-  }
-}
-
-void writeAll(const Operand &operand, const double *values) {
-  Cursor cursor(operand);
-  for (int64_t first = 0, count; first < operand.count; first += count) {
-    count = std::min(kBlock, operand.count - first);
-    cursor.write(values + first, count);
-  }
-}
-
 /* A vector of the call in double; `missing` everywhere where it is left out. */
 void readVector(Operand operand, int64_t count, double missing, double *values) {
   if (operand.tensor == nullptr) {
     std::fill_n(values, count, missing);
     return;
   }
-  operand.compute = kF64;
-  readAll(operand, values);
+  readElements(operand, values);
 }
 
 void writeVector(Operand operand, const double *values) {
   if (operand.tensor == nullptr || operand.count == 0) return;
-  operand.compute = kF64;
-  writeAll(operand, values);
+  writeElements(operand, values);
 }
 
 /* In layout side by side: one sum would wait for its own last step. */
@@ -182,14 +163,14 @@ aclError runNormalization(const aclOpExecutor &executor, const Operand &input) {
   for (int64_t i = 0; i < attributes[kGroups]; ++i) {
     Operand in = groupOf(executor, input, i), out = groupOf(executor, operands[kOutput], i);
     in.count = out.count = attributes[kElements];
-    readAll(in, buffers.part);
+    readElements(in, buffers.part);
     const Statistics found = statisticsOf(executor, buffers, i, has_running);
     buffers.mean[i] = found.mean;
     buffers.reciprocal[i] = 1.0 / std::sqrt(found.variance + realOf(executor, kEpsilon));
     const int64_t first = firstWeight(executor, input, i);
     normalize(buffers.part, in.count, attributes[kRun], found, buffers.reciprocal[i], buffers.weight + first,
               buffers.bias + first);
-    writeAll(out, buffers.part);
+    writeElements(out, buffers.part);
   }
   if (attributes[kTraining] != 0 && has_running) {
     writeVector(operands[kRunningMean], buffers.running_mean);
@@ -262,8 +243,8 @@ aclError runNormalizationBackward(const aclOpExecutor &executor, const Operand &
   for (int64_t i = 0; i < layout; ++i) {
     Operand grad = groupOf(executor, operands[kGrad], i), in = groupOf(executor, input, i);
     grad.count = in.count = elements;
-    readAll(grad, grads);
-    readAll(in, values);
+    readElements(grad, grads);
+    readElements(in, values);
     const int64_t first = firstWeight(executor, input, i);
     const Part part = {elements,       attributes[kRun],  mean[i],        reciprocal[i],
                        weight + first, of_weight + first, of_bias + first};
@@ -276,7 +257,7 @@ aclError runNormalizationBackward(const aclOpExecutor &executor, const Operand &
     }
     Operand out = groupOf(executor, operands[kOfInput], i);
     out.count = elements;
-    writeAll(out, grads);
+    writeElements(out, grads);
   }
   writeVector(operands[kOfWeight], of_weight);
   writeVector(operands[kOfBias], of_bias);
@@ -549,12 +530,7 @@ void apply(const Operand *const *inputs, uint32_t count, const Operand &out, con
 /* alpha * first + second, in the workspace. */
 Operand sumInputs(const aclOpExecutor &executor) {
   const Operand *inputs[] = {&executor.operands[kFirst], &executor.operands[kSecond]};
-  Operand sum = *inputs[0];
-  sum.type = ACL_FLOAT;
-  sum.item = sizeof(float);
-  sum.host = executor.workspace + executor.attributes[kSumOffset];
-  int64_t stride = 1;
-  for (int32_t i = sum.rank; i-- > 0; stride *= sum.dims[i]) sum.strides[i] = stride;
+  const Operand sum = contiguousOperand(*inputs[0], ACL_FLOAT, executor.workspace + executor.attributes[kSumOffset]);
   apply(inputs, 2, sum, kLoopsOf<ScaledSum>, alphaOf(executor));
   return sum;
 }

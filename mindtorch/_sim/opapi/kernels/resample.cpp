@@ -371,15 +371,6 @@ aclnnStatus requireLast(const aclOpExecutor &executor, const Operand &tensor, co
   return requireShape(executor, tensor, shape);
 }
 
-aclnnStatus readArray(const aclOpExecutor &executor, const void *array, int count, int64_t *values) {
-  const aclIntArray *given = static_cast<const aclIntArray *>(array);
-  if (given->size != static_cast<uint64_t>(count)) {
-    return refuse(executor, "an array of {} elements, expected {}", given->size, count);
-  }
-  for (int i = 0; i < count; ++i) values[i] = given->items[i];
-  return ACLNN_SUCCESS;
-}
-
 enum UpsampleVariant : int64_t { kPlain = 0, kAligned = 1, kScaled = 2, kWide = 4 };
 
 /* Of filters that reach two elements to each side, more where the image shrinks. */
@@ -402,9 +393,9 @@ aclnnStatus prepareUpsample(aclOpExecutor &executor, const Argument *arguments, 
   const int dims = resampler.dims;
   const Operand &given = executor.operands[0], &out = firstOut(executor);
   int64_t sizes[3], input[5] = {}, next = 2;
-  SIM_TRY(readArray(executor, arguments[1].pointer, dims, sizes));
+  SIM_TRY(readInts(executor, arguments[1].pointer, dims, INT64_MIN, sizes));
   if (resampler.backward) {
-    SIM_TRY(readArray(executor, arguments[next++].pointer, dims + 2, input));
+    SIM_TRY(readInts(executor, arguments[next++].pointer, dims + 2, INT64_MIN, input));
     SIM_TRY(requireLast(executor, given, out, dims, sizes));
     SIM_TRY(requireLast(executor, out, given, dims, input + 2));
   } else {
@@ -428,7 +419,7 @@ aclnnStatus prepareAdaptiveAvgPool(aclOpExecutor &executor, const Argument *argu
   for (int i = 0; i < resampler.dims && resampler.backward && positions.rank == image.rank; ++i) {
     sizes[i] = positions.dims[positions.rank - resampler.dims + i];
   }
-  if (!resampler.backward) SIM_TRY(readArray(executor, arguments[1].pointer, resampler.dims, sizes));
+  if (!resampler.backward) SIM_TRY(readInts(executor, arguments[1].pointer, resampler.dims, INT64_MIN, sizes));
   if (positions.count > 0) {
     SIM_TRY(positions.rank == image.rank ? requireLast(executor, positions, image, resampler.dims, sizes)
                                          : refuse(executor, "ranks differ: {} and {}", positions.rank, image.rank));
@@ -448,11 +439,11 @@ aclnnStatus prepareAvgPool(aclOpExecutor &executor, const Argument *arguments, c
   int64_t *attributes = executor.attributes;
   const Operand &image = resampler.backward ? executor.operands[1] : executor.operands[0];
   const Operand &positions = resampler.backward ? executor.operands[0] : firstOut(executor);
-  SIM_TRY(readArray(executor, arguments[at].pointer, dims, attributes + kKernel));
+  SIM_TRY(readInts(executor, arguments[at].pointer, dims, INT64_MIN, attributes + kKernel));
   const void *strides = arguments[at + 1].pointer; /* an empty array: the sizes of the window */
   if (static_cast<const aclIntArray *>(strides)->size == 0) strides = arguments[at].pointer;
-  SIM_TRY(readArray(executor, strides, dims, attributes + kStride));
-  SIM_TRY(readArray(executor, arguments[at + 2].pointer, dims, attributes + kPadding));
+  SIM_TRY(readInts(executor, strides, dims, INT64_MIN, attributes + kStride));
+  SIM_TRY(readInts(executor, arguments[at + 2].pointer, dims, INT64_MIN, attributes + kPadding));
   const bool ceil = arguments[at + 3].integer != 0;
   int64_t sizes[3], most = 1;
   for (int i = 0; i < dims; ++i) {
@@ -482,7 +473,7 @@ aclnnStatus preparePad(aclOpExecutor &executor, const Argument *arguments, const
   const Operand &image = resampler.backward ? executor.operands[1] : executor.operands[0];
   const Operand &positions = resampler.backward ? executor.operands[0] : firstOut(executor);
   int64_t pads[6], sizes[3];
-  SIM_TRY(readArray(executor, arguments[resampler.backward ? 2 : 1].pointer, 2 * dims, pads));
+  SIM_TRY(readInts(executor, arguments[resampler.backward ? 2 : 1].pointer, 2 * dims, INT64_MIN, pads));
   for (int i = 0; i < dims; ++i) {
     const int64_t size = image.rank > dims ? image.dims[image.rank - dims + i] : 0;
     const int64_t before = pads[2 * (dims - 1 - i)], after = pads[2 * (dims - 1 - i) + 1];

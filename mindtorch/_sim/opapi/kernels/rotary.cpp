@@ -64,18 +64,6 @@ aclError runRotary(const aclOpExecutor &executor) {
 /* dy, cos, sin, x, dx, dcos, dsin */
 enum Backward { kGrad, kCosine, kSine, kInput, kOfInput, kOfCosine, kOfSine };
 
-/* Room like the operand, in double: what is added up for its elements. */
-Operand sumsOf(const Operand &operand, double *room) {
-  Operand sums = operand;
-  sums.type = ACL_DOUBLE;
-  sums.compute = kF64;
-  sums.item = sizeof(double);
-  sums.host = reinterpret_cast<char *>(room);
-  int64_t stride = 1;
-  for (int32_t i = sums.rank; i-- > 0; stride *= sums.dims[i]) sums.strides[i] = stride;
-  return sums;
-}
-
 void addTo(const SliceCursor &lines, const float *values, double *line) {
   lines.read(line);
   for (int64_t k = 0; k < lines.length(); ++k) line[k] += static_cast<double>(values[k]);
@@ -92,7 +80,8 @@ aclError runRotaryBackward(const aclOpExecutor &executor) {
   float *g = reinterpret_cast<float *>(sums + width), *line = g + width, *cosine = line + width, *sine = cosine + width;
   float *turned = sine + width, *crossed = turned + width;
   std::fill_n(of_cosines, 2 * angles, 0.0);
-  const Operand cosine_sums = sumsOf(operands[kOfCosine], of_cosines), sine_sums = sumsOf(operands[kOfSine], of_sines);
+  const Operand cosine_sums = contiguousOperand(operands[kOfCosine], ACL_DOUBLE, of_cosines),
+                sine_sums = contiguousOperand(operands[kOfSine], ACL_DOUBLE, of_sines);
   if (grad.count > 0) {
     SliceCursor grads = linesOf(grad), from = linesOf(of_angles ? x : grad), to = linesOf(operands[kOfInput]);
     SliceCursor cosines = linesOf(expanded(operands[kCosine], grad)), sines = linesOf(expanded(operands[kSine], grad));

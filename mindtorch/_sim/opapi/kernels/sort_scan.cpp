@@ -208,12 +208,7 @@ aclError runSelectWhole(const aclOpExecutor &executor) {
   }
   Ranked<C> *ranked = reinterpret_cast<Ranked<C> *>(executor.workspace);
   C *values = reinterpret_cast<C *>(ranked + in.count);
-  Cursor elements(in);
-  alignas(64) char buffer[kBlockBytes];
-  for (int64_t at = 0; at < in.count; at += kBlock) {
-    const int64_t count = std::min(kBlock, in.count - at);
-    std::memcpy(values + at, elements.read(buffer, count), static_cast<size_t>(count) * sizeof(C));
-  }
+  readElements(in, values);
   rank(values, ranked, in.count);
   S::select(executor, ranked, in.count);
   Cursor(out).write(&ranked[0].value, 1);
@@ -469,8 +464,7 @@ aclError runHistc(const aclOpExecutor &executor) {
     const int64_t place = static_cast<int64_t>((x - low) / (high - low) * static_cast<double>(bins));
     counts[std::min(place, bins - 1)] += 1;
   });
-  Cursor results(out);
-  for (int64_t at = 0; at < bins; at += kBlock) results.write(counts + at, std::min(kBlock, bins - at));
+  writeElements(out, counts);
   return ACL_SUCCESS;
 }
 
@@ -517,17 +511,6 @@ Operand sliceAt(const Operand &self, int64_t dim, int64_t i) {
   return slice;
 }
 
-template <class C>
-void readSlice(const Operand &slice, C *to) {
-  Cursor elements(slice);
-  C room[kBlock];
-  for (int64_t first = 0, count; first < slice.count; first += count) {
-    count = std::min(kBlock, slice.count - first);
-    const C *values = static_cast<const C *>(elements.read(room, count));
-    std::copy(values, values + count, to + first);
-  }
-}
-
 /* The slices one after the other, by their indices: compared element by element, NaN above all. */
 template <class C>
 struct Slices {
@@ -571,8 +554,8 @@ aclError runUnique(const aclOpExecutor &executor) {
   int64_t *order = reinterpret_cast<int64_t *>(executor.workspace), *inverse = order + count;
   C *values = reinterpret_cast<C *>(inverse + count);
   const Slices<C> slices{values, count, count == 0 ? 0 : self.count / count};
-  if (dim == kFlat) readSlice(self, values);
-  for (int64_t i = 0; dim != kFlat && i < count; ++i) readSlice(sliceAt(self, dim, i), values + i * slices.length);
+  if (dim == kFlat) readElements(self, values);
+  for (int64_t i = 0; dim != kFlat && i < count; ++i) readElements(sliceAt(self, dim, i), values + i * slices.length);
   std::iota(order, order + count, int64_t{0});
   if (executor.attributes[kConsecutive] == 0) {
     std::sort(order, order + count, [&](int64_t a, int64_t b) { return slices.before(a, b); });
