@@ -102,7 +102,7 @@ SIM_API aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor) {
   return ACLNN_SUCCESS;
 }
 
-/* Both spellings are in use: older toolkits export the capital one. */
+/* Both spellings are in use: older toolkits export the capitalised one. */
 #define SIM_SETTER(name, roles)                                                                          \
   SIM_API aclnnStatus name(aclOpExecutor *executor, const size_t index, aclTensor *tensor, void *addr) { \
     SIM_ENTER(name);                                                                                     \
@@ -140,7 +140,7 @@ SIM_API aclnnStatus aclnnFinalize(void) {
   return ACLNN_SUCCESS;
 }
 
-/* Clients switch a per-thread arena for executors on and off with these; the pools here are per thread anyway. */
+/* Clients switch a per-thread arena for executors on and off. The pools here are per thread anyway. */
 SIM_API int InitHugeMemThreadLocal(void *, bool) {
   SIM_ENTER(InitHugeMemThreadLocal);
   return ACLNN_SUCCESS;

@@ -1,4 +1,4 @@
-/* The pools across a fork: a child may create and destroy descriptors. */
+/* The locks of the pools across fork(): a child may create and destroy descriptors. */
 #include "fork.h"
 
 #include <pthread.h>

@@ -23,7 +23,7 @@ struct Devices {
   }
 };
 
-// The end of a device: its contexts with their streams, then what was made on it.
+// Destroys the contexts of a device with their streams, then everything that was created on it.
 void releaseDevice(Device &device) {
   std::vector<Context *> closing;
   {
@@ -136,7 +136,7 @@ void Device::clearFault() {
   attention.fetch_and(~kFaulted);
 }
 
-// One more user of the device; its default context becomes the calling thread's.
+// Increments the use count of the device and makes its default context current.
 aclError retainDevice(Device &device) {
   std::lock_guard<std::mutex> lock(lifecycleMutex());
   if (!device.memory.open(config().memory_bytes)) return noAddresses("aclrtSetDevice");
@@ -283,7 +283,7 @@ aclError aclrtDevicePeerAccessStatus(int32_t deviceId, int32_t peerDeviceId, int
   return ACL_SUCCESS;
 }
 
-// What a device is: its name, its sizes, its abilities.
+// Properties of a device.
 
 namespace {
 
@@ -473,8 +473,7 @@ aclError aclrtGetDeviceSatMode(aclrtFloatOverflowMode *mode) {
   return ACL_SUCCESS;
 }
 
-// How many cores operators may use: of a device, of a stream, of the calling thread. The numbers are kept, and the
-// simulator's operators run on the host's cores all the same.
+// Core limits of devices, streams and threads. They are stored only: the simulator uses the cores of the host.
 
 namespace {
 
@@ -646,7 +645,7 @@ aclError aclrtGetVersion(int32_t *majorVersion, int32_t *minorVersion, int32_t *
   return ACL_SUCCESS;
 }
 
-// What a CPU cannot do, refused by name; and dumps, which a client may switch on and off but which write nothing.
+// Functions that the simulator does not support, and dumps, which can be switched on and off but write nothing.
 
 namespace {
 

@@ -1,4 +1,4 @@
-// The queue and the thread of a stream, and the launch of kernels.
+// Streams: the task queue and its thread, kernel launches.
 #include "stream.h"
 
 #include <pthread.h>
@@ -563,8 +563,8 @@ aclError aclrtGetThreadLastTaskId(uint32_t *taskId) {
   return ACL_SUCCESS;
 }
 
-// Host functions in streams: aclrtLaunchHostFunc runs them itself, aclrtLaunchCallback hands them to a thread of the
-// program that sits in aclrtProcessReport.
+// Host functions in streams: the stream's thread runs those of aclrtLaunchHostFunc; a thread of the program that calls
+// aclrtProcessReport runs those of aclrtLaunchCallback.
 
 namespace sim {
 
@@ -589,7 +589,7 @@ std::map<uint64_t, Subscriber> &subscribers() {
 
 uint64_t callingThread() { return static_cast<uint64_t>(pthread_self()); }
 
-// One stream less for the thread; callbacks that it has not run yet are dropped with the last, and nobody waits on.
+// Removes one subscription of the thread. With the last one, pending callbacks are dropped and their waits end.
 void unsubscribe(uint64_t thread) {
   signal().raise([&] {
     const auto found = subscribers().find(thread);
@@ -599,7 +599,7 @@ void unsubscribe(uint64_t thread) {
   });
 }
 
-// Run more than once where a graph stores it.
+// May run several times if a graph stores it.
 struct CallbackWork {
   uint64_t thread;
   aclrtCallback function;

@@ -1,5 +1,5 @@
-/* Attention in one operator, over (batch, heads, length, width) however it is laid out: a block of queries at a time,
- * so that the scores stay in the cache. The gradient computes the weights once more from the statistics. */
+/* Flash attention over (batch, heads, length, width) in any layout. Blocks of queries keep the scores in the cache.
+ * The gradient recomputes the weights from the saved statistics. */
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
@@ -38,7 +38,7 @@ struct Block {
   int64_t first, count, end;
 };
 
-/* Where a call is bounded, it is told how far behind its own place a query may look; else it sees everything. */
+/* If the call is bounded, a query attends to keys up to a given distance behind its own position. */
 Block blockAt(const aclOpExecutor &executor, const Sizes &sizes, int64_t first) {
   const int64_t count = std::min(rowsOfBlock(sizes), sizes.queries - first);
   if (executor.attributes[kBounded] == 0) return {first, count, sizes.keys};
@@ -47,7 +47,7 @@ Block blockAt(const aclOpExecutor &executor, const Sizes &sizes, int64_t first) 
   return {first, count, std::max<int64_t>(0, std::min(sizes.keys, end))};
 }
 
-/* scores = -inf where the row's query may not look. */
+/* scores = -inf for masked keys. */
 SIM_CLONES void hide(const uint8_t *hidden, int64_t count, float *scores) {
   const float nothing = -std::numeric_limits<float>::infinity();
   SIM_INDEPENDENT
@@ -65,7 +65,7 @@ SIM_CLONES float largest(const float *values, int64_t count) {
   return *std::max_element(lanes, lanes + 8);
 }
 
-/* values = factor * exp(values - offset); what they sum to without the factor. */
+/* values = factor * exp(values - offset); returns the sum of the exponentials. */
 SIM_CLONES float exponentials(float *values, int64_t count, float offset, float factor) {
   float lanes[8] = {};
   int64_t i = 0;
@@ -126,7 +126,7 @@ int asInt(int64_t size) { return static_cast<int>(size); }
 
 Sgemm sgemmOf(const aclOpExecutor &executor) { return reinterpret_cast<Sgemm>(const_cast<void *>(executor.kernel)); }
 
-/* scores = scale * queries * keys^T, hidden ones -inf. */
+/* scores = scale * queries * keys^T, -inf where masked. */
 void computeScores(const aclOpExecutor &executor, const Sizes &sizes, const Block &block, const float *queries,
                    const float *keys, const Operand &mask, int64_t batch, int64_t head, uint8_t *line, float *scores) {
   sgemmOf(executor)(kRowMajor, kNoTranspose, kTranspose, asInt(block.count), asInt(block.end), asInt(sizes.width),
@@ -170,7 +170,7 @@ float readStatistic(const Operand &operand, int64_t batch, int64_t head, int64_t
 /* query, key, value, realShift, dropMask, paddingMask, attenMask, softmaxMax, softmaxSum, softmaxOut, attentionOut */
 enum Forward { kQuery, kKey, kValue, kShift, kDrop, kPaddingMask, kMask, kMax, kSum, kSoftmax, kResult };
 
-/* Weights of the block's rows, and their statistics. */
+/* Softmax of the block's rows; writes their statistics. */
 void takeWeights(const aclOpExecutor &executor, const Block &block, int64_t batch, int64_t head, float *scores) {
   for (int64_t i = 0; i < block.count; ++i, scores += block.end) {
     float most = largest(scores, block.end);
@@ -231,7 +231,7 @@ enum Backward {
   kGradShift
 };
 
-/* One head's matrices in the workspace; those of keys and values serve all heads of query that share them. */
+/* The matrices of one head in the workspace. Query heads that share keys and values share their matrices. */
 struct Head {
   float *queries, *keys, *values, *grads, *results, *of_queries, *of_keys, *of_values, *weights, *scores;
   uint8_t *line;
@@ -317,7 +317,7 @@ aclError runAttentionBackward(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
-/* What both calls say about themselves. */
+/* Options of both operators. */
 struct Options {
   double scale, keep;
   int64_t before, behind, heads;
@@ -331,10 +331,10 @@ Options optionsFrom(const Argument *arguments) {
           arguments[6].integer, arguments[7].integer};
 }
 
-/* What sparseMode says: which keys are hidden by their places, beside those that the mask hides. */
+/* sparseMode: which keys are masked by position, in addition to the mask. */
 enum Sparse : int64_t { kDefault, kAllMask, kLeftUp, kRightDown, kBand };
 
-/* This kernel has no shift of the scores and no prefix. */
+/* This kernel supports no position bias and no prefix. */
 aclnnStatus checkOptions(const aclOpExecutor &executor, const Options &options, const void *prefix) {
   const aclIntArray *array = static_cast<const aclIntArray *>(prefix);
   if (options.sparse < kDefault || options.sparse > kBand || (array != nullptr && array->size > 0)) {
@@ -374,7 +374,7 @@ aclnnStatus checkOperands(const aclOpExecutor &executor) {
   return requireShape(executor, value, shape);
 }
 
-/* The operand as (batch, heads, length, width), which is only another way to walk through its memory. */
+/* Views the operand as (batch, heads, length, width). */
 aclnnStatus arrange(const aclOpExecutor &executor, const char *layout, int64_t heads, Operand *operand) {
   if (std::strcmp(layout, "BNSD") == 0) return ACLNN_SUCCESS; /* the rank is checked with the others */
   const bool narrow = std::strcmp(layout, "BSH") == 0 || std::strcmp(layout, "SBH") == 0;
@@ -398,7 +398,7 @@ aclnnStatus arrange(const aclOpExecutor &executor, const char *layout, int64_t h
   return ACLNN_SUCCESS;
 }
 
-/* The operands with the heads of the queries, and those with the heads of keys and values. */
+/* Arranges the operands that have as many heads as the queries, and those that have as many as the keys. */
 aclnnStatus arrangeAll(aclOpExecutor &executor, const Options &options, std::initializer_list<uint32_t> of_queries,
                        std::initializer_list<uint32_t> of_keys) {
   static const char *const kLayouts[] = {"BNSD", "BSND", "BSH", "SBH"};
@@ -435,8 +435,8 @@ aclnnStatus prepareDrop(aclOpExecutor &executor, const Options &options, uint32_
   return refuse(executor, "dropMask has {} bytes, expected one bit for each of {} scores", drop.count, scores);
 }
 
-/* A mask for each query and key, which may be one for all batches or heads. In the causal modes and the band it is a
- * triangle of a fixed size, which is not looked at: the places say the same. */
+/* Expands the mask over batches and heads. In the causal and band modes the mask is a fixed triangle that is not
+ * read, as the positions imply it. */
 aclnnStatus prepareMask(aclOpExecutor &executor, const Options &options, uint32_t index) {
   Operand &mask = executor.operands[index];
   if (options.sparse >= kLeftUp) {

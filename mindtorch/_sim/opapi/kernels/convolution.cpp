@@ -1,5 +1,5 @@
-/* Convolution in one to three dimensions: a sample's windows become columns, which a matrix product weighs. A
- * transposed convolution is the adjoint: the product comes first. */
+/* Convolution in one to three dimensions: im2col and a matrix product for each sample. A transposed convolution is
+ * the adjoint: the product, then col2im. */
 #include "opapi/kernels/convolution.h"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ namespace {
 
 enum { kInput, kWeight, kBias, kOutput };
 
-/* Which of the two sides is the image that windows slide over: the input, or the output of the transposed one. */
+/* The window slides over the input, or over the output of a transposed convolution. */
 SlidingWindow windowOf(const aclOpExecutor &executor) {
   const bool transposed = executor.attributes[kTransposed] != 0;
   return convolutionWindow(executor, executor.operands[transposed ? kOutput : kInput],

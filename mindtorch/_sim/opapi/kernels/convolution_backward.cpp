@@ -1,5 +1,5 @@
-/* The gradients of a convolution, each where the mask asks for it. With windows as columns: the image's gradient is
- * weight^T * positions put back, the positions' gradient weight * columns, the weight's positions * columns^T. */
+/* Gradients of convolution, as outputMask selects them. With the columns of im2col, the image's gradient is
+ * col2im(weight^T * positions), that of the positions weight * columns, that of the weight positions * columns^T. */
 #include "opapi/kernels/convolution.h"
 
 namespace sim {
@@ -127,7 +127,7 @@ aclError runBackward(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
-/* A result that is asked for has the shape of what it is the gradient of; one that is not may be NULL. */
+/* Checks the shapes of the selected gradients. Others may be NULL. */
 aclnnStatus checkResults(aclOpExecutor &executor, const aclBoolArray *mask) {
   if (mask->size != 3) {
     return refuse(executor, "outputMask has {} elements, expected 3", mask->size);

@@ -33,10 +33,10 @@ Sizes sizesOf(const Operand &image, const Operand &grid) {
 
 template <class C>
 struct Position {
-  C at, direction; /* which way it moves with the coordinate; 0: the border holds it */
+  C at, direction; /* derivative by the coordinate: 1, -1 after a reflection, 0 if clamped to the border */
 };
 
-/* Mirrored at both ends until within; `low` and `high` are twice the positions of the ends. */
+/* Reflects at both ends; `low` and `high` are twice the positions of the ends. */
 template <class C>
 Position<C> reflected(C at, C low, C high) {
   if (low == high) return {C(0), C(0)};
@@ -125,7 +125,7 @@ struct Element {
 
 constexpr int kMostElements = 16; /* four by four; two by two by two */
 
-/* The elements of the image that a place takes; those outside are left out. */
+/* Lists the elements of the image that a point depends on, without those outside of it. */
 template <class C>
 int elementsOf(const Sizes &sizes, const C *coordinates, const int64_t *attributes, Element<C> *elements) {
   elements[0] = {0, 1.0, {1.0, 1.0, 1.0}};
@@ -153,7 +153,7 @@ int elementsOf(const Sizes &sizes, const C *coordinates, const int64_t *attribut
 
 /* --- the kernels ------------------------------------------------------------------------------------------------- */
 
-/* Whole tensors as plain arrays in the workspace, one after the other. */
+/* Allocates contiguous arrays for whole tensors in the workspace. */
 template <class C>
 class WorkspaceArrays {
  public:

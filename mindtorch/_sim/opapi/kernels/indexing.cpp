@@ -152,8 +152,7 @@ aclError runIndexCopy(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
-/* self, on, off, out: on where the index along the axis is the value, off elsewhere, which is all of it for a value out
- * of range. */
+/* self, on, off, out: one_hot; an index out of range gives `off` everywhere. */
 aclError runOneHot(const aclOpExecutor &executor) {
   Operand self = executor.operands[0], on = executor.operands[1], off = executor.operands[2],
           out = executor.operands[3];
@@ -333,11 +332,11 @@ SIM_OP(aclnnScatterAdd, prepareScatterAdd, nullptr, 0)
 SIM_OP(aclnnTake, prepareTake, nullptr, 0)
 SIM_OP(aclnnInplacePut, preparePut, nullptr, 0)
 
-/* Several dimensions indexed at once, as NumPy does it: index, index_put, and what is one index along a dimension. */
+/* Advanced indexing: index, index_put, index_add. */
 
 namespace {
 
-/* The dimensions that the indices make: where they begin in the result, and their sizes. */
+/* The dimensions that the indices broadcast to, and their position in the result. */
 struct IndexedDims {
   int32_t place = 0;
   Shape shape;
@@ -352,14 +351,14 @@ bool broadcastIndices(const Operand *indices, int32_t count, IndexedDims *indexe
     last = i;
     ++used;
   }
-  /* Indices that stand apart put their dimensions first. */
+  /* Indices that are not adjacent put their dimensions first, as in NumPy. */
   indexed_dims->place = used > 0 && last - first + 1 == used ? first : 0;
   return true;
 }
 
 bool isIndexed(const Operand *indices, int32_t count, int32_t dim) { return dim < count && indices[dim].count > 0; }
 
-/* An operand laid over the result: its dimension `dim` there is `place` here; along all others it does not move. */
+/* A view with the dimensions of the result and strides of 0. */
 Operand overResult(const Operand &operand, const Shape &result) {
   Operand laid = operand;
   laid.rank = result.rank;
@@ -583,7 +582,7 @@ SIM_OP(aclnnIndex, prepareIndex, nullptr, 0)
 SIM_OP(aclnnIndexPutImpl, prepareIndexPut, nullptr, 0)
 SIM_OP(aclnnIndexAdd, prepareIndexAdd, nullptr, 0)
 
-/* scatter in all its forms, and filling under a mask. */
+/* scatter with all reductions, masked_fill. */
 
 Constant::Constant(const Scalar &number, uint8_t compute, const Operand &shape) : operand_(shape) {
   const Complex complex(number.real, number.imaginary);
@@ -679,10 +678,10 @@ aclError runScatter(const aclOpExecutor &executor) {
   if (call.index.count == 0) return ACL_SUCCESS;
   const Constant number(executor.scalars[0], compute, call.index);
   const Operand &source = executor.scalar_count > 0 ? number.operand() : call.source;
-  if (executor.attributes[kIncludeSelf] == 0) { /* what was there gives way to the reduction's neutral element */
+  if (executor.attributes[kIncludeSelf] == 0) { /* replace self by the neutral element of the reduction */
     const int64_t neutral = reduction == kMultiply;
     const Constant start({true, ACL_INT64, neutral, static_cast<double>(neutral), 0.0}, compute, call.index);
-    const bool ordered = reduction == kLargest || reduction == kSmallest; /* any element of source is */
+    const bool ordered = reduction == kLargest || reduction == kSmallest; /* which is any element of source */
     SIM_TRY(
         scatterElements(call.out, dim, call.index, ordered ? source : start.operand(), kFoldOf<Replacement>[compute]));
   }
@@ -769,11 +768,11 @@ SIM_OP(aclnnScatterReduce, prepareScatter, nullptr, 1)
 SIM_OP(aclnnInplaceMaskedFillScalar, prepareMaskedFill, nullptr, 0)
 SIM_OP(aclnnInplaceMaskedFillTensor, prepareMaskedFill, nullptr, 0)
 
-/* Rows of a table by their numbers, and the gradient of the table. */
+/* Embedding and the gradient of its table. */
 
 namespace {
 
-/* The numbers of rows, one after the other. */
+/* Iterates over row indices. */
 class RowIndices {
  public:
   RowIndices(Operand indices, int64_t rows) : rows_(rows), cursor_(as64(indices)) {}
@@ -927,7 +926,7 @@ SIM_OP(aclnnEmbedding, prepareEmbedding, nullptr, 0)
 SIM_OP(aclnnEmbeddingDenseBackward, prepareEmbeddingBackward, nullptr, 0)
 SIM_OP(aclnnEmbeddingRenorm, prepareEmbeddingRenorm, nullptr, 0)
 
-/* Outputs that are as long as the values decide: masked_select, nonzero, bincount. */
+/* Operators whose output size depends on values: masked_select, nonzero, bincount. */
 
 namespace {
 

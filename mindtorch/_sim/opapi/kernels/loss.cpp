@@ -24,7 +24,7 @@ void writeAt(const Operand &operand, int64_t element, double value) {
   storeStrided(operand.type, kF64)(&value, operand.host + element * operand.item, 0, 1);
 }
 
-/* Offset of sample `i` in a tensor that has, the dimension `classes` aside, a place for each. */
+/* Offset of sample `i` in a tensor with one element for each sample, apart from the dimension `classes`. */
 int64_t offsetOf(const Operand &operand, int64_t i, int32_t classes = -1) {
   int64_t offset = 0;
   for (int32_t d = operand.rank; d-- > 0;) {
@@ -100,7 +100,7 @@ aclnnStatus requireCount(const aclOpExecutor &executor, const Operand &operand, 
                 operand.rank, count);
 }
 
-/* Something for each sample: one dimension, or those of images. */
+/* One element for each sample: one dimension, or those of images. */
 aclnnStatus requireSamples(const aclOpExecutor &executor, const Operand &operand, const Operand &scores) {
   if (scores.rank < 4) return requireCount(executor, operand, executor.attributes[kSamples]);
   return requireShape(executor, operand, {3, {scores.dims[0], scores.dims[2], scores.dims[3]}});
@@ -158,7 +158,8 @@ int64_t placeOf(const Operand &operand, int64_t row, int64_t c) {
   return operand.rank == 1 ? c * operand.strides[0] : 0;
 }
 
-/* Marks a row's labels, the classes before the first -1, and counts them; -1 where one is no class. */
+/* Sets the marks of a row's labels (the classes before the first -1) and returns their number; -1 if a label is out
+ * of range. */
 int64_t markLabels(const Operand &targets, const Operand &marks, int64_t row, int64_t classes) {
   for (int64_t c = 0; c < classes; ++c) writeAt(marks, placeOf(marks, row, c), 0.0);
   for (int64_t k = 0; k < classes; ++k) {
@@ -260,7 +261,7 @@ double smoothSlope(const double *x, double beta) {
 double margin(const double *x, double) { return softplus(-x[0] * x[1]); }
 double marginSlope(const double *x, double) { return -x[1] * sigmoid(-x[0] * x[1]); }
 
-/* Logarithms are held above -100, so that a wrong certainty costs much but not everything. */
+/* As in torch, logarithms are clamped to -100. */
 double entropy(const double *x, double) {
   return -x[2] * (x[1] * std::max(std::log(x[0]), -100.0) + (1 - x[1]) * std::max(std::log1p(-x[0]), -100.0));
 }
@@ -450,8 +451,7 @@ SIM_OP(aclnnKlDiv, prepareDivergence, nullptr, 0)
 SIM_OP(aclnnKlDivBackward, prepareDivergenceBackward, nullptr, 0)
 SIM_OP(aclnnKlDivTargetBackward, prepareDivergenceBackward, nullptr, 1)
 
-/* Connectionist temporal classification: the loss sums over all paths of labels with blanks between and around them,
- * forwards for the loss, backwards too for the gradient. */
+/* CTC loss: forward variables (alpha) give the loss; backward variables (beta) the gradient. */
 
 namespace {
 
@@ -577,7 +577,7 @@ aclError runCtcLoss(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
-/* The scores of all endings from time t on, in beta; those from the next time on are in `later`. */
+/* Computes beta at time t; `later` holds that of time t + 1. */
 void scoreEndings(const CtcSample &s, int64_t t) {
   for (int64_t i = 0; i < s.states; ++i) {
     double reached = i >= s.states - 2 ? 0.0 : kNever;
@@ -590,7 +590,7 @@ void scoreEndings(const CtcSample &s, int64_t t) {
   }
 }
 
-/* exp(log_probs) less the share of the paths that go through each class, into the place of log_probs. */
+/* Replaces log_probs by their gradient: exp(log_probs) minus the posterior of each class. */
 void takeSlopes(CtcSample *s, double loss, double grad) {
   for (int64_t t = s->times; t-- > 0;) {
     scoreEndings(*s, t);

@@ -116,8 +116,8 @@ aclError runBackward(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
-/* self, out, mask: how the mask says where the maxima were is the operator's own affair. Here it says nothing, and the
- * gradient looks for the maxima once more. */
+/* self, out, mask: the format of the mask is internal to CANN's operators. Here it stays unused, and the gradient
+ * finds the maxima again. */
 aclError runMasked(const aclOpExecutor &executor) {
   const Operand &image = executor.operands[0], &positions = executor.operands[1];
   const Sizes sizes = sizesOf(image, positions, 2);
@@ -150,7 +150,8 @@ aclError runMaskedBackward(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
-/* self, indices, ..., out: zeros, with each element at its index. What is 0 of a double is 0 of an integer. */
+/* self, indices, ..., out: writes each element at its index, zeros elsewhere. The bits of 0 are the same for double
+ * and int64. */
 aclError runUnpool(const aclOpExecutor &executor) {
   const int dims = static_cast<const Pool *>(executor.kernel)->dims;
   const Operand &positions = executor.operands[0], &image = executor.operands[2];
@@ -193,7 +194,7 @@ aclnnStatus planRun(aclOpExecutor &executor, const OpBody &body, const Operand &
   return ACLNN_SUCCESS;
 }
 
-/* Kernel, stride, padding, dilation and ceilMode from the argument `at` on; the positions they make. */
+/* Reads kernel, stride, padding, dilation and ceilMode from the argument `at` on; computes the output sizes. */
 aclnnStatus readPoolArguments(aclOpExecutor &executor, const Argument *arguments, int at, int dims,
                               const Operand &image, int64_t *sizes) {
   int64_t *attributes = executor.attributes;

@@ -1,5 +1,5 @@
-/* What a mixture of experts does to its tokens: which experts a token goes to, its copies sorted by expert, and the sum
- * of what comes back. Integers are counted on the stream's thread: an index that is none faults. */
+/* Mixture of experts: gating, copies of tokens sorted by expert, and the weighted sum of the experts' results.
+ * Indices are checked on the stream's thread; an invalid one is a device fault. */
 #include <cstring>
 
 #include "opapi/scan_sort.h"
@@ -29,7 +29,7 @@ class Rows {
   StoreStrided store_;
 };
 
-/* order[i]: the place of what comes i-th by value, equals in the order they came. */
+/* Stable argsort. */
 void sortByValue(const int64_t *values, int64_t count, int64_t *order) {
   for (int64_t i = 0; i < count; ++i) order[i] = i;
   std::sort(order, order + count,
@@ -86,7 +86,7 @@ aclError runGating(const aclOpExecutor &executor) {
               [line](int64_t a, int64_t b) { return line[a] > line[b] || (line[a] == line[b] && a < b); });
     for (int64_t j = 0; j < k; ++j) {
       best[i * k + j] = static_cast<float>(static_cast<double>(line[order[j]]) / sum);
-      chosen[i * k + j] = done[i] != 0 ? experts : order[j]; /* a finished token goes nowhere */
+      chosen[i * k + j] = done[i] != 0 ? experts : order[j]; /* a finished token gets no expert */
       rows[i * k + j] = j * tokens + i;
     }
   }
@@ -220,7 +220,7 @@ aclnnStatus prepareFinalizeRouting(aclOpExecutor &executor, const Argument *, co
 /* --- copies of tokens in the order of their experts: tokens, indices, permuted tokens, sorted indices ----------------
  */
 
-/* How many of `copies` stay: all for 0, and as a slice's end for others. */
+/* The number of copies that are kept: all for 0, else as a slice's end. */
 int64_t keptOf(int64_t asked, int64_t copies) {
   if (asked == 0) return copies;
   return std::max<int64_t>(0, std::min(copies, asked < 0 ? copies + asked : asked));
@@ -258,8 +258,8 @@ aclnnStatus preparePermute(aclOpExecutor &executor, const Argument *arguments, c
   return planRun(executor, runPermute, 3 * indices.count * 8 + tokens.dims[1] * 16);
 }
 
-/* The sum of the rows at `places`, each times its probability where there are any; a place behind the rows was dropped.
- * Returns false where a place is none. */
+/* Adds up the rows at `places`, weighted by probabilities if given. Places behind the last row were dropped. Returns
+ * false for a negative place. */
 bool sumRows(const Rows &rows, const int64_t *places, const float *probabilities, int64_t count, float *line,
              float *sum) {
   std::fill_n(sum, rows.width(), 0.0f);
@@ -310,7 +310,7 @@ aclnnStatus preparePermuteGrad(aclOpExecutor &executor, const Argument *argument
   return planSum(executor, arguments[2].integer);
 }
 
-/* How many experts a token goes to: as many as have probabilities. */
+/* The number of experts of a token. */
 int64_t choicesOf(const Operand &probabilities) {
   return probabilities.tensor != nullptr && probabilities.rank == 2 ? probabilities.dims[1] : 1;
 }

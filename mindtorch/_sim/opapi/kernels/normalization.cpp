@@ -1,5 +1,4 @@
-/* Normalization over lines (layer and RMS norm), over groups of channels, and over one channel of all samples (batch
- * norm), forward and backward: the same formulas on other layout of the tensor. */
+/* Layer, RMS, group and batch norm, forward and backward: the same formulas over different groups of elements. */
 #include <algorithm>
 #include <initializer_list>
 
@@ -36,7 +35,7 @@ void keepReal(aclOpExecutor &executor, Attribute which, double value) {
   std::memcpy(&executor.attributes[which], &value, sizeof value);
 }
 
-/* The elements that are normalized together. */
+/* The elements of one group. */
 Operand groupOf(const aclOpExecutor &executor, const Operand &operand, int64_t index) {
   const int64_t chunk = executor.attributes[kChunk];
   Operand part = operand;
@@ -90,7 +89,8 @@ SIM_INLINE double sumOf(int64_t count, F term) {
   return total;
 }
 
-/* Without a mean (RMS norm) the variance is the mean of the squares; of nothing it is NaN, and the mean 0. */
+/* Without centring (RMS norm) the variance is the mean of the squares. An empty group has the mean 0 and the variance
+ * NaN. */
 struct Statistics {
   double mean, variance;
 };
@@ -138,7 +138,7 @@ Buffers forwardBuffers(const aclOpExecutor &executor) {
   return buffers;
 }
 
-/* The statistics of the part, which move the running ones; or the running ones themselves. */
+/* The statistics of the group, which update the running ones in training; otherwise the running statistics. */
 Statistics statisticsOf(const aclOpExecutor &executor, const Buffers &buffers, int64_t i, bool has_running) {
   if (executor.attributes[kTraining] == 0) return {buffers.running_mean[i], buffers.running_variance[i]};
   const int64_t count = executor.attributes[kElements];
@@ -184,7 +184,7 @@ aclError runNormalization(const aclOpExecutor &executor, const Operand &input) {
 /* gradient, input, mean, reciprocal deviation, weight, and the gradients of input, weight and bias */
 enum Backward { kGrad, kGradInput, kGradMean, kGradReciprocal, kGradWeight, kOfInput, kOfWeight, kOfBias };
 
-/* What a part knows of itself, and where its weights begin. */
+/* One group and its slices of weights and gradients. */
 struct Part {
   int64_t count, run;
   double mean, reciprocal;
@@ -192,7 +192,7 @@ struct Part {
   double *of_weight, *of_bias;
 };
 
-/* Adds to the gradients of weight and bias, and weighs those in `grads`. */
+/* Adds to the gradients of weight and bias, and multiplies `grads` by the weights. */
 SIM_CLONES void weighGradients(const Part &part, const double *values, double *grads) {
   const double mean = part.mean, reciprocal = part.reciprocal;
   if (part.run == 1) {
@@ -215,7 +215,7 @@ SIM_CLONES void weighGradients(const Part &part, const double *values, double *g
   }
 }
 
-/* The gradient of the part's elements, of `grads`, which are weighed. */
+/* The gradient of the group's elements from the weighted `grads`. */
 SIM_CLONES void partBackward(const Part &part, bool centred, const double *values, double *grads) {
   const double mean = part.mean, reciprocal = part.reciprocal, n = static_cast<double>(part.count);
   const double product = sumOf(part.count, [=](int64_t i) { return grads[i] * ((values[i] - mean) * reciprocal); });
@@ -510,13 +510,13 @@ aclnnStatus prepareGroupNormBackward(aclOpExecutor &executor, const Argument *ar
   return planBackward(executor, layoutOfGroups(executor.operands[1], arguments[8].integer), NormOptions());
 }
 
-/* Norms of a sum: the tensors are added up in float, and what is normalized is that. */
+/* Normalization of a sum of two tensors, which is computed in float. */
 
 SIM_ELEMENT(ScaledSum, 2, kFloats, 1, x *p[0] + y)
 SIM_ELEMENT(Product, 1, kFloats, 1, x *p[0])
 
-enum SumAttribute { kSumOffset = 14, kAlpha = 15 }; /* where the sum lies in the workspace; the bits of a float */
-constexpr uint32_t kFirst = 8, kSecond = 9;         /* the operands that are added up, behind those of the norm */
+enum SumAttribute { kSumOffset = 14, kAlpha = 15 }; /* offset of the sum in the workspace; the bits of a float */
+constexpr uint32_t kFirst = 8, kSecond = 9;         /* the operands that are added, after those of the norm */
 constexpr uint32_t kFurther = 10;
 
 float alphaOf(const aclOpExecutor &executor) { return bitsToFloat(static_cast<uint32_t>(executor.attributes[kAlpha])); }

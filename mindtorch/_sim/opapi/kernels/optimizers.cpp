@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kMostStates = 5;
 
-/* Blocks of several tensors of one shape, in double: read together, changed, and written back. */
+/* Reads blocks of several tensors of the same shape in double, updates them and writes them back. */
 class StateBlocks {
  public:
   StateBlocks(const Operand *const *operands, uint32_t count) : count_(count), total_(operands[0]->count) {

@@ -1,4 +1,4 @@
-/* Kernels that work on whole planes, the last dimensions of a tensor, as plain arrays of one compute type. */
+/* Kernels that work on planes, the last dimensions of a tensor, as contiguous arrays. */
 #ifndef MINDTORCH_SIM_OPAPI_KERNELS_PLANES_H_
 #define MINDTORCH_SIM_OPAPI_KERNELS_PLANES_H_
 #include "opapi/loops.h"

@@ -1,6 +1,6 @@
-/* Operators whose every result along a dimension is a weighted sum of a few elements of the image: upsampling, averages
- * over windows, reflection and replication padding. An operator is a rule that lists the elements and their weights
- * (its taps); one loop applies the rules of up to three dimensions, another one is its adjoint, the gradient. */
+/* Operators whose results are weighted sums of elements of an image: upsampling, average pooling, reflection and
+ * replication padding. A rule lists the elements and weights (taps) of each output position along a dimension. One
+ * loop applies the rules of up to three dimensions; another is its adjoint, the gradient. */
 #include <cstring>
 
 #include "opapi/kernels/planes.h"
@@ -8,12 +8,12 @@
 namespace sim {
 namespace {
 
-/* attributes: which of the following an operator uses is its own matter. */
+/* Parameters; each operator uses some of them. */
 enum Attribute {
   kDims,     /* dimensions that are resampled: the last ones */
   kMostTaps, /* of any position in any dimension */
   kAlign,    /* align_corners */
-  kScale,    /* by dimension, a double's bits: what the caller says input / output is, 0 if nothing */
+  kScale,    /* by dimension, the bits of a double: the given scale (input / output), or 0 */
   kKernel = kScale,
   kStride = kScale + 3,
   kPadding = kStride + 3, /* before the image */
@@ -106,7 +106,7 @@ int64_t cubicTaps(const Axis &axis, int64_t position, int64_t *indices, double *
   return 4;
 }
 
-/* A filter that widens where the image shrinks, so that every element counts; its weights then add up to 1. */
+/* An antialiasing filter: it widens when downsampling; its weights are normalized to the sum 1. */
 template <class Filter>
 int64_t wideTaps(const Axis &axis, int64_t position, int64_t *indices, double *weights, double reach, Filter filter) {
   const double step = stepOf(axis), stretch = std::max(step, 1.0),

@@ -1,6 +1,5 @@
-/* Rotary position embedding: pairs of elements of a line turned by the angle whose cosine and sine lie beside them.
- *
- * out[i] = x[straight(i)] * cos[i] + sign(i) * x[crossed(i)] * sin[i]; the mode says which elements make a pair. */
+/* Rotary position embedding: rotates pairs of elements by the given cosines and sines. out[i] = x[straight(i)] *
+ * cos[i] + sign(i) * x[crossed(i)] * sin[i]; the mode selects the pairs. */
 #include "opapi/scan_sort.h"
 
 namespace sim {
@@ -13,7 +12,7 @@ struct Pair {
   float sign;
 };
 
-/* What element i of a line of `width` is made of. */
+/* The pair of element i of a row of `width`. */
 Pair pairOf(int64_t mode, int64_t width, int64_t i) {
   if (mode == kInterleave) return {i, i ^ 1, i % 2 == 0 ? -1.0f : 1.0f};
   if (mode == kInterleaveHalf) {
@@ -30,7 +29,7 @@ int64_t widthOf(const Operand &operand) { return operand.dims[operand.rank - 1];
 
 SliceCursor linesOf(const Operand &operand) { return SliceCursor(operand, operand.rank - 1, kF32); }
 
-/* The cosines or sines beside every line of x. */
+/* Cosines or sines, expanded to the shape of x. */
 Operand expanded(const Operand &angles, const Operand &x) {
   Operand result = angles;
   expandTo(&result, shapeOf(x));

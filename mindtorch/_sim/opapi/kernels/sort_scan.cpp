@@ -3,7 +3,7 @@
 
 #include "opapi/scan_sort.h"
 
-/* Cumulative and sorting operators: line by line, in the workspace. */
+/* Cumulative and sorting operators, slice by slice in the workspace. */
 
 namespace sim {
 namespace {
@@ -121,7 +121,7 @@ SIM_OP(aclnnCumsum, prepareCumsum, &kScanOf<CumulativeSum>, 0)
 SIM_OP(aclnnCumprod, prepareCumprod, &kScanOf<CumulativeProduct>, 0)
 SIM_OP(aclnnSort, prepareSort, nullptr, 0)
 
-/* What follows from the order of a line's elements: selections, running extrema, searches, histograms. */
+/* Selection by rank, running extrema, searches, histograms. */
 
 namespace {
 
@@ -132,7 +132,7 @@ void rank(const C *values, Ranked<C> *ranked, int64_t length) {
   for (int64_t i = 0; i < length; ++i) ranked[i] = {values[i], i};
 }
 
-/* Each selects from `ranked`, of which `length` are in the order they came, what goes to the outputs. */
+/* Each selects the outputs from the `length` elements in `ranked` and returns their number. */
 template <bool Largest>
 struct Top {
   template <class C>
@@ -152,7 +152,7 @@ struct Kth {
   }
 };
 
-/* The lower of the middle elements. NaN in a line is its median, unless NaN is ignored and there are others. */
+/* The lower median. NaN is the median of a slice with NaN, unless NaN is ignored and there are other elements. */
 template <bool IgnoreNan>
 struct Median {
   template <class C>
@@ -196,7 +196,7 @@ aclError runSelect(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
-/* self flattened in logical order is one line. */
+/* Selects from the flattened tensor. */
 template <class S, class C>
 aclError runSelectWhole(const aclOpExecutor &executor) {
   Operand in = executor.operands[0], out = executor.operands[1];
@@ -215,7 +215,7 @@ aclError runSelectWhole(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
-/* The extremum so far and where it was met last; NaN replaces all. */
+/* Cumulative extremum and the index of its last occurrence; NaN replaces all. */
 template <bool Largest, class C>
 aclError runRunning(const aclOpExecutor &executor) {
   const int32_t dim = static_cast<int32_t>(executor.attributes[kDim]);
@@ -251,7 +251,7 @@ constexpr Runs kSelectWhole = {{runSelectWhole<S, float>, runSelectWhole<S, doub
 template <bool Largest>
 constexpr Runs kRunning = {{runRunning<Largest, float>, runRunning<Largest, double>, runRunning<Largest, int64_t>}};
 
-/* `length` elements of a line, each with its place, are in the workspace. */
+/* The workspace holds `length` elements with their indices. */
 aclnnStatus prepareOrdered(aclOpExecutor &executor, const Runs &runs, int32_t dim, int64_t length) {
   const Operand &in = executor.operands[0];
   const uint8_t compute = computeOf(in.type);
@@ -287,7 +287,8 @@ aclnnStatus prepareTopk(aclOpExecutor &executor, const Argument *arguments, cons
   return prepareOrdered(executor, runs, dim, length);
 }
 
-/* Of one element of each line: the outputs get the dimension back, so that all have lines along it. */
+/* For operators that select one element of each slice: the outputs get the dimension back, so that all operands have
+ * slices along it. */
 aclnnStatus prepareOne(aclOpExecutor &executor, const Runs &runs, int64_t wanted_dim, bool keep) {
   const Operand &in = executor.operands[0];
   int32_t dim;
@@ -346,7 +347,7 @@ aclnnStatus prepareRunning(aclOpExecutor &executor, const Argument *arguments, c
   return prepareOrdered(executor, *static_cast<const Runs *>(body.kernel), dim, lineLength(in, dim));
 }
 
-/* The place in a sorted line, reached through the sorter if there is one; NaN is above all numbers. */
+/* Binary search in a sorted slice, optionally through `sorter`; NaN is greater than all numbers. */
 template <class C>
 int64_t placeOf(C value, const C *line, const int64_t *sorter, int64_t length, bool right) {
   int64_t low = 0, high = length;
@@ -438,7 +439,7 @@ void visitAll(const Operand &operand, Visit visit) {
   }
 }
 
-/* Equal bounds mean the elements' own, one less and one more where these are equal too. */
+/* Equal bounds stand for the extrema of the elements, widened by one if these are equal, too. */
 aclError runHistc(const aclOpExecutor &executor) {
   Operand in = executor.operands[0], out = executor.operands[1];
   in.compute = out.compute = kF64;
@@ -499,7 +500,7 @@ namespace {
 
 constexpr int64_t kFlat = -1; /* kDim: elements, whatever the shape */
 
-/* The operand as so many slices of so many elements each. */
+/* The number of slices. */
 int64_t slicesOf(const Operand &self, int64_t dim) { return dim == kFlat ? self.count : self.dims[dim]; }
 
 /* Slice `i` alone. */
@@ -511,7 +512,7 @@ Operand sliceAt(const Operand &self, int64_t dim, int64_t i) {
   return slice;
 }
 
-/* The slices one after the other, by their indices: compared element by element, NaN above all. */
+/* Slices in one array, compared lexicographically; NaN is greater than all numbers. */
 template <class C>
 struct Slices {
   const C *values;
@@ -529,7 +530,7 @@ struct Slices {
   bool equal(int64_t a, int64_t b) const { return std::equal(at(a), at(a) + length, at(b)); }
 };
 
-/* A dense tensor of the shape that was found, at the beginning of `out`. */
+/* A contiguous tensor of the resulting shape at the start of `out`. */
 Operand foundIn(const Operand &out, int64_t dim, int64_t groups) {
   Operand found = out;
   if (dim == kFlat) {
