@@ -1,6 +1,9 @@
 /* Executors: pool, repeatable use, address setters; start-up and the per-thread arenas that clients switch on. */
 #include "nnopbase/executor.h"
 
+#include <pthread.h>
+
+#include "fork.h"
 #include "nnopbase/op_cache.h"
 #include "nnopbase/pool.h"
 
@@ -24,6 +27,21 @@ void releaseExecutor(aclOpExecutor *executor) {
 }
 
 namespace {
+
+/* The locks of the pools across fork(): a child may create and destroy descriptors. */
+template <class... T>
+void poolsAtFork(Fork stage) {
+  (Pool<T>::atFork(stage), ...);
+}
+
+template <Fork stage>
+void passFork() {
+  poolsAtFork<aclTensor, aclScalar, aclIntArray, aclFloatArray, aclBoolArray, aclTensorList, aclScalarList,
+              aclOpExecutor>(stage);
+}
+
+[[maybe_unused]] const int registered =
+    pthread_atfork(passFork<Fork::kPrepare>, passFork<Fork::kParent>, passFork<Fork::kChild>);
 
 aclnnStatus notAnExecutor(const char *function, const aclOpExecutor *executor) {
   if (executor == nullptr) return simFail(ACLNN_ERR_INNER_NULLPTR, "EZ9999", "%s: executor is NULL", function);

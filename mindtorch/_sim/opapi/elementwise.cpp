@@ -191,9 +191,7 @@ aclError runCopy(const aclOpExecutor &executor) {
 
 aclnnStatus prepareCopy(aclOpExecutor &executor, Operand &in, Operand &out) {
   Shape shape = shapeOf(out);
-  if (!broadcastInto(&shape, in)) {
-    return refuse(executor, "{} cannot be broadcast to the shape of {}", in, out);
-  }
+  if (!broadcastInto(&shape, in)) return refuse(executor, "{} cannot be broadcast to the shape of {}", in, out);
   SIM_TRY(requireShape(executor, out, shape));
   expandTo(&in, shape);
   in.compute = out.compute = copyCompute(in.type, out.type);
@@ -275,9 +273,7 @@ aclnnStatus prepareForeachByTensor(aclOpExecutor &executor, const Argument *argu
     return refuse(executor, "the lists have different lengths, or are empty");
   }
   const Operand number = operands[tensors];
-  if (number.count != 1) {
-    return refuse(executor, "{} has {} elements, expected 1", number, number.count);
-  }
+  if (number.count != 1) return refuse(executor, "{} has {} elements, expected 1", number, number.count);
   /* Replace the scalar tensor by a list of views of it, expanded to the shapes of the inputs. */
   SmallArray<Operand, 6> results;
   for (uint32_t i = 0; i < tensors; ++i) results.push() = operands[tensors + 1 + i];

@@ -4,11 +4,11 @@
 #include <cstdio>
 #include <iterator>
 #include <limits>
+#include <mutex>
+#include <string>
 
 #include "nnopbase/op_cache.h"
-#include "opapi/call_key.h"
 #include "opapi/op.h"
-#include "opapi/workspaces.h"
 
 namespace sim {
 namespace {
@@ -296,6 +296,109 @@ aclnnStatus capture(aclOpExecutor &executor, const Argument *arguments) {
     }
   }
   return ACLNN_SUCCESS;
+}
+
+/* --- the operator cache and workspaces --- */
+
+template <class T>
+void add(std::string *key, const T *values, uint64_t count) {
+  key->append(reinterpret_cast<const char *>(values), count * sizeof(T)).append(1, ',');
+}
+
+void addTensor(std::string *key, const aclTensor *tensor) {
+  if (tensor == nullptr) return add(key, "", 0);
+  const int64_t rest[] = {tensor->type, tensor->format, tensor->offset};
+  add(key, tensor->dims, tensor->rank);
+  add(key, tensor->strides, tensor->rank);
+  add(key, tensor->storage_dims, tensor->storage_rank);
+  add(key, rest, 3);
+}
+
+void addScalar(std::string *key, const aclScalar *scalar) {
+  if (scalar == nullptr) return add(key, "", 0);
+  add(key, &scalar->type, 1);
+  add(key, scalar->bytes, static_cast<uint64_t>(itemSize(scalar->type)));
+}
+
+template <class Array>
+void addArray(std::string *key, const void *pointer) {
+  const Array *array = static_cast<const Array *>(pointer);
+  if (array == nullptr) return add(key, "", 0);
+  add(key, array->items, array->size);
+}
+
+/* A key made of all arguments except addresses, or the key that the caller has set. Empty for calls with lists, which
+ * are not cached. */
+std::string cacheKeyOf(const OpRule &op, const Argument *arguments) {
+  if (const std::string *own = callerKey()) return *own;
+  std::string key(op.name);
+  for (uint32_t i = 0; i < op.count; ++i) {
+    const void *pointer = arguments[i].pointer;
+    switch (op.parameters[i].kind) {
+      case kTensor:
+        addTensor(&key, static_cast<const aclTensor *>(pointer));
+        break;
+      case kScalar:
+        addScalar(&key, static_cast<const aclScalar *>(pointer));
+        break;
+      case kIntArray:
+        addArray<aclIntArray>(&key, pointer);
+        break;
+      case kFloatArray:
+        addArray<aclFloatArray>(&key, pointer);
+        break;
+      case kBoolArray:
+        addArray<aclBoolArray>(&key, pointer);
+        break;
+      case kValue:
+        add(&key, &arguments[i].integer, 1);
+        break;
+      case kTensorList:
+      case kScalarList:
+        return std::string();
+    }
+  }
+  return key;
+}
+
+/* Registers an executor's workspace while its kernel runs. A stream runs one kernel at a time, so an overlapping
+ * workspace belongs to another stream, and the two kernels are not ordered. */
+class WorkspaceUse {
+ public:
+  explicit WorkspaceUse(const aclOpExecutor &executor);
+  ~WorkspaceUse();
+  WorkspaceUse(const WorkspaceUse &) = delete;
+  WorkspaceUse &operator=(const WorkspaceUse &) = delete;
+  /* The operator whose workspace overlaps, or NULL. */
+  const char *other() const { return other_; }
+
+ private:
+  const uintptr_t start_, end_;
+  const char *const name_;
+  const char *other_ = nullptr;
+  WorkspaceUse *next_ = nullptr;
+};
+
+std::mutex workspace_mutex;
+WorkspaceUse *first_workspace = nullptr;
+
+WorkspaceUse::WorkspaceUse(const aclOpExecutor &executor)
+    : start_(executor.workspace_address), end_(start_ + executor.workspace_size), name_(executor.op->name) {
+  if (start_ == end_) return;
+  std::lock_guard<std::mutex> guard(workspace_mutex);
+  for (const WorkspaceUse *use = first_workspace; use != nullptr; use = use->next_) {
+    if (use->start_ < end_ && start_ < use->end_) other_ = use->name_;
+  }
+  next_ = first_workspace;
+  first_workspace = this;
+}
+
+WorkspaceUse::~WorkspaceUse() {
+  if (start_ == end_) return;
+  std::lock_guard<std::mutex> guard(workspace_mutex);
+  WorkspaceUse **link = &first_workspace;
+  while (*link != this) link = &(*link)->next_;
+  *link = next_;
 }
 
 /* Runs on the stream's thread. Memory that was freed after phase 2 is a device fault. */
@@ -596,9 +699,7 @@ aclnnStatus requireCast(const aclOpExecutor &executor, aclDataType from, const O
 
 aclnnStatus normalizeDim(const aclOpExecutor &executor, int64_t dim, int32_t rank, int32_t *result) {
   int64_t range = rank == 0 ? 1 : rank;
-  if (dim < -range || dim >= range) {
-    return refuse(executor, "dim is {}, expected {} to {}", dim, -range, range - 1);
-  }
+  if (dim < -range || dim >= range) return refuse(executor, "dim is {}, expected {} to {}", dim, -range, range - 1);
   *result = static_cast<int32_t>(dim < 0 ? dim + range : dim);
   return ACLNN_SUCCESS;
 }

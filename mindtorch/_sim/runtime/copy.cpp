@@ -143,9 +143,7 @@ aclError copyNow(const char *function, Copy copy, aclrtMemcpyKind kind) {
 }
 
 aclError enqueue(const char *function, Stream &stream, const Copy &copy) {
-  if (copy.pageable()) {
-    SIM_TRY(refusePageable(function, stream));
-  }
+  if (copy.pageable()) SIM_TRY(refusePageable(function, stream));
   // Pageable memory may be freed after the call, so the call waits for the copy; on an idle stream it copies itself.
   const bool alone = stream.idle() && !stream.stores() && stream.device().attention.load() == 0;
   if (copy.pageable() && alone) return move(function, copy);

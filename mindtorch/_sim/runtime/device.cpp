@@ -170,7 +170,6 @@ aclError aclrtSetDevice(int32_t deviceId) {
 
 aclError aclrtResetDevice(int32_t deviceId) {
   SIM_ENTER(aclrtResetDevice);
-  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_DEVICE(device, deviceId);
   {
     std::lock_guard<std::mutex> lock(lifecycleMutex());
@@ -186,7 +185,6 @@ aclError aclrtResetDevice(int32_t deviceId) {
 
 aclError aclrtResetDeviceForce(int32_t deviceId) {
   SIM_ENTER(aclrtResetDeviceForce);
-  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_DEVICE(device, deviceId);
   releaseDevice(*device);
   return ACL_SUCCESS;
@@ -275,7 +273,6 @@ aclError aclrtDeviceDisablePeerAccess(int32_t peerDeviceId) {
 
 aclError aclrtDevicePeerAccessStatus(int32_t deviceId, int32_t peerDeviceId, int32_t *status) {
   SIM_ENTER(aclrtDevicePeerAccessStatus);
-  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(status);
   SIM_REQUIRE_DEVICE(own, deviceId);
   if (deviceOrNull(peerDeviceId) == nullptr) return badDevice(__func__, peerDeviceId);
@@ -380,7 +377,6 @@ aclError aclGetDeviceCapability(uint32_t deviceId, aclDeviceInfo deviceInfo, int
 
 aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr, int64_t *value) {
   SIM_ENTER(aclrtGetDeviceInfo);
-  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(value);
   SIM_REQUIRE_DEVICE(device, static_cast<int32_t>(deviceId));
   if (attr == ACL_DEV_ATTR_TOTAL_GLOBAL_MEM_SIZE) {
@@ -402,7 +398,6 @@ aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr, int64_t *value
 
 aclError aclrtGetDeviceUtilizationRate(int32_t deviceId, aclrtUtilizationInfo *utilizationInfo) {
   SIM_ENTER(aclrtGetDeviceUtilizationRate);
-  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(utilizationInfo);
   SIM_REQUIRE_DEVICE(device, deviceId);
   const uint64_t capacity = config().memory_bytes;
@@ -416,7 +411,6 @@ aclError aclrtGetDeviceUtilizationRate(int32_t deviceId, aclrtUtilizationInfo *u
 
 aclError aclrtQueryDeviceStatus(int32_t deviceId, aclrtDeviceStatus *deviceStatus) {
   SIM_ENTER(aclrtQueryDeviceStatus);
-  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(deviceStatus);
   SIM_REQUIRE_DEVICE(device, deviceId);
   const bool faulted = (device->attention.load() & Device::kFaulted) != 0;
@@ -494,7 +488,6 @@ uint32_t limitOf(const Device &device, aclrtDevResLimitType type) {
 
 aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t value) {
   SIM_ENTER(aclrtSetDeviceResLimit);
-  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_DEVICE(device, deviceId);
   SIM_TRY(checkLimit(__func__, type, value));
   device->core_limits[type] = value;
@@ -503,7 +496,6 @@ aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uin
 
 aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t *value) {
   SIM_ENTER(aclrtGetDeviceResLimit);
-  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(value);
   SIM_REQUIRE_DEVICE(device, deviceId);
   SIM_TRY(checkLimit(__func__, type, 1));
@@ -513,7 +505,6 @@ aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uin
 
 aclError aclrtResetDeviceResLimit(int32_t deviceId) {
   SIM_ENTER(aclrtResetDeviceResLimit);
-  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_DEVICE(device, deviceId);
   for (auto &limit : device->core_limits) limit = 0;
   return ACL_SUCCESS;

@@ -79,9 +79,7 @@ void simClearFaults(void) {
   Watches &all = watches();
   {
     std::lock_guard<std::mutex> lock(all.mutex);
-    for (auto &[name, watch] : all.by_function) {
-      watch.calls_until_fault = watch.faults_left = watch.latency_ns = 0;
-    }
+    for (auto &[name, watch] : all.by_function) watch.calls_until_fault = watch.faults_left = watch.latency_ns = 0;
     all.arm();
   }
   disarmDevices();

@@ -376,9 +376,7 @@ aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mode) {
                    __func__);
   }
   GraphHandle *handle = graphs().take();
-  if (handle == nullptr) {
-    return simFail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "EE1001", "%s: no graph is left", __func__);
-  }
+  if (handle == nullptr) return simFail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "EE1001", "%s: no graph is left", __func__);
   simCount(SIM_GRAPH, 1);
   handle->graph = std::make_shared<Graph>(&found->device());
   auto capture = std::make_shared<Capture>();

@@ -570,7 +570,6 @@ aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t *free, size_t *total) {
 
 aclError aclrtGetMemUsageInfo(int32_t deviceId, aclrtMemUsageInfo *memUsageInfo, size_t inputNum, size_t *outputNum) {
   SIM_ENTER(aclrtGetMemUsageInfo);
-  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(memUsageInfo);
   SIM_REQUIRE_POINTER(outputNum);
   SIM_REQUIRE_DEVICE(device, deviceId);
@@ -1149,9 +1148,7 @@ aclError aclrtFreeHostWithDevSync(void *hostPtr) {
 aclError aclrtHostRegister(void *ptr, uint64_t size, aclrtHostRegisterType type, void **devPtr) {
   SIM_ENTER(aclrtHostRegister);
   SIM_REQUIRE_POINTER(devPtr);
-  if (type != ACL_HOST_REGISTER_MAPPED) {
-    return badValue(__func__, "type", type, "ACL_HOST_REGISTER_MAPPED");
-  }
+  if (type != ACL_HOST_REGISTER_MAPPED) return badValue(__func__, "type", type, "ACL_HOST_REGISTER_MAPPED");
   if (toInteger(ptr) % kHostPage != 0) {
     return simFail(ACL_ERROR_RT_ADDR_UNALIGNED, "EE1001", "%s: ptr %p is not aligned to 4 KiB", __func__, ptr);
   }
@@ -1162,9 +1159,7 @@ aclError aclrtHostRegister(void *ptr, uint64_t size, aclrtHostRegisterType type,
 
 aclError aclrtHostRegisterV2(void *ptr, uint64_t size, uint32_t flag) {
   SIM_ENTER(aclrtHostRegisterV2);
-  if (flag == 0 || (flag & ~kRegisterFlags) != 0) {
-    return badValue(__func__, "flag", flag, "ACL_HOST_REG_* flags");
-  }
+  if (flag == 0 || (flag & ~kRegisterFlags) != 0) return badValue(__func__, "flag", flag, "ACL_HOST_REG_* flags");
   return registerHost(__func__, ptr, size, (flag & ACL_HOST_REG_MAPPED) != 0);
 }
 

@@ -186,6 +186,7 @@ aclError noAddresses(const char *function);
   } while (0)
 // Declares `device`, the one with this id.
 #define SIM_REQUIRE_DEVICE(device, id)         \
+  SIM_REQUIRE_DEVICES();                       \
   sim::Device *device = sim::deviceOrNull(id); \
   if (device == nullptr) return sim::badDevice(__func__, id)
 // Declares `name`, the live object behind a handle, by a function such as resolveStream.

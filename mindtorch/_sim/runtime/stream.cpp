@@ -323,9 +323,7 @@ aclError destroyStream(const char *function, aclrtStream handle, bool force) {
   if (stream == context->default_stream) {
     return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: the default stream ends with its context only", function);
   }
-  if (!force) {
-    SIM_TRY(refuseCapturing(function, *stream));
-  }
+  if (!force) SIM_TRY(refuseCapturing(function, *stream));
   discardCaptures(*stream);
   // A fault of the device does not keep a stream from being destroyed.
   if (!force && (context->device->attention.load() & Device::kFaulted) == 0) {
@@ -700,9 +698,7 @@ aclError aclrtProcessReport(int32_t timeout) {
     return simFail(ACL_ERROR_RT_THREAD_SUBSCRIBE, "EE1001", "%s: no stream is subscribed to the calling thread",
                    __func__);
   }
-  if (!in_time) {
-    return simFail(ACL_ERROR_RT_REPORT_TIMEOUT, "EE9999", "%s: no callback came in time", __func__);
-  }
+  if (!in_time) return simFail(ACL_ERROR_RT_REPORT_TIMEOUT, "EE9999", "%s: no callback came in time", __func__);
   for (const Callback &callback : callbacks) {
     callback.function(callback.argument);
     complete(*callback.finished);

@@ -95,9 +95,7 @@ SIM_ELEMENT(Prelu, 2, kFloats, 0, x > C(0) ? x : x * y)
 /* x, approximate: 0 exact, 1 by tanh */
 aclnnStatus prepareGeluV2(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const int64_t mode = arguments[1].integer;
-  if (mode != 0 && mode != 1) {
-    return refuse(executor, "approximate is {}, expected 0 or 1", mode);
-  }
+  if (mode != 0 && mode != 1) return refuse(executor, "approximate is {}, expected 0 or 1", mode);
   return prepareLoops(executor, mode == 1 ? kLoopsOf<GeluTanh> : kLoopsOf<Gelu>, kSameType);
 }
 
@@ -360,9 +358,7 @@ aclError runGeGlu(const aclOpExecutor &executor) {
   const Operand plain = halfOf(executor, x, false), activated = halfOf(executor, x, true);
   const Operand *inputs[] = {&plain, &activated};
   runLoop(inputs, 2, executor.operands[1], loops.product.loop[x.compute], nullptr);
-  if (executor.operands.size() > 2) {
-    runLoop(inputs + 1, 1, executor.operands[2], loops.gelu.loop[x.compute], nullptr);
-  }
+  if (executor.operands.size() > 2) runLoop(inputs + 1, 1, executor.operands[2], loops.gelu.loop[x.compute], nullptr);
   return ACL_SUCCESS;
 }
 
@@ -383,14 +379,10 @@ aclnnStatus prepareGeGluOf(aclOpExecutor &executor, const Operand &x, int64_t di
                            std::initializer_list<uint32_t> halved, aclError (*run)(const aclOpExecutor &)) {
   int32_t normalized = 0;
   SIM_TRY(checkHalves(executor, x, dim, &normalized));
-  if (approximate != 0 && approximate != 1) {
-    return refuse(executor, "approximate is {}, expected 0 or 1", approximate);
-  }
+  if (approximate != 0 && approximate != 1) return refuse(executor, "approximate is {}, expected 0 or 1", approximate);
   Shape shape = shapeOf(x);
   shape.dims[normalized] /= 2;
-  for (uint32_t index : halved) {
-    SIM_TRY(requireShape(executor, executor.operands[index], shape));
-  }
+  for (uint32_t index : halved) SIM_TRY(requireShape(executor, executor.operands[index], shape));
   executor.attributes[kLeft] = left;
   return plan(executor, normalized, &kGeGluLoops[approximate], run);
 }

@@ -411,12 +411,8 @@ aclnnStatus arrangeAll(aclOpExecutor &executor, const Options &options, std::ini
   if (query.rank == 3 && key.rank == 3 && options.heads > 0 && query.dims[2] >= options.heads) {
     shared = key.dims[2] / (query.dims[2] / options.heads); /* keys are as wide as queries */
   }
-  for (uint32_t index : of_queries) {
-    SIM_TRY(arrange(executor, layout, options.heads, &executor.operands[index]));
-  }
-  for (uint32_t index : of_keys) {
-    SIM_TRY(arrange(executor, layout, shared, &executor.operands[index]));
-  }
+  for (uint32_t index : of_queries) SIM_TRY(arrange(executor, layout, options.heads, &executor.operands[index]));
+  for (uint32_t index : of_keys) SIM_TRY(arrange(executor, layout, shared, &executor.operands[index]));
   return ACLNN_SUCCESS;
 }
 
@@ -496,14 +492,10 @@ aclnnStatus prepareAttention(aclOpExecutor &executor, const Argument *arguments,
   SIM_TRY(arrangeAll(executor, options, {kQuery, kResult}, {kKey, kValue}));
   SIM_TRY(checkOperands(executor));
   SIM_TRY(checkOptions(executor, options, arguments[7].pointer));
-  for (int index : {kShift, kPaddingMask}) {
-    SIM_TRY(checkAbsent(executor, index));
-  }
+  for (int index : {kShift, kPaddingMask}) SIM_TRY(checkAbsent(executor, index));
   SIM_TRY(prepareDrop(executor, options, kDrop));
   SIM_TRY(prepareMask(executor, options, kMask));
-  for (uint32_t index : {kMax, kSum}) {
-    SIM_TRY(requireStatistics(executor, index));
-  }
+  for (uint32_t index : {kMax, kSum}) SIM_TRY(requireStatistics(executor, index));
   SIM_TRY(requireShape(executor, executor.operands[kResult], resultShape(executor)));
   const Sizes s = sizesOf(executor.operands[kQuery], executor.operands[kKey], executor.operands[kValue]);
   return plan(executor, options, kMask, (s.queries + s.keys) * (s.width + s.value_width) + rowsOfBlock(s) * s.keys,
@@ -516,14 +508,10 @@ aclnnStatus prepareAttentionBackward(aclOpExecutor &executor, const Argument *ar
   SIM_TRY(arrangeAll(executor, options, {kQuery, kGrad, kAttention, kGradQuery}, {kKey, kValue, kGradKey, kGradValue}));
   SIM_TRY(checkOperands(executor));
   SIM_TRY(checkOptions(executor, options, arguments[12].pointer));
-  for (int index : {kGrad + 1, kGradMask - 1}) {
-    SIM_TRY(checkAbsent(executor, index));
-  }
+  for (int index : {kGrad + 1, kGradMask - 1}) SIM_TRY(checkAbsent(executor, index));
   SIM_TRY(prepareDrop(executor, options, kGradDrop));
   SIM_TRY(prepareMask(executor, options, kGradMask));
-  for (uint32_t index : {kGradMax, kGradSum}) {
-    SIM_TRY(requireStatistics(executor, index));
-  }
+  for (uint32_t index : {kGradMax, kGradSum}) SIM_TRY(requireStatistics(executor, index));
   for (uint32_t index : {static_cast<uint32_t>(kGrad), static_cast<uint32_t>(kAttention)}) {
     SIM_TRY(requireShape(executor, executor.operands[index], resultShape(executor)));
   }

@@ -142,9 +142,7 @@ aclnnStatus checkChannels(const aclOpExecutor &executor, int64_t groups, bool tr
     return refuse(executor, "groups is {}, expected a divisor of the channels", groups);
   }
   const int64_t expected = transposed ? weight.dims[0] : weight.dims[1] * groups;
-  if (input.dims[1] != expected) {
-    return refuse(executor, "input has {} channels, expected {}", input.dims[1], expected);
-  }
+  if (input.dims[1] != expected) return refuse(executor, "input has {} channels, expected {}", input.dims[1], expected);
   *out_channels = transposed ? weight.dims[1] * groups : weight.dims[0];
   if (bias.tensor == nullptr || (bias.rank == 1 && bias.dims[0] == *out_channels)) return ACLNN_SUCCESS;
   return refuse(executor, "bias has {} dimensions and {} elements, expected one dimension of {}", bias.rank, bias.count,

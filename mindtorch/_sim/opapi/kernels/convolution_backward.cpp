@@ -129,9 +129,7 @@ aclError runBackward(const aclOpExecutor &executor) {
 
 /* Checks the shapes of the selected gradients. Others may be NULL. */
 aclnnStatus checkResults(aclOpExecutor &executor, const aclBoolArray *mask) {
-  if (mask->size != 3) {
-    return refuse(executor, "outputMask has {} elements, expected 3", mask->size);
-  }
+  if (mask->size != 3) return refuse(executor, "outputMask has {} elements, expected 3", mask->size);
   Shape shapes[3] = {shapeOf(executor.operands[kInput]), shapeOf(executor.operands[kWeight]), {}};
   shapes[2].rank = 1;
   shapes[2].dims[0] = executor.operands[kGrad].dims[1];

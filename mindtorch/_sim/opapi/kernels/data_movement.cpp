@@ -60,9 +60,7 @@ aclnnStatus prepareInplaceCopy(aclOpExecutor &executor, const Argument *, const 
 aclnnStatus prepareCast(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   Operand &out = executor.operands[1];
   aclDataType type = static_cast<aclDataType>(arguments[1].integer);
-  if (type != out.type) {
-    return refuse(executor, "out has data type {}, expected dtype, which is {}", out.type, type);
-  }
+  if (type != out.type) return refuse(executor, "out has data type {}, expected dtype, which is {}", out.type, type);
   SIM_TRY(requireShape(executor, out, shapeOf(executor.operands[0])));
   return prepareCopy(executor, executor.operands[0], out);
 }
@@ -201,9 +199,7 @@ aclnnStatus prepareJoin(aclOpExecutor &executor, int32_t dim, const Shape &shape
   aclDataType type = executor.operands[0].type;
   for (uint32_t i = 1; i < inputs; ++i) type = promoteTypes(type, executor.operands[i].type);
   SIM_TRY(requireCast(executor, type, out));
-  for (uint32_t i = 0; i < inputs; ++i) {
-    executor.operands[i].compute = copyCompute(executor.operands[i].type, out.type);
-  }
+  for (uint32_t i = 0; i < inputs; ++i) executor.operands[i].compute = copyCompute(executor.operands[i].type, out.type);
   executor.attributes[0] = dim;
   executor.attributes[1] = stack;
   executor.run = runJoin;
@@ -239,9 +235,7 @@ aclnnStatus prepareStack(aclOpExecutor &executor, const Argument *arguments, con
   if (first.rank >= static_cast<int32_t>(kMaxRank)) return refuse(executor, "tensors has {} dimensions", first.rank);
   int32_t dim;
   SIM_TRY(normalizeDim(executor, arguments[1].integer, first.rank + 1, &dim));
-  for (uint32_t i = 1; i < inputs; ++i) {
-    SIM_TRY(requireShape(executor, executor.operands[i], shapeOf(first)));
-  }
+  for (uint32_t i = 1; i < inputs; ++i) SIM_TRY(requireShape(executor, executor.operands[i], shapeOf(first)));
   Shape shape = shapeOf(first);
   for (int32_t k = shape.rank++; k > dim; --k) shape.dims[k] = shape.dims[k - 1];
   shape.dims[dim] = inputs;

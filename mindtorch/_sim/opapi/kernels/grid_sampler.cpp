@@ -81,9 +81,7 @@ template <class C>
 Tap<C> cubicTap(C share, int i) {
   const C signed_distance = share + static_cast<C>(1 - i), x = std::fabs(signed_distance);
   const C sign = i < 2 ? C(1) : C(-1);
-  if (i == 1 || i == 2) {
-    return {0, (C(1.25) * x - C(2.25)) * x * x + C(1), sign * (C(3.75) * x - C(4.5)) * x};
-  }
+  if (i == 1 || i == 2) return {0, (C(1.25) * x - C(2.25)) * x * x + C(1), sign * (C(3.75) * x - C(4.5)) * x};
   return {0, ((C(-0.75) * x + C(3.75)) * x - C(6)) * x + C(3), sign * ((C(-2.25) * x + C(7.5)) * x - C(6))};
 }
 
@@ -272,9 +270,7 @@ aclnnStatus planRun(aclOpExecutor &executor, Run of_float, Run of_double) {
   const Operand &first = executor.operands[0];
   int64_t count = 0;
   for (const Operand &operand : executor.operands) {
-    if (operand.type != first.type) {
-      return refuse(executor, "types differ: {} and {}", first.type, operand.type);
-    }
+    if (operand.type != first.type) return refuse(executor, "types differ: {} and {}", first.type, operand.type);
     count += operand.count;
   }
   const bool wide = first.type == ACL_DOUBLE;
@@ -315,9 +311,7 @@ aclnnStatus prepareSample(aclOpExecutor &executor, const Argument *arguments, co
 aclnnStatus prepareSampleBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &image = executor.operands[1], &grid = executor.operands[2];
   const aclBoolArray *mask = static_cast<const aclBoolArray *>(arguments[6].pointer);
-  if (mask->size != 2) {
-    return refuse(executor, "outputMask has {} elements, expected 2", mask->size);
-  }
+  if (mask->size != 2) return refuse(executor, "outputMask has {} elements, expected 2", mask->size);
   executor.attributes[kOfImage] = mask->items[0];
   executor.attributes[kOfGrid] = mask->items[1];
   SIM_TRY(checkGrid(executor, image, grid, arguments + 3));

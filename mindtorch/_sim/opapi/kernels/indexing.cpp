@@ -48,9 +48,7 @@ aclError gatherElements(Target &source, const Operand &out) {
   for (int64_t first = 0, count; first < out.count; first += count) {
     count = std::min(kBlock, out.count - first);
     if (!source.read(addresses, count)) return ACL_ERROR_RT_AICORE_EXCEPTION;
-    for (int64_t i = 0; i < count; ++i) {
-      std::memcpy(buffer + i * out.item, addresses[i], static_cast<size_t>(out.item));
-    }
+    for (int64_t i = 0; i < count; ++i) std::memcpy(buffer + i * out.item, addresses[i], static_cast<size_t>(out.item));
     target.write(buffer, count);
   }
   return ACL_SUCCESS;
@@ -470,9 +468,7 @@ aclnnStatus prepareIndex(aclOpExecutor &executor, const Argument *, const OpBody
   Shape shape;
   SIM_TRY(advancedIndexShape(executor, self, executor.operands.begin() + 1, count, &shape));
   SIM_TRY(requireShape(executor, out, shape));
-  if (out.type != self.type) {
-    SIM_TRY(refuse(executor, "out has data type {}, expected {}", out.type, self.type));
-  }
+  if (out.type != self.type) SIM_TRY(refuse(executor, "out has data type {}, expected {}", out.type, self.type));
   out.compute = kRaw;
   executor.run = runIndex;
   return ACLNN_SUCCESS;
@@ -498,9 +494,7 @@ aclnnStatus prepareIndexPut(aclOpExecutor &executor, const Argument *arguments, 
       !std::equal(shape.dims, shape.dims + shape.rank, broadcast.dims)) {
     return refuse(executor, "values does not broadcast to what the indices pick");
   }
-  if (values.type != self.type) {
-    return refuse(executor, "values has data type {}, expected {}", values.type, self.type);
-  }
+  if (values.type != self.type) return refuse(executor, "values has data type {}, expected {}", values.type, self.type);
   expandTo(&values, shape);
   values.count = 1;
   for (int32_t i = 0; i < shape.rank; ++i) values.count *= shape.dims[i];
@@ -972,9 +966,7 @@ aclnnStatus prepareMaskedSelect(aclOpExecutor &executor, const Argument *, const
   const Operand &out = executor.operands[2];
   Shape shape = shapeOf(self);
   if (!broadcastInto(&shape, mask)) return refuse(executor, "the shape of mask cannot be broadcast with that of self");
-  if (out.type != self.type) {
-    return refuse(executor, "out has data type {}, expected {}", out.type, self.type);
-  }
+  if (out.type != self.type) return refuse(executor, "out has data type {}, expected {}", out.type, self.type);
   SIM_TRY(requireShape(executor, out, vectorShape(elementsOf(shape)))); /* room for all there may be */
   expandAndCount(&self, shape);
   expandAndCount(&mask, shape);
@@ -1010,9 +1002,7 @@ aclnnStatus prepareMaskedScatter(aclOpExecutor &executor, const Argument *, cons
   if (!broadcastInto(&shape, mask) || elementsOf(shape) != self.count || shape.rank != self.rank) {
     return refuse(executor, "the shape of mask cannot be broadcast to that of selfRef");
   }
-  if (source.type != self.type) {
-    return refuse(executor, "source has data type {}, expected {}", source.type, self.type);
-  }
+  if (source.type != self.type) return refuse(executor, "source has data type {}, expected {}", source.type, self.type);
   expandAndCount(&mask, shape);
   mask.compute = kBoolean8;
   executor.run = runMaskedScatter;

@@ -136,9 +136,7 @@ aclError runSlogdet(const aclOpExecutor &executor) {
 aclnnStatus prepareSlogdet(aclOpExecutor &executor, const Argument *, const OpBody &) {
   const Operand &self = executor.operands[0];
   SIM_TRY(requireSquare(executor, self));
-  for (uint32_t i = 1; i < 3; ++i) {
-    SIM_TRY(requireShape(executor, executor.operands[i], shapeLike(self, -1, -1)));
-  }
+  for (uint32_t i = 1; i < 3; ++i) SIM_TRY(requireShape(executor, executor.operands[i], shapeLike(self, -1, -1)));
   SIM_TRY(requireCast(executor, self.type, executor.operands[1]));
   return plan(executor, sizeOf(self) + rowsOf(self), runSlogdet);
 }

@@ -112,9 +112,7 @@ aclnnStatus prepareShared(aclOpExecutor &executor, const Operand &scores, const 
   if (!of_images && scores.rank != 1 && scores.rank != 2) {
     return refuse(executor, "self has {} dimensions, expected (N, C) or (C)", scores.rank);
   }
-  if (reduction < kNone || reduction > kSum) {
-    return refuse(executor, "reduction is {}, expected 0, 1 or 2", reduction);
-  }
+  if (reduction < kNone || reduction > kSum) return refuse(executor, "reduction is {}, expected 0, 1 or 2", reduction);
   executor.attributes[kReduction] = reduction;
   executor.attributes[kIgnored] = ignored;
   const int32_t dim = classDim(scores);
@@ -206,9 +204,7 @@ aclnnStatus prepareMultilabel(aclOpExecutor &executor, const Argument *arguments
   const Operand &scores = operands[0];
   const int64_t reduction = arguments[2].integer;
   if (scores.rank > 2) return refuse(executor, "self has {} dimensions, expected (N, C) or (C)", scores.rank);
-  if (reduction < kNone || reduction > kSum) {
-    return refuse(executor, "reduction is {}, expected 0, 1 or 2", reduction);
-  }
+  if (reduction < kNone || reduction > kSum) return refuse(executor, "reduction is {}, expected 0, 1 or 2", reduction);
   executor.attributes[kReduction] = reduction;
   executor.attributes[kClasses] = scores.rank == 0 ? 1 : scores.dims[scores.rank - 1];
   executor.attributes[kSamples] = scores.rank == 2 ? scores.dims[0] : 1;
@@ -359,9 +355,7 @@ aclError runPointwiseLossBackward(const aclOpExecutor &executor) {
 /* Operands [0, inputs) are broadcast together; the result is theirs, or one number. */
 aclnnStatus plan(aclOpExecutor &executor, uint32_t inputs, int64_t reduction, bool reduces, Formula formula,
                  double parameter) {
-  if (reduction < kNone || reduction > kSum) {
-    return refuse(executor, "reduction is {}, expected 0, 1 or 2", reduction);
-  }
+  if (reduction < kNone || reduction > kSum) return refuse(executor, "reduction is {}, expected 0, 1 or 2", reduction);
   Shape shape;
   for (uint32_t i = 0; i < inputs; ++i) {
     const Operand &operand = executor.operands[i];
@@ -371,9 +365,7 @@ aclnnStatus plan(aclOpExecutor &executor, uint32_t inputs, int64_t reduction, bo
   }
   const Operand &out = executor.operands[inputs];
   if (reduces && reduction != kNone && out.count != 1) return refuse(executor, "out has more than one element");
-  if (!reduces || reduction == kNone) {
-    SIM_TRY(requireShape(executor, out, shape));
-  }
+  if (!reduces || reduction == kNone) SIM_TRY(requireShape(executor, out, shape));
   int64_t count = 1;
   for (int32_t i = 0; i < shape.rank; ++i) count *= shape.dims[i];
   for (uint32_t i = 0; i < inputs; ++i) {
@@ -689,9 +681,7 @@ aclnnStatus prepareCtcLoss(aclOpExecutor &executor, const Argument *arguments, c
 aclnnStatus prepareCtcLossBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const auto &operands = executor.operands;
   SIM_TRY(prepareCtc(executor, operands[1], operands[2], arguments + 3, arguments[7], arguments[8]));
-  for (uint32_t index : {0u, 3u}) {
-    SIM_TRY(requireLosses(executor, operands[index], operands[1].dims[1]));
-  }
+  for (uint32_t index : {0u, 3u}) SIM_TRY(requireLosses(executor, operands[index], operands[1].dims[1]));
   SIM_TRY(requireScores(executor, operands[4], operands[1]));
   SIM_TRY(requireShape(executor, operands[5], shapeOf(operands[1])));
   executor.run = runCtcLossBackward;

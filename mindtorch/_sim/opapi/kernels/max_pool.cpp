@@ -245,9 +245,7 @@ aclnnStatus prepareUnpool(aclOpExecutor &executor, const Argument *arguments, co
   SIM_TRY(readInts(executor, arguments[2].pointer, dims, 1, sizes));
   SIM_TRY(requirePositions(executor, positions, sizes, dims, image, image));
   SIM_TRY(requireShape(executor, executor.operands[1], shapeOf(positions)));
-  if (image.type != positions.type) {
-    return refuse(executor, "types differ: {} and {}", positions.type, image.type);
-  }
+  if (image.type != positions.type) return refuse(executor, "types differ: {} and {}", positions.type, image.type);
   return planRun(executor, body, image, positions, runUnpool);
 }
 

@@ -102,15 +102,11 @@ aclnnStatus prepareGating(aclOpExecutor &executor, const Argument *arguments, co
   const int64_t k = arguments[2].integer;
   if (x.rank < 2 || x.rank > 3) return refuse(executor, "x has {} dimensions, expected 2 or 3", x.rank);
   const int64_t experts = x.dims[x.rank - 1];
-  if (k < 1 || k > experts) {
-    return refuse(executor, "k is {}, expected 1 to the number of experts, {}", k, experts);
-  }
+  if (k < 1 || k > experts) return refuse(executor, "k is {}, expected 1 to the number of experts, {}", k, experts);
   Shape shape = shapeOf(x);
   shape.dims[x.rank - 1] = k;
   SIM_TRY(requireSameType(executor, x, operands[2]));
-  for (uint32_t index : {2u, 3u, 4u}) {
-    SIM_TRY(requireShape(executor, operands[index], shape));
-  }
+  for (uint32_t index : {2u, 3u, 4u}) SIM_TRY(requireShape(executor, operands[index], shape));
   if (finished.tensor != nullptr) {
     shape.rank -= 1;
     SIM_TRY(requireShape(executor, finished, shape));
@@ -158,9 +154,7 @@ aclnnStatus prepareInitRouting(aclOpExecutor &executor, const Argument *argument
   SIM_TRY(requireShape(executor, operands[1], shapeOf(experts)));
   SIM_TRY(requireMatrix(executor, operands[3], rows, x.dims[1]));
   SIM_TRY(requireSameType(executor, x, operands[3]));
-  for (uint32_t index : {4u, 5u}) {
-    SIM_TRY(requireVector(executor, operands[index], experts.count));
-  }
+  for (uint32_t index : {4u, 5u}) SIM_TRY(requireVector(executor, operands[index], experts.count));
   return planRun(executor, runInitRouting, 5 * experts.count * 8 + x.dims[1] * 4);
 }
 

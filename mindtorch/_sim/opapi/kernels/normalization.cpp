@@ -276,9 +276,7 @@ aclnnStatus requireSize(const aclOpExecutor &executor, const Operand &operand, i
 }
 
 aclnnStatus requireSizes(const aclOpExecutor &executor, std::initializer_list<int> which, int64_t count) {
-  for (int index : which) {
-    SIM_TRY(requireSize(executor, executor.operands[static_cast<uint32_t>(index)], count));
-  }
+  for (int index : which) SIM_TRY(requireSize(executor, executor.operands[static_cast<uint32_t>(index)], count));
   return ACLNN_SUCCESS;
 }
 
@@ -329,9 +327,7 @@ aclnnStatus planForward(aclOpExecutor &executor, const NormLayout &layout, const
   SIM_TRY(requireShape(executor, operands[kOutput], shapeOf(operands[kInput])));
   SIM_TRY(requireSizes(executor, {kWeight, kBias}, layout.weights));
   SIM_TRY(requireSizes(executor, {kRunningMean, kRunningVariance}, layout.count));
-  if (options.training) {
-    SIM_TRY(requireSizes(executor, {kMean, kReciprocal}, layout.count));
-  }
+  if (options.training) SIM_TRY(requireSizes(executor, {kMean, kReciprocal}, layout.count));
   if (!options.training && (operands[kRunningMean].tensor == nullptr || operands[kRunningVariance].tensor == nullptr)) {
     return refuse(executor, "neither training nor running statistics");
   }
@@ -346,9 +342,7 @@ aclnnStatus planBackward(aclOpExecutor &executor, const NormLayout &layout, cons
   const auto &operands = executor.operands;
   const Shape shape = shapeOf(operands[kGradInput]);
   SIM_TRY(requireShape(executor, operands[kGrad], shape));
-  if (operands[kOfInput].tensor != nullptr) {
-    SIM_TRY(requireShape(executor, operands[kOfInput], shape));
-  }
+  if (operands[kOfInput].tensor != nullptr) SIM_TRY(requireShape(executor, operands[kOfInput], shape));
   SIM_TRY(requireSizes(executor, {kGradMean, kGradReciprocal}, layout.count));
   SIM_TRY(requireSizes(executor, {kGradWeight, kOfWeight, kOfBias}, layout.weights));
   keepLayout(executor, layout, options);
@@ -565,9 +559,7 @@ aclnnStatus checkSameShapes(aclOpExecutor &executor, std::initializer_list<uint3
     const Operand &operand = executor.operands[index];
     if (operand.tensor == nullptr) continue;
     SIM_TRY(requireShape(executor, operand, shapeOf(first)));
-    if (operand.type != first.type) {
-      return refuse(executor, "{} and {} have different data types", first, operand);
-    }
+    if (operand.type != first.type) return refuse(executor, "{} and {} have different data types", first, operand);
   }
   for (Operand &operand : executor.operands) operand.compute = kF32;
   return ACLNN_SUCCESS;

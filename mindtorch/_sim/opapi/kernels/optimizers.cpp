@@ -62,9 +62,7 @@ double realOf(const aclOpExecutor &executor, int index) {
 }
 
 aclnnStatus checkShapes(const aclOpExecutor &executor, const Operand *const *operands, uint32_t count) {
-  for (uint32_t k = 1; k < count; ++k) {
-    SIM_TRY(requireShape(executor, *operands[k], shapeOf(*operands[0])));
-  }
+  for (uint32_t k = 1; k < count; ++k) SIM_TRY(requireShape(executor, *operands[k], shapeOf(*operands[0])));
   return ACLNN_SUCCESS;
 }
 

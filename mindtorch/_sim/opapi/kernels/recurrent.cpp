@@ -129,9 +129,7 @@ aclnnStatus checkSizes(aclOpExecutor &executor, const Operand &cell, const bool 
       shape.dims[0] = shape.dims[1];
     }
     SIM_TRY(requireShape(executor, operand, shape));
-    if (operand.type != cell.type) {
-      return refuse(executor, "types differ: {} and {}", cell.type, operand.type);
-    }
+    if (operand.type != cell.type) return refuse(executor, "types differ: {} and {}", cell.type, operand.type);
   }
   executor.workspace_size = roundUp(static_cast<uint64_t>(elements * cell.dims[1]) * sizeof(double));
   return ACLNN_SUCCESS;

@@ -378,9 +378,7 @@ aclnnStatus prepareSum(aclOpExecutor &executor, const Argument *arguments, const
   const Operand &in = executor.operands[0];
   Operand &out = executor.operands[1];
   aclDataType type = static_cast<aclDataType>(arguments[3].integer);
-  if (type != out.type) {
-    return refuse(executor, "out has data type {}, expected dtype, which is {}", out.type, type);
-  }
+  if (type != out.type) return refuse(executor, "out has data type {}, expected dtype, which is {}", out.type, type);
   uint32_t mask;
   SIM_TRY(readDims(executor, arguments[1].pointer, in.rank, &mask));
   if (type == ACL_BOOL) { /* a sum of truth values, not the truth of a sum */
@@ -462,9 +460,7 @@ aclnnStatus prepareTrace(aclOpExecutor &executor, const Argument *, const OpBody
   Operand &in = executor.operands[0];
   const Operand &out = executor.operands[1];
   const aclDataType type = categoryOf(in.type) < kFloating ? ACL_INT64 : in.type;
-  if (out.type != type) {
-    return refuse(executor, "out has data type {}, expected {}", out.type, type);
-  }
+  if (out.type != type) return refuse(executor, "out has data type {}, expected {}", out.type, type);
   in.rank = 1;
   in.count = in.dims[0] = std::min(in.dims[0], in.dims[1]);
   in.strides[0] += in.strides[1];
@@ -640,9 +636,7 @@ aclnnStatus prepareProduct(aclOpExecutor &executor, aclDataType type, uint32_t m
                                               runFold<Product<int64_t>>, runFold<Product<Complex>>,
                                               runFold<Product<Boolean>>};
   const Operand &out = executor.operands[1];
-  if (type != out.type) {
-    return refuse(executor, "out has data type {}, expected dtype, which is {}", out.type, type);
-  }
+  if (type != out.type) return refuse(executor, "out has data type {}, expected dtype, which is {}", out.type, type);
   const uint8_t compute = type == ACL_BOOL ? uint8_t{kBoolean8} : uint8_t{computeOf(type)}; /* of truth values */
   if (compute >= kRaw || runs[compute] == nullptr) return refuseType(executor, type);
   return prepareFold(executor, runs[compute], mask, keep);

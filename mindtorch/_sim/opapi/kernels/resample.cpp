@@ -349,9 +349,7 @@ aclnnStatus planRun(aclOpExecutor &executor, const OpBody &body, int64_t most_ta
   executor.attributes[kMostTaps] = most_taps;
   executor.kernel = body.kernel;
   const Operand &image = imageOf(executor), &positions = positionsOf(executor);
-  if (image.type != positions.type) {
-    return refuse(executor, "types differ: {} and {}", image.type, positions.type);
-  }
+  if (image.type != positions.type) return refuse(executor, "types differ: {} and {}", image.type, positions.type);
   executor.run = runResample;
   if (firstOut(executor).count > 0) executor.workspace_size = workspaceOf(executor);
   return ACLNN_SUCCESS;

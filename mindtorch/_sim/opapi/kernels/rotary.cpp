@@ -115,9 +115,7 @@ aclError runRotaryBackward(const aclOpExecutor &executor) {
 }
 
 aclnnStatus checkMode(aclOpExecutor &executor, int64_t mode, const Operand &x) {
-  if (mode < kHalf || mode > kInterleaveHalf) {
-    return refuse(executor, "mode is {}, expected 0 to 3", mode);
-  }
+  if (mode < kHalf || mode > kInterleaveHalf) return refuse(executor, "mode is {}, expected 0 to 3", mode);
   if (x.rank < 3 || x.rank > 4) return refuse(executor, "x has {} dimensions, expected 3 or 4", x.rank);
   const int64_t whole = mode == kQuarter ? 4 : 2;
   if (widthOf(x) % whole == 0) {
@@ -165,9 +163,7 @@ aclnnStatus prepareRotaryBackward(aclOpExecutor &executor, const Argument *argum
   const Operand &grad = operands[kGrad];
   SIM_TRY(checkMode(executor, arguments[4].integer, grad));
   SIM_TRY(checkAngles(executor, grad, operands[kCosine], operands[kSine]));
-  if (operands[kInput].tensor != nullptr) {
-    SIM_TRY(requireShape(executor, operands[kInput], shapeOf(grad)));
-  }
+  if (operands[kInput].tensor != nullptr) SIM_TRY(requireShape(executor, operands[kInput], shapeOf(grad)));
   SIM_TRY(requireShape(executor, operands[kOfInput], shapeOf(grad)));
   for (int index : {kOfCosine, kOfSine}) {
     SIM_TRY(requireShape(executor, operands[static_cast<uint32_t>(index)], shapeOf(operands[kCosine])));

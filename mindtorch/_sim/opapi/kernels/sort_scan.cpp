@@ -264,9 +264,7 @@ aclnnStatus prepareOrdered(aclOpExecutor &executor, const Runs &runs, int32_t di
 }
 
 aclnnStatus requireShapes(const aclOpExecutor &executor, const Shape &shape) {
-  for (uint32_t i = 1; i < executor.operands.size(); ++i) {
-    SIM_TRY(requireShape(executor, executor.operands[i], shape));
-  }
+  for (uint32_t i = 1; i < executor.operands.size(); ++i) SIM_TRY(requireShape(executor, executor.operands[i], shape));
   return ACLNN_SUCCESS;
 }
 
@@ -276,9 +274,7 @@ aclnnStatus prepareTopk(aclOpExecutor &executor, const Argument *arguments, cons
   int32_t dim;
   SIM_TRY(normalizeDim(executor, arguments[2].integer, in.rank, &dim));
   const int64_t k = arguments[1].integer, length = lineLength(in, dim);
-  if (k < 0 || k > length) {
-    return refuse(executor, "k is {}, dimension {} has {} elements", k, dim, length);
-  }
+  if (k < 0 || k > length) return refuse(executor, "k is {}, dimension {} has {} elements", k, dim, length);
   Shape shape = shapeOf(in);
   if (in.rank > 0) shape.dims[dim] = k;
   SIM_TRY(requireShapes(executor, shape));
@@ -319,9 +315,7 @@ aclnnStatus prepareKthvalue(aclOpExecutor &executor, const Argument *arguments, 
   const int64_t k = arguments[1].integer;
   SIM_TRY(prepareOne(executor, kSelect<Kth>, arguments[2].integer, arguments[3].integer != 0));
   const int64_t length = lineLength(executor.operands[0], static_cast<int32_t>(executor.attributes[kDim]));
-  if (k < 1 || k > length) {
-    return refuse(executor, "k is {}, there are {} elements", k, length);
-  }
+  if (k < 1 || k > length) return refuse(executor, "k is {}, there are {} elements", k, length);
   executor.attributes[kFirst] = k;
   return ACLNN_SUCCESS;
 }
@@ -407,9 +401,7 @@ aclnnStatus prepareSearch(aclOpExecutor &executor, const Argument *arguments, co
     fits = sequence.dims[i] == values.dims[i];
   if (!fits) return refuse(executor, "the shapes of sortedSequence and self differ before the last dimension");
   const aclDataType wanted = arguments[2].integer != 0 ? ACL_INT32 : ACL_INT64;
-  if (out.type != wanted) {
-    return refuse(executor, "out has data type {}, outInt32 asks for {}", out.type, wanted);
-  }
+  if (out.type != wanted) return refuse(executor, "out has data type {}, outInt32 asks for {}", out.type, wanted);
   if (sequence.type != values.type) {
     return refuse(executor, "self has data type {}, sortedSequence {}", values.type, sequence.type);
   }
@@ -599,9 +591,7 @@ aclnnStatus prepareGroups(aclOpExecutor &executor, bool consecutive, bool invers
   const int64_t count = slicesOf(self, dim);
   const bool flat = dim == kFlat; /* outputs have room for all there may be */
   SIM_TRY(requireShape(executor, values, flat ? vectorShape(count) : shapeOf(self)));
-  if (inverse) {
-    SIM_TRY(requireShape(executor, executor.operands[2], flat ? shapeOf(self) : vectorShape(count)));
-  }
+  if (inverse) SIM_TRY(requireShape(executor, executor.operands[2], flat ? shapeOf(self) : vectorShape(count)));
   if (counts) SIM_TRY(requireShape(executor, executor.operands[3], vectorShape(count)));
   for (int i = 0; i < 3; ++i) expectShape(executor, executor.operands[static_cast<uint32_t>(1 + i)], i);
   executor.attributes[kInverse] = inverse;

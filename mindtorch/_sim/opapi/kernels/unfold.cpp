@@ -156,9 +156,7 @@ aclnnStatus planColumns(aclOpExecutor &executor, const Operand &image, const Ope
   if (image.rank != 3 && image.rank != 4) {
     return refuse(executor, "an image of {} dimensions, expected 3 or 4", image.rank);
   }
-  if (image.type != columns.type) {
-    return refuse(executor, "types differ: {} and {}", image.type, columns.type);
-  }
+  if (image.type != columns.type) return refuse(executor, "types differ: {} and {}", image.type, columns.type);
   Shape shape = shapeOf(image);
   shape.rank = image.rank - 1;
   shape.dims[shape.rank - 2] = image.dims[image.rank - 3] * window.kernelSize();
