@@ -160,7 +160,8 @@ SIM_INLINE void elementLoop(const LoopArguments &arguments) {
   for (int64_t i = 0; i < count; ++i) out[i] = F::apply(x[i], y[i], z[i], p);
 }
 
-/* plainLoop is compiled once. vectorLoop is compiled for AVX2 as well, and the loader chooses. */
+/* plainLoop is compiled once. vectorLoop is compiled for AVX2 as well, and the loader chooses: for the types that
+ * programs on NPUs compute in most. */
 template <class F, class C>
 void plainLoop(const LoopArguments &arguments) {
   elementLoop<F, C>(arguments);
@@ -174,7 +175,7 @@ template <class F, class C>
 constexpr void addLoop(Loops *loops) {
   constexpr Compute compute = computeOfType<C>();
   if constexpr ((F::kTypes >> compute & 1u) != 0) {
-    if constexpr ((F::kTypes & kLibm) != 0 || compute == kC128) {
+    if constexpr ((F::kTypes & kLibm) != 0 || compute == kF64 || compute == kC128) {
       loops->loop[compute] = plainLoop<F, C>;
     } else {
       loops->loop[compute] = vectorLoop<F, C>;
