@@ -171,13 +171,11 @@ def _export(op, plain=None, element=None) -> str:
                       for argument, parameter in zip(arguments, body.parameters, strict=True))
     parameters = ", ".join(parameter.declaration for parameter in op.parameters)
     names = ", ".join(argument.name if argument else f"sim::typeOf({op.parameters[0].name})" for argument in arguments)
-    of_element = ""
-    if element:
-        of_element = f"static const OpBody body_{op.name} = {{prepareForeachOf, &body_{element.name}, 0}};\n"
+    on_lists = element and f"static const OpBody body_{op.name} = {{prepareForeachOf, &body_{element.name}, 0}};\n"
     return f"""
 namespace sim {{
 extern const OpBody body_{(element or body).name};
-{of_element}static constexpr ParameterRule parameters_{op.name}[] = {{
+{on_lists or ''}static constexpr ParameterRule parameters_{op.name}[] = {{
 {rules}
 }};
 static const OpRule rule_{op.name} = {{"{op.name}", parameters_{op.name}, {len(arguments)}, &body_{body.name}}};
