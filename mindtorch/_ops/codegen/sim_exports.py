@@ -192,7 +192,7 @@ extern "C" SIM_API aclnnStatus {op.name}(
 
 
 def runnable() -> dict:
-    """What the simulator runs: name -> (plain form whose kernel it has, operator on one element of its lists), or None."""
+    """What the simulator runs: name -> (plain form whose kernel it has, operator on one element of its lists)."""
     kernels = kernel_names()
     found = {}
     for op in operators().values():
