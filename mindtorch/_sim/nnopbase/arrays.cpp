@@ -19,7 +19,7 @@ Array *create(const char *function, Magic magic, SimKind kind, const Item *value
     return nullptr;
   }
   Array *array = Pool<Array>::allocate();
-  array->items = size <= Array::kInline ? array->room : new Item[size];
+  array->items = size <= Array::kInline ? array->inline_items : new Item[size];
   array->size = size;
   for (uint64_t i = 0; i < size; ++i) array->items[i] = values[i];
   array->header.magic = magic;
@@ -37,8 +37,8 @@ aclnnStatus destroy(const char *function, Magic magic, SimKind kind, const Array
   Array *array = const_cast<Array *>(handle);
   array->header.magic = kDead;
   ++array->header.generation;
-  if (array->items != array->room) delete[] array->items;
-  array->items = array->room;
+  if (array->items != array->inline_items) delete[] array->items;
+  array->items = array->inline_items;
   array->size = 0;
   Pool<Array>::release(array);
   simCount(kind, -1);

@@ -29,8 +29,8 @@ class SmallArray {
   }
   void pop() { --size_; }
   void clear() {
-    if (items_ != room_) delete[] items_;
-    items_ = room_;
+    if (items_ != inline_items_) delete[] items_;
+    items_ = inline_items_;
     capacity_ = N;
     size_ = 0;
   }
@@ -48,13 +48,13 @@ class SmallArray {
   void grow() {
     Item *larger = new Item[2 * capacity_];
     for (uint32_t i = 0; i < size_; ++i) larger[i] = items_[i];
-    if (items_ != room_) delete[] items_;
+    if (items_ != inline_items_) delete[] items_;
     items_ = larger;
     capacity_ *= 2;
   }
 
-  Item room_[N];
-  Item *items_ = room_;
+  Item inline_items_[N];
+  Item *items_ = inline_items_;
   uint32_t capacity_ = N;
   uint32_t size_ = 0;
 };

@@ -89,7 +89,7 @@ struct ArrayObject {
   Handle *next_free;
   uint64_t size;
   Item *items;
-  Item room[kInline];
+  Item inline_items[kInline];
 };
 
 }  // namespace sim

@@ -119,9 +119,9 @@ void runLoop(const Operand *const *operands, uint32_t count, const Operand &out,
   const int64_t total = out.count;
   if (total == 0) return;
   alignas(64) char buffers[kMaxInputs + 1][kBlockBytes];
-  alignas(Cursor) char room[kMaxInputs][sizeof(Cursor)];
+  alignas(Cursor) char storage[kMaxInputs][sizeof(Cursor)];
   Cursor *inputs[kMaxInputs];
-  for (uint32_t i = 0; i < count; ++i) inputs[i] = new (room[i]) Cursor(*operands[i]);
+  for (uint32_t i = 0; i < count; ++i) inputs[i] = new (storage[i]) Cursor(*operands[i]);
   Cursor output(out);
   LoopArguments arguments{};
   arguments.scalars = scalars;

@@ -91,7 +91,7 @@ class MessageValue {
   MessageValue(const char *text) : kind_(kText), text_(text) {}
   MessageValue(aclDataType type);
   MessageValue(const Operand &operand) : kind_(kParameter), unsigned_(operand.parameter) {}
-  int print(const OpRule &op, char *to, size_t room) const;
+  int print(const OpRule &op, char *to, size_t buffer) const;
 
  private:
   enum { kSigned, kUnsigned, kReal, kText, kParameter } kind_;

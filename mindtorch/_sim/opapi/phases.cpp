@@ -586,18 +586,18 @@ aclnnStatus noKernel(const char *op, const char *phase) {
 
 MessageValue::MessageValue(aclDataType type) : kind_(kText), text_(typeName(type)) {}
 
-int MessageValue::print(const OpRule &op, char *to, size_t room) const {
+int MessageValue::print(const OpRule &op, char *to, size_t buffer) const {
   switch (kind_) {
     case kSigned:
-      return std::snprintf(to, room, "%lld", signed_);
+      return std::snprintf(to, buffer, "%lld", signed_);
     case kUnsigned:
-      return std::snprintf(to, room, "%llu", unsigned_);
+      return std::snprintf(to, buffer, "%llu", unsigned_);
     case kReal:
-      return std::snprintf(to, room, "%g", real_);
+      return std::snprintf(to, buffer, "%g", real_);
     case kText:
-      return std::snprintf(to, room, "%s", text_);
+      return std::snprintf(to, buffer, "%s", text_);
     default:
-      return std::snprintf(to, room, "%s", op.parameters[unsigned_].name);
+      return std::snprintf(to, buffer, "%s", op.parameters[unsigned_].name);
   }
 }
 

@@ -16,24 +16,24 @@ class SliceCursor {
         store_(storeStrided(operand.type, compute)),
         length_(operand.rank == 0 ? 1 : operand.dims[dim]),
         stride_(operand.rank == 0 ? operand.item : operand.strides[dim] * operand.item),
-        lines_(withoutDim(operand, dim)) {}
+        slices_(withoutDim(operand, dim)) {}
 
   int64_t length() const { return length_; }
-  void read(void *array) const { load_(lines_.position(), stride_, array, length_); }
-  void write(const void *array) const { store_(array, lines_.position(), stride_, length_); }
-  void next() { lines_.skip(1); }
+  void read(void *array) const { load_(slices_.position(), stride_, array, length_); }
+  void write(const void *array) const { store_(array, slices_.position(), stride_, length_); }
+  void next() { slices_.skip(1); }
 
  private:
   static Operand withoutDim(const Operand &operand, int32_t dim) {
-    Operand lines = operand;
-    if (lines.rank > 0) lines.dims[dim] = 1;
-    return lines;
+    Operand slices = operand;
+    if (slices.rank > 0) slices.dims[dim] = 1;
+    return slices;
   }
 
   LoadStrided load_;
   StoreStrided store_;
   int64_t length_, stride_;
-  Cursor lines_;
+  Cursor slices_;
 };
 
 /* In-place scans of a slice, by compute type; NULL if the type has none. */

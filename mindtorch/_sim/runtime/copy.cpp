@@ -165,10 +165,10 @@ aclError copyLater(const char *function, Copy copy, aclrtMemcpyKind kind, aclrtS
   return enqueue(function, *stream, copy);
 }
 
-aclError checkRoom(const char *function, uint64_t count, uint64_t room) {
-  if (count <= room) return ACL_SUCCESS;
+aclError checkCapacity(const char *function, uint64_t count, uint64_t capacity) {
+  if (count <= capacity) return ACL_SUCCESS;
   return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1003", "%s: count %llu is more than the destination's %llu bytes",
-                 function, static_cast<unsigned long long>(count), static_cast<unsigned long long>(room));
+                 function, static_cast<unsigned long long>(count), static_cast<unsigned long long>(capacity));
 }
 
 aclError checkPitches(const char *function, const Copy &copy) {
@@ -183,9 +183,9 @@ aclError checkPitches(const char *function, const Copy &copy) {
                  static_cast<unsigned long long>(copy.src_pitch));
 }
 
-aclError checkFill(const char *function, const Device &own, void *address, uint64_t room, uint64_t count) {
+aclError checkFill(const char *function, const Device &own, void *address, uint64_t capacity, uint64_t count) {
   if (address == nullptr) return nullArgument(function, "devPtr");
-  SIM_TRY(checkRoom(function, count, room));
+  SIM_TRY(checkCapacity(function, count, capacity));
   const Place place = placeOf(address, count);
   if (!onDevice(place)) return badRange(function, "devPtr", address, count);
   if (place.device == &own || (own.peers.load() >> place.device->id & 1) != 0) return ACL_SUCCESS;
@@ -209,7 +209,7 @@ bool locationMatches(const aclrtMemLocation &location, const Place &place) {
 
 struct Batch {
   void **dsts;
-  size_t *rooms;
+  size_t *capacities;
   void **srcs;
   size_t *sizes;
   size_t count;
@@ -221,7 +221,7 @@ struct Batch {
 
 aclError checkBatch(const char *function, const Batch &batch) {
   if (batch.dsts == nullptr) return nullArgument(function, "dsts");
-  if (batch.rooms == nullptr) return nullArgument(function, "destMaxs");
+  if (batch.capacities == nullptr) return nullArgument(function, "destMaxs");
   if (batch.srcs == nullptr) return nullArgument(function, "srcs");
   if (batch.sizes == nullptr) return nullArgument(function, "sizes");
   if (batch.attrs == nullptr) return nullArgument(function, "attrs");
@@ -249,7 +249,7 @@ aclError planBatch(const char *function, const Device &own, const Batch &batch, 
     while (attr + 1 < batch.attr_count && batch.attr_starts[attr + 1] <= i) ++attr;
     *batch.failed = i;
     Copy copy{batch.dsts[i], batch.srcs[i], batch.sizes[i]};
-    SIM_TRY(checkRoom(function, batch.sizes[i], batch.rooms[i]));
+    SIM_TRY(checkCapacity(function, batch.sizes[i], batch.capacities[i]));
     SIM_TRY(plan(function, own, &copy, ACL_MEMCPY_DEFAULT));
     const bool to_device = onDevice(copy.dst_place);
     if (to_device == onDevice(copy.src_place) ||
@@ -275,21 +275,21 @@ using namespace sim;
 
 aclError aclrtMemcpy(void *dst, size_t destMax, const void *src, size_t count, aclrtMemcpyKind kind) {
   SIM_ENTER(aclrtMemcpy);
-  SIM_TRY(checkRoom(__func__, count, destMax));
+  SIM_TRY(checkCapacity(__func__, count, destMax));
   return copyNow(__func__, {dst, src, count}, kind);
 }
 
 aclError aclrtMemcpyAsync(void *dst, size_t destMax, const void *src, size_t count, aclrtMemcpyKind kind,
                           aclrtStream stream) {
   SIM_ENTER(aclrtMemcpyAsync);
-  SIM_TRY(checkRoom(__func__, count, destMax));
+  SIM_TRY(checkCapacity(__func__, count, destMax));
   return copyLater(__func__, {dst, src, count}, kind, stream);
 }
 
 aclError aclrtMemcpyAsyncWithCondition(void *dst, size_t destMax, const void *src, size_t count, aclrtMemcpyKind kind,
                                        aclrtStream stream) {
   SIM_ENTER(aclrtMemcpyAsyncWithCondition);
-  SIM_TRY(checkRoom(__func__, count, destMax));
+  SIM_TRY(checkCapacity(__func__, count, destMax));
   return copyLater(__func__, {dst, src, count}, kind, stream);
 }
 

@@ -156,9 +156,9 @@ aclnnStatus outputShape(aclOpExecutor &executor, const int64_t *output_padding, 
   for (int32_t i = 0; i < input.rank - 2; ++i) {
     const int64_t stride = executor.attributes[kStride + i], padding = executor.attributes[kPadding + i];
     const int64_t reach = executor.attributes[kDilation + i] * (weight.dims[i + 2] - 1);
-    const int64_t size = input.dims[i + 2], room = size + 2 * padding - reach - 1;
+    const int64_t size = input.dims[i + 2], extent = size + 2 * padding - reach - 1;
     const bool transposed = executor.attributes[kTransposed] != 0;
-    const int64_t positions = room < 0 ? 0 : room / stride + 1;
+    const int64_t positions = extent < 0 ? 0 : extent / stride + 1;
     shape->dims[i + 2] = transposed ? (size - 1) * stride - 2 * padding + reach + output_padding[i] + 1 : positions;
     if (weight.dims[i + 2] < 1 || shape->dims[i + 2] < 1) {
       return refuse(executor, "the kernel does not fit into dimension {} of input, which has size {}", i + 2, size);
@@ -169,8 +169,8 @@ aclnnStatus outputShape(aclOpExecutor &executor, const int64_t *output_padding, 
 
 aclnnStatus planWorkspace(aclOpExecutor &executor) {
   const BufferSizes sizes = bufferSizes(executor, windowOf(executor));
-  for (int64_t room : {sizes.weight, sizes.input, sizes.output, sizes.columns}) {
-    if (room > INT32_MAX) return refuse(executor, "a sample of {} elements is too large", room);
+  for (int64_t extent : {sizes.weight, sizes.input, sizes.output, sizes.columns}) {
+    if (extent > INT32_MAX) return refuse(executor, "a sample of {} elements is too large", extent);
   }
   executor.workspace_size = roundUp(static_cast<uint64_t>(sizes.total()) * sizeof(float));
   return takeSgemm(executor);

@@ -167,8 +167,8 @@ aclnnStatus checkSides(const aclOpExecutor &executor) {
 aclnnStatus checkPositions(const aclOpExecutor &executor) {
   const SlidingWindow w = windowOf(executor);
   for (int i = 0; i < 3; ++i) {
-    const int64_t room = w.image[i] + 2 * w.padding[i] - w.dilation[i] * (w.kernel[i] - 1) - 1;
-    const int64_t fit = room < 0 ? 0 : room / w.stride[i] + 1;
+    const int64_t extent = w.image[i] + 2 * w.padding[i] - w.dilation[i] * (w.kernel[i] - 1) - 1;
+    const int64_t fit = extent < 0 ? 0 : extent / w.stride[i] + 1;
     /* The output padding of a transposed convolution may hold further windows. */
     if (fit == w.positions[i] || (executor.attributes[kTransposed] && fit > w.positions[i])) continue;
     return refuse(executor, "{} positions do not fit an image of size {}", w.positions[i], w.image[i]);
@@ -195,8 +195,8 @@ aclnnStatus prepareBackward(aclOpExecutor &executor, const Argument *arguments, 
   SIM_TRY(checkResults(executor, static_cast<const aclBoolArray *>(arguments[10].pointer)));
   executor.run = runBackward;
   const BufferSizes sizes = bufferSizes(executor, windowOf(executor));
-  for (int64_t room : {sizes.weight, sizes.image, sizes.positions, sizes.columns}) {
-    if (room > INT32_MAX) return refuse(executor, "a sample of {} elements is too large", room);
+  for (int64_t extent : {sizes.weight, sizes.image, sizes.positions, sizes.columns}) {
+    if (extent > INT32_MAX) return refuse(executor, "a sample of {} elements is too large", extent);
   }
   executor.workspace_size = roundUp(static_cast<uint64_t>(sizes.total()) * sizeof(float));
   return takeSgemm(executor);

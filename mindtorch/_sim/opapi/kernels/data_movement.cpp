@@ -483,20 +483,20 @@ aclError runInterleaveTensor(const aclOpExecutor &executor) {
   Operand in = executor.operands[0], out = executor.operands[2];
   Repeats repeats(executor.operands[1]);
   const int32_t dim = static_cast<int32_t>(executor.attributes[0]);
-  const int64_t size = in.dims[dim], room = out.dims[dim];
+  const int64_t size = in.dims[dim], buffer = out.dims[dim];
   int64_t written = 0;
   in.dims[dim] = out.dims[dim] = 1;
   char *const source = in.host, *const target = out.host;
   for (int64_t i = 0; i < size; ++i) {
     const int64_t number = repeats.next();
-    if (number < 0 || written + number > room) return ACL_ERROR_RT_AICORE_EXCEPTION;
+    if (number < 0 || written + number > buffer) return ACL_ERROR_RT_AICORE_EXCEPTION;
     in.host = source + i * in.strides[dim] * in.item;
     for (int64_t k = 0; k < number && in.count > 0; ++k, ++written) {
       out.host = target + written * out.strides[dim] * out.item;
       convertView(in, out);
     }
   }
-  return written == room || in.count == 0 ? ACL_SUCCESS : ACL_ERROR_RT_AICORE_EXCEPTION;
+  return written == buffer || in.count == 0 ? ACL_SUCCESS : ACL_ERROR_RT_AICORE_EXCEPTION;
 }
 
 aclnnStatus prepareInterleaveTensor(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {

@@ -118,8 +118,8 @@ aclError runIndexFill(const aclOpExecutor &executor) {
   index.compute = kI64;
   Cursor indices(index);
   for (int64_t i = 0; i < index.count; ++i) {
-    int64_t room;
-    int64_t at = *static_cast<const int64_t *>(indices.read(&room, 1));
+    int64_t buffer;
+    int64_t at = *static_cast<const int64_t *>(indices.read(&buffer, 1));
     if (at < 0) at += size;
     if (at < 0 || at >= size) return ACL_ERROR_RT_AICORE_EXCEPTION;
     slice.host = part.host + at * step;
@@ -141,8 +141,8 @@ aclError runIndexCopy(const aclOpExecutor &executor) {
   Cursor indices(index);
   char *const start = out.host;
   for (int64_t i = 0; i < index.count; ++i, source.host += from_step) {
-    int64_t room;
-    const int64_t at = *static_cast<const int64_t *>(indices.read(&room, 1));
+    int64_t buffer;
+    const int64_t at = *static_cast<const int64_t *>(indices.read(&buffer, 1));
     if (at < 0 || at >= size) return ACL_ERROR_RT_AICORE_EXCEPTION;
     out.host = start + at * step;
     convertView(source, out);
@@ -158,8 +158,8 @@ aclError runOneHot(const aclOpExecutor &executor) {
   self.compute = kI64;
   const int32_t axis = static_cast<int32_t>(executor.attributes[kDim]);
   const int64_t classes = out.dims[axis];
-  double room;
-  const double hot = *static_cast<const double *>(Cursor(on).read(&room, 1));
+  double on_buffer;
+  const double hot = *static_cast<const double *>(Cursor(on).read(&on_buffer, 1));
   double other;
   const double cold = *static_cast<const double *>(Cursor(off).read(&other, 1));
   Operand lines = out;
@@ -1075,9 +1075,9 @@ aclError runBincount(const aclOpExecutor &executor) {
   std::fill_n(sums, out.count, 0.0);
   Cursor values(self), amounts(weights);
   for (int64_t i = 0; i < self.count; ++i) {
-    int64_t room;
+    int64_t buffer;
     double amount = 1.0;
-    const int64_t value = *static_cast<const int64_t *>(values.read(&room, 1));
+    const int64_t value = *static_cast<const int64_t *>(values.read(&buffer, 1));
     if (executor.attributes[0] != 0) amount = *static_cast<const double *>(amounts.read(&amount, 1));
     if (value < 0 || value >= out.count) return ACL_ERROR_RT_AICORE_EXCEPTION;
     sums[value] += amount;

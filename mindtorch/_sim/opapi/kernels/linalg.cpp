@@ -53,7 +53,7 @@ aclError forEach(const aclOpExecutor &executor, const int32_t (&trailing)[N], Ea
 
 constexpr uint64_t kCursorBytes = 8 * sizeof(Cursor) + 64;
 
-Complex *roomOf(const aclOpExecutor &executor) {
+Complex *arraysOf(const aclOpExecutor &executor) {
   const uintptr_t start = reinterpret_cast<uintptr_t>(executor.workspace) + kCursorBytes;
   return reinterpret_cast<Complex *>((start + 63) / 64 * 64);
 }
@@ -92,7 +92,7 @@ Shape shapeLike(const Operand &matrix, int64_t rows, int64_t columns) {
 /* A singular matrix gives NaN. */
 aclError runInverse(const aclOpExecutor &executor) {
   const int64_t n = rowsOf(executor.operands[0]);
-  Complex *a = roomOf(executor), *work = a + n * n;
+  Complex *a = arraysOf(executor), *work = a + n * n;
   int *pivots = reinterpret_cast<int *>(work + n);
   return forEach(executor, {2, 2}, [&](const Operand *parts) {
     load(parts[0], a);
@@ -114,7 +114,7 @@ aclnnStatus prepareInverse(aclOpExecutor &executor, const Argument *, const OpBo
 
 aclError runSlogdet(const aclOpExecutor &executor) {
   const int64_t n = rowsOf(executor.operands[0]);
-  Complex *a = roomOf(executor);
+  Complex *a = arraysOf(executor);
   int *pivots = reinterpret_cast<int *>(a + n * n);
   return forEach(executor, {2, 0, 0}, [&](const Operand *parts) {
     Complex sign(1), log(0);
@@ -145,7 +145,7 @@ aclnnStatus prepareSlogdet(aclOpExecutor &executor, const Argument *, const OpBo
 aclError runCholesky(const aclOpExecutor &executor) {
   const int64_t n = rowsOf(executor.operands[0]);
   const bool upper = executor.attributes[0] != 0;
-  Complex *a = roomOf(executor);
+  Complex *a = arraysOf(executor);
   return forEach(executor, {2, 2}, [&](const Operand *parts) {
     load(parts[0], a);
     if (lapackOf(executor).potrf(kColumns, upper ? 'U' : 'L', sizeAs(n), a, leadingOf(n)) != 0) fill(a, n * n, NAN);
@@ -174,7 +174,7 @@ aclError runQr(const aclOpExecutor &executor) {
   const Operand &self = executor.operands[0];
   const int64_t m = rowsOf(self), n = columnsOf(self), least = std::min(m, n), mode = executor.attributes[0];
   const int64_t p = mode == kComplete ? m : least;
-  Complex *a = roomOf(executor), *q = a + m * n, *r = q + m * p, *tau = r + p * n, *work = tau + least;
+  Complex *a = arraysOf(executor), *q = a + m * n, *r = q + m * p, *tau = r + p * n, *work = tau + least;
   const auto decompose = [&](const Operand *parts) {
     load(parts[0], a);
     if (least > 0) lapackOf(executor).geqrf(kColumns, sizeAs(m), sizeAs(n), a, leadingOf(m), tau, work, leadingOf(n));
@@ -236,7 +236,7 @@ struct SvdSizes {
 aclError runSvd(const aclOpExecutor &executor) {
   const bool full = executor.attributes[0] != 0, vectors = executor.attributes[1] != 0;
   const SvdSizes size(executor.operands[0], full, vectors);
-  Complex *a = roomOf(executor), *u = a + size.m * size.n, *vt = u + size.m * size.u, *v = vt + size.v * size.n;
+  Complex *a = arraysOf(executor), *u = a + size.m * size.n, *vt = u + size.m * size.u, *v = vt + size.v * size.n;
   Complex *sigma = v + size.n * size.v, *work = sigma + size.least;
   double *values = reinterpret_cast<double *>(work + size.work()), *real_work = values + size.least;
   int *int_work = reinterpret_cast<int *>(real_work + size.realWork());
@@ -286,7 +286,7 @@ aclnnStatus prepareSvd(aclOpExecutor &executor, const Argument *arguments, const
 aclError runTriangularSolve(const aclOpExecutor &executor) {
   const Operand &self = executor.operands[0];
   const int64_t n = rowsOf(self), columns = columnsOf(self);
-  Complex *a = roomOf(executor), *b = a + n * n;
+  Complex *a = arraysOf(executor), *b = a + n * n;
   const int triangle = executor.attributes[0] != 0 ? kUpper : kLower;
   const int transpose = executor.attributes[1] != 0 ? kTransposed : kAsIs;
   const int diagonal = executor.attributes[2] != 0 ? kUnit : kNonUnit;

@@ -290,18 +290,19 @@ constexpr int kMostInputs = 5;
 /* Calls `use` with a block of each input, 1.0 for those left out. */
 template <class Use>
 void walk(const Operand *inputs, int64_t count, int64_t total, Use use) {
-  double rooms[kMostInputs][kBlock];
+  double buffers[kMostInputs][kBlock];
   const double *blocks[kMostInputs];
   alignas(Cursor) char places[kMostInputs][sizeof(Cursor)];
   Cursor *cursors[kMostInputs];
   for (int64_t i = 0; i < count; ++i) {
     cursors[i] = inputs[i].tensor == nullptr ? nullptr : new (places[i]) Cursor(inputs[i]);
-    std::fill_n(rooms[i], kBlock, 1.0);
+    std::fill_n(buffers[i], kBlock, 1.0);
   }
   for (int64_t first = 0; first < total; first += kBlock) {
     const int64_t length = std::min(kBlock, total - first);
     for (int64_t i = 0; i < count; ++i) {
-      blocks[i] = cursors[i] == nullptr ? rooms[i] : static_cast<const double *>(cursors[i]->read(rooms[i], length));
+      blocks[i] =
+          cursors[i] == nullptr ? buffers[i] : static_cast<const double *>(cursors[i]->read(buffers[i], length));
     }
     use(blocks, length);
   }
@@ -645,12 +646,13 @@ aclnnStatus prepareCtc(aclOpExecutor &executor, const Operand &logs, const Opera
   if (blank.integer < 0 || blank.integer >= logs.dims[2]) {
     return refuse(executor, "blank is {}, there are {} classes", blank.integer, logs.dims[2]);
   }
-  const int64_t batch = logs.dims[1], room = targets.dims[targets.rank - 1];
+  const int64_t batch = logs.dims[1], label_capacity = targets.dims[targets.rank - 1];
   SIM_TRY(keepLengths(executor, "inputLengths", arguments[0].pointer, batch, logs.dims[0]));
-  SIM_TRY(keepLengths(executor, "targetLengths", arguments[1].pointer, batch, room));
+  SIM_TRY(keepLengths(executor, "targetLengths", arguments[1].pointer, batch, label_capacity));
   int64_t total = 0;
   for (uint32_t i = static_cast<uint32_t>(batch); i < executor.integers.size(); ++i) total += executor.integers[i];
-  if (targets.rank == 1 ? total != room : targets.dims[0] != batch) return refuse(executor, "targets do not fit");
+  if (targets.rank == 1 ? total != label_capacity : targets.dims[0] != batch)
+    return refuse(executor, "targets do not fit");
   executor.attributes[kBlank] = blank.integer;
   executor.attributes[kZeroInfinity] = zero_infinity.integer;
   const int64_t longest = longestOf(executor), states = 2 * longest + 1;

@@ -36,7 +36,7 @@ struct Factor {
   int leading;
 };
 
-Factor factorOf(const Operand &matrix, float *room) {
+Factor factorOf(const Operand &matrix, float *workspace) {
   if (isRowMajor(matrix)) {
     return {reinterpret_cast<const float *>(matrix.host), kNoTranspose, static_cast<int>(matrix.strides[0])};
   }
@@ -46,11 +46,11 @@ Factor factorOf(const Operand &matrix, float *room) {
   Operand packed = matrix;
   packed.type = ACL_FLOAT;
   packed.item = sizeof(float);
-  packed.host = reinterpret_cast<char *>(room);
+  packed.host = reinterpret_cast<char *>(workspace);
   packed.strides[0] = columnsOf(matrix);
   packed.strides[1] = 1;
   convertView(matrix, packed);
-  return {room, kNoTranspose, static_cast<int>(std::max<int64_t>(1, columnsOf(matrix)))};
+  return {workspace, kNoTranspose, static_cast<int>(std::max<int64_t>(1, columnsOf(matrix)))};
 }
 
 /* out = product + beta * bias. As in torch, beta 0 ignores NaN in the bias. */
@@ -88,10 +88,10 @@ BufferSizes bufferSizes(const Operand &left, const Operand &right, const Operand
 }
 
 void multiplyOne(const Operand &left, const Operand &right, const Operand &out, const Operand *bias, float alpha,
-                 float beta, const BufferSizes &sizes, float *room, Sgemm sgemm) {
+                 float beta, const BufferSizes &sizes, float *workspace, Sgemm sgemm) {
   const int64_t m = rowsOf(left), n = columnsOf(right), k = columnsOf(left);
   const bool in_place = sizes.product == 0;
-  float *target = in_place ? reinterpret_cast<float *>(out.host) : room + sizes.left + sizes.right;
+  float *target = in_place ? reinterpret_cast<float *>(out.host) : workspace + sizes.left + sizes.right;
   const int leading = static_cast<int>(in_place ? out.strides[0] : std::max<int64_t>(1, n));
   const bool added = in_place && bias != nullptr;
   if (added) convertView(*bias, out);
@@ -103,7 +103,7 @@ void multiplyOne(const Operand &left, const Operand &right, const Operand &out, 
       }
     }
   } else {
-    Factor a = factorOf(left, room), b = factorOf(right, room + sizes.left);
+    Factor a = factorOf(left, workspace), b = factorOf(right, workspace + sizes.left);
     sgemm(kRowMajor, a.transpose, b.transpose, static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), alpha,
           a.data, a.leading, b.data, b.leading, kept, target, leading);
   }
@@ -122,7 +122,7 @@ aclError runMatmul(const aclOpExecutor &executor) {
     beta = static_cast<float>(executor.scalars[0].real);
     alpha = static_cast<float>(executor.scalars[1].real);
   }
-  float *room = reinterpret_cast<float *>(executor.workspace);
+  float *workspace = reinterpret_cast<float *>(executor.workspace);
   const BufferSizes sizes = bufferSizes(left, right, out, executor.attributes[kInPlace] != 0);
   const Operand outs = batchOf(out);
   Cursor a(batchOf(left)), b(batchOf(right)), c(outs), d(batchOf(bias != nullptr ? *bias : out));
@@ -130,7 +130,7 @@ aclError runMatmul(const aclOpExecutor &executor) {
     Operand target = matrixAt(out, c.position()), added;
     if (bias != nullptr && beta != 0.0f) added = matrixAt(*bias, d.position());
     multiplyOne(matrixAt(left, a.position()), matrixAt(right, b.position()), target,
-                bias != nullptr && beta != 0.0f ? &added : nullptr, alpha, beta, sizes, room, sgemmOf(executor));
+                bias != nullptr && beta != 0.0f ? &added : nullptr, alpha, beta, sizes, workspace, sgemmOf(executor));
   }
   return ACL_SUCCESS;
 }
@@ -220,13 +220,13 @@ aclError runAddbmm(const aclOpExecutor &executor) {
   const float beta = static_cast<float>(executor.scalars[0].real), alpha = static_cast<float>(executor.scalars[1].real);
   const int m = static_cast<int>(rowsOf(left)), n = static_cast<int>(columnsOf(right));
   const int k = static_cast<int>(columnsOf(left));
-  float *room = reinterpret_cast<float *>(executor.workspace);
-  float *product = room + sizeOf(left) + sizeOf(right);
+  float *workspace = reinterpret_cast<float *>(executor.workspace);
+  float *product = workspace + sizeOf(left) + sizeOf(right);
   std::fill_n(product, sizeOf(out), 0.0f);
   Cursor a(batchOf(left)), b(batchOf(right));
   for (int64_t count = k == 0 ? 0 : left.dims[0]; count > 0; --count, a.skip(1), b.skip(1)) {
-    Factor x = factorOf(matrixAt(left, a.position()), room);
-    Factor y = factorOf(matrixAt(right, b.position()), room + sizeOf(left));
+    Factor x = factorOf(matrixAt(left, a.position()), workspace);
+    Factor y = factorOf(matrixAt(right, b.position()), workspace + sizeOf(left));
     sgemmOf(executor)(kRowMajor, x.transpose, y.transpose, m, n, k, alpha, x.data, x.leading, y.data, y.leading, 1.0f,
                       product, n);
   }

@@ -207,11 +207,11 @@ aclnnStatus readPoolArguments(aclOpExecutor &executor, const Argument *arguments
     const int64_t stride = attributes[kStride + i], padding = attributes[kPadding + i];
     const int64_t size = planeSize(image, dims, i);
     const int64_t reach = attributes[kDilation + i] * (attributes[kKernel + i] - 1) + 1;
-    const int64_t room = size + 2 * padding - reach;
-    if (2 * padding > reach || room < 0) {
+    const int64_t extent = size + 2 * padding - reach;
+    if (2 * padding > reach || extent < 0) {
       return refuse(executor, "a window that reaches {} with a padding of {} on an image of {}", reach, padding, size);
     }
-    sizes[i] = (room + (ceil ? stride - 1 : 0)) / stride + 1;
+    sizes[i] = (extent + (ceil ? stride - 1 : 0)) / stride + 1;
     if (ceil && (sizes[i] - 1) * stride >= size + padding) --sizes[i];
   }
   return ACLNN_SUCCESS;

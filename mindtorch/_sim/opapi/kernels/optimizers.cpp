@@ -18,8 +18,8 @@ class StateBlocks {
       Operand operand = *operands[k];
       operand.compute = kF64;
       written_[k] = (operand.role & kOut) != 0;
-      readers_[k] = new (room_[k][0]) Cursor(operand);
-      writers_[k] = new (room_[k][1]) Cursor(operand);
+      readers_[k] = new (storage_[k][0]) Cursor(operand);
+      writers_[k] = new (storage_[k][1]) Cursor(operand);
     }
   }
 
@@ -46,7 +46,7 @@ class StateBlocks {
   bool written_[kMostStates];
   Cursor *readers_[kMostStates];
   Cursor *writers_[kMostStates];
-  alignas(Cursor) char room_[kMostStates][2][sizeof(Cursor)];
+  alignas(Cursor) char storage_[kMostStates][2][sizeof(Cursor)];
   double blocks_[kMostStates][kBlock];
 };
 
@@ -83,8 +83,8 @@ aclError runAdam(const aclOpExecutor &executor) {
   const uint32_t count = adamOperands(executor, operands);
   Operand counter = executor.operands.back();
   counter.compute = kF64;
-  double room[kBlock];
-  const double step = *static_cast<const double *>(Cursor(counter).read(room, 1)) + 1;
+  double buffer[kBlock];
+  const double step = *static_cast<const double *>(Cursor(counter).read(buffer, 1)) + 1;
   const double lr = realOf(executor, 0), beta1 = realOf(executor, 1), beta2 = realOf(executor, 2);
   const double decay = 1 - lr * realOf(executor, 3), eps = realOf(executor, 4), sign = executor.attributes[5] ? -1 : 1;
   const double first_correction = 1 - std::pow(beta1, step), second_correction = 1 - std::pow(beta2, step);
@@ -159,9 +159,9 @@ aclnnStatus prepareSgd(aclOpExecutor &executor, const Argument *arguments, const
 /* --- aclnnForeachNonFiniteCheckAndUnscale, aclnnAmpUpdateScale -----------------------------------------------------*/
 
 double readOne(Operand operand) {
-  double room[kBlock];
+  double buffer[kBlock];
   operand.compute = kF64;
-  return *static_cast<const double *>(Cursor(operand).read(room, 1));
+  return *static_cast<const double *>(Cursor(operand).read(buffer, 1));
 }
 
 void writeOne(Operand operand, double value) {

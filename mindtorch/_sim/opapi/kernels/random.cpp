@@ -451,8 +451,8 @@ aclError runApply(const aclOpExecutor &executor) {
   double block[8];
   for (int64_t first = 0; first < self.count; first += 8) {
     const int64_t count = std::min<int64_t>(8, self.count - first);
-    int64_t room;
-    const int64_t bits = *static_cast<const int64_t *>(bytes.read(&room, 1));
+    int64_t buffer;
+    const int64_t bits = *static_cast<const int64_t *>(bytes.read(&buffer, 1));
     const double *x = static_cast<const double *>(values.read(block, count));
     double kept[8];
     for (int64_t i = 0; i < count; ++i) kept[i] = (bits >> i & 1) != 0 ? x[i] / keep : 0.0;

@@ -20,39 +20,39 @@ Operand inDouble(Operand operand) {
 /* Reads and writes the rows of a tensor as doubles; an absent tensor gives zeros. */
 class Rows {
  public:
-  Rows(const Operand &operand, int64_t size, double *room)
-      : cursor_(inDouble(operand)), present_(operand.tensor != nullptr), size_(size), room_(room) {
-    std::fill_n(room, size, 0.0);
+  Rows(const Operand &operand, int64_t size, double *row)
+      : cursor_(inDouble(operand)), present_(operand.tensor != nullptr), size_(size), row_(row) {
+    std::fill_n(row, size, 0.0);
   }
   const double *next() {
     for (int64_t at = 0; present_ && at < size_; at += kBlock) {
       const int64_t count = std::min(kBlock, size_ - at);
       const double *values = static_cast<const double *>(cursor_.read(buffer_, count));
-      std::copy_n(values, count, room_ + at);
+      std::copy_n(values, count, row_ + at);
     }
-    return room_;
+    return row_;
   }
   void write() {
-    for (int64_t at = 0; at < size_; at += kBlock) cursor_.write(room_ + at, std::min(kBlock, size_ - at));
+    for (int64_t at = 0; at < size_; at += kBlock) cursor_.write(row_ + at, std::min(kBlock, size_ - at));
   }
-  double *room() { return room_; }
+  double *row() { return row_; }
 
  private:
   alignas(64) double buffer_[kBlock];
   Cursor cursor_;
   const bool present_;
   const int64_t size_;
-  double *room_;
+  double *row_;
 };
 
 /* inputGates, hiddenGates, cx, inputBias, hiddenBias, hy, cy, storage */
 aclError runCell(const aclOpExecutor &executor) {
   const auto &operands = executor.operands;
   const int64_t batch = operands[2].dims[0], size = operands[2].dims[1];
-  double *room = reinterpret_cast<double *>(executor.workspace);
+  double *row = reinterpret_cast<double *>(executor.workspace);
   const auto take = [&](uint32_t index, int64_t count) {
-    double *taken = room;
-    room += count;
+    double *taken = row;
+    row += count;
     return Rows(operands[index], count, taken);
   };
   Rows input = take(0, 4 * size), hidden = take(1, 4 * size), cx = take(2, size);
@@ -61,15 +61,15 @@ aclError runCell(const aclOpExecutor &executor) {
   const double *first = input_bias.next(), *second = hidden_bias.next();
   for (int64_t n = 0; n < batch; ++n) {
     const double *x = input.next(), *h = hidden.next(), *c = cx.next();
-    double *gates = storage.room();
+    double *gates = storage.row();
     for (int64_t k = 0; k < 4 * size; ++k) {
       const double sum = x[k] + h[k] + first[k] + second[k];
       gates[k] = k / size == kCell ? std::tanh(sum) : sigmoid(sum);
     }
     for (int64_t k = 0; k < size; ++k) {
       const double cell = gates[kForget * size + k] * c[k] + gates[kInput * size + k] * gates[kCell * size + k];
-      cy.room()[k] = cell;
-      hy.room()[k] = gates[kOutput * size + k] * std::tanh(cell);
+      cy.row()[k] = cell;
+      hy.row()[k] = gates[kOutput * size + k] * std::tanh(cell);
     }
     hy.write();
     cy.write();
@@ -82,20 +82,20 @@ aclError runCell(const aclOpExecutor &executor) {
 aclError runCellBackward(const aclOpExecutor &executor) {
   const auto &operands = executor.operands;
   const int64_t batch = operands[2].dims[0], size = operands[2].dims[1];
-  double *room = reinterpret_cast<double *>(executor.workspace);
+  double *row = reinterpret_cast<double *>(executor.workspace);
   const auto take = [&](uint32_t index, int64_t count) {
-    double *taken = room;
-    room += count;
+    double *taken = row;
+    row += count;
     return Rows(operands[index], count, taken);
   };
   Rows grad_hy = take(0, size), grad_cy = take(1, size), cx = take(2, size), cy = take(3, size);
   Rows storage = take(4, 4 * size), grad_gates = take(5, 4 * size), grad_cx = take(6, size);
-  double *bias = room;
+  double *bias = row;
   std::fill_n(bias, 4 * size, 0.0);
   for (int64_t n = 0; n < batch; ++n) {
     const double *of_hidden = grad_hy.next(), *of_cell = grad_cy.next(), *before = cx.next(), *after = cy.next();
     const double *gates = storage.next();
-    double *slopes = grad_gates.room();
+    double *slopes = grad_gates.row();
     for (int64_t k = 0; k < size; ++k) {
       const double i = gates[kInput * size + k], f = gates[kForget * size + k], g = gates[kCell * size + k],
                    o = gates[kOutput * size + k], squashed = std::tanh(after[k]);
@@ -104,7 +104,7 @@ aclError runCellBackward(const aclOpExecutor &executor) {
       slopes[kForget * size + k] = arriving * before[k] * f * (1.0 - f);
       slopes[kCell * size + k] = arriving * i * (1.0 - g * g);
       slopes[kOutput * size + k] = of_hidden[k] * squashed * o * (1.0 - o);
-      grad_cx.room()[k] = arriving * f;
+      grad_cx.row()[k] = arriving * f;
     }
     for (int64_t k = 0; k < 4 * size; ++k) bias[k] += slopes[k];
     grad_gates.write();

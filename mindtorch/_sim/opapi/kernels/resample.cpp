@@ -235,22 +235,22 @@ Plan planOf(const aclOpExecutor &executor) {
   plan.positions = positionsOf(executor);
   plan.image_size = plan.position_count = 1;
   const int dims = static_cast<int>(executor.attributes[kDims]);
-  int64_t *room = reinterpret_cast<int64_t *>(executor.workspace);
+  int64_t *extent = reinterpret_cast<int64_t *>(executor.workspace);
   for (int i = 0; i < 3; ++i) {
     const int axis = i - (3 - dims);
     Table &table = plan.tables[i];
     table.image = planeSize(plan.image, dims, axis);
     table.positions = planeSize(plan.positions, dims, axis);
     table.most = executor.attributes[kMostTaps];
-    table.counts = room;
+    table.counts = extent;
     table.indices = table.counts + table.positions;
     table.weights = reinterpret_cast<double *>(table.indices + table.positions * table.most);
-    room = table.indices + 2 * table.positions * table.most;
+    extent = table.indices + 2 * table.positions * table.most;
     fillTable(executor, axis, &table);
     plan.image_size *= table.image;
     plan.position_count *= table.positions;
   }
-  plan.image_plane = reinterpret_cast<char *>(room);
+  plan.image_plane = reinterpret_cast<char *>(extent);
   plan.positions_plane = plan.image_plane + plan.image_size * kItem;
   return plan;
 }
@@ -448,11 +448,11 @@ aclnnStatus prepareAvgPool(aclOpExecutor &executor, const Argument *arguments, c
     const int64_t kernel = attributes[kKernel + i], stride = attributes[kStride + i],
                   padding = attributes[kPadding + i];
     const int64_t size = image.rank >= dims ? image.dims[image.rank - dims + i] : 0;
-    const int64_t room = size + 2 * padding - kernel;
-    if (kernel < 1 || stride < 1 || padding < 0 || 2 * padding > kernel || room < 0) {
+    const int64_t extent = size + 2 * padding - kernel;
+    if (kernel < 1 || stride < 1 || padding < 0 || 2 * padding > kernel || extent < 0) {
       return refuse(executor, "a window of {}, stride {}, padding {} on an image of {}", kernel, stride, padding, size);
     }
-    sizes[i] = (room + (ceil ? stride - 1 : 0)) / stride + 1;
+    sizes[i] = (extent + (ceil ? stride - 1 : 0)) / stride + 1;
     if (ceil && (sizes[i] - 1) * stride >= size + padding) --sizes[i];
     most = std::max(most, kernel);
   }

@@ -27,7 +27,7 @@ Pair pairOf(int64_t mode, int64_t width, int64_t i) {
 
 int64_t widthOf(const Operand &operand) { return operand.dims[operand.rank - 1]; }
 
-SliceCursor linesOf(const Operand &operand) { return SliceCursor(operand, operand.rank - 1, kF32); }
+SliceCursor slicesOf(const Operand &operand) { return SliceCursor(operand, operand.rank - 1, kF32); }
 
 /* Cosines or sines, expanded to the shape of x. */
 Operand expanded(const Operand &angles, const Operand &x) {
@@ -42,8 +42,9 @@ aclError runRotary(const aclOpExecutor &executor) {
   const Operand &x = operands[0];
   if (x.count == 0) return ACL_SUCCESS;
   const int64_t width = widthOf(x), mode = executor.attributes[0];
-  SliceCursor from = linesOf(x), cosines = linesOf(expanded(operands[1], x)), sines = linesOf(expanded(operands[2], x));
-  SliceCursor to = linesOf(operands[3]);
+  SliceCursor from = slicesOf(x), cosines = slicesOf(expanded(operands[1], x)),
+              sines = slicesOf(expanded(operands[2], x));
+  SliceCursor to = slicesOf(operands[3]);
   float *line = reinterpret_cast<float *>(executor.workspace), *cosine = line + width, *sine = cosine + width;
   float *out = sine + width;
   for (int64_t i = 0; i < x.count; i += width) {
@@ -63,10 +64,10 @@ aclError runRotary(const aclOpExecutor &executor) {
 /* dy, cos, sin, x, dx, dcos, dsin */
 enum Backward { kGrad, kCosine, kSine, kInput, kOfInput, kOfCosine, kOfSine };
 
-void addTo(const SliceCursor &lines, const float *values, double *line) {
-  lines.read(line);
-  for (int64_t k = 0; k < lines.length(); ++k) line[k] += static_cast<double>(values[k]);
-  lines.write(line);
+void addTo(const SliceCursor &slices, const float *values, double *line) {
+  slices.read(line);
+  for (int64_t k = 0; k < slices.length(); ++k) line[k] += static_cast<double>(values[k]);
+  slices.write(line);
 }
 
 aclError runRotaryBackward(const aclOpExecutor &executor) {
@@ -82,8 +83,9 @@ aclError runRotaryBackward(const aclOpExecutor &executor) {
   const Operand cosine_sums = contiguousOperand(operands[kOfCosine], ACL_DOUBLE, of_cosines),
                 sine_sums = contiguousOperand(operands[kOfSine], ACL_DOUBLE, of_sines);
   if (grad.count > 0) {
-    SliceCursor grads = linesOf(grad), from = linesOf(of_angles ? x : grad), to = linesOf(operands[kOfInput]);
-    SliceCursor cosines = linesOf(expanded(operands[kCosine], grad)), sines = linesOf(expanded(operands[kSine], grad));
+    SliceCursor grads = slicesOf(grad), from = slicesOf(of_angles ? x : grad), to = slicesOf(operands[kOfInput]);
+    SliceCursor cosines = slicesOf(expanded(operands[kCosine], grad)),
+                sines = slicesOf(expanded(operands[kSine], grad));
     SliceCursor at_cosine(expanded(cosine_sums, grad), grad.rank - 1, kF64);
     SliceCursor at_sine(expanded(sine_sums, grad), grad.rank - 1, kF64);
     for (int64_t i = 0; i < grad.count; i += width) {

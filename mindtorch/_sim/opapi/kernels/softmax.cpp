@@ -225,7 +225,9 @@ namespace {
 
 constexpr float kHidden = -10000.0f; /* the value of masked scores, as in CANN */
 
-SliceCursor linesOf(const Operand &operand, uint8_t compute) { return SliceCursor(operand, operand.rank - 1, compute); }
+SliceCursor slicesOf(const Operand &operand, uint8_t compute) {
+  return SliceCursor(operand, operand.rank - 1, compute);
+}
 
 void softmaxOf(float *line, int64_t length) {
   const float largest = *std::max_element(line, line + length);
@@ -241,8 +243,8 @@ void softmaxOf(float *line, int64_t length) {
 aclError runMasked(const aclOpExecutor &executor) {
   const Operand &x = executor.operands[0];
   if (x.count == 0) return ACL_SUCCESS;
-  SliceCursor from = linesOf(x, kF32), hidden = linesOf(executor.operands[1], kBoolean8);
-  SliceCursor to = linesOf(executor.operands[2], kF32);
+  SliceCursor from = slicesOf(x, kF32), hidden = slicesOf(executor.operands[1], kBoolean8);
+  SliceCursor to = slicesOf(executor.operands[2], kF32);
   const int64_t length = from.length();
   const float scale = bitsToFloat(static_cast<uint32_t>(executor.attributes[0]));
   float *line = reinterpret_cast<float *>(executor.workspace);
@@ -262,8 +264,8 @@ aclError runMasked(const aclOpExecutor &executor) {
 aclError runMaskedBackward(const aclOpExecutor &executor) {
   const Operand &grad = executor.operands[0];
   if (grad.count == 0) return ACL_SUCCESS;
-  SliceCursor grads = linesOf(grad, kF32), from = linesOf(executor.operands[1], kF32);
-  SliceCursor hidden = linesOf(executor.operands[2], kBoolean8), to = linesOf(executor.operands[3], kF32);
+  SliceCursor grads = slicesOf(grad, kF32), from = slicesOf(executor.operands[1], kF32);
+  SliceCursor hidden = slicesOf(executor.operands[2], kBoolean8), to = slicesOf(executor.operands[3], kF32);
   const int64_t length = from.length();
   const float scale = bitsToFloat(static_cast<uint32_t>(executor.attributes[0]));
   float *g = reinterpret_cast<float *>(executor.workspace), *y = g + length;

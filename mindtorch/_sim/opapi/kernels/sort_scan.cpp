@@ -179,11 +179,11 @@ aclError runSelect(const aclOpExecutor &executor) {
   Ranked<C> *ranked = reinterpret_cast<Ranked<C> *>(executor.workspace);
   int64_t *indices = reinterpret_cast<int64_t *>(ranked + length);
   C *values = reinterpret_cast<C *>(indices + length);
-  SliceCursor lines(in, dim, computeOfType<C>());
+  SliceCursor slices(in, dim, computeOfType<C>());
   SliceCursor values_lines(values_out, dim, computeOfType<C>()), indices_lines(indices_out, dim, kI64);
   for (int64_t line = lineCount(in, length); line > 0;
-       --line, lines.next(), values_lines.next(), indices_lines.next()) {
-    lines.read(values);
+       --line, slices.next(), values_lines.next(), indices_lines.next()) {
+    slices.read(values);
     rank(values, ranked, length);
     const int64_t count = S::select(executor, ranked, length);
     for (int64_t i = 0; i < count; ++i) {
@@ -220,13 +220,13 @@ template <bool Largest, class C>
 aclError runRunning(const aclOpExecutor &executor) {
   const int32_t dim = static_cast<int32_t>(executor.attributes[kDim]);
   const Operand &in = executor.operands[0];
-  SliceCursor lines(in, dim, computeOfType<C>());
+  SliceCursor slices(in, dim, computeOfType<C>());
   SliceCursor values_out(executor.operands[1], dim, computeOfType<C>()), indices_out(executor.operands[2], dim, kI64);
-  const int64_t length = lines.length();
+  const int64_t length = slices.length();
   int64_t *indices = reinterpret_cast<int64_t *>(executor.workspace);
   C *values = reinterpret_cast<C *>(indices + length);
-  for (int64_t line = lineCount(in, length); line > 0; --line, lines.next(), values_out.next(), indices_out.next()) {
-    lines.read(values);
+  for (int64_t line = lineCount(in, length); line > 0; --line, slices.next(), values_out.next(), indices_out.next()) {
+    slices.read(values);
     indices[0] = 0;
     for (int64_t i = 1; i < length; ++i) {
       const C so_far = values[i - 1], x = values[i];
@@ -361,7 +361,7 @@ aclError runSearch(const aclOpExecutor &executor) {
   const bool sorted_by = executor.attributes[kSorter] != 0, right = executor.attributes[kRight] != 0;
   const int64_t length = sequence.dims[sequence.rank - 1];
   const int64_t row = values.rank == 0 ? 1 : values.dims[values.rank - 1];
-  SliceCursor lines(sequence, sequence.rank - 1, computeOfType<C>());
+  SliceCursor slices(sequence, sequence.rank - 1, computeOfType<C>());
   SliceCursor sorters(sorted_by ? executor.operands[2] : sequence, sequence.rank - 1,
                       sorted_by ? kI64 : computeOfType<C>());
   Operand wanted = values, found = firstOut(executor);
@@ -375,8 +375,8 @@ aclError runSearch(const aclOpExecutor &executor) {
   if (values.count == 0) return ACL_SUCCESS;
   const int64_t rows = sequence.rank == 1 ? 1 : values.count / row;
   const int64_t width = values.count / rows;
-  for (int64_t i = 0; i < rows; ++i, lines.next(), sorters.next()) {
-    lines.read(line);
+  for (int64_t i = 0; i < rows; ++i, slices.next(), sorters.next()) {
+    slices.read(line);
     if (sorted_by) sorters.read(sorter);
     for (int64_t k = 0; sorted_by && k < length; ++k) {
       if (sorter[k] < 0 || sorter[k] >= length) return ACL_ERROR_RT_AICORE_EXCEPTION;

@@ -8,21 +8,21 @@ namespace {
 /* --- constant padding -------------------------------------------------------------------------------------------- */
 
 /* The number as one element of the compute type. */
-Operand constantOf(const Operand &out, const Scalar &number, Complex *room) {
-  Operand constant = contiguousOperand(out, kComputeTypes[out.compute], room);
+Operand constantOf(const Operand &out, const Scalar &number, Complex *extent) {
+  Operand constant = contiguousOperand(out, kComputeTypes[out.compute], extent);
   for (int32_t i = 0; i < constant.rank; ++i) constant.strides[i] = 0;
-  if (out.compute == kF32) *reinterpret_cast<float *>(room) = static_cast<float>(number.real);
-  if (out.compute == kF64) *reinterpret_cast<double *>(room) = number.real;
-  if (out.compute == kI64) *reinterpret_cast<int64_t *>(room) = number.integer;
-  if (out.compute == kC128) *room = Complex(number.real, number.imaginary);
+  if (out.compute == kF32) *reinterpret_cast<float *>(extent) = static_cast<float>(number.real);
+  if (out.compute == kF64) *reinterpret_cast<double *>(extent) = number.real;
+  if (out.compute == kI64) *reinterpret_cast<int64_t *>(extent) = number.integer;
+  if (out.compute == kC128) *extent = Complex(number.real, number.imaginary);
   return constant;
 }
 
 aclError runConstantPad(const aclOpExecutor &executor) {
   Operand in = executor.operands[0], out = executor.operands[1];
-  Complex room;
+  Complex extent;
   in.compute = out.compute = computeOf(out.type);
-  convertView(constantOf(out, executor.scalars[0], &room), out);
+  convertView(constantOf(out, executor.scalars[0], &extent), out);
   for (int32_t i = 0; i < in.rank; ++i) {
     const int64_t before = executor.attributes[i], after = out.dims[i] - in.dims[i] - before;
     const int64_t cut = std::max(-before, int64_t{0});
@@ -72,8 +72,8 @@ SlidingWindow windowOf(const aclOpExecutor &executor, const Operand &image) {
     w.stride[i + 1] = attributes[kStride + i];
     w.padding[i + 1] = attributes[kPadding + i];
     w.dilation[i + 1] = attributes[kDilation + i];
-    const int64_t room = w.image[i + 1] + 2 * w.padding[i + 1] - w.dilation[i + 1] * (w.kernel[i + 1] - 1) - 1;
-    w.positions[i + 1] = room < 0 ? 0 : room / w.stride[i + 1] + 1;
+    const int64_t extent = w.image[i + 1] + 2 * w.padding[i + 1] - w.dilation[i + 1] * (w.kernel[i + 1] - 1) - 1;
+    w.positions[i + 1] = extent < 0 ? 0 : extent / w.stride[i + 1] + 1;
   }
   return w;
 }
