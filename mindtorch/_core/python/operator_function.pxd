@@ -1,4 +1,4 @@
-"""The functions and methods of operators: objects that bind Python's arguments by a specification and run an operator."""
+"""Functions and methods of operators: objects that bind Python's arguments by a specification and run an operator."""
 from cpython.ref cimport PyObject
 
 from mindtorch._core.operators.operator cimport MAX_ARGUMENTS, Argument, ArgumentType, Operator

@@ -29,7 +29,7 @@ cimport mindtorch._core.python.torch_function as torch_function
 cimport mindtorch._core.rules.array as array_rules
 from mindtorch._core.tensor.dtype cimport Scalar, Undefined, is_scalar, scalar_from
 from mindtorch._core.tensor.generator cimport require_generator
-from mindtorch._core.tensor.tensor cimport OPERATORS, TensorBase
+from mindtorch._core.tensor.tensor cimport OPERATORS, Shape, TensorBase
 
 
 cdef extern from *:
