@@ -562,7 +562,7 @@ cdef object run_inplace(Operator op, Argument *arguments):
 
 
 cdef object write_self(Operator op, Argument *arguments):
-    """An operator that has the in-place form alone, as fill_. It writes one value, so overlapping memory does no harm."""
+    """An operator that has the in-place form alone, as fill_. It writes one value, so overlap does no harm."""
     cdef TensorBase self = tensor_at(arguments, 0)
     cdef TensorBase kept_self = self, written
     cdef ScalarType dtypes[MAX_RESULTS]

@@ -159,7 +159,7 @@ cdef int find_parameter(OperatorFunction function, PyObject *name) except -2:
 cdef int bind(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
               PyObject *names) except -1:
     """Set `bound` to the value of each parameter, and of out= behind them. TypeError as torch raises it."""
-    cdef Py_ssize_t i, named = 0 if names == NULL else PyTuple_GET_SIZE(names)
+    cdef Py_ssize_t i, keyword_count = 0 if names == NULL else PyTuple_GET_SIZE(names)
     cdef int place
     if given > function.positional:
         for i in range(function.count):
@@ -169,7 +169,7 @@ cdef int bind(OperatorFunction function, PyObject **bound, PyObject *const *valu
         bound[i] = values[i]
     for i in range(given, function.count + 1):
         bound[i] = NULL
-    for i in range(named):
+    for i in range(keyword_count):
         place = find_parameter(function, PyTuple_GET_ITEM(names, i))
         if place < 0 or bound[place] != NULL:
             wrong_keyword(function, bound, values, given, names, <object>PyTuple_GET_ITEM(names, i), place)
@@ -186,9 +186,9 @@ cdef int bind(OperatorFunction function, PyObject **bound, PyObject *const *valu
 
 cdef int refuse(OperatorFunction function, PyObject *const *values, Py_ssize_t given, PyObject *names) except -1:
     """Raise torch's TypeError for a call that no overload matches."""
-    cdef Py_ssize_t i, named = 0 if names == NULL else PyTuple_GET_SIZE(names)
+    cdef Py_ssize_t i, keyword_count = 0 if names == NULL else PyTuple_GET_SIZE(names)
     positional = tuple([<object>values[i] for i in range(function.method, given)])
-    keywords = {<object>PyTuple_GET_ITEM(names, i): <object>values[given + i] for i in range(named)}
+    keywords = {<object>PyTuple_GET_ITEM(names, i): <object>values[given + i] for i in range(keyword_count)}
     return no_combination(function.encoded, positional, keywords, function.expected)
 
 

@@ -141,13 +141,13 @@ cdef bint operands_ask(object a, object b) except -1:
 
 def asks(tuple args, dict kwargs):
     """Whether the protocol is active, and a mode or the class of an argument has a handler."""
-    cdef tuple named
+    cdef tuple values
     if not active:
         return False
     if array_asks(PySequence_Fast_ITEMS(<PyObject *>args), len(args)):
         return True
-    named = tuple(kwargs.values())
-    return bool(named) and array_asks(PySequence_Fast_ITEMS(<PyObject *>named), len(named))
+    values = tuple(kwargs.values())
+    return bool(values) and array_asks(PySequence_Fast_ITEMS(<PyObject *>values), len(values))
 
 
 # --- calls of handlers -----------------------------------------------------------------------------------------------
