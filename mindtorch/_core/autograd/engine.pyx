@@ -1,4 +1,9 @@
-"""backward: follows the graph from its roots; and the nodes of autograd.Function."""
+"""The engine of backward, and the nodes of autograd.Function.
+
+The engine runs the nodes below the roots in the order of their sequence numbers, the highest first, and adds up
+gradients on the way. Edges lead to nodes with lower numbers (connect in recording.pyx sees to that), so the node with
+the highest number among those reached has got all its gradients.
+"""
 import threading
 
 from cpython.ref cimport PyObject
@@ -30,17 +35,10 @@ from mindtorch._core.tensor.tensor cimport (
 )
 
 
-# --- the engine ------------------------------------------------------------------------------------------------------
-# backward: follows the graph from its roots, later nodes first, and adds up gradients on the way.
-#
-# Sequence numbers make the order: edges lead from a node to nodes that were made before it, so the one with the highest
-# number among those reached has all its gradients. A leaf's node is as old as its first use.
-
-
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject *object)
 
-# Adding to .grad is a read and a write, between which another thread's backward must not come.
+# The lock of additions to .grad: backward may run in several threads.
 cdef object ACCUMULATION = threading.Lock()
 RUNNING = threading.local()             # .task: the innermost backward of the thread
 cdef int64_t tasks_begun = 0
@@ -48,19 +46,19 @@ cdef int64_t tasks_begun = 0
 
 cdef class GraphTask:
     """One call of backward or grad."""
-    cdef list ready                # a heap of nodes, the latest first
-    cdef dict buffers              # node -> gradients of its outputs so far
+    cdef list ready                # a heap of nodes, the highest sequence number first
+    cdef dict buffers              # node -> the sums of the gradients of its outputs so far
     cdef dict captures             # node -> [(output number, position in `captured`)]
-    cdef list captured
-    cdef set needed                # the inputs asked for, and what leads to them; None: all are needed
-    cdef set ends                  # inputs asked for that lead to no other: they do not run
+    cdef list captured             # the result of `grad`
+    cdef set needed                # the nodes of `inputs`, and those that lead to them; None: all nodes
+    cdef set ends                  # those nodes of `inputs` that lead to no other: they do not run
     cdef bint keep_graph
-    cdef list callbacks            # run when the graph is done
+    cdef list callbacks            # of queue_callback
     cdef object streams            # StreamOrder; None where all work is on default streams
     cdef int64_t number
 
 
-# --- the heap --------------------------------------------------------------------------------------------------------
+# --- the heap of nodes -----------------------------------------------------------------------------------------------
 
 cdef inline bint later(list heap, Py_ssize_t a, Py_ssize_t b) noexcept:
     return (<Node>heap[a]).sequence_nr > (<Node>heap[b]).sequence_nr
@@ -97,7 +95,7 @@ cdef Node pop(list heap):
         at = child
 
 
-# --- what a gradient must look like ----------------------------------------------------------------------------------
+# --- shape, dtype and device of a gradient ---------------------------------------------------------------------------
 
 cdef inline bint fits(TensorBase grad, const Metadata *wanted) noexcept:
     cdef int i
@@ -123,7 +121,7 @@ cdef bint expandable(TensorBase grad, const Metadata *wanted) noexcept:
 
 
 cdef TensorBase fitted(object value, const Metadata *wanted, Node giver, Py_ssize_t index):
-    """The gradient summed to the shape of what it is the gradient of, in its dtype and on its device."""
+    """The gradient that `giver` returned at `index`, with the shape, dtype and device of `wanted`."""
     cdef TensorBase grad
     if not isinstance(value, TensorBase):
         raise TypeError(f"{giver.name()} returned a {type(value).__name__} at index {index}, expected a Tensor or None")
@@ -167,7 +165,7 @@ cdef int run_tensor_hooks(Node node, list grads) except -1:
 
 
 cdef int keep_gradient(AutogradMeta meta, TensorBase grad) except -1:
-    """retain_grad: memory of its own, as every .grad has."""
+    """Add to the .grad of a tensor that retains its gradient. A .grad shares no memory."""
     if meta.grad is not None:
         meta.grad = <TensorBase>(meta.grad + grad)
     else:
@@ -214,11 +212,11 @@ cdef list run_posthooks(Node node, list results, list grads):
     return results
 
 
-# --- leaves ----------------------------------------------------------------------------------------------------------
+# --- the .grad of leaves ---------------------------------------------------------------------------------------------
 
 cdef bint owned(TensorBase grad) noexcept:
-    """Whether nobody but backward holds the gradient or its memory, so that it may become a .grad as it is."""
-    # Held by: the list of gradients, and AccumulateGrad; its storage by the gradient, and by a base of its own.
+    """Whether only backward has references to the gradient and its memory, so that it can become the .grad."""
+    # References to it: the list of gradients and the caller's variable. To its storage: itself, and perhaps its base.
     cdef Py_ssize_t storages = Py_REFCNT(<PyObject *>grad.storage)
     if Py_REFCNT(<PyObject *>grad) > 2 or grad.autograd is not None:
         return False
@@ -226,7 +224,7 @@ cdef bint owned(TensorBase grad) noexcept:
 
 
 cdef bint laid_out_like(TensorBase grad, TensorBase leaf) noexcept:
-    """Whether the gradient lies in memory as the leaf does; beside a leaf with gaps it is to be contiguous."""
+    """Whether the gradient has the strides of the leaf, or is contiguous where the leaf's memory has gaps."""
     cdef const int64_t *strides = leaf.strides
     cdef int i
     if not is_dense(leaf):
@@ -276,7 +274,7 @@ cdef int accumulate_into(TensorBase leaf, TensorBase grad) except -1:
 accumulate = accumulate_into
 
 
-# --- one node --------------------------------------------------------------------------------------------------------
+# --- running a node --------------------------------------------------------------------------------------------------
 
 cdef int evaluate(GraphTask task, Node node, list grads, bint profiled) except -1:
     cdef list results
@@ -323,7 +321,7 @@ cdef list applied_in_range(Node node, list grads, set needed):
 
 
 cdef list applied_with_traceback(Node node, list grads, set needed):
-    """Anomaly mode: a failure, or a NaN, comes with the place in the forward that the node is from."""
+    """Anomaly mode: warn of an error or a NaN with the traceback of the node's forward."""
     import warnings
     try:
         results = node.apply(grads, needed)
@@ -361,7 +359,7 @@ cdef int hand_on(GraphTask task, Node node, list results) except -1:
             push(task.ready, target)
         grad = results[i]
         if grad is not None:
-            results[i] = None                # the buffer alone holds it now
+            results[i] = None                # so that the buffer has the only reference
             add_gradient(task, target, node.input_nrs[i], grad, node, i)
             grad = None
     return 0
@@ -384,17 +382,17 @@ cdef int add_gradient(GraphTask task, Node target, int output_nr, object grad, N
 
 
 cdef object stream_of(Node node):
-    """On which the node's forward ran; None for one on the CPU."""
+    """The stream of the node's forward; None on the CPU."""
     from mindtorch._core import hooks
     if node.stream is None and node.outputs and node.metadata[0].device_type == NPU:
         return hooks.default_stream(node.metadata[0].device_index)
     return node.stream
 
 
-# --- the roots -------------------------------------------------------------------------------------------------------
+# --- gradients of the roots ------------------------------------------------------------------------------------------
 
 def root_grads(tuple outputs, tuple given):
-    """The gradient of each output; 1 for those of one element that were given none."""
+    """The gradient of each output; 1 for an output of one element that has none in `given`."""
     cdef list grads = [None] * len(outputs) if given is None else list(given)
     cdef Py_ssize_t i
     if len(outputs) != len(grads):
@@ -433,7 +431,7 @@ cdef int check_root_grad(Py_ssize_t index, TensorBase out, object value) except 
     return 0
 
 
-# --- the whole graph -------------------------------------------------------------------------------------------------
+# --- running a graph -------------------------------------------------------------------------------------------------
 
 cdef set nodes_that_lead_to(list roots, set goals):
     """The nodes below `roots` from which a goal can be reached."""
@@ -485,7 +483,7 @@ cdef int add_root(GraphTask task, TensorBase tensor, object grad, list roots) ex
 
 
 cdef int ask_for(GraphTask task, list inputs, bint accumulates) except -1:
-    """Captures for `grad`, and what has to run for them."""
+    """Set up the task for `inputs`: what to capture, and which nodes have to run."""
     cdef int output_nr, position
     cdef Node node
     cdef set goals = set(), leaves = set(), found
@@ -514,9 +512,10 @@ cdef int ask_for(GraphTask task, list inputs, bint accumulates) except -1:
 
 
 def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, list inputs, bint accumulates):
-    """Differentiate `tensors`, whose gradients are `grads`; leaves get theirs, or those of `inputs` are returned.
+    """Run backward from `tensors` with the gradients `grads`.
 
-    inputs None: everything the graph leads to. accumulates: into .grad, also of the inputs.
+    inputs None: adds to the .grad of all leaves. Else with `accumulates`, adds to the .grad of `inputs`; without it,
+    returns the gradients of `inputs`.
     """
     global tasks_begun
     cdef GraphTask task = GraphTask.__new__(GraphTask)
@@ -547,7 +546,7 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, l
     finally:
         RUNNING.task = outer
         torch_function.restore(unasked)
-        restore_thread_modes(modes)         # hooks and backward functions may have entered contexts and never left
+        restore_thread_modes(modes)         # hooks and backward functions may have left contexts open
         set_autocast_state(autocast)
         close_regions(nesting)
         if task.streams is not None:
@@ -556,14 +555,14 @@ def run_backward(list tensors, list grads, bint keep_graph, bint create_graph, l
 
 
 def gradient_edge_of(TensorBase tensor):
-    """(node, number of its output) through which the gradient of `tensor` comes."""
+    """torch's GradientEdge of a tensor: (node, number of its output)."""
     cdef int output_nr
     node = gradient_edge(tensor, &output_nr)
     return node, output_nr
 
 
 def queue_callback(callback):
-    """Call `callback()` when the backward that is running in this thread is done."""
+    """Call `callback()` at the end of the backward that runs in this thread."""
     cdef GraphTask task = getattr(RUNNING, "task", None)
     if task is None:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
@@ -573,25 +572,23 @@ def queue_callback(callback):
 
 
 def runs_whole_graph():
-    """Whether this thread is in a backward that was not asked for the gradients of certain inputs alone."""
+    """Whether this thread is in no backward, or in one without `inputs`."""
     cdef GraphTask task = getattr(RUNNING, "task", None)
     return task is None or task.needed is None
 
 
 def current_graph_task_id():
-    """The number of the backward that this thread is in, -1 outside any."""
+    """The number of the backward that runs in this thread; -1 where none does."""
     cdef GraphTask task = getattr(RUNNING, "task", None)
     return -1 if task is None else task.number
 
 
 def in_backward():
-    """Whether this thread is in a backward."""
+    """Whether a backward runs in this thread."""
     return getattr(RUNNING, "task", None) is not None
 
 
 # --- autograd.Function -----------------------------------------------------------------------------------------------
-# Nodes of autograd.Function: what the user's forward and backward share, and how a call is recorded.
-
 
 VIEW_OF_FUNCTION = (
     "Output {output} of {node} is a view and {write} modified inplace. This view was created inside a custom Function "
@@ -601,7 +598,7 @@ VIEW_OF_FUNCTION = (
 
 
 cdef class FunctionNode(Node):
-    """The node of one call of a Function, which is `ctx` to its forward and backward."""
+    """The node of one call of a Function; its forward and backward get it as `ctx`."""
     cdef public object to_save, dirty_tensors, non_differentiable, saved_for_forward
     cdef public object materialize_grads
     cdef public object needs_input_grad
@@ -635,7 +632,7 @@ cdef class FunctionNode(Node):
 
     @property
     def saved_tensors(self):
-        """The tensors given to save_for_backward."""
+        """The tensors of save_for_backward."""
         return tuple([unpack(self, value) for value in self.saved or ()])
 
 
@@ -742,7 +739,7 @@ cdef TensorBase recorded_output(FunctionNode node, tuple args, TensorBase out, i
 
 
 cdef int refuse_leaf(TensorBase out) except -1:
-    """What was overwritten already."""
+    """RuntimeError for a leaf that requires a gradient and that the forward overwrote."""
     cdef AutogradMeta meta = <AutogradMeta>out.autograd
     if out.base is None and meta is not None and meta.requires_grad:
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")

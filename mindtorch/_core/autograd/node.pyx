@@ -1,4 +1,7 @@
-"""The graph that backward follows: modes, nodes, what they saved, and what tensors know of it."""
+"""The graph of autograd: modes, the autograd data of a tensor, nodes, what they save and what they compute.
+
+recording.pyx makes nodes, engine.pyx runs them.
+"""
 from importlib import import_module
 import threading
 import traceback
@@ -13,11 +16,17 @@ cimport mindtorch._core.tensor.tensor as tensor_module
 from mindtorch._core.tensor.tensor cimport BACKENDS, make_alias, shape_text, version_of
 
 
-# --- modes -----------------------------------------------------------------------------------------------------------
-# The modes of autograd: whether operators are recorded, whether tensors are made for inference, what nodes note down.
-#
-# Those of grad and inference are of the calling thread; anomaly mode is of the process, as torch's.
+cdef extern from "Python.h":
+    PyObject **PySequence_Fast_ITEMS(object values)
+    object PyObject_Vectorcall(object function, PyObject **arguments, size_t count, PyObject *names)
 
+cdef uint64_t next_number = 0
+cdef tuple NO_ARGUMENTS = ()
+cdef object FREED = object()               # replaces a saved tensor that was freed
+
+
+# --- modes -----------------------------------------------------------------------------------------------------------
+# grad mode and inference mode belong to the thread; anomaly mode belongs to the process, as in torch.
 
 cdef extern from *:
     """
@@ -30,7 +39,7 @@ cdef extern from *:
 
 saved_hooks_active = 0
 anomaly_mode = 0
-THREAD = threading.local()                 # .saved_hooks: a stack of (pack, unpack)
+THREAD = threading.local()                 # .saved_hooks: the stack of (pack, unpack)
 
 
 cdef bint grad_enabled() noexcept:
@@ -54,7 +63,7 @@ def is_grad_enabled():
 
 
 def _set_grad_enabled(bint enabled):
-    """Set the mode of this thread; gives the mode before."""
+    """Set grad mode of this thread; returns the mode before."""
     return bool(set_grad_enabled(enabled))
 
 
@@ -64,7 +73,7 @@ def is_inference_mode_enabled():
 
 
 def _set_inference_mode(bint enabled):
-    """Set the mode of this thread; gives the mode before."""
+    """Set inference mode of this thread; returns the mode before."""
     global mindtorch_inference
     before = bool(mindtorch_inference)
     if enabled != before:
@@ -74,12 +83,12 @@ def _set_inference_mode(bint enabled):
 
 
 def is_anomaly_enabled():
-    """Whether nodes remember where they were made."""
+    """Whether nodes keep the traceback of their forward."""
     return anomaly_mode > 0
 
 
 def is_anomaly_check_nan_enabled():
-    """Whether backward looks for NaN in what every node gives."""
+    """Whether backward checks the gradients of every node for NaN."""
     return anomaly_mode == 2
 
 
@@ -90,7 +99,7 @@ def set_anomaly_enabled(bint enabled, bint check_nan=True):
 
 
 def push_saved_tensors_hooks(pack, unpack):
-    """What this thread saves from now on goes through `pack`, and through `unpack` when backward wants it."""
+    """Have this thread save pack(tensor) in place of tensors; backward calls unpack with it."""
     global saved_hooks_active
     if not hasattr(THREAD, "saved_hooks"):
         THREAD.saved_hooks = []
@@ -104,12 +113,12 @@ cdef tuple saved_hooks():
 
 
 def thread_modes():
-    """The modes of this thread, and its saved_tensors_hooks, for restore_thread_modes."""
+    """The modes and saved_tensors_hooks of this thread, for restore_thread_modes."""
     return is_grad_enabled(), is_inference_mode_enabled(), tuple(getattr(THREAD, "saved_hooks", ()))
 
 
 def restore_thread_modes(tuple modes):
-    """Leave all contexts that were entered since `thread_modes()`, and enter again what was left."""
+    """Restore what thread_modes() returned."""
     global saved_hooks_active
     grad, inference, hooks = modes
     set_grad_enabled(grad)
@@ -120,28 +129,13 @@ def restore_thread_modes(tuple modes):
 
 
 def pop_saved_tensors_hooks():
-    """Undo the last push of this thread."""
+    """Undo the last push_saved_tensors_hooks of this thread."""
     global saved_hooks_active
     THREAD.saved_hooks.pop()
     saved_hooks_active -= 1
 
 
-# --- nodes -----------------------------------------------------------------------------------------------------------
-# What the graph that backward follows is made of: nodes, what they saved, and what tensors know of it.
-#
-# recording.pyx makes nodes, engine.pyx follows them.
-
-
-cdef extern from "Python.h":
-    PyObject **PySequence_Fast_ITEMS(object values)
-    object PyObject_Vectorcall(object function, PyObject **arguments, size_t count, PyObject *names)
-
-cdef uint64_t next_number = 0
-cdef tuple NO_ARGUMENTS = ()
-cdef object FREED = object()               # stands where a saved tensor was
-
-
-# --- what tensors know -----------------------------------------------------------------------------------------------
+# --- the autograd data of tensors ------------------------------------------------------------------------------------
 
 @cython.final
 @cython.freelist(64)
@@ -170,7 +164,7 @@ cdef bint requires_grad(TensorBase tensor) except -1:
         meta = <AutogradMeta>tensor.autograd
         if meta.requires_grad or meta.grad_fn is not None:
             return True
-    # A view takes part when its base has come to.
+    # A view requires a gradient if an in-place operator made its base require one.
     return tensor.base is not None and differentiable(tensor.dtype) and requires_grad(tensor.base)
 
 
@@ -214,7 +208,7 @@ cdef type class_of(NodeType kind):
 
 
 cdef Node new_node(NodeType kind, int edges):
-    # The base's constructor for the subclass: calling the class would look up more.
+    # The constructor of Node makes the subclass: a call of the class would look up __new__ and __init__.
     cdef Node node = <Node>(<PyTypeObject *>Node).tp_new(class_of(kind), <PyObject *>NO_ARGUMENTS, NULL)
     node.kind = kind
     node.set_edges(edges)
@@ -228,7 +222,7 @@ cdef uint64_t next_sequence_nr() noexcept:
 
 
 cdef class Node:
-    """An operator that took place. `next_functions` are the nodes its operands came from."""
+    """A call of an operator. `next_functions` are the nodes that made its operands."""
 
     def __cinit__(self, *args, **kwargs):
         self.input_nrs = self.inline_input_nrs
@@ -264,20 +258,20 @@ cdef class Node:
                 self.saved[i] = freed(self.saved[i])
         return 0
 
-    # What users see of a node.
+    # The interface of torch.autograd.graph.Node.
 
     def name(self):
-        """The name of the operator's derivative, "AddBackward0"."""
+        """The name of the node's class, "AddBackward0"."""
         return type(self).__name__
 
     @property
     def next_functions(self):
-        """(node, number of its output) for each operand; (None, 0) where no gradient is wanted."""
+        """(node, number of its output) for each operand; (None, 0) where it needs no gradient."""
         return tuple([(edge, self.input_nrs[i] if edge is not None else 0) for i, edge in enumerate(self.edges or ())])
 
     @property
     def metadata(self):
-        """A dictionary for the user's notes; anomaly mode keeps the forward traceback in it."""
+        """A dictionary for users' notes; anomaly mode keeps the traceback of the forward in it."""
         if self.info is None:
             self.info = {}
         return self.info
@@ -289,18 +283,18 @@ cdef class Node:
         return self.outputs
 
     def __call__(self, *grads):
-        """The gradients of the operands, given those of the results."""
+        """The gradients of the operands for the gradients of the results."""
         results = self.apply(list(grads), None)
         return results[0] if len(results) == 1 else tuple(results)
 
     def register_hook(self, hook):
-        """Call hook(grad_inputs, grad_outputs) after the node ran; it may give other grad_inputs."""
+        """Call hook(grad_inputs, grad_outputs) after the node ran; the hook may return other grad_inputs."""
         if self.posthooks is None:
             self.posthooks = {}
         return removable_handle(self.posthooks, hook)
 
     def register_prehook(self, hook):
-        """Call hook(grad_outputs) before the node runs; it may give other grad_outputs."""
+        """Call hook(grad_outputs) before the node runs; the hook may return other grad_outputs."""
         if self.prehooks is None:
             self.prehooks = {}
         return removable_handle(self.prehooks, hook)
@@ -353,7 +347,7 @@ cdef int describe(Metadata *metadata, TensorBase tensor) except -1:
 
 
 cdef int describe_nothing(Metadata *metadata) noexcept:
-    """Of a result that is no tensor."""
+    """The metadata of a result that is no tensor."""
     metadata.ndim = 0
     metadata.sizes = metadata.inline_sizes
     return 0
@@ -373,13 +367,13 @@ cdef int describe_outputs(Node node, list results) except -1:
         node.metadata = &node.inline_metadata
         raise MemoryError()
     for i in range(len(results)):
-        if results[i] is None:               # a mask may leave results out
+        if results[i] is None:               # the caller does not need the result, or it has no history
             describe_nothing(&node.metadata[i])
         else:
             describe(&node.metadata[i], <TensorBase>results[i])
             last = i
         node.outputs += 1
-    for i in range(len(results)):            # they belong to the device of the others
+    for i in range(len(results)):            # those without metadata get the device of the others
         if results[i] is None:
             node.metadata[i].device_type = node.metadata[last].device_type
             node.metadata[i].device_index = node.metadata[last].device_index
@@ -398,7 +392,7 @@ cdef int note_stream(Node node, TensorBase tensor) except -1:
 @cython.final
 @cython.no_gc_clear
 cdef class AccumulateGrad(Node):
-    """Where a graph ends: adds to `variable.grad`."""
+    """The node of a leaf: adds to `variable.grad`."""
 
     def __dealloc__(self):
         if self.variable is not None and self.variable.autograd is not None:
@@ -429,7 +423,7 @@ cdef Node accumulator_for(TensorBase leaf, AutogradMeta meta):
     return node
 
 
-# --- what nodes saved ------------------------------------------------------------------------------------------------
+# --- saved tensors ---------------------------------------------------------------------------------------------------
 
 @cython.final
 @cython.freelist(64)
@@ -438,7 +432,7 @@ cdef class SavedTensor:
 
 
 cdef object unpack(Node node, object value):
-    """What a node saved, as it was."""
+    """The value that a node saved."""
     if type(value) is SavedTensor or value is FREED:
         return unpack_saved(node, value)
     if type(value) is list:
@@ -459,7 +453,7 @@ cdef TensorBase unpack_saved(Node node, object value):
     if kept.unpack is not None:
         packed, origin, origin_nr = kept.packed
         tensor = kept.unpack(packed)
-        if origin is not None:              # whatever the hooks gave back, its gradient goes where the operand's did
+        if origin is not None:              # the tensor of the hook gets the history that the operand had
             tensor = make_alias(tensor)
             set_saved_history(tensor, <Node>origin, origin_nr)
     else:
@@ -473,7 +467,7 @@ cdef TensorBase unpack_saved(Node node, object value):
 
 
 cdef int set_saved_history(TensorBase tensor, Node node, int output_nr) except -1:
-    """What was saved has the history of what it stands for, an output the node itself, for double backward."""
+    """Give a saved tensor its history, for double backward."""
     cdef AutogradMeta meta = meta_of(tensor)
     meta.grad_fn = node
     meta.output_nr = output_nr
@@ -511,10 +505,10 @@ cdef str short_name(Node node):
     return name.removesuffix("Backward")
 
 
-# --- what nodes compute ----------------------------------------------------------------------------------------------
+# --- the functions of nodes ------------------------------------------------------------------------------------------
 
 cdef list apply_function(Node node, list grads, set needed):
-    """Call the function that the row's derivatives became, if there is a gradient and a use for what it gives."""
+    """Call the generated function of the row's derivatives, where there is a gradient and an edge that needs one."""
     cdef NodeType kind = node.kind
     cdef Py_ssize_t i, count = len(node.edges), fixed = kind.edge_count - kind.list_edge
     cdef list mask = [False] * kind.edge_count
@@ -538,7 +532,7 @@ cdef list apply_function(Node node, list grads, set needed):
 
 
 cdef bint add_gradients(list arguments, Node node, list grads) except -1:
-    """Those of the results, as the function takes them; whether there is any."""
+    """Append the gradients of the results that the function takes; whether any result has a gradient."""
     cdef NodeType kind = node.kind
     cdef int i
     if kind.views:
@@ -560,7 +554,6 @@ cdef bint add_gradients(list arguments, Node node, list grads) except -1:
 
 
 cdef object gradient(Node node, list grads, int output_nr):
-    """Zeros where nothing came back."""
     return zeros_for(&node.metadata[output_nr]) if grads[output_nr] is None else grads[output_nr]
 
 

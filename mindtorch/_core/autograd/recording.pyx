@@ -1,4 +1,4 @@
-"""How operators come into the graph: which are recorded, edges to their operands, what is saved, views and writes."""
+"""Recording of operators: which are recorded, edges to their operands, what is saved, history of results and views."""
 cimport cython
 
 from mindtorch._core.autograd.node cimport (
@@ -15,7 +15,7 @@ from mindtorch._core.tensor.tensor cimport device_of, make_alias, make_size, ver
 
 # --- which operators are recorded ------------------------------------------------------------------------------------
 
-# Why a view must not be overwritten, nor its base before the view is used again: {write} says which of the two.
+# The errors of in-place operators on a view, or on its base where the view is used afterwards. {write} tells which.
 NO_GRAD_VIEW = (
     "A view was created in no_grad mode and {write} modified inplace with grad mode enabled. Given that this use case "
     "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
@@ -42,8 +42,6 @@ cdef bint recording(TensorBase out, str op) except -1:
 
 
 LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
-
-
 OTHER_DTYPE = ("a gradient through a view of another dtype (real, imag, view_as_real, view_as_complex) is not known "
                "when it or its base is modified in-place. Clone it first.")
 
@@ -71,9 +69,9 @@ cdef bint recording_inplace(TensorBase self, bint wanted) except -1:
 
 
 cdef bint recording_view(TensorBase self, object views) except -1:
-    """Whether views of a tracked tensor are to be recorded.
+    """Whether to record views of a tensor.
 
-    In-place operators are refused on those that are not, and on views of what refuses them.
+    In-place operators must not write to a view without a record, nor to a view of a tensor that they must not write to.
     """
     cdef bint record = grad_enabled()
     cdef AutogradMeta meta = <AutogradMeta>self.autograd
@@ -95,7 +93,7 @@ cdef int refuse_writes(TensorBase view, str refusal) except -1:
 # --- edges -----------------------------------------------------------------------------------------------------------
 
 cdef Node current_grad_fn(TensorBase tensor):
-    """The node that made the tensor. A view's is made anew after an in-place write to its base."""
+    """The node that made the tensor. A view gets a new one after an in-place write to its base."""
     cdef AutogradMeta meta = <AutogradMeta>tensor.autograd
     cdef AutogradMeta of_base
     if tensor.base is not None and tensor.base.autograd is not None:
@@ -143,7 +141,7 @@ cdef bint connect(Node node, int index, TensorBase operand) except -1:
     cdef Node edge = gradient_edge(operand, &node.input_nrs[index])
     if edge is None:
         return False
-    if edge.sequence_nr > node.sequence_nr:         # a leaf's first use, or a view whose history was made anew
+    if edge.sequence_nr > node.sequence_nr:         # gradient_edge has made a node, of a leaf or of a view
         node.sequence_nr = next_sequence_nr()
     node.edges[index] = edge
     return True
@@ -217,11 +215,11 @@ cdef dict SAVED_KINDS = {
 
 
 cdef int read_node(Operator op) except -1:
-    """What kind of node the operator has, from the table that emit_grad.py writes."""
+    """Read the operator's entry of the table that emit_grad.py writes."""
     cdef NodeType kind
     cdef int i
     from mindtorch._core._gen import nodes
-    if op.node is not None:         # another thread was first
+    if op.node is not None:         # another thread has read it during the import
         return 0
     entry = nodes.NODES[op.key]
     saved = entry.get("saved", ())
@@ -333,13 +331,13 @@ cdef int set_history(TensorBase result, Node node, int output_nr) except -1:
     cdef AutogradMeta meta = meta_of(result)
     if output_nr == 0 and node.outputs == 0:
         describe_output(node, result)
-    if meta.retains_grad:                   # the gradient of what the tensor becomes is kept, not of what it was
+    if meta.retains_grad:                   # retain_grad means the new value of the tensor, not the old one
         meta.grad_fn.retained.pop(meta.output_nr, None)
     meta.grad_fn = node
     meta.output_nr = output_nr
     meta.requires_grad = False
     meta.seen_version = version_of(result)
-    if meta.hooks is not None:              # they belong to what the tensor was before
+    if meta.hooks is not None:              # the hooks belong to the old value of the tensor
         meta.hooks = None
     if meta.retains_grad:
         retain(meta)
@@ -367,7 +365,7 @@ cdef int attach(TensorBase result, Node node, bint inplace) except -1:
 
 
 cdef int saved_before_write(SavedTensor kept, TensorBase overwritten) except -1:
-    """An operand that the operator has overwritten, as `y` in y.mul_(y): backward must find that out."""
+    """Have backward raise for an operand that the operator itself overwrote, as `y` in y.mul_(y)."""
     cdef TensorBase tensor = kept.tensor
     if kept.output_nr < 0 and tensor is not None and tensor.numel and tensor.storage is overwritten.storage:
         kept.version -= 1
@@ -376,7 +374,7 @@ cdef int saved_before_write(SavedTensor kept, TensorBase overwritten) except -1:
 
 cdef int attach_outputs(list results, Node node) except -1:
     cdef int i
-    if not results:                         # no tensor will ever lead to the node
+    if not results:                         # no tensor leads to the node
         return 0
     describe_outputs(node, results)
     for i in range(len(results)):
@@ -414,7 +412,7 @@ cdef class CopySlices(Node):
         return "torch::autograd::CopySlices"
 
     def of_view(self, grad, needed):
-        """The gradients of the operator's own operands, given that of the view."""
+        """The gradients of the operator's operands for the gradient of the view."""
         return self.inner.apply([grad], needed)
 
     cdef int release(self) except -1:
@@ -435,7 +433,7 @@ cdef ViewNode view_node(TensorBase view):
 
 
 cdef int attach_views(list views, Node node) except -1:
-    """The history of several views that one operator made."""
+    """Set the history of the views that one operator made."""
     cdef int i
     attach_outputs(views, node)
     for i in range(len(views)):
@@ -451,7 +449,7 @@ cdef int adopt_history(TensorBase self, TensorBase view) except -1:
 
 
 cdef int record_strided(TensorBase view, TensorBase source) except -1:
-    """as_strided sees the storage, so it is a view of the base itself."""
+    """Record as_strided. Its strides refer to the storage, so the result is a view of the base."""
     cdef ViewNode node = ViewNode.__new__(ViewNode)
     node.kind = VIEW
     node.set_edges(1)
@@ -462,13 +460,13 @@ cdef int record_strided(TensorBase view, TensorBase source) except -1:
 
 
 cdef TensorBase before_write(TensorBase self):
-    # Recorded, so that what is computed from the copy can be differentiated once more.
+    # The clone is recorded, for double backward.
     from mindtorch._core.tensor.copy_cast import clone
     return clone(self)
 
 
 cdef int rebase(TensorBase self, Node node, int output_nr) except -1:
-    """`node` overwrote self: that is self's history now, and for a view that of the base."""
+    """Make `node`, which overwrote self, the history of self; for a view, that of its base."""
     cdef CopySlices slices
     cdef int i
     if self.base is None:
@@ -485,7 +483,7 @@ cdef int rebase(TensorBase self, Node node, int output_nr) except -1:
     for i in range(1, len(node.edges)):
         slices.edges[i] = node.edges[i]
         slices.input_nrs[i] = node.input_nrs[i]
-    # The operator's own first operand, the view, is now reached through the base.
+    # CopySlices leads to the base, so the operator's node needs no edge to the view, but computes its gradient.
     node.edges[0] = None if slices.edges[0] is None else WANTED
     set_history(self.base, slices, 0)
     return regenerate(self) is None and 0

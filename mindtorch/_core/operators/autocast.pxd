@@ -1,8 +1,8 @@
-"""autocast: the state of the calling thread, and what it does to the arguments of an operator."""
+"""autocast: its state in the calling thread, and the casts of an operator's arguments."""
 from mindtorch._core.tensor.tensor cimport TensorBase
 
 
-cdef enum Policy:                     # of _ops/autocast.toml
+cdef enum Policy:                     # of _ops/rows/autocast.toml
     NOT_LISTED = 0
     LOWER_PRECISION_FP = 1
     FP32 = 2
@@ -10,10 +10,10 @@ cdef enum Policy:                     # of _ops/autocast.toml
     PROMOTE = 4
     BANNED = 5
 
-cdef int threads                      # in how many threads autocast is on, for some device: the test that is free
-# The arguments, tensors, lists of them and None, as the policy of their device has them.
+cdef int threads                      # the number of threads in which autocast is on for some device
+# The arguments (tensors, lists of tensors, None), cast by the policy of their device.
 cdef tuple cast(int cpu, int npu, tuple arguments)
-cdef tuple cast_listed(str name, tuple arguments)          # with the policies of that name
-# A kernel that calls operators, as torch's do not, turns autocast off for them and on again.
+cdef tuple cast_listed(str name, tuple arguments)          # by the policies of that name in autocast.toml
+# A kernel that calls operators turns autocast off for them: suspend() returns what resume() takes.
 cdef unsigned int suspend() noexcept
 cdef void resume(unsigned int devices) noexcept

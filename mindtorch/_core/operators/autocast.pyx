@@ -1,7 +1,7 @@
-"""autocast: the state of the calling thread, and what it does to the arguments of an operator.
+"""autocast: its state in the calling thread, and the casts of an operator's arguments.
 
-A generated function, or one with the decorator `casting`, asks `threads` first: one load where autocast is off in every
-thread. The policies are those of _ops/autocast.toml.
+An operator, or a function with the decorator `casting`, tests the counter `threads` first. That is all it pays where
+autocast is off in every thread. _ops/rows/autocast.toml says which operators have which policy.
 """
 import functools
 
@@ -23,13 +23,13 @@ cdef extern from *:
     static _Thread_local int mindtorch_autocast_uncached;
     static _Thread_local int mindtorch_autocast_nesting;
     """
-    unsigned int mindtorch_autocast_devices        # a bit for each that autocast is on for
+    unsigned int mindtorch_autocast_devices        # the device types for which autocast is on, as bits
     int mindtorch_autocast_dtypes[3]               # ScalarType: bfloat16 on the CPU, else float16
     int mindtorch_autocast_uncached
     int mindtorch_autocast_nesting
 
 cdef enum:
-    CUDA = 2                # has a state, which scripts ask for, but no tensors
+    CUDA = 2                # scripts read and set its state, but it has no tensors
 
 threads = 0
 cdef dict CACHE = {}        # (id of a parameter, dtype) -> (the parameter, its cast), until the outermost region ends
@@ -56,10 +56,10 @@ cdef unsigned int suspend() noexcept:
     return before
 
 
-# --- what happens to arguments ---------------------------------------------------------------------------------------
+# --- casts of arguments ----------------------------------------------------------------------------------------------
 
 cdef unsigned int devices_of(object arguments) noexcept:
-    """A bit for each device that some tensor lies on."""
+    """The device types of the tensors, as bits."""
     cdef unsigned int found = 0
     for argument in arguments:
         if isinstance(argument, TensorBase):
@@ -70,7 +70,7 @@ cdef unsigned int devices_of(object arguments) noexcept:
 
 
 cdef int device_for(object arguments) noexcept:
-    """The device whose policy holds, an accelerator before the CPU; -1 where autocast is off for all there are."""
+    """The device type whose policy applies, the NPU before the CPU; -1 where autocast is off for both."""
     cdef unsigned int devices = mindtorch_autocast_devices
     if devices:
         devices &= devices_of(arguments)
@@ -83,7 +83,7 @@ cdef inline bint eligible(TensorBase tensor, int device_type) noexcept:
 
 
 cdef ScalarType widest(object arguments, ScalarType lowest, int device_type) except *:
-    """float32 where that is among them, else the dtype of the region; RuntimeError for the other half."""
+    """float32 where an argument has it, else `lowest`. RuntimeError where an argument has the other 16-bit dtype."""
     cdef ScalarType found = lowest, given
     for argument in arguments:
         if isinstance(argument, (list, tuple)):
@@ -98,7 +98,7 @@ cdef ScalarType widest(object arguments, ScalarType lowest, int device_type) exc
 
 
 cdef bint is_parameter(TensorBase tensor):
-    """Whether the cast will be wanted again: of a leaf that learns."""
+    """Whether to cache the cast: that of a leaf which requires a gradient."""
     cdef AutogradMeta meta = tensor.autograd
     return (meta is not None and meta.requires_grad and meta.grad_fn is None and tensor.base is None
             and tensor.dtype == Float and not mindtorch_autocast_uncached and not inference_enabled())
@@ -115,7 +115,7 @@ cdef TensorBase cast_tensor(TensorBase tensor, ScalarType goal, int device_type)
     found = CACHE.get(key)
     if found is not None:
         return (<tuple>found)[1]
-    # Recorded even where nothing else is: what comes later in the region may be.
+    # Recorded in no_grad mode too: later operators of the region may need the gradient of the cached cast.
     recorded = set_grad_enabled(True)
     try:
         result = convert(tensor, goal, device_type, tensor.device_index, False, False)
@@ -141,7 +141,7 @@ cdef tuple cast_for(int device_type, int policy, tuple arguments):
         return arguments
     if policy == BANNED:
         raise RuntimeError(REFUSAL)
-    if policy == FP32_SET_OPT_DTYPE:          # the first decides; casting it gives the result that dtype
+    if policy == FP32_SET_OPT_DTYPE:          # casting the first argument has the effect of dtype=torch.float32
         return (cast_argument(arguments[0], Float, device_type), *arguments[1:])
     if policy == LOWER_PRECISION_FP:
         goal = <ScalarType>mindtorch_autocast_dtypes[device_type]
@@ -158,14 +158,13 @@ cdef tuple cast(int cpu, int npu, tuple arguments):
 
 
 cdef tuple cast_listed(str name, tuple arguments):
-    """`cast` for a function that has no row: the policies of the list's `name`."""
     cpu, npu = _POLICIES[name]
     return cast(cpu, npu, arguments)
 
 
 def casting(name):
-    """Decorator of functions that are written with other operators: their arguments are cast as _ops/autocast.toml says
-    of `name`, and inside nothing else is.
+    """Decorator of functions that call operators. Their arguments are cast by the policies of `name`, and the operators
+    inside cast nothing.
     """
     cpu, npu = _POLICIES[name]
 
@@ -181,7 +180,7 @@ def casting(name):
 
 
 def without_autocast(function):
-    """Decorator of functions that are kernels in torch, and operators here: those cast nothing."""
+    """Decorator of functions that are kernels in torch and call operators here. Those operators cast nothing."""
     @functools.wraps(function)
     def call(*args, **kwargs):
         cdef unsigned int before
@@ -195,7 +194,7 @@ def without_autocast(function):
     return call
 
 
-DECORATED = set()           # what has `casting`, for the test that nothing of the lists was forgotten
+DECORATED = set()           # names that `casting` was given; a test compares them with autocast.toml
 
 
 cdef object call_cast(object function, int cpu, int npu, tuple args, dict kwargs):
@@ -245,12 +244,12 @@ def set_autocast_enabled(device_type, enabled=None):
 
 
 def get_autocast_dtype(device_type):
-    """The dtype that autocast gives what is fast in it: bfloat16 on the CPU, else float16, unless set otherwise."""
+    """The dtype of autocast's lower precision: bfloat16 on the CPU, else float16, until set_autocast_dtype."""
     return DTYPES[mindtorch_autocast_dtypes[state_of(device_type, "get_autocast_dtype")]]
 
 
 def set_autocast_dtype(device_type, dtype):
-    """Set that dtype for a type of device, in this thread."""
+    """Set the dtype of autocast's lower precision for a type of device, in this thread."""
     cdef int state = state_of(device_type, "set_autocast_dtype")
     if dtype is None:
         wrong_type(dtype, b"set_autocast_dtype", b"dtype", 2, "torch.dtype")
@@ -258,12 +257,12 @@ def set_autocast_dtype(device_type, dtype):
 
 
 def is_autocast_cache_enabled():
-    """Whether a parameter is cast once a region, in this thread, rather than for each operator."""
+    """Whether autocast casts a parameter once in a region, in this thread, rather than for each operator."""
     return not mindtorch_autocast_uncached
 
 
 def set_autocast_cache_enabled(enabled):
-    """Set that for this thread."""
+    """Switch the cache of casts of parameters, for this thread."""
     global mindtorch_autocast_uncached
     if not isinstance(enabled, bool):
         raise TypeError(f"enabled must be a bool (got {type(enabled).__name__})")
@@ -271,19 +270,19 @@ def set_autocast_cache_enabled(enabled):
 
 
 def clear_autocast_cache():
-    """Forget the casts of parameters, which the outermost region does when it ends."""
+    """Drop the cached casts of parameters. The outermost region does it at its end."""
     CACHE.clear()
 
 
 def autocast_increment_nesting():
-    """One more region is open in this thread; how many that makes."""
+    """Count a region that was entered in this thread; returns how many are open."""
     global mindtorch_autocast_nesting
     mindtorch_autocast_nesting += 1
     return mindtorch_autocast_nesting
 
 
 def autocast_decrement_nesting():
-    """One region less is open in this thread; how many that leaves."""
+    """Count a region that was left in this thread; returns how many are open."""
     global mindtorch_autocast_nesting
     mindtorch_autocast_nesting -= 1
     return mindtorch_autocast_nesting
@@ -295,7 +294,7 @@ def autocast_nesting():
 
 
 def close_regions(int nesting):
-    """Close the regions that were opened in this thread since `nesting` were open, and never left."""
+    """Reset the number of open regions of this thread to `nesting`, after code that entered regions and never left."""
     global mindtorch_autocast_nesting
     if mindtorch_autocast_nesting != nesting:
         mindtorch_autocast_nesting = nesting
@@ -304,7 +303,7 @@ def close_regions(int nesting):
 
 
 def exchange(device_type, enabled, dtype, cache_enabled):
-    """Set what a region sets, with set_autocast_enabled and its like; gives the arguments that undo it."""
+    """Set the state of a region for one type of device; returns the arguments that restore the state before."""
     before = (device_type, is_autocast_enabled(device_type), get_autocast_dtype(device_type),
               is_autocast_cache_enabled())
     set_autocast_dtype(device_type, dtype)
@@ -314,13 +313,13 @@ def exchange(device_type, enabled, dtype, cache_enabled):
 
 
 def get_state():
-    """All of it, for all types of devices, in this thread, but how many regions are open: for set_state."""
+    """The state of this thread for all types of devices, without the number of open regions: for set_state."""
     return mindtorch_autocast_devices, tuple([mindtorch_autocast_dtypes[i] for i in range(3)]), \
         mindtorch_autocast_uncached
 
 
 def set_state(tuple state):
-    """Make the state what get_state gave, in any thread."""
+    """Restore a state of get_state, in any thread."""
     global mindtorch_autocast_uncached
     devices, dtypes, mindtorch_autocast_uncached = state
     resume(devices)

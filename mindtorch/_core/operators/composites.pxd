@@ -1,7 +1,8 @@
-"""Composites that the engine needs."""
+"""The composite that the engine calls from C."""
 from libc.stdint cimport int64_t
 
 from mindtorch._core.tensor.tensor cimport TensorBase
 
 
-cdef TensorBase sum_to(TensorBase self, int ndim, const int64_t *sizes)    # which must broadcast to self's shape
+# `self` summed to the shape `sizes`, which must broadcast to the shape of `self`.
+cdef TensorBase sum_to(TensorBase self, int ndim, const int64_t *sizes)

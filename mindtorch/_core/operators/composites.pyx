@@ -1,4 +1,4 @@
-"""Ops written with other ops, in Cython because training steps call them; the others: _ops/composite*.py."""
+"""Composites in Cython, because training steps call them; _ops/composite has the others."""
 from libc.stdint cimport int64_t
 
 from mindtorch._core._gen.calls cimport (
@@ -21,7 +21,7 @@ from mindtorch._core.tensor.views cimport parts_of, reshape_to, select_dim, tran
 cdef TensorBase sum_to(TensorBase self, int ndim, const int64_t *sizes):
     cdef Shape dims, shape
     cdef int i, leading = self.ndim - ndim
-    cdef bint inner = False            # whether a dimension is summed that stays, with size 1
+    cdef bint inner = False            # whether a dimension is summed that the result has, with size 1
     cdef TensorBase total = self
     dims.ndim = 0
     for i in range(self.ndim):
@@ -74,7 +74,7 @@ def linear(input, weight, bias=None):
 
 
 cdef TensorBase linear_of_rows(TensorBase x, TensorBase w, TensorBase b):
-    """x @ w + b with the leading dimensions of x as one, in which the bias joins the product."""
+    """x @ w + b with the leading dimensions of x flattened, so that addmm adds the bias."""
     cdef Shape rows, shape
     cdef int i
     rows.ndim, shape.ndim = 2, x.ndim
@@ -89,7 +89,7 @@ cdef TensorBase linear_of_rows(TensorBase x, TensorBase w, TensorBase b):
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True):
     """Mean 0 and variance 1 over the last dimensions, which are `normalized_shape`, then times weight plus bias.
 
-    autocast says the same of it as of native_layer_norm, which casts.
+    autocast has the same policy for it and for native_layer_norm, which casts.
     """
     cdef TensorBase x = require_tensor(input, b"layer_norm", b"input", 1)
     cdef TensorBase w = optional_tensor(weight, b"layer_norm", b"weight", 3)
@@ -143,7 +143,7 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
         missing = "running_mean" if mean is None else "running_var"
         raise RuntimeError(f"{missing} must be defined in evaluation mode")
     if x.numel == 0:
-        return op_mul_Scalar(x, &ONE, None)             # nothing to learn from
+        return op_mul_Scalar(x, &ONE, None)
     return op_native_batch_norm(x, w, b, mean, variance, train, factor, epsilon, None, None, None)[0]
 
 

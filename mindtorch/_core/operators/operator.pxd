@@ -1,4 +1,5 @@
-"""Operator, the record of a row; and what all operators ask of their operands: device, dtype, overlap."""
+"""Operator, the run-time form of a row; its rules and kernels; the common device of operands; rules for shapes, dtypes
+and checks that rows name."""
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
@@ -7,9 +8,8 @@ from mindtorch._core.tensor.dtype cimport Scalar, ScalarType
 from mindtorch._core.tensor.tensor cimport DEVICE_TYPES, Shape, TensorBase
 
 
-# --- operators -------------------------------------------------------------------------------------------------------
-# An operator at run time: what its row says, and its kernels by device. run_operator.pyx runs it.
-
+# --- arguments -------------------------------------------------------------------------------------------------------
+# The arguments of an operator travel in an array of unions, in the order of the schema, with the results behind them.
 
 cdef enum:
     MAX_ARGUMENTS = 24          # of one operator, with its results
@@ -32,28 +32,29 @@ cdef enum ArgumentType:         # as schemas name them
 # --- kernels ---------------------------------------------------------------------------------------------------------
 
 # A device's kernel of an operator. `arguments` are those of the schema, then the results: tensors of the right shape
-# and dtype on the device. `dtype` is what the elements are computed in. `inplace`: the result is the argument `self`.
-# The kernel leaves `arguments` as they are.
+# and dtype on the device. The kernel computes in `dtype`. With `inplace`, the result is the argument `self`.
+# The kernel does not change `arguments`.
 cdef struct Kernel:
     int (*call)(const Kernel *kernel, Argument *arguments, ScalarType dtype, bint inplace) except -1
     void *data                  # the backend's own; `call` is NULL where the device has no kernel
 
 # --- rules -----------------------------------------------------------------------------------------------------------
+# A row names C functions for shapes, dtypes and checks, and says where their arguments come from.
 
-# A rule about shapes fills `shape`, one about dtypes returns the ScalarType, a check returns or raises.
+# A shape rule fills `shape`, a dtype rule returns the ScalarType, a check returns or raises.
 ctypedef int (*RuleFunction)(Argument *values, Shape *shape) except? -1
 
 cdef enum OperandKind:
     ARGUMENT, DTYPE_OF, RESULT_DTYPE, IS_GIVEN, CONSTANT, RULE
 
-cdef struct Operand:            # where a rule finds one of its arguments
+cdef struct Operand:            # where an argument of a rule comes from
     OperandKind kind
-    int index                   # of the operator's argument, or of its result
+    int index                   # of an argument of the operator, or of a result
     Argument constant
     Rule *rule
 
 cdef struct Rule:
-    RuleFunction function       # NULL: the dtype of the first operand that was given
+    RuleFunction function       # NULL: the dtype of the first operand that is not None
     int count
     Operand operands[MAX_OPERANDS]
 
@@ -62,63 +63,68 @@ cdef struct Rules:
     Rule **rules
 
 # --- operators -------------------------------------------------------------------------------------------------------
+# An operator at run time: what its row says, and its kernels by device. run_operator.pyx runs it.
 
 cdef struct Output:
     Rule *shape
     Rule *dtype
-    int operands[3]             # the arguments that an elementwise result is like, or whose format it keeps; -1: none
+    int operands[3]             # the arguments that decide the strides of the result; -1: none
     bint elementwise
-    bint keeps_format           # channels_last where one of the operands is
-    int mask                    # the argument that says whether the result is wanted, or -1
-    int mask_place              # its element; -1: the argument is one truth value
-    bint reported               # the kernel finds out the shape
+    bint keeps_format           # the result is channels_last where one of the operands is
+    int mask                    # the argument that says whether the caller needs the result, or -1
+    int mask_place              # the element of that list of bools; -1: the argument is one bool
+    bint reported               # the kernel reports the shape
 
 cdef enum SourceKind:
     SAME, ELEMENT_OF_LIST, NUMBER_OF_LIST, DEFAULT
 
-cdef struct Source:             # of an argument of the operator on one tensor, in a call of the operator on lists
+cdef struct Source:             # where an operator on lists takes an argument of its operator on one tensor from
     SourceKind kind
     int place
     Argument value              # of DEFAULT
 
 cdef class Operator:
-    cdef readonly str key                               # "add.Tensor", as torch names it
+    cdef readonly str key                               # "add.Tensor": torch's name and overload
     cdef readonly str name                              # "add"
-    cdef bint loaded                                    # whether what follows has been read from the row
+    cdef bint loaded                                    # whether load_operator has read the row
     cdef Kernel kernels[DEVICE_TYPES]
-    cdef unsigned int list_dtypes[DEVICE_TYPES]         # of operators on lists: dtypes that the kernel takes, as bits
-    cdef int count, results                             # arguments of the schema; results, which follow them
+    cdef unsigned int list_dtypes[DEVICE_TYPES]         # dtypes that the kernel of an operator on lists takes, as bits
+    cdef int count, results                             # the numbers of arguments and of results
     cdef ArgumentType types[MAX_ARGUMENTS]
-    cdef bint writes_self, of_lists, has_kernel
-    cdef int tensors[MAX_ARGUMENTS]                     # the arguments that are tensors, one that cannot be None first
+    cdef bint writes_self                               # the operator has the in-place form alone, as fill_
+    cdef bint of_lists                                  # _foreach_* and the fused optimizers
+    cdef int tensors[MAX_ARGUMENTS]                     # the arguments that are tensors; those that may be None last
     cdef int tensor_count
     cdef int first_list                                 # the first argument that is a list of tensors, or -1
-    cdef int dim, dtype, generator                      # the arguments of these names, or -1
+    cdef int dim, dtype, generator                      # the argument of that name or type, or -1
     cdef Output outputs[MAX_RESULTS]
     cdef Rule *inplace_dtype                            # NULL: that of the first output
-    cdef Rule *compute                                  # the dtype that is computed in; NULL: that of the first result
-    # Elementwise, so that operands of one dtype, shape and device, contiguous and without history, give a result like
-    # them: whether, and whether its dtype is theirs, too (run_operator.run_uniform).
+    cdef Rule *compute                                  # the dtype to compute in; NULL: that of the first result
+    # run_operator.run_uniform is for elementwise operators. Where the operands have one dtype, that dtype is the one of
+    # the result (keeps_dtype), and the one to compute in (computes_in_dtype).
     cdef bint is_pointwise, keeps_dtype, computes_in_dtype
-    cdef Rules check, inplace_check, out_check, cpu_check, together
-    cdef int onto                                       # the argument that the result holds before the kernel, or -1
-    cdef bint casts                                     # autocast knows the operator
+    cdef Rules check, inplace_check, out_check, cpu_check
+    cdef Rules together                                 # when the kernel for lists may run
+    cdef int onto                                       # the argument that is copied to the result first, or -1
+    cdef bint casts                                     # autocast's lists have the operator
     cdef int cpu_policy, npu_policy
-    cdef int differentiable[MAX_ARGUMENTS]
+    cdef int differentiable[MAX_ARGUMENTS]              # the arguments with a derivative
     cdef int differentiable_count
-    cdef bint keeps_self
-    cdef bint recorded_in_place_only            # results that are bool by their rule have no gradient
+    cdef bint keeps_self                                # the in-place form saves a copy of self for backward
+    cdef bint recorded_in_place_only                    # the plain form gives bool, which has no gradient
     cdef NodeType node                                  # None before a call is recorded
-    # Of operators on lists (foreach.pyx):
-    cdef Operator each, uniform                         # the operator on one tensor; the one for numbers all equal
+    # Of operators on lists:
+    cdef Operator each                                  # the operator on one tensor
+    cdef Operator uniform                               # the operator for a list of numbers that are all equal
     cdef Source each_arguments[MAX_ARGUMENTS]           # where an argument of `each` comes from
     cdef int each_argument_count
-    cdef bint each_is_method, each_has_inplace          # `each` is written in Python; has an in-place form
-    cdef int numbers                                    # the argument that has a number for each tensor, or -1
-    cdef int written[MAX_ARGUMENTS]                     # the lists that are written, of an operator without `each`
+    cdef bint each_is_method                            # `each` is a method in Python
+    cdef bint each_has_inplace
+    cdef int numbers                                    # the argument with one number a tensor, or -1
+    cdef int written[MAX_ARGUMENTS]                     # the lists that an operator without `each` writes
     cdef int written_count
 
-cdef Operator find_operator(str key)                    # made at its first mention
+cdef Operator find_operator(str key)                    # makes it at the first call
 cdef int register_rules(dict places, RuleFunction *functions) except -1
 cdef RuleFunction find_rule(str name) except NULL
 
@@ -127,31 +133,27 @@ cdef inline int run_kernel(Operator op, int device_type, Argument *arguments, Sc
     cdef Kernel *kernel = &op.kernels[device_type]
     return kernel.call(kernel, arguments, dtype, inplace)
 
-# The same where the device may lack the kernel: NotImplementedError then.
+# NotImplementedError where the device has no kernel.
 cdef inline int require_kernel(Operator op, int device_type, ScalarType dtype) except -1:
     if op.kernels[device_type].call == NULL:
         no_kernel(op, device_type, dtype)
     return 0
 
-# Sets the argument to a row's default; gives what the argument points to, which must be kept alive.
+# Sets the argument to a row's default. The caller keeps alive what this returns: the argument may point to it.
 cdef object default_argument(Argument *argument, ArgumentType type, object value)
 cdef int no_kernel(Operator op, int device_type, ScalarType dtype) except -1      # always raises NotImplementedError
 
 
-# --- operands --------------------------------------------------------------------------------------------------------
-# What the generated functions share: places, checks of arguments, outputs, errors. Device-neutral.
-#
-# `check_*` and the rules here are named by op rows, as those of infer.pxd are.
-
+# --- operands and results --------------------------------------------------------------------------------------------
 
 cdef Scalar ONE
 cdef Shape NO_DIMS
 
-# Device of an op's result. A 0-d CPU tensor joins any other device.
+# The device of an operator's operands and results. 0-d CPU tensors go with any device.
 cdef struct Place:
     int type               # DeviceType
     int index
-    bint loose             # only 0-d CPU tensors were seen so far
+    bint loose             # so far all operands were 0-d CPU tensors
 
 cdef inline int place_of(Place *place, TensorBase tensor) except -1:
     place.type = tensor.device_type
@@ -167,29 +169,30 @@ cdef inline int join(Place *place, TensorBase tensor) except -1:
 cdef int join_slowly(Place *place, TensorBase tensor) except -1      # RuntimeError where the devices differ
 cdef int place_of_list(Place *place, list tensors) except -1
 
-# What an op with out= returns: `out`, written back where a temporary stood in for it, its version counted.
+# What an operator with out= returns: `out`, after the temporary that the kernel may have written is copied to it.
 cdef TensorBase finish(TensorBase result, TensorBase out)
 
-# The output of an operator that writes over what is there: it holds `elements`, broadcast, before the kernel runs.
+# Copies `elements`, broadcast, to the result of an operator whose kernel updates what its result holds.
 cdef int begin(TensorBase result, TensorBase elements) except -1
 
-# The elements of an expanded tensor, each once: where all get the same value, that is the same.
+# A view of an expanded tensor that has each element once. To fill that view fills the tensor.
 cdef TensorBase distinct(TensorBase tensor)
 
-# Arguments beside arguments.pxd's.
 cdef const Scalar *optional_scalar(object value, Scalar *scalar, const char *function, const char *argument,
                                    int position) except? NULL                    # None: NULL
-# out=(values, indices), or Nones; `position` of the parameter, from 0
+# out=(values, indices), or `count` times None. `position` is that of the parameter, counted from 0.
 cdef tuple several_outs(object out, int count, const char *function, int position)
-cdef object named(type kind, tuple results)              # as a class of return_types, of as many members
-# A number as a 0-d tensor on the device of `like`, typed as torch's wrapped numbers are beside that tensor.
-cdef TensorBase number_like(const Scalar *number, TensorBase like)               # RuntimeError where it does not fit
-cdef TensorBase number_to_read(const Scalar *number, TensorBase like)            # the same, on the host
-cdef TensorBase wrapped_number(const Scalar *number, TensorBase beside)          # as an operand: integers wrap around
-cdef object as_operand(object value, object beside)      # a number as a tensor beside the other operand; else `value`
-cdef TensorBase number_beside(const Scalar *number, TensorBase like)             # typed as torch.full would
+cdef object named(type kind, tuple results)              # an instance of `kind`, a class of return_types
+# A number as a 0-d tensor on the device of `like`, in the dtype to which the two promote.
+cdef TensorBase number_like(const Scalar *number, TensorBase like)               # RuntimeError where it overflows
+cdef TensorBase number_to_read(const Scalar *number, TensorBase like)            # the same on the CPU
+cdef TensorBase wrapped_number(const Scalar *number, TensorBase beside)          # integers wrap around
+cdef object as_operand(object value, object beside)      # wrapped_number of a number beside `beside`; else `value`
+cdef TensorBase number_beside(const Scalar *number, TensorBase like)             # in the dtype that torch.full infers
 
-# Shape rules beside infer.pxd's.
+# --- the rules that rows name; others: _core/rules -------------------------------------------------------------------
+
+# Shapes.
 cdef int dot(Shape *shape, TensorBase a, TensorBase b) except -1
 cdef int mv(Shape *shape, TensorBase a, TensorBase b) except -1
 cdef int addmm(Shape *shape, TensorBase self, TensorBase mat1, TensorBase mat2) except -1
@@ -199,17 +202,17 @@ cdef int scalar_shape(Shape *shape) except -1
 cdef int embedding(Shape *shape, TensorBase weight, TensorBase indices) except -1
 cdef int embedding_table(Shape *shape, TensorBase grad_output, int64_t num_weights) except -1
 
-# Dtype rules beside infer.pxd's.
+# Dtypes.
 cdef ScalarType promote_optional(TensorBase a, TensorBase b, TensorBase c) except *
 cdef ScalarType promote_bounds(TensorBase a, const Scalar *low, const Scalar *high) except *      # NULL: no bound
-cdef ScalarType number_dtype(const Scalar *a) except *          # what torch.full infers
+cdef ScalarType number_dtype(const Scalar *a) except *          # as torch.full infers it
 cdef ScalarType real_dtype(ScalarType dtype) except *           # complex64 -> float32; others unchanged
 cdef ScalarType complex_dtype(ScalarType dtype) except *        # float32 -> complex64
-cdef ScalarType square_dtype(ScalarType dtype) except *         # bool counts: int64
-cdef ScalarType truth_dtype(ScalarType dtype) except *          # all and any: bool, but uint8 stays
-cdef ScalarType opmath(ScalarType dtype) noexcept               # floats of fewer bits compute in float32
+cdef ScalarType square_dtype(ScalarType dtype) except *         # int64 of bool
+cdef ScalarType truth_dtype(ScalarType dtype) except *          # all and any: uint8 of uint8, else bool
+cdef ScalarType opmath(ScalarType dtype) noexcept               # float32 of floats with fewer bits
 
-cdef str c_name(ScalarType dtype)                               # the C++ type, as some messages have it
+cdef str c_name(ScalarType dtype)                               # the C++ type, for messages
 
 # Checks: each raises torch's error or returns 0.
 cdef int check_alpha(ScalarType result_dtype, const Scalar *alpha) except -1
@@ -227,19 +230,19 @@ cdef int check_bounds(ScalarType dtype, bint low, bint high) except -1          
 cdef int check_product(TensorBase self) except -1                                # matrix products
 cdef int check_not_complex(TensorBase self, str words) except -1                 # NotImplementedError
 cdef int check_real(ScalarType dtype, str words) except -1                       # the same as a RuntimeError
-cdef int check_floats(ScalarType dtype, str op) except -1                        # no integers, no bool
+cdef int check_floats(ScalarType dtype, str op) except -1                        # floats and complex numbers
 cdef int check_floats_only(TensorBase self, str words) except -1                 # RuntimeError
 cdef int check_full_floats(ScalarType dtype, str op) except -1                   # float32 and float64
 cdef int check_same_types(TensorBase a, TensorBase b, str words) except -1       # RuntimeError
 cdef int check_order(int64_t n) except -1                                        # polygamma
 cdef int check_parts(TensorBase real, TensorBase imag) except -1                 # complex and polar
 cdef int check_addcdiv(TensorBase tensor1, TensorBase tensor2) except -1
-# An out= of another dtype than `dtype`, in the words that different functions of torch have for it.
+# RuntimeError where out= has another dtype than `dtype`. torch's functions have different messages for it.
 cdef int check_out(TensorBase out, ScalarType dtype) except -1
 cdef int check_out_in_words(TensorBase out, ScalarType dtype, str words) except -1
 cdef int check_out_in_c(TensorBase out, ScalarType dtype, str words) except -1    # the same with C's type names
 cdef int check_out_lerp(TensorBase out, ScalarType dtype, TensorBase weight) except -1
-cdef int check_out_given(TensorBase out, ScalarType dtype) except -1              # only where `dtype` was given
+cdef int check_out_given(TensorBase out, ScalarType dtype) except -1              # where `dtype` is not Undefined
 cdef int check_out_abs(TensorBase out, TensorBase self) except -1
 cdef int check_out_truth(TensorBase out, str op) except -1                       # all and any
 cdef int check_out_cat(TensorBase out, ScalarType dtype) except -1
@@ -255,8 +258,7 @@ cdef int check_rounding(object rounding_mode) except -1
 cdef int check_integral(ScalarType dtype, str op) except -1                       # bitwise operators
 cdef int check_fill_value(TensorBase self, TensorBase value) except -1
 cdef int check_not_empty(TensorBase self, str op) except -1
-cdef int check_float_kernel(ScalarType dtype, str op) except -1                   # only floats have that kernel
-cdef int check_float_or_complex(ScalarType dtype, str op) except -1
+cdef int check_float_kernel(ScalarType dtype, str op) except -1                   # floats alone
 cdef int check_embedding(TensorBase weight, TensorBase indices) except -1
 cdef int check_approximate(object approximate) except -1                          # gelu
 cdef int check_hardtanh(TensorBase self, const Scalar *min_val, const Scalar *max_val) except -1

@@ -1,4 +1,4 @@
-"""Operator, the record of a row; and what all operators ask of their operands: device, dtype, overlap."""
+"""Operators and their rules by name; what operators do with operands and results; rules that rows name."""
 from cpython.object cimport PyObject, PyTypeObject
 from libc.stdlib cimport calloc
 
@@ -19,7 +19,6 @@ from mindtorch._core.tensor.tensor cimport (
 
 
 # --- operators -------------------------------------------------------------------------------------------------------
-
 
 cdef dict OPERATORS_BY_KEY = {}
 cdef dict RULE_PLACES = {}
@@ -84,16 +83,7 @@ cdef object default_argument(Argument *argument, ArgumentType type, object value
     return value
 
 
-# --- operands --------------------------------------------------------------------------------------------------------
-
-
-scalar_from(1, &ONE)
-NO_DIMS.ndim = 0
-
-cdef Operator FILL = find_operator("fill_.Scalar")
-
-
-# --- places --------------------------------------------------------------------------------------------------------
+# --- the device of the operands --------------------------------------------------------------------------------------
 
 cdef int join_slowly(Place *place, TensorBase tensor) except -1:
     if tensor.ndim == 0 and tensor.device_type == CPU:
@@ -107,13 +97,15 @@ cdef int join_slowly(Place *place, TensorBase tensor) except -1:
 
 cdef int place_of_list(Place *place, list tensors) except -1:
     place.loose = False
-    if not tensors:          # the shape rule says what is wrong with that
+    if not tensors:          # the shape rule raises torch's error
         require_backend(CPU)
         place.type, place.index = CPU, 0
         return 0
     place.type = common_device_list(tensors, &place.index)
     return 0
 
+
+# --- results ---------------------------------------------------------------------------------------------------------
 
 cdef TensorBase finish(TensorBase result, TensorBase out):
     if out is None:
@@ -140,7 +132,12 @@ cdef TensorBase distinct(TensorBase tensor):
     return make_view(tensor, shape.ndim, shape.sizes, tensor.strides, tensor.offset)
 
 
-# --- arguments -----------------------------------------------------------------------------------------------------
+# --- arguments -------------------------------------------------------------------------------------------------------
+
+scalar_from(1, &ONE)
+NO_DIMS.ndim = 0
+cdef Operator FILL = find_operator("fill_.Scalar")
+
 
 cdef const Scalar *optional_scalar(object value, Scalar *scalar, const char *function, const char *argument,
                                    int position) except? NULL:
@@ -161,7 +158,7 @@ cdef tuple several_outs(object out, int count, const char *function, int positio
 
 
 cdef object named(type kind, tuple results):
-    # tuple's constructor for the subclass: its own takes any sequence, and counts.
+    # The constructor of tuple is faster than that of the class, which takes any sequence and counts its members.
     cdef tuple arguments = (results,)
     return (<PyTypeObject *>tuple).tp_new(kind, <PyObject *>arguments, NULL)
 
@@ -191,7 +188,7 @@ cdef TensorBase number_to_read(const Scalar *number, TensorBase like):
 
 
 cdef TensorBase wrapped_number(const Scalar *number, TensorBase beside):
-    # A bool stays one: it promotes to whatever it meets, and `sub` refuses it.
+    # A bool stays bool: it promotes to any dtype, and `sub` refuses it.
     return number_tensor(number, Bool if number.kind == BOOL_KIND else promote_scalar(beside, number), beside)
 
 
@@ -209,7 +206,7 @@ cdef TensorBase number_beside(const Scalar *number, TensorBase like):
     return number_tensor(number, number_dtype(number), like)
 
 
-# --- shapes --------------------------------------------------------------------------------------------------------
+# --- shapes ----------------------------------------------------------------------------------------------------------
 
 cdef int dot(Shape *shape, TensorBase a, TensorBase b) except -1:
     if a.ndim != 1 or b.ndim != 1:
@@ -314,7 +311,7 @@ cdef ScalarType opmath(ScalarType dtype) noexcept:
     return Float if dtype == Half or dtype == BFloat16 or is_float8(dtype) else dtype
 
 
-# --- checks --------------------------------------------------------------------------------------------------------
+# --- checks ----------------------------------------------------------------------------------------------------------
 
 cdef int check_alpha(ScalarType result_dtype, const Scalar *alpha) except -1:
     if alpha.kind == BOOL_KIND and result_dtype != Bool:
@@ -493,7 +490,7 @@ cdef int check_out_in_c(TensorBase out, ScalarType dtype, str words) except -1:
 
 
 cdef int check_out_lerp(TensorBase out, ScalarType dtype, TensorBase weight) except -1:
-    # A weight without dimensions counts as a number, whose overload takes any out=.
+    # torch treats a 0-d weight as a number, and that overload takes any out=.
     return check_out_in_words(out, dtype, "Found dtype {got} but expected {expected}") if weight.ndim else 0
 
 
@@ -553,7 +550,6 @@ cdef int check_same_dtype(TensorBase a, TensorBase b) except -1:
 
 
 cdef int check_factors(TensorBase a, TensorBase b) except -1:
-    """check_same_dtype of a product that is added to something, which has words of its own."""
     if a.dtype != b.dtype:
         raise RuntimeError("mat1 and mat2 must have the same dtype, but got "
                            f"{code_name(a.dtype)} and {code_name(b.dtype)}")
@@ -568,7 +564,6 @@ cdef int check_addend(TensorBase self, TensorBase mat2) except -1:
 
 
 cdef str c_name(ScalarType dtype):
-    """The C++ type's name, which torch's matrix products use in messages."""
     return {Float: "float", Double: "double", Half: "c10::Half", BFloat16: "c10::BFloat16", Bool: "bool",
             Byte: "unsigned char", Char: "signed char", Short: "short int", Int: "int", Long: "long int",
             ComplexFloat: "c10::complex<float>", ComplexDouble: "c10::complex<double>", UInt16: "unsigned short",
@@ -611,12 +606,6 @@ cdef int check_not_empty(TensorBase self, str op) except -1:
 
 cdef int check_float_kernel(ScalarType dtype, str op) except -1:
     if KIND[<int>dtype] != FLOAT_KIND:
-        raise NotImplementedError(f'"{op}" not implemented for \'{code_name(dtype)}\'')
-    return 0
-
-
-cdef int check_float_or_complex(ScalarType dtype, str op) except -1:
-    if KIND[<int>dtype] < FLOAT_KIND:
         raise NotImplementedError(f'"{op}" not implemented for \'{code_name(dtype)}\'')
     return 0
 

@@ -1,4 +1,5 @@
-"""One function runs every operator: what differs between them is in their rows (_core/_gen/rows.py)."""
+"""run and run_inplace run every operator by what its row says (_core/_gen/rows.py): device, dtype and shape of the
+results, checks, allocation, the device's kernel, history."""
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc
@@ -23,23 +24,20 @@ from mindtorch._core.tensor.generator cimport Generator, generator_for
 from mindtorch._core.tensor.tensor cimport CPU, Shape, TensorBase, allocate, count_version, make_tensor
 
 
-# --- operators -------------------------------------------------------------------------------------------------------
-# One function runs every operator: what differs between them is in their rows (_core/_gen/rows.py).
-
-
 cdef dict TYPES = {
     "Tensor": TENSOR, "Tensor?": OPTIONAL_TENSOR, "Tensor[]": TENSOR_LIST, "Tensor?[]": OPTIONAL_TENSOR_LIST,
     "Scalar": SCALAR, "Scalar?": OPTIONAL_SCALAR, "Scalar[]": SCALAR_LIST, "int": INT, "int?": OPTIONAL_INT,
     "int[]": INT_LIST, "int[]?": INT_LIST, "bool": BOOL, "bool?": BOOL, "bool[]": BOOL_LIST, "float": FLOAT,
     "float?": OPTIONAL_FLOAT, "ScalarType": DTYPE, "ScalarType?": DTYPE, "str": STRING, "str?": STRING,
     "Generator?": GENERATOR}
-cdef list KEPT = []             # constants that rules point to
+cdef list KEPT = []             # keeps alive the constants that rules point to
 
 
 # --- reading rows ----------------------------------------------------------------------------------------------------
+# The first call of an operator reads its row into the fields of Operator. _ops/codegen/emit_table.py writes the rows.
 
 cdef Rule *read_rule(tuple encoded) except NULL:
-    """The rule that emit_rules.py has encoded. It lives as long as the process."""
+    """The rule of a tuple. It lives as long as the process."""
     cdef Rule *rule = <Rule *>calloc(1, sizeof(Rule))
     cdef int i
     if rule == NULL:
@@ -152,7 +150,7 @@ cdef int load_operator(Operator op) except -1:
 
 
 cdef bint is_of_operands(object rule, set operands) except -1:
-    """Whether a rule gives the dtype of tensors that have the same."""
+    """Whether the rule returns the dtype of the operands where all have the same."""
     if rule[0] == "promote":
         return set(rule[1:]) <= operands
     return rule[0] == "or" and len(rule) == 2 and isinstance(rule[1], str) and f"a{rule[1][1:]}" in operands
@@ -207,7 +205,7 @@ cdef int evaluate(const Rule *rule, Argument *arguments, const ScalarType *dtype
 
 
 cdef int first_given(const Rule *rule, Argument *arguments, const ScalarType *dtypes) except? -1:
-    """Of dtypes, and tensors that have one, the first that is there; the last operand always is."""
+    """The first dtype among operands that are dtypes or tensors, and may be Undefined or None."""
     cdef const Operand *operand
     cdef int i
     for i in range(rule.count):
@@ -241,14 +239,14 @@ cdef ScalarType result_dtype(Operator op, Argument *arguments) except? Undefined
     return dtypes[0]
 
 
-# --- what every form of an operator begins with ----------------------------------------------------------------------
+# --- before the kernel: device, dtypes, checks, autocast, whether to record ------------------------------------------
 
 cdef inline TensorBase tensor_at(Argument *arguments, int index):
     return <TensorBase>arguments[index].object
 
 
 cdef int find_place(Operator op, Place *place, Argument *arguments, ScalarType *dtype) except -1:
-    """The device of the operands, which must be one; and a dtype for messages."""
+    """The one device of the operands, and a dtype for messages."""
     cdef TensorBase tensor
     cdef int i
     if op.first_list >= 0:
@@ -265,7 +263,7 @@ cdef int find_place(Operator op, Place *place, Argument *arguments, ScalarType *
 
 
 cdef int open_call(Operator op, Place *place, Argument *arguments, ScalarType *dtypes, bint inplace) except -1:
-    """Device, kernel, result dtypes, generator, checks."""
+    """Find the device, the dtypes of the results and the generator; run the checks."""
     cdef ScalarType dtype = Undefined
     cdef int i
     find_place(op, place, arguments, &dtype)
@@ -287,17 +285,17 @@ cdef int open_call(Operator op, Place *place, Argument *arguments, ScalarType *d
 
 
 cdef int find_generator(Operator op, Place *place, Argument *arguments) except -1:
-    """The generator given, or the device's own, which lives as long as the process."""
+    """The call's generator, or the device's default one, which lives as long as the process."""
     generator = generator_for(<Generator>arguments[op.generator].object, place.type, place.index)
     arguments[op.generator].object = <PyObject *>generator
     return 0
 
 
 cdef object cast_arguments(Operator op, Argument *arguments):
-    """Have autocast cast the tensors. Gives what `arguments` borrow from now on."""
+    """Have autocast cast the tensors. The caller keeps the result alive: `arguments` borrow from it."""
     cdef list values = []
     cdef int i, cpu = op.cpu_policy, npu = op.npu_policy
-    if op.dtype >= 0 and arguments[op.dtype].integer != Undefined:        # the call says which
+    if op.dtype >= 0 and arguments[op.dtype].integer != Undefined:        # the call names the dtype
         cpu = autocast.NOT_LISTED if cpu == autocast.FP32_SET_OPT_DTYPE else cpu
         npu = autocast.NOT_LISTED if npu == autocast.FP32_SET_OPT_DTYPE else npu
     for i in range(op.count):
@@ -341,7 +339,7 @@ cdef ScalarType computed_in(Operator op, Argument *arguments, const ScalarType *
 
 
 cdef TensorBase keep_apart(Operator op, Argument *arguments, TensorBase result, int written):
-    """`result`, or a temporary where it shares memory with an operand other than the one that is written."""
+    """`result`, or a temporary where it shares memory with an operand other than argument `written`."""
     cdef int i
     for i in range(op.count):
         if op.types[i] <= OPTIONAL_TENSOR:
@@ -401,7 +399,7 @@ cdef object run(Operator op, Argument *arguments):
 
 
 cdef bint is_uniform(Operator op, Argument *arguments) noexcept:
-    """Whether the operands are alike: one dtype, device and shape, contiguous, without history."""
+    """Whether the operands have one dtype, device and shape, are contiguous and need no gradient."""
     cdef TensorBase first = tensor_at(arguments, op.tensors[0])
     cdef TensorBase other
     cdef int i
@@ -417,7 +415,7 @@ cdef bint is_uniform(Operator op, Argument *arguments) noexcept:
 
 
 cdef object run_uniform(Operator op, Argument *arguments):
-    """`run` of a pointwise operator on operands that are alike: the common case, in which most rules say nothing."""
+    """`run` of a pointwise operator where is_uniform holds: the common case, which needs few of the rules."""
     cdef TensorBase first = tensor_at(arguments, op.tensors[0])
     cdef TensorBase result
     cdef ScalarType dtypes[MAX_RESULTS]
@@ -439,7 +437,7 @@ cdef object run_uniform(Operator op, Argument *arguments):
 
 cdef object run_cast(Operator op, Argument *arguments):
     """`run` after autocast has cast the tensors."""
-    _casts = cast_arguments(op, arguments)          # which the arguments borrow
+    _casts = cast_arguments(op, arguments)          # keeps alive what the arguments borrow
     return run_one(op, arguments, None) if op.results == 1 else run_several(op, arguments)
 
 
@@ -473,7 +471,7 @@ cdef object run_one(Operator op, Argument *arguments, TensorBase given):
 
 
 cdef object run_several(Operator op, Argument *arguments):
-    """`run` of an operator with several results, in a tuple."""
+    """`run` of an operator with several results. Returns a tuple."""
     cdef ScalarType dtypes[MAX_RESULTS]
     cdef TensorBase first = tensor_at(arguments, op.count)
     cdef list given = [<object>arguments[op.count + i].object for i in range(op.results)]
@@ -564,7 +562,7 @@ cdef object run_inplace(Operator op, Argument *arguments):
 
 
 cdef object write_self(Operator op, Argument *arguments):
-    """An operator that has the in-place form alone, as fill_. All elements get one value, so overlap does no harm."""
+    """An operator that has the in-place form alone, as fill_. It writes one value, so overlap does no harm."""
     cdef TensorBase self = tensor_at(arguments, 0)
     cdef TensorBase kept_self = self, written
     cdef ScalarType dtypes[MAX_RESULTS]
@@ -588,7 +586,7 @@ cdef object write_self(Operator op, Argument *arguments):
 
 
 # --- operators on lists of tensors -----------------------------------------------------------------------------------
-
+# _foreach_* run one kernel where the tensors of the lists are alike, else the operator on each tensor.
 
 cdef int load_list_operator(Operator op, dict row) except -1:
     cdef int i
@@ -694,7 +692,7 @@ cdef object run_together(Operator op, Argument *arguments, list tensors, bint in
 
 
 cdef TensorBase result_for(Operator op, Argument *arguments, int index):
-    """A new tensor for what the operator on one tensor gives."""
+    """A new tensor for the result at `index`."""
     cdef Argument of_one[MAX_ARGUMENTS]
     cdef ScalarType dtypes[MAX_RESULTS]
     cdef TensorBase tensor = <TensorBase>list_at(arguments, op.first_list)[index]
@@ -706,7 +704,7 @@ cdef TensorBase result_for(Operator op, Argument *arguments, int index):
 
 
 cdef object run_kernel_for_lists(Operator op, Argument *arguments):
-    """An operator that has a kernel for lists on every device, and writes to some of them: the fused optimizers."""
+    """An operator on lists without one on tensors, which writes to some of its lists: the fused optimizers."""
     cdef list tensors = list_at(arguments, op.first_list)
     cdef ScalarType dtype
     cdef Place place
@@ -728,7 +726,7 @@ cdef object run_kernel_for_lists(Operator op, Argument *arguments):
 # --- the operator on one tensor --------------------------------------------------------------------------------------
 
 cdef int fill_arguments(Operator op, Argument *target, Argument *arguments, int index, Scalar *number) except -1:
-    """The arguments of the operator on one tensor, for tensor `index`; out= is None."""
+    """The arguments of the operator on one tensor, for the tensors at `index`; out= is None."""
     cdef Source *source
     cdef int i, count = op.each.count
     for i in range(count):
@@ -752,7 +750,7 @@ cdef int read_number(Operator op, Argument *arguments, int index, Scalar *number
 
 
 cdef object call_method(Operator op, Argument *arguments, int index):
-    """An operator that is written in Python has no row to run."""
+    """Call the operator on one tensor as a method, where it is written in Python and has no row."""
     cdef list values = []
     cdef Source *source
     cdef int i
@@ -789,7 +787,7 @@ cdef int write_one(Operator op, Argument *arguments, int index) except -1:
     if op.each.writes_self or op.each_has_inplace:
         run_inplace(op.each, of_one)
         return 0
-    # The operator has no in-place form that would keep what its derivative looks at.
+    # The operator has no in-place form. Its derivative may need the old elements of `written`: it saves the clone.
     written = <TensorBase>of_one[0].object
     kept = before_write(written) if tracked(written) else written
     of_one[0].object = <PyObject *>kept

@@ -1,4 +1,4 @@
-"""Python objects to C values and back: elements, arrays, and the arguments of functions."""
+"""Conversions between Python objects and C values: elements of tensors, NumPy arrays, arguments of functions."""
 import numpy as np
 import warnings
 
@@ -29,13 +29,9 @@ from mindtorch._core.tensor.tensor cimport (
 )
 
 
-# --- element access --------------------------------------------------------------------------------------------------
-# Elements in and out of tensors: one number, nested lists, NumPy arrays.
-
-
 cnp.import_array()
 
-cdef double FLOAT8_VALUES[8][256]          # by dtype, from Float8_e5m2 on, and bits
+cdef double FLOAT8_VALUES[8][256]          # [dtype - Float8_e5m2][byte]
 
 
 cdef int list_float8_values() except -1:
@@ -123,7 +119,7 @@ cdef void load(const char *address, ScalarType dtype, Scalar *out) noexcept:
         out.imag = load_real(address + ITEMSIZE[<int>dtype] // 2, dtype)
 
 
-# The largest value of unsigned integers and of the floats of 8 bits; 0 for other dtypes.
+# The greatest value of unsigned integers and of the floats of 8 bits; 0 for other dtypes.
 cdef double MOST[SCALAR_TYPES]
 MOST[<int>Byte], MOST[<int>UInt16], MOST[<int>UInt32] = 255.0, 65535.0, 4294967295.0
 MOST[<int>UInt64] = 18446744073709549568.0         # the last double before 2**64
@@ -145,7 +141,7 @@ cdef inline int64_t integer_of(const Scalar *value, ScalarType dtype) except? -1
         return value.integer
     if value.imag != 0.0 and value.kind == COMPLEX_KIND:
         does_not_fit(dtype)
-    # False for nan as well; 2**63 itself is out of range.
+    # The comparison is False for nan, too. 2**63 is out of range.
     if not (-9223372036854775808.0 <= value.real < 9223372036854775808.0):
         does_not_fit(dtype)
     return <int64_t>value.real
@@ -175,7 +171,7 @@ cdef int store_integer(char *address, ScalarType dtype, const Scalar *value) exc
 
 
 cdef int store_unsigned(char *address, ScalarType dtype, int64_t integer) except -1:
-    if not -<int64_t>MOST[<int>dtype] <= integer <= <int64_t>MOST[<int>dtype]:      # negative ones wrap, as in torch
+    if not -<int64_t>MOST[<int>dtype] <= integer <= <int64_t>MOST[<int>dtype]:      # negative ones wrap as in torch
         does_not_fit(dtype)
     if dtype == UInt16:
         (<uint16_t *>address)[0] = <uint16_t>integer
@@ -230,7 +226,7 @@ cdef inline double largest(ScalarType dtype) noexcept:
 
 
 cdef bint in_float8(double value, ScalarType dtype) noexcept:
-    """Only one has infinities; one has nothing below its least number."""
+    """Only Float8_e5m2 has infinities. Float8_e8m0fnu has no zero and no negative numbers."""
     if isinf(value):
         return dtype == Float8_e5m2
     return dtype != Float8_e8m0fnu or not value < 1.0 / MOST[<int>Float8_e8m0fnu]
@@ -251,7 +247,6 @@ cdef int check_fits(const Scalar *value, ScalarType dtype) except -1:
 
 
 cdef ScalarType stored_as(ScalarType dtype) noexcept:
-    """The dtype that `store` writes when `dtype` is wanted; the backend's copy does the rest."""
     return Float if dtype == Half or dtype == BFloat16 or is_float8(dtype) else dtype
 
 
@@ -337,10 +332,10 @@ cdef object as_array(TensorBase tensor):
     for i in range(tensor.ndim):
         sizes[i] = tensor.sizes[i]
         strides[i] = tensor.strides[i] * ITEMSIZE[<int>tensor.dtype]
-    Py_INCREF(description)                 # the array takes over a reference to it
+    Py_INCREF(description)                 # PyArray_NewFromDescr steals a reference
     array = PyArray_NewFromDescr(<PyTypeObject *>cnp.ndarray, description, tensor.ndim, sizes, strides,
                                  tensor.data_ptr(), cnp.NPY_ARRAY_WRITEABLE, NULL)
-    # The storage, not the tensor: `tensor.data = other` must not free the memory below the array.
+    # The array keeps the storage alive, not the tensor: `tensor.data = other` must not free the array's memory.
     cnp.set_array_base(array, tensor.storage)
     cnp.PyArray_UpdateFlags(array, cnp.NPY_ARRAY_UPDATE_ALL)
     return array
@@ -384,7 +379,7 @@ cdef TensorBase from_array(object value):
     cdef int64_t reach = 1
     cdef int i
     cdef bint empty = False
-    # Byte order does not decide which dtype it is, but whether it can be shared.
+    # check_array refuses foreign byte orders with a message of its own.
     cdef ScalarType code = numpy_code(array.dtype.newbyteorder("="))
     cdef int itemsize = ITEMSIZE[<int>code]
     check_array(array, itemsize)
@@ -393,7 +388,7 @@ cdef TensorBase from_array(object value):
         strides[i] = array.strides[i] // itemsize
         empty = empty or sizes[i] == 0
         reach += (sizes[i] - 1) * strides[i]
-    require_backend(CPU)                # the array may be the first thing that this process has on the CPU
+    require_backend(CPU)                # this may be the first tensor of the process on the CPU
     cdef ArrayStorage storage = ArrayStorage.__new__(ArrayStorage)
     storage.array = array
     storage.data = cnp.PyArray_BYTES(array)
@@ -415,8 +410,7 @@ def from_numpy(ndarray, /):
 
 
 # --- arguments -------------------------------------------------------------------------------------------------------
-# Reading of Python arguments, with torch's TypeErrors; the fast path of each is its first comparison.
-
+# Checks and conversions of Python arguments, with torch's TypeErrors. The first comparison of each is its fast path.
 
 cdef str type_label(object value):
     if isinstance(value, dtype):
@@ -455,7 +449,7 @@ cdef int no_combination(const char *function, tuple args, dict kwargs, str expec
 # --- ints ------------------------------------------------------------------------------------------------------------
 
 cdef bint is_int(object value) except -1:
-    """Python ints, NumPy ints and 0-d integer tensors; not bool, as in torch."""
+    """Whether the value is a Python or NumPy int, or an integer tensor of one element; not bool, as in torch."""
     cdef TensorBase tensor
     if PyLong_CheckExact(value):
         return True
@@ -515,7 +509,6 @@ cdef int parse_varargs(tuple args, Shape *out, const char *function, const char 
 
 
 cdef tuple sizes_argument(tuple args, dict kwargs, str function, str name):
-    """The sizes of `f(2, 3)`, `f((2, 3))` and `f(size=(2, 3))`, as a tuple that parse_varargs takes."""
     if not kwargs:
         if not args:
             raise TypeError(f'{function}() missing 1 required positional arguments: "{name}"')
@@ -556,7 +549,7 @@ cdef int parse_sequence(object items, Shape *out, const char *function, const ch
 
 
 cdef int wrong_item(object item, int at, const char *function, const char *argument, int position) except -1:
-    # torch looks at the first item to choose the overload and at the others when it unpacks them.
+    # torch tests the first item to choose the overload, and the others when it unpacks the sequence.
     if at == 0:
         where = f" (position {position})" if position else ""
         raise TypeError(f"{function.decode()}(): argument '{argument.decode()}'{where} must be tuple of ints, "
@@ -657,7 +650,7 @@ cdef list require_tensors(object value, const char *function, const char *argume
     cdef int i
     if not isinstance(value, (list, tuple)):
         wrong_type(value, function, argument, position, "tuple of Tensors")
-    # A copy, since another thread may change the list while a launch gives up the GIL.
+    # A copy: another thread may change the list while a launch has released the GIL.
     tensors = PyList_GetSlice(value, 0, PyList_GET_SIZE(value)) if PyList_Check(value) else list(value)
     for i in range(len(tensors)):
         if not isinstance(tensors[i], TensorBase):

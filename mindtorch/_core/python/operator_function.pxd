@@ -1,41 +1,35 @@
-"""Functions and methods of operators, and Python's operators, as Python sees them."""
+"""Functions and methods of operators: objects that bind Python's arguments by a specification and run an operator."""
 from cpython.ref cimport PyObject
 
-from mindtorch._core.tensor.tensor cimport Shape
-from mindtorch._core.tensor.dtype cimport Scalar
 from mindtorch._core.operators.operator cimport MAX_ARGUMENTS, Argument, ArgumentType, Operator
-
-
-# --- functions and methods -------------------------------------------------------------------------------------------
-# Python's functions and methods of operators: objects that bind arguments by a specification and run the operator.
 
 
 cdef enum:
     MAX_PARAMETERS = 24
 
-cdef enum Become:               # what an argument becomes beyond its own type
+cdef enum Become:               # a second conversion, of a number to a tensor or the other way round
     ITSELF, NUMBER_LIKE, NUMBER_TO_READ, NUMBER_BESIDE, ONLY_NUMBER, PACKED
 
 cdef struct Conversion:
     int parameter               # of the function
     ArgumentType type
-    bint tested                 # the overload's tests have seen the type
+    bint tested                 # the overload's tests have checked the type
     int position                # as the caller counts; 0: by keyword
     int place                   # the operator's argument
     Become become
 
 cdef class Overload:
     cdef Operator op
-    cdef int tests[MAX_PARAMETERS]              # parameters that decide whether the overload is meant
+    cdef int tests[MAX_PARAMETERS]              # parameters whose types decide whether the overload matches
     cdef unsigned char test_types[MAX_PARAMETERS]
     cdef int test_count
     cdef Conversion conversions[MAX_PARAMETERS]
     cdef int conversion_count
-    cdef int beside                             # the parameter that a number's tensor is like
-    cdef int default_places[MAX_ARGUMENTS]      # of arguments that the overload does not have
+    cdef int beside                             # the tensor parameter whose dtype and device numbers take
+    cdef int default_places[MAX_ARGUMENTS]      # arguments of the operator that the overload has no parameter for
     cdef Argument defaults[MAX_ARGUMENTS]
     cdef int default_count
-    cdef list kept                              # what defaults point to
+    cdef list kept                              # keeps alive what `defaults` point to
 
 ctypedef PyObject *(*Vectorcall)(PyObject *function, PyObject *const *values, size_t nargsf, PyObject *names) noexcept
 
@@ -43,23 +37,25 @@ cdef class OperatorFunction:
     cdef Vectorcall vectorcall
     cdef readonly str name
     cdef str module, table
-    cdef dict specification                     # None once it has been read
+    cdef dict specification                     # None after the first call has read it
     cdef tuple names                            # of the parameters
     cdef tuple defaults                         # Ellipsis: required
-    cdef PyObject *name_at[MAX_PARAMETERS]      # the same once more, without reference counts
-    cdef PyObject *default_at[MAX_PARAMETERS]   # NULL: required
-    cdef const char *encoded_at[MAX_PARAMETERS]     # names for messages
-    cdef const char *encoded_name
+    cdef PyObject *name_at[MAX_PARAMETERS]      # borrowed from `names`
+    cdef PyObject *default_at[MAX_PARAMETERS]   # borrowed from `defaults`; NULL: required
+    cdef bytes encoded                          # the name, for messages
+    cdef const char *encoded_name               # points into `encoded`
+    cdef list encoded_names                     # of the parameters, for messages
+    cdef const char *encoded_at[MAX_PARAMETERS]     # point into `encoded_names`
     cdef dict synonyms                          # other names -> parameter
-    cdef list encoded_names                     # for messages
-    cdef bytes encoded
-    cdef int count, positional                  # parameters without out=; those that may be given by position
-    cdef int results                            # how many tensors out= is; 0: there is no out=
-    cdef bint method, inplace, takes_numbers, of_many
-    cdef type named                             # of return_types
-    cdef str expected                           # the overloads as torch lists them
+    cdef int count, positional                  # parameters without out=; positional ones
+    cdef int results                            # the number of tensors in out=; 0: the function has no out=
+    cdef bint method, inplace
+    cdef bint takes_numbers                     # self may be a number
+    cdef bint of_many                           # a list of ints may be passed as several arguments: x.flip(0, 1)
+    cdef type named                             # the class of return_types that the result has
+    cdef str expected                           # the signatures, in torch's message where no overload matches
     cdef list overloads
     cdef int overload_count
-    cdef Overload only                          # where there is one
-    cdef str profiled_name                      # "aten::add", in profiles; None: not recorded
+    cdef Overload only                          # the overload where there is one
+    cdef str profiled_name                      # "aten::add" in profiles; None: profiles do not record the function
     cdef object __weakref__

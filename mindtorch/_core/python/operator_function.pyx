@@ -1,4 +1,10 @@
-"""Functions and methods of operators, and Python's operators, as Python sees them."""
+"""The functions and methods of operators (torch.add, Tensor.add), and Python's operators (a + b).
+
+A call of a function goes through `enter`, which vectorcall calls: it tests for a running profile and for
+__torch_function__. `bind` matches arguments to parameters, `choose` takes the first overload whose tests hold,
+`convert` makes C values, and run_operator.pyx runs the operator. The specifications are data, in
+_core/_gen/functions.py.
+"""
 import inspect
 
 from cpython.object cimport PyTypeObject
@@ -23,19 +29,12 @@ cimport mindtorch._core.python.torch_function as torch_function
 cimport mindtorch._core.rules.array as array_rules
 from mindtorch._core.tensor.dtype cimport Scalar, Undefined, is_scalar, scalar_from
 from mindtorch._core.tensor.generator cimport require_generator
-from mindtorch._core.tensor.tensor cimport OPERATORS, TensorBase
-
-
-# --- functions and methods -------------------------------------------------------------------------------------------
-# What torch.add and Tensor.add are: one class, and data (_core/_gen/functions.py).
-#
-# A call goes: entered by vectorcall; `bind` finds the parameters; the first overload whose tests hold converts its
-# arguments; run_operator.pyx does the rest. __torch_function__ and profiles are tests at the entry.
+from mindtorch._core.tensor.tensor cimport OPERATORS, Shape, TensorBase
 
 
 cdef extern from *:
     """
-    /* Objects of the type are called by the function that they hold at `offset`. */
+    /* Has Python call objects of the type by the function pointer at `offset` in them. */
     static void mindtorch_call_by_vector(PyTypeObject *type, Py_ssize_t offset, int is_method)
     {
         type->tp_vectorcall_offset = offset;
@@ -56,19 +55,20 @@ cdef extern from "Python.h":
 
 cdef enum:
     MAX_SHAPES = 8
-    NO_TEST = 255           # an overload that lacks the parameter: it must be None
+    NO_TEST = 255           # the overload lacks the parameter, which must be None
 
-# A function that returns an object, seen from C: NULL after an error.
+# Casts to these types call a function that returns an object as one that returns NULL after an error, ...
 ctypedef PyObject *(*WithArray)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *) noexcept
 ctypedef PyObject *(*WithStorage)(PyObject *, PyObject *, PyObject **, Storage *) noexcept
-ctypedef object (*Finished)(OperatorFunction, Overload, PyObject **)       # and the other way round
+# ... and the other way round.
+ctypedef object (*Finished)(OperatorFunction, Overload, PyObject **)
 
-cdef struct Storage:        # what arguments point to, for one call
+cdef struct Storage:        # the memory that the arguments of one call point to
     Scalar numbers[MAX_PARAMETERS]
     Shape shapes[MAX_SHAPES]
     double reals[MAX_PARAMETERS]
     int shape_count
-    PyObject *owned[MAX_PARAMETERS + 1]     # references that the call gives back at its end
+    PyObject *owned[MAX_PARAMETERS + 1]     # references that the call drops at its end
     int owned_count
 
 cdef dict BECOME = {"number_like": NUMBER_LIKE, "number_to_read": NUMBER_TO_READ, "number_beside": NUMBER_BESIDE,
@@ -76,7 +76,8 @@ cdef dict BECOME = {"number_like": NUMBER_LIKE, "number_to_read": NUMBER_TO_READ
 cdef object REQUIRED = Ellipsis
 
 
-# --- reading specifications ------------------------------------------------------------------------------------------
+# --- specifications --------------------------------------------------------------------------------------------------
+# The first call of a function reads its specification into C arrays.
 
 cdef Overload read_overload(tuple spec, OperatorFunction function):
     cdef Overload overload = Overload.__new__(Overload)
@@ -111,7 +112,6 @@ cdef Overload read_overload(tuple spec, OperatorFunction function):
 
 
 cdef int read(OperatorFunction function) except -1:
-    """Read the specification, at the first call."""
     cdef int i
     cdef dict spec = function.specification
     parameters = spec["parameters"]
@@ -139,10 +139,10 @@ cdef int read(OperatorFunction function) except -1:
     return 0
 
 
-# --- binding ---------------------------------------------------------------------------------------------------------
+# --- binding: arguments to parameters --------------------------------------------------------------------------------
 
 cdef int find_parameter(OperatorFunction function, PyObject *name) except -2:
-    """The parameter of that name; `count` for out=; -1 where there is none."""
+    """The index of the parameter with that name; `count` for out=; -1 where there is none."""
     cdef int i
     for i in range(function.count):
         if function.name_at[i] == name:
@@ -158,8 +158,8 @@ cdef int find_parameter(OperatorFunction function, PyObject *name) except -2:
 
 cdef int bind(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
               PyObject *names) except -1:
-    """`bound`: for each parameter its value; the last is out=. TypeError where they do not fit."""
-    cdef Py_ssize_t i, named = 0 if names == NULL else PyTuple_GET_SIZE(names)
+    """Set `bound` to the value of each parameter, and of out= behind them. TypeError as torch raises it."""
+    cdef Py_ssize_t i, keyword_count = 0 if names == NULL else PyTuple_GET_SIZE(names)
     cdef int place
     if given > function.positional:
         for i in range(function.count):
@@ -169,7 +169,7 @@ cdef int bind(OperatorFunction function, PyObject **bound, PyObject *const *valu
         bound[i] = values[i]
     for i in range(given, function.count + 1):
         bound[i] = NULL
-    for i in range(named):
+    for i in range(keyword_count):
         place = find_parameter(function, PyTuple_GET_ITEM(names, i))
         if place < 0 or bound[place] != NULL:
             wrong_keyword(function, bound, values, given, names, <object>PyTuple_GET_ITEM(names, i), place)
@@ -185,10 +185,10 @@ cdef int bind(OperatorFunction function, PyObject **bound, PyObject *const *valu
 
 
 cdef int refuse(OperatorFunction function, PyObject *const *values, Py_ssize_t given, PyObject *names) except -1:
-    """What torch says where no overload fits."""
-    cdef Py_ssize_t i, named = 0 if names == NULL else PyTuple_GET_SIZE(names)
+    """Raise torch's TypeError for a call that no overload matches."""
+    cdef Py_ssize_t i, keyword_count = 0 if names == NULL else PyTuple_GET_SIZE(names)
     positional = tuple([<object>values[i] for i in range(function.method, given)])
-    keywords = {<object>PyTuple_GET_ITEM(names, i): <object>values[given + i] for i in range(named)}
+    keywords = {<object>PyTuple_GET_ITEM(names, i): <object>values[given + i] for i in range(keyword_count)}
     return no_combination(function.encoded, positional, keywords, function.expected)
 
 
@@ -225,7 +225,7 @@ cdef int wrong_keyword(OperatorFunction function, PyObject **bound, PyObject *co
     raise TypeError(f"{function.name}() got an unexpected keyword argument '{name}'")
 
 
-# --- choosing --------------------------------------------------------------------------------------------------------
+# --- overloads: which one matches ------------------------------------------------------------------------------------
 
 cdef bint fits(object value, unsigned char type) except -1:
     if type == TENSOR:
@@ -258,7 +258,7 @@ cdef bint matches(PyObject *candidate, PyObject **bound) except -1:
     return True
 
 
-# --- converting ------------------------------------------------------------------------------------------------------
+# --- conversions: parameters to the operator's arguments -------------------------------------------------------------
 
 cdef Shape *shape_in(Storage *storage) except NULL:
     if storage.shape_count == MAX_SHAPES:
@@ -268,7 +268,7 @@ cdef Shape *shape_in(Storage *storage) except NULL:
 
 
 cdef int own(Storage *storage, object value, Argument *argument) except -1:
-    """Have the argument borrow a new object, which lives as long as the call."""
+    """Set the argument to a new object, which `storage` keeps alive for the call."""
     Py_INCREF(value)
     storage.owned[storage.owned_count] = <PyObject *>value
     storage.owned_count += 1
@@ -334,7 +334,7 @@ cdef int convert(OperatorFunction function, Conversion *conversion, PyObject *gi
 
 cdef int become(OperatorFunction function, Overload overload, Conversion *conversion, PyObject **bound,
                 Argument *argument, Storage *storage) except -1:
-    """A number where the operator takes a tensor, or the other way round."""
+    """Convert a number where the operator takes a tensor, or a tensor where it takes a number."""
     cdef TensorBase tensor
     if conversion.become == ONLY_NUMBER:
         argument.real = array_rules.only_number(<TensorBase>argument.object)
@@ -382,7 +382,7 @@ cdef object convert_and_run(PyObject *callable, PyObject *chosen, PyObject **bou
         if not op.of_lists:
             return run_inplace(op, arguments)
         run_inplace(op, arguments)
-        return <object>bound[0] if op.each is not None else None        # the very list that was given
+        return <object>bound[0] if op.each is not None else None        # the caller's list
     out = bound[function.count]
     if op.results == 1 and not op.of_lists:
         if out != <PyObject *>None:
@@ -401,10 +401,10 @@ cdef object convert_and_run(PyObject *callable, PyObject *chosen, PyObject **bou
     return results if function.named is None or op.results < 2 else as_named(function.named, results)
 
 
-# --- entries ---------------------------------------------------------------------------------------------------------
+# --- calls -----------------------------------------------------------------------------------------------------------
 
 cdef object invoke(PyObject *callable, PyObject *const *values, Py_ssize_t given, PyObject *names):
-    """The call itself."""
+    """Call the function, after `enter` has tested for profiles and __torch_function__."""
     cdef OperatorFunction function = <OperatorFunction>callable
     cdef PyObject *bound[MAX_PARAMETERS + 1]
     if function.specification is not None:
@@ -419,7 +419,7 @@ cdef object invoke(PyObject *callable, PyObject *const *values, Py_ssize_t given
 
 cdef object invoke_on_number(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
                              PyObject *names):
-    """The same with a number as the first operand, which becomes a tensor beside the other."""
+    """`invoke` with a number as the first operand: it becomes a 0-d tensor."""
     operand = as_operand(<object>bound[0], <object>bound[1])
     bound[0] = <PyObject *>operand
     return choose(function, bound, values, given, names)
@@ -427,7 +427,7 @@ cdef object invoke_on_number(OperatorFunction function, PyObject **bound, PyObje
 
 cdef object choose(OperatorFunction function, PyObject **bound, PyObject *const *values, Py_ssize_t given,
                    PyObject *names):
-    """Call the first overload that the arguments fit."""
+    """Call the first overload that matches the arguments."""
     cdef PyObject *overload
     cdef int i
     if function.overload_count == 1:
@@ -443,7 +443,7 @@ cdef object choose(OperatorFunction function, PyObject **bound, PyObject *const 
 
 
 cdef int require_tensors_of(OperatorFunction function, PyObject **bound) except -1:
-    """Of the one overload that torch shows, the first argument that ought to be a tensor."""
+    """Raise torch's TypeError for the first argument of the first overload that must be a tensor."""
     cdef Overload shown = <Overload>function.overloads[0]
     cdef Conversion *conversion
     cdef int i
@@ -456,7 +456,7 @@ cdef int require_tensors_of(OperatorFunction function, PyObject **bound) except 
 
 
 cdef object invoke_of_many(OperatorFunction function, PyObject *const *values, Py_ssize_t given, PyObject *names):
-    """A method of one list of ints, which may come as several arguments: x.flip(0, 1)."""
+    """Call a method of one list of ints, which may come as several arguments: x.flip(0, 1)."""
     cdef Argument arguments[3]
     cdef Overload overload = <Overload>function.overloads[0]
     cdef Py_ssize_t i
@@ -475,7 +475,9 @@ cdef object invoke_of_many(OperatorFunction function, PyObject *const *values, P
 
 
 cdef PyObject *enter(PyObject *function, PyObject *const *values, size_t nargsf, PyObject *names) noexcept:
-    """By vectorcall. Whoever wants to be asked is asked; after an error it is found out whether somebody does."""
+    """What vectorcall calls. While __torch_function__ is not active, only a call that fails looks at the arguments'
+    classes: an argument that is no tensor fails, and its class may have a __torch_function__.
+    """
     cdef Py_ssize_t given = PyVectorcall_NARGS(nargsf)
     cdef Py_ssize_t count = given if names == NULL else given + PyTuple_GET_SIZE(names)
     cdef PyObject *result
@@ -490,7 +492,7 @@ cdef PyObject *enter(PyObject *function, PyObject *const *values, size_t nargsf,
 
 
 cdef object enter_profiled(PyObject *function, PyObject *const *values, Py_ssize_t given, PyObject *names):
-    """The same in a range of the profile that runs."""
+    """`enter` in a range of the running profile."""
     cdef Py_ssize_t i, count = given if names == NULL else given + PyTuple_GET_SIZE(names)
     cdef profiling.Range opened = profiling.begin((<OperatorFunction>function).profiled_name, profiling.FUNCTION,
                                                   "cpu_op")
@@ -519,7 +521,7 @@ cdef class OperatorFunction:
         self.vectorcall = enter
 
     def __call__(self, *args, **kwargs):
-        raise NotImplementedError       # the type's slot is vectorcall's: see mindtorch_call_by_vector
+        raise NotImplementedError       # mindtorch_call_by_vector replaces the slot of this method
 
     def __repr__(self):
         return f"<operator function {self.name}>"
@@ -595,49 +597,49 @@ cdef dict specification_of(OperatorFunction function):
 
 
 def function_of(str table, str name):
-    """The function of that name in a table of mindtorch._core._gen.namespace: what pickles refer to."""
+    """The function of that name in a table of mindtorch._core._gen.namespace. Pickles of functions call this."""
     from mindtorch._core._gen import namespace
     return getattr(namespace, table)[name]
 
 
 def make_functions(dict specifications, str table):
-    """{name: function} of a table of _gen/functions.py, in which a name may stand for another."""
+    """{name: function} of a table of _gen/functions.py, in which the entry of an alias is the other name."""
     kind = OperatorMethod if table == "METHODS" else OperatorFunction
     made = {name: kind(name, spec, table) for name, spec in specifications.items() if isinstance(spec, dict)}
     return {name: made[name if isinstance(spec, dict) else spec] for name, spec in specifications.items()}
 
 
 # --- Python's operators ----------------------------------------------------------------------------------------------
-# Python's operators: what `a + b` runs, in OPERATORS of tensor.pxd.
+# The C functions of OPERATORS in tensor.pxd, which the slots of TensorBase call: `a + b` calls `add`.
 #
-# Each sees the operands in Python's order; either may be the tensor. What is no tensor and no number gets
-# NotImplemented, so that the other operand's type can answer.
+# Each gets the operands in Python's order; either may be the tensor. It returns NotImplemented where the other one is
+# no tensor and no number, so that Python tries the other operand's class.
 
 
-cdef enum Reverse:              # what a number on the left does
-    REFUSED                     # torch's tensors answer through the other operator: 1 < x is x > 1
-    SWAPPED                     # the operator for (tensor, number) takes them
+cdef enum Reverse:              # what happens to a number on the left
+    REFUSED                     # NotImplemented: Python evaluates 1 < x as x > 1
+    SWAPPED                     # the operator for (tensor, number), with swapped operands
     IN_ORDER                    # the operator for (number, tensor)
-    WRAPPED                     # it becomes a tensor
+    WRAPPED                     # the operator for two tensors; the number becomes one
     RECIPROCAL                  # number / tensor is number * (1 / tensor)
 
 cdef class Call:
-    """An operator, and its arguments beyond the two operands."""
+    """An operator for two operands, and its other arguments."""
     cdef Operator op
-    cdef int first, second                      # the places of the operands
-    cdef bint first_wrapped, second_wrapped     # whether a number becomes a tensor there
+    cdef int first, second                      # the arguments that are the operands
+    cdef bint first_wrapped, second_wrapped     # whether a number there becomes a tensor
     cdef int rest_count
     cdef int rest_places[MAX_ARGUMENTS]
     cdef Argument rest[MAX_ARGUMENTS]
-    cdef list kept                              # what they point to
+    cdef list kept                              # keeps alive what `rest` points to
 
 cdef class NumberOperator:
-    cdef str slot                               # of OPERATORS
-    cdef str event                              # the name in profiles
+    cdef str slot                               # a field of OPERATORS
+    cdef str event                              # its name in profiles
     cdef Call of_tensors, with_number, of_number
     cdef Reverse reverse
 
-# slot -> rows for (tensor, tensor), (tensor, number), and a number on the left.
+# slot -> the rows for (tensor, tensor) and (tensor, number), the row for a number on the left and how it is used.
 cdef dict BINARY = {
     "add": ("add.Tensor", "add.Scalar", "add.Scalar", SWAPPED),
     "sub": ("sub.Tensor", "sub.Scalar", "rsub.Scalar", SWAPPED),
@@ -669,20 +671,17 @@ cdef dict BINARY = {
     "irshift": ("bitwise_right_shift.Tensor", "bitwise_right_shift.Tensor_Scalar", None, REFUSED),
     "neg": ("neg", None, None, REFUSED), "abs": ("abs", None, None, REFUSED),
     "invert": ("bitwise_not", None, None, REFUSED)}
-# What profiles call them where that is not the row's name.
+# The names in profiles that differ from the row's.
 cdef dict EVENTS = {
     "and_": "__and__", "or_": "__or__", "xor": "__xor__", "lshift": "__lshift__", "rshift": "__rshift__",
     "iand": "__iand__", "ior": "__ior__", "ixor": "__ixor__", "ilshift": "__ilshift__", "irshift": "__irshift__"}
-cdef set UNARY = {"neg", "abs", "invert"}
 cdef tuple INPLACE = ("iadd", "isub", "imul", "itruediv", "ipow", "ifloordiv", "imod", "iand", "ior", "ixor", "ilshift",
                       "irshift")
 cdef Operator RECIPROCAL_OF = find_operator("reciprocal")
 
 
-# --- reading the tables ----------------------------------------------------------------------------------------------
-
 cdef dict overloads_by_row():
-    """Row -> its overload, and the parameters of the function, as in _gen/functions.py."""
+    """Row -> (its overload, the parameters of the function), of _gen/functions.py."""
     from mindtorch._core._gen import functions
     found = {}
     for table in (functions.METHODS, functions.ATEN, functions.FUNCTIONS):
@@ -732,8 +731,6 @@ cdef list read_all():
         found.append(made)
     return found
 
-
-# --- running ---------------------------------------------------------------------------------------------------------
 
 cdef inline object finish_call(Call call, Argument *arguments, bint inplace):
     cdef int i
@@ -808,7 +805,7 @@ cdef inline object binary(int slot, object a, object b, bint inplace=False):
 
 
 cdef object watched(NumberOperator spec, object a, object b, bint inplace):
-    """The same where a profile runs, or operands may have to be asked."""
+    """`binary` while a profile runs or __torch_function__ is active."""
     cdef profiling.Range opened = None
     cdef object result
     if profiling.records_operators:
@@ -844,8 +841,6 @@ cdef object unary(int slot, object a):
     finally:
         profiling.end(opened)
 
-
-# --- the slots -------------------------------------------------------------------------------------------------------
 
 cdef enum Slot:
     SLOT_ADD, SLOT_SUB, SLOT_MUL, SLOT_TRUEDIV, SLOT_FLOORDIV, SLOT_MOD, SLOT_MATMUL, SLOT_POW, SLOT_AND,

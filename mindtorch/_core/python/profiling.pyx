@@ -1,10 +1,10 @@
-"""What a profile records: nested ranges of host time, in the thread that started it.
+"""Profiles: nested ranges of host time, in the thread that started the profile.
 
-Functions of operators, Python's operators and indexing test one flag, `records_operators`, where they are entered.
-Other functions are entered in another way for the time of a recording, and nothing asks there. A Cython function has
-the address of its C function in the object itself (vectorcall), so that every reference to it is meant. A function
-written in Python gets other code, by autograd/_profiled_functions.py. Backward looks once, when it begins; a launch has
-one flag for all that is unusual about it.
+Functions of operators, Python's operators and indexing test one flag, `records_operators`, in each call. Other
+functions test nothing: for the time of a profile, a Cython function gets another vectorcall pointer, and a function
+written in Python other code (autograd/_profiled_functions.py). Both change the function object, so they affect every
+reference to it. Backward tests once for each graph. A launch has one flag for profiles and for everything else that
+may follow a launch.
 """
 import sys
 import threading
@@ -29,19 +29,19 @@ cdef extern from *:
     }
     typedef PyObject *const *mindtorch_arguments;
 
-    /* Cython's functions begin as those of C do; that is where their type says vectorcall is. */
+    /* Whether the object has the layout of PyCFunctionObject, as Cython's functions have. */
     static inline int mindtorch_begins_as_c_function(PyObject *function)
     {
         return PyType_HasFeature(Py_TYPE(function), Py_TPFLAGS_HAVE_VECTORCALL)
             && Py_TYPE(function)->tp_vectorcall_offset == offsetof(PyCFunctionObject, vectorcall);
     }
 
-    /* For functions with * and **, which have no vectorcall of their own. */
+    /* Calls a function with * and **, which has no vectorcall pointer of its own. */
     static inline PyObject *mindtorch_call(PyObject *function, PyObject *arguments, PyObject *keywords)
     {
-        PyCFunctionObject *begin = (PyCFunctionObject *)function;
-        PyCFunctionWithKeywords own = (PyCFunctionWithKeywords)(void (*)(void))begin->m_ml->ml_meth;
-        return own(begin->m_self, arguments, keywords);
+        PyCFunctionObject *compiled = (PyCFunctionObject *)function;
+        PyCFunctionWithKeywords method = (PyCFunctionWithKeywords)(void (*)(void))compiled->m_ml->ml_meth;
+        return method(compiled->m_self, arguments, keywords);
     }
     """
     bint mindtorch_begins_as_c_function(PyObject *function) noexcept
@@ -60,12 +60,12 @@ cdef extern from "Python.h":
     unsigned long PyThread_get_thread_ident()
 
 
-cdef list RECORDING = None             # ranges in the order of their beginnings; None while nothing is recorded
-cdef unsigned long THREAD = 0          # the thread that is recorded
-cdef Range CURRENT = None              # the innermost range that is open
+cdef list RECORDING = None             # the ranges of the running profile, in order of their start; None without one
+cdef unsigned long THREAD = 0          # the thread of the profile
+cdef Range CURRENT = None              # the innermost open range
 cdef bint SHAPES = False
 cdef bint STACKS = False
-cdef object MEMORY = None              # () -> bytes that tensors occupy on the NPUs
+cdef object MEMORY = None              # () -> bytes allocated for tensors on the NPUs
 cdef object FLOPS = None               # (name, shapes, result) -> floating point operations
 
 
@@ -119,7 +119,7 @@ cdef Range begin(str name, Scope scope, str category):
 
 
 cdef bint within(Range outer):
-    """Whether the innermost range lies in `outer`: not where one around that has ended before it, as generators may."""
+    """Whether the innermost range lies in `outer`. A generator may close a range before those inside it."""
     cdef Range inner = CURRENT
     while inner is not None and inner is not outer:
         inner = inner.parent
@@ -129,7 +129,7 @@ cdef bint within(Range outer):
 cdef int end(Range opened) except -1:
     global CURRENT
     if opened is None or opened.end or opened.recording is not RECORDING:
-        return 0                       # of a recording that is over, or over already
+        return 0                       # the range, or its profile, has ended before
     opened.end = clock()
     if within(opened):
         CURRENT = opened.parent
@@ -149,12 +149,12 @@ cdef list frames():
 
 
 def begin_user_range(str name):
-    """Open a range of a program's own in the calling thread; None where that is not recorded."""
+    """Open a range of record_function in the calling thread; None where no profile records the thread."""
     return begin(name, USER_SCOPE, "user_annotation")
 
 
 def end_range(Range opened):
-    """Close what begin_user_range gave."""
+    """Close a range of begin_user_range, or None."""
     end(opened)
 
 
@@ -165,7 +165,7 @@ cdef int note_shapes(Range opened, list arguments) except -1:
 
 
 cdef int note_flops(Range opened, object result) except -1:
-    """Not of NotImplemented, which Python asks the other operand after, nor of what a mode has answered."""
+    """The result may also be NotImplemented, or what a mode returned: those have no flops."""
     if FLOPS is not None and isinstance(result, TensorBase):
         opened.flops = FLOPS(opened.name, opened.shapes, result)
     return 0
@@ -175,13 +175,13 @@ cdef list shape_of(object value):
     return list(value.shape) if isinstance(value, TensorBase) else []
 
 
-# --- entries of functions --------------------------------------------------------------------------------------------
+# --- functions of operators that are written by hand -----------------------------------------------------------------
 
 cdef class Entry:
-    """A function of an operator, and how it is called in a range of its own."""
+    """A function of an operator, which profiles call in a range."""
     cdef readonly object function
     cdef readonly str name
-    cdef vectorcallfunc own            # NULL for one with * and **
+    cdef vectorcallfunc own            # the function's own entry; NULL where it has * and **
 
     def __init__(self, function, str name):
         self.function = function
@@ -189,7 +189,7 @@ cdef class Entry:
         self.own = PyVectorcall_Function(<PyObject *>function)
 
     def __call__(self, *args, **kwargs):
-        """What Python code is redirected to."""
+        """What the code of a function in Python calls while a profile runs."""
         cdef Range opened = begin(self.name, FUNCTION, "cpu_op")
         if opened is None:
             return self.function(*args, **kwargs)
@@ -200,7 +200,7 @@ cdef class Entry:
             end(opened)
 
 
-cdef dict ENTRIES = {}                 # function -> Entry; kept, since a call may be under way when a recording ends
+cdef dict ENTRIES = {}                 # function -> Entry; never emptied: a call may outlast the profile
 
 
 cdef vectorcallfunc *address_in(PyObject *function):
@@ -221,7 +221,7 @@ cdef object call_own(Entry entry, PyObject *function, mindtorch_arguments argume
 
 
 cdef object profiled(PyObject *function, mindtorch_arguments arguments, size_t count, PyObject *names):
-    """What a Cython function is entered by while a recording runs."""
+    """The vectorcall entry of a Cython function while a profile runs."""
     cdef Entry entry = <Entry>ENTRIES[<object>function]
     cdef Range opened = begin(entry.name, FUNCTION, "cpu_op")
     cdef Py_ssize_t i, given
@@ -239,7 +239,7 @@ cdef object profiled(PyObject *function, mindtorch_arguments arguments, size_t c
 
 
 def add_entries(dict names):
-    """Tell the functions that a recording enters by `profiled`: {function: name of the operator}."""
+    """Register functions that profiles record: {function: name of the operator}."""
     for function, name in names.items():
         if isinstance(function, OperatorFunction):
             (<OperatorFunction>function).profiled_name = name
@@ -250,18 +250,18 @@ def add_entries(dict names):
 
 
 def enter_profiled(bint on):
-    """Have all functions of add_entries entered by `profiled`, or by themselves again."""
+    """Give all functions of add_entries the entry `profiled`, or their own one again."""
     cdef vectorcallfunc now
     global records_operators
     records_operators = on
     for function, entry in ENTRIES.items():
         now = PyVectorcall_Function(<PyObject *>function)
         if on and now != <vectorcallfunc>profiled:
-            (<Entry>entry).own = now            # not before: __torch_function__ may have given it another
+            (<Entry>entry).own = now            # read now: __torch_function__ may have changed it since add_entries
         address_in(<PyObject *>function)[0] = <vectorcallfunc>profiled if on else (<Entry>entry).own
 
 
-# --- number operators ------------------------------------------------------------------------------------------------
+# --- indexing, and functions of two operands -------------------------------------------------------------------------
 
 cdef object profiled_binary(object (*own)(object, object), str name, object a, object b):
     cdef Range opened = begin(name, FUNCTION, "cpu_op")
@@ -282,7 +282,7 @@ cdef bint has_tensor(object index):
 
 
 cdef str index_name(object index):
-    """The operator of an index: one for the whole of it, the last where torch calls several."""
+    """One name for the whole index. torch calls several operators for a tuple: this is the last one."""
     if has_tensor(index):
         return "aten::index"
     if isinstance(index, tuple):
@@ -298,10 +298,10 @@ cdef str assignment_name(object index, object value):
     return "aten::copy_" if isinstance(value, TensorBase) else "aten::fill_"
 
 
-# --- recordings ------------------------------------------------------------------------------------------------------
+# --- start and stop --------------------------------------------------------------------------------------------------
 
 def start(bint shapes, bint stacks, memory, flops):
-    """Record the calling thread, into a list of ranges that is returned. RuntimeError where a recording runs."""
+    """Start a profile of the calling thread; returns its list of ranges. RuntimeError where a profile runs."""
     global RECORDING, THREAD, CURRENT, SHAPES, STACKS, MEMORY, FLOPS
     if RECORDING is not None:
         raise RuntimeError("a profile is running already: there can be one at a time")
@@ -313,7 +313,7 @@ def start(bint shapes, bint stacks, memory, flops):
 
 
 def stop():
-    """End the recording; ranges that are open end with it."""
+    """Stop the profile and close its open ranges."""
     global RECORDING, CURRENT, MEMORY, FLOPS
     cdef Range opened = CURRENT
     try:

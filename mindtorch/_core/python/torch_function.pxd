@@ -1,23 +1,27 @@
-"""__torch_function__: who is asked before an operator runs. See torch_function.pyx."""
+"""__torch_function__: the test for handlers, and their calls. See torch_function.pyx."""
 from cpython.ref cimport PyObject
 
 
-cdef bint active                                       # whether anybody may want to be asked: see activate()
-cdef bint operands_ask(object a, object b) except -1   # whether an operator of Python has to ask
-# What the operator `name` of OPERATORS gives once its operands, or a mode, were asked; NotImplemented where all pass.
+cdef bint active                                       # whether the process has seen a class or mode with a handler
+# Whether a mode, or the class of an operand, has a handler.
+cdef bint operands_ask(object a, object b) except -1
+# Calls the handlers for an operator of OPERATORS; NotImplemented where all of them return that.
 cdef object ask_for_operator(str name, tuple operands)
-cdef object ask_for_index(str name, tuple operands)    # the same of indexing: TypeError where all pass
-# Where an operand is neither tensor nor number: whether it is of a class with __torch_function__, which is now known.
+cdef object ask_for_index(str name, tuple operands)    # the same of indexing; TypeError instead of NotImplemented
+# Where an operand is neither tensor nor number: activates the protocol if its class has a handler; whether it did.
 cdef bint discover(object a, object b) except -1
 
-# Of functions that are entered by vectorcall: whether one of the values, or a mode, has to be asked; the same after an
-# error, which stays as it is; the answer; and the answer where the error was the first that was heard of it.
+# For functions that vectorcall calls.
+# Whether a mode, or the class of one of the values, has a handler.
 cdef bint array_asks(PyObject *const *values, Py_ssize_t count) noexcept
+# The same after an error, which stays set.
 cdef bint array_asked(PyObject *const *values, Py_ssize_t count) noexcept
+# Calls the handlers.
 cdef object ask_entry(PyObject *function, PyObject *const *values, Py_ssize_t count, PyObject *names)
+# Clears the error, activates the protocol and calls the handlers.
 cdef object ask_late(PyObject *function, PyObject *const *values, Py_ssize_t count, PyObject *names)
 
-# Nobody is asked in this thread, or all are; both give the state that was, for restore().
+# Disable or enable the protocol in this thread; both return the state before, for restore().
 cdef unsigned int hush() noexcept
 cdef unsigned int wake() noexcept
 cdef void restore(unsigned int state) noexcept

@@ -1,10 +1,10 @@
-"""__torch_function__: arguments of classes that stand in for tensors, and modes, are asked before an operator runs.
+"""__torch_function__: classes of arguments, and modes, may replace a call of an operator by a handler.
 
-Before somebody wants it, functions of operators (operator_function.pyx), Python's operators and indexing pay one test
-of the flag `active`; only after an error are their arguments looked at, where a class that is no tensor can be found
-out. Other compiled functions get an entry of this module in the place of their own (`watch`), which does the same. The
-first class or mode that asks makes the protocol active: then types are looked at first, and what has no such entry gets
-one (mindtorch/_tensor/function_overrides.py: Python functions, properties).
+Until a program uses such a class or mode, the functions of operators (operator_function.pyx), Python's operators and
+indexing pay one test of the flag `active`. A call with an argument that is no tensor fails, and only then are the
+classes of its arguments looked up. `watch` gives other compiled functions an entry that does the same. The first class
+or mode with a handler activates the protocol: from then on every call looks up the classes first, and functions
+without an entry get one, those in Python and properties too (mindtorch/_tensor/function_overrides.py).
 """
 import threading
 
@@ -20,8 +20,8 @@ cdef extern from *:
     static _Thread_local unsigned int mindtorch_unasked;
     static _Thread_local unsigned int mindtorch_function_modes;
     """
-    unsigned int mindtorch_unasked              # of State
-    unsigned int mindtorch_function_modes       # how many modes are in force
+    unsigned int mindtorch_unasked              # a State
+    unsigned int mindtorch_function_modes       # the number of modes on the stack
 
 ctypedef PyObject *(*Vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *) noexcept
 ctypedef PyObject *(*WithArray)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *) noexcept
@@ -57,26 +57,26 @@ cdef extern from "stddef.h":
     Py_ssize_t offset_of_vectorcall "offsetof(PyCFunctionObject, vectorcall)"
 
 cdef enum:
-    LEVELS = 4                      # of lists within lists that are looked into
+    LEVELS = 4                      # how deep nested lists of arguments are searched
 
 cdef enum State:
     ALL_ASKED = 0
-    SUBCLASSES_UNASKED = 1          # DisableTorchFunctionSubclass: modes alone
+    SUBCLASSES_UNASKED = 1          # DisableTorchFunctionSubclass: handlers of modes alone
     NOBODY_ASKED = 2                # DisableTorchFunction
 
 active = False
 installing = False
-# Held by whoever changes function objects: here, and in autograd/_profiled_functions.py.
+# The lock for changes of function objects, here and in autograd/_profiled_functions.py.
 CHANGING = threading.RLock()
 cdef object NAME = "__torch_function__"
-cdef object THREAD = threading.local()          # .modes: the stack
-cdef dict PUBLIC = {}               # a function -> the name under which torch hands it over, where that is another
-cdef dict UNPACKING = {}            # a function -> what makes its arguments those that tensors are asked with
-cdef dict OPERATORS_ASKED = {}      # slot of OPERATORS -> (function, function for the operands swapped)
+cdef object THREAD = threading.local()          # .modes: the stack of modes
+cdef dict PUBLIC = {}               # function -> the function that handlers get, where that is another
+cdef dict UNPACKING = {}            # function -> what makes the arguments that handlers of classes get
+cdef dict OPERATORS_ASKED = {}      # slot of OPERATORS -> (function, function for swapped operands) that handlers get
 
 
 def _disabled_torch_function_impl(function, types, args=(), kwargs=None):
-    """The __torch_function__ of classes that do not want to be asked: the function, and nobody is asked meanwhile."""
+    """The __torch_function__ of classes without a handler: calls the function, with handlers of classes disabled."""
     cdef unsigned int before = mindtorch_unasked
     set_state(max(before, SUBCLASSES_UNASKED))
     try:
@@ -88,7 +88,7 @@ def _disabled_torch_function_impl(function, types, args=(), kwargs=None):
 cdef object DISABLED = _disabled_torch_function_impl
 
 
-# --- whether somebody has to be asked --------------------------------------------------------------------------------
+# --- tests for handlers ----------------------------------------------------------------------------------------------
 
 cdef inline bint kind_asks(PyTypeObject *kind) noexcept:
     cdef PyObject *found
@@ -100,12 +100,14 @@ cdef inline bint kind_asks(PyTypeObject *kind) noexcept:
 
 
 def class_asks(kind):
-    """Whether the class has a __torch_function__ of its own that wants to be asked."""
+    """Whether the class has a handler."""
     return bool(kind_asks(<PyTypeObject *>kind))
 
 
 cdef bint value_asks(PyObject *value, int levels) noexcept:
-    """Of a list or tuple: whether an element asks; `levels` deep at most, for a list may hold itself."""
+    """Whether the class of the value, or of an element of nested lists, has a handler. A list may contain itself:
+    `levels` bounds the depth.
+    """
     if kind_asks(Py_TYPE(value)):
         return True
     if levels and (PyList_Check(value) or PyTuple_Check(value)):
@@ -138,20 +140,22 @@ cdef bint operands_ask(object a, object b) except -1:
 
 
 def asks(tuple args, dict kwargs):
-    """Whether the protocol is active, and a mode or one of the arguments has to be asked."""
-    cdef tuple named
+    """Whether the protocol is active, and a mode or the class of an argument has a handler."""
+    cdef tuple values
     if not active:
         return False
     if array_asks(PySequence_Fast_ITEMS(<PyObject *>args), len(args)):
         return True
-    named = tuple(kwargs.values())
-    return bool(named) and array_asks(PySequence_Fast_ITEMS(<PyObject *>named), len(named))
+    values = tuple(kwargs.values())
+    return bool(values) and array_asks(PySequence_Fast_ITEMS(<PyObject *>values), len(values))
 
 
-# --- asking ----------------------------------------------------------------------------------------------------------
+# --- calls of handlers -----------------------------------------------------------------------------------------------
 
 cdef int gather(list found, object values, bint tensors, int levels) except -1:
-    """Arguments of distinct classes that ask, subclasses before their bases; with `tensors`, plain ones as well."""
+    """Append to `found` an argument of each class with a handler, subclasses before their bases. With `tensors`,
+    torch.Tensor counts as such a class.
+    """
     cdef Py_ssize_t place
     for value in values:
         kind = type(value)
@@ -174,7 +178,10 @@ cdef object call_handler(object handler, object function, tuple types, tuple arg
 
 
 cdef tuple asked(object function, tuple relevant, tuple args, dict kwargs, bint tensors):
-    """(What was answered, who was asked among the relevant arguments, the mode that was asked)."""
+    """Call the handler of the mode, then those of the relevant arguments, until one returns a result.
+
+    Returns (the result or NotImplemented, the arguments with handlers, the mode).
+    """
     cdef list found = []
     cdef object mode = None, answer
     if not mindtorch_unasked:
@@ -196,10 +203,7 @@ cdef tuple asked(object function, tuple relevant, tuple args, dict kwargs, bint 
 
 
 def ask_among(function, tuple relevant, tuple args, dict kwargs):
-    """What the first of the relevant arguments, or the mode, answers to a function that is written in Python.
-
-    TypeError where all return NotImplemented.
-    """
+    """Call the handlers for a function that is written in Python. TypeError where all return NotImplemented."""
     function = PUBLIC.get(function, function)
     answer, found, mode = asked(function, relevant, args, kwargs, True)
     if answer is not NotImplemented:
@@ -216,7 +220,8 @@ cdef object name_of(object function):
 cdef object ask_for_compiled(object function, tuple args, dict kwargs):
     public = PUBLIC.get(function, function)
     unpacked = UNPACKING.get(function)
-    if unpacked is not None and not modes_ask():        # torch's function calls itself with them, and then asks
+    # In torch, this function calls itself with other arguments before the handlers of classes see the call.
+    if unpacked is not None and not modes_ask():
         args = unpacked(args)
     relevant = (*args, *kwargs.values())
     answer, found, mode = asked(public, relevant, args, kwargs or None, False)
@@ -270,7 +275,7 @@ cdef inline Py_ssize_t count_of(Py_ssize_t count, PyObject *names) noexcept:
 
 
 cdef bint array_asked(PyObject *const *values, Py_ssize_t count) noexcept:
-    """array_asks after an error, which stays as it is: looking a name up in a class would clear it."""
+    """array_asks after an error, which stays set: the lookup in a class would clear it."""
     cdef PyObject *kind
     cdef PyObject *value
     cdef PyObject *trace
@@ -307,7 +312,7 @@ cdef PyObject *enter_with_tuple(PyObject *function, PyObject *const *values, siz
 
 
 def watch(functions):
-    """Give compiled functions the entry that finds out, after an error, that somebody wants to be asked."""
+    """Give compiled functions the entry that tests for handlers: after an error, or first while it is active."""
     cdef Compiled *compiled
     for function in functions:
         if (<TypeLayout *>Py_TYPE(<PyObject *>function)).tp_vectorcall_offset == offset_of_vectorcall:
@@ -317,9 +322,9 @@ def watch(functions):
 
 
 def install(function):
-    """Have a compiled function ask from now on. False for one that is not compiled."""
+    """Give a compiled function an entry that tests for handlers first. False for one that is not compiled."""
     cdef Compiled *compiled
-    if isinstance(function, OperatorFunction):      # which asks by itself
+    if isinstance(function, OperatorFunction):      # it tests by itself
         return True
     if (<TypeLayout *>Py_TYPE(<PyObject *>function)).tp_vectorcall_offset != offset_of_vectorcall:
         return False
@@ -330,12 +335,12 @@ def install(function):
     return True
 
 
-# --- making the protocol active --------------------------------------------------------------------------------------
+# --- activation ------------------------------------------------------------------------------------------------------
 
 def activate():
-    """From now on arguments are looked at first. A process that has come here stays so.
+    """Have every call look up the classes of its arguments first, for the rest of the process.
 
-    Threads that want it meanwhile wait until all entries are there; what fails on the way is tried again next time.
+    Other threads wait until all functions have their entries. After an error the next call tries again.
     """
     global active, installing
     if active:
@@ -353,22 +358,22 @@ def activate():
 
 
 def is_active():
-    """Whether somebody may want to be asked in this process."""
+    """Whether the protocol is active in this process."""
     return bool(active)
 
 
 def unpacks(function, unpacked):
-    """Have tensors asked with the arguments unpacked(args), where the compiled `function` was called with args."""
+    """Handlers of classes get the arguments unpacked(args) for a call of the compiled `function` with args."""
     UNPACKING[function] = unpacked
 
 
 def known_as(function, public):
-    """`function` is handed over as `public`."""
+    """Handlers get `public` for a call of `function`."""
     PUBLIC[function] = public
 
 
 def ask_through(str slot, function, swapped):
-    """The operator `slot` of OPERATORS is handed over as `function`, or `swapped` where the right operand is ours."""
+    """Handlers get `function` for the operator `slot`, or `swapped` where only the right operand is a tensor."""
     OPERATORS_ASKED[slot] = function, swapped
 
 
@@ -379,7 +384,7 @@ cdef bint discover(object a, object b) except -1:
     return True
 
 
-# --- who is not asked, and modes -------------------------------------------------------------------------------------
+# --- the state of the thread, and modes ------------------------------------------------------------------------------
 
 cdef int set_state(unsigned int state) except -1:
     global mindtorch_unasked
@@ -407,7 +412,7 @@ cdef void restore(unsigned int state) noexcept:
 
 
 class DisableTorchFunctionSubclass:
-    """Within it classes of arguments are not asked in this thread; modes are."""
+    """A context that disables the handlers of classes in this thread, not those of modes."""
 
     _state = SUBCLASSES_UNASKED
 
@@ -420,18 +425,18 @@ class DisableTorchFunctionSubclass:
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
-    """Within it nobody is asked in this thread."""
+    """A context that disables all handlers in this thread."""
 
     _state = NOBODY_ASKED
 
 
 def is_enabled():
-    """Whether classes of arguments are asked in this thread."""
+    """Whether handlers of classes are enabled in this thread."""
     return mindtorch_unasked == ALL_ASKED
 
 
 def is_all_disabled():
-    """Whether nobody is asked in this thread, modes included."""
+    """Whether all handlers are disabled in this thread, those of modes too."""
     return mindtorch_unasked == NOBODY_ASKED
 
 
@@ -442,7 +447,7 @@ cdef list modes():
 
 
 def push_mode(mode):
-    """Put a mode on the stack of this thread: it is asked from now on."""
+    """Push a mode on the stack of this thread."""
     global mindtorch_function_modes
     activate()
     modes().append(mode)
@@ -450,7 +455,7 @@ def push_mode(mode):
 
 
 def pop_mode():
-    """Take the innermost mode off the stack of this thread."""
+    """Pop the innermost mode off the stack of this thread."""
     global mindtorch_function_modes
     mode = modes().pop()
     mindtorch_function_modes = len(modes())
@@ -458,5 +463,5 @@ def pop_mode():
 
 
 def current_modes():
-    """The modes in force in this thread, the innermost last."""
+    """The modes on the stack of this thread, the innermost last."""
     return list(modes())
