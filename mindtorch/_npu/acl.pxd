@@ -1,5 +1,5 @@
 """CANN's functions: finding them in libraries, the errors of their statuses, and the runtime under pyACL's names."""
-from mindtorch._npu.cann.cann_api cimport CannApi
+from mindtorch._npu.cann cimport CannApi
 
 
 # --- symbols ---------------------------------------------------------------------------------------------------------

@@ -5,21 +5,30 @@ from posix.dlfcn cimport dlsym
 
 from mindtorch._core.errors import OutOfMemoryError
 
-from mindtorch._npu.cann.acl_base_rt cimport (
+from mindtorch._npu.cann cimport (
     ACL_DEVICE_INFO_AI_CORE_NUM, ACL_DEVICE_INFO_L2_SIZE, ACL_DEVICE_INFO_VECTOR_CORE_NUM,
-    ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, aclDeviceInfo, aclSysParamOpt,
-    aclrtContext, aclrtStream,
+    ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_HBM_MEM, ACL_HOST_REGISTER_MAPPED, ACL_RT_DEV_RES_CUBE_CORE,
+    ACL_RT_DEV_RES_VECTOR_CORE, ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, aclDeviceInfo, aclSysParamOpt,
+    aclrtContext, aclrtDevResLimitType, aclrtHostRegisterType, aclrtMemAttr, aclrtMemMallocPolicy, aclrtMemUceInfo,
+    aclrtStream, aclrtUtilizationInfo, aclrtUuid,
 )
-from mindtorch._npu.cann.acl_rt cimport (
-    ACL_HBM_MEM, ACL_HOST_REGISTER_MAPPED, ACL_RT_DEV_RES_CUBE_CORE, ACL_RT_DEV_RES_VECTOR_CORE, aclrtDevResLimitType,
-    aclrtHostRegisterType, aclrtMemAttr, aclrtMemMallocPolicy, aclrtMemUceInfo, aclrtUtilizationInfo, aclrtUuid,
-)
-from mindtorch._npu.cann.error_table cimport StatusText, mindtorch_statuses
-from mindtorch._npu.cann.symbol_table cimport mindtorch_acl_names, mindtorch_nnopbase_names, mindtorch_optional_names
 
 
 # --- symbols ---------------------------------------------------------------------------------------------------------
 # Finds functions in loaded libraries: those of CannApi at once, those of ACLNN when an operator is first used.
+
+
+cdef extern from "mindtorch/cann_tables.h" nogil:
+    const char *mindtorch_acl_names[]
+    const char *mindtorch_nnopbase_names[]
+    const char *mindtorch_optional_names[]
+
+    ctypedef struct StatusText:
+        int status
+        const char *name
+        const char *meaning
+
+    StatusText mindtorch_statuses[]
 
 
 cdef list OPERATORS = []        # handles of the libraries that have ACLNN's functions

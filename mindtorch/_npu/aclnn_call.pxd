@@ -6,8 +6,7 @@ from mindtorch._core.operators.operator cimport MAX_ARGUMENTS, Argument, Kernel
 from mindtorch._core.tensor.dtype cimport Scalar, ScalarType
 from mindtorch._core.tensor.generator cimport Generator
 from mindtorch._core.tensor.tensor cimport Shape, TensorBase
-from mindtorch._npu.cann.aclnn_call cimport AclnnPhase1
-from mindtorch._npu.cann.cann_api cimport aclDataType
+from mindtorch._npu.cann cimport AclnnPhase1, aclDataType
 
 
 # --- adapters of arguments -------------------------------------------------------------------------------------------

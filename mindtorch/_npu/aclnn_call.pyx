@@ -27,8 +27,7 @@ from mindtorch._core.tensor.tensor cimport (
 )
 from mindtorch._npu.acl cimport AclnnFunction, find_function
 from mindtorch._npu.allocator cimport allocate
-from mindtorch._npu.cann.acl_meta cimport aclTensor
-from mindtorch._npu.cann.aclnn_call cimport AclnnValue
+from mindtorch._npu.cann cimport AclnnValue, aclTensor
 from mindtorch._npu.host_memory cimport allocate_pinned
 from mindtorch._npu.launch cimport (
     LIST_TENSORS, Call, Phase2, acl_dtype, as_bits, await_reports, bool_array_argument, close_call, conform, copy,

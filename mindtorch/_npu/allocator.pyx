@@ -13,7 +13,7 @@ from mindtorch._npu.segments import flatten
 
 from mindtorch._core.tensor.tensor cimport NPU, Storage, TensorBase
 from mindtorch._npu.acl cimport api, check
-from mindtorch._npu.cann.acl_rt cimport ACL_HBM_MEM
+from mindtorch._npu.cann cimport ACL_HBM_MEM
 from mindtorch._npu.host_memory cimport defer, drain, drain_all, waiting
 from mindtorch._npu.lock cimport acquire, release
 from mindtorch._npu.segments cimport LARGE_LIMIT, SMALL_LIMIT, SMALL_SEGMENT, SegmentCache, round_size, settings

@@ -22,7 +22,7 @@ from mindtorch._core.tensor.generator cimport Generator, npu_default
 from mindtorch._core.tensor.tensor cimport NPU, Shape, TensorBase, empty_tensor
 from mindtorch._npu.acl cimport api, check, require
 from mindtorch._npu.allocator cimport NpuAllocator, allocator_of, free_block
-from mindtorch._npu.cann.acl_rt cimport (
+from mindtorch._npu.cann cimport (
     ACL_MODEL_RI_CAPTURE_MODE_GLOBAL, ACL_MODEL_RI_CAPTURE_MODE_RELAXED, ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL,
     ACL_MODEL_RI_CAPTURE_STATUS_NONE, aclmdlRI, aclmdlRICaptureMode, aclmdlRICaptureStatus, aclrtTaskGrp,
 )

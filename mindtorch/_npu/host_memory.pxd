@@ -1,7 +1,7 @@
 """Pinned host memory, and what is released once a stream has passed it."""
 from mindtorch._core.tensor.tensor cimport Storage, TensorBase
 from mindtorch._npu.acl cimport api
-from mindtorch._npu.cann.acl_meta cimport (
+from mindtorch._npu.cann cimport (
     aclBoolArray, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor, aclTensorList,
 )
 from mindtorch._npu.lock cimport AtomicInt

@@ -10,8 +10,7 @@ from mindtorch._npu import events_thread, segments
 from mindtorch._core.tensor.dtype cimport code_name
 from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, Storage, TensorBase, empty_like_tensor, pinned_like
 from mindtorch._npu.acl cimport api, check, require
-from mindtorch._npu.cann.acl_base_rt cimport ACL_HOST_REG_MAPPED, ACL_HOST_REG_PINNED
-from mindtorch._npu.cann.acl_meta cimport aclBoolArray, aclOpExecutor, aclScalarList
+from mindtorch._npu.cann cimport ACL_HOST_REG_MAPPED, ACL_HOST_REG_PINNED, aclBoolArray, aclOpExecutor, aclScalarList
 from mindtorch._npu.segments cimport Stat, lower_by, raise_by
 from mindtorch._npu.streams cimport (
     STREAMS, bind_device, captures, give_event, is_complete, record, take_event, thread_state, use_device,

@@ -4,11 +4,9 @@ from libc.stdint cimport int64_t, uint64_t
 from mindtorch._core.tensor.dtype cimport ITEMSIZE, SCALAR_TYPES, Scalar, ScalarType
 from mindtorch._core.tensor.tensor cimport Shape, TensorBase
 from mindtorch._npu.acl cimport api
-from mindtorch._npu.cann.acl_base_rt cimport aclDataType, aclFormat
-from mindtorch._npu.cann.acl_meta cimport aclTensor
-from mindtorch._npu.cann.cann_api cimport (
-    aclBoolArray, aclDataType, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor, aclTensorList,
-    aclnnStatus, aclrtStream,
+from mindtorch._npu.cann cimport (
+    aclBoolArray, aclDataType, aclFormat, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor,
+    aclTensorList, aclnnStatus, aclrtStream,
 )
 from mindtorch._npu.structs cimport StreamSlot
 

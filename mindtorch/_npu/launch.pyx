@@ -25,17 +25,12 @@ from mindtorch._core.tensor.tensor cimport (
 from mindtorch._core.tensor.views cimport expand_to
 from mindtorch._npu.acl cimport AclnnFunction, api, check, find_function
 from mindtorch._npu.allocator cimport NpuAllocator, allocate_block, free_block
-from mindtorch._npu.cann.acl_base_rt cimport (
+from mindtorch._npu.cann cimport (
     ACL_BF16, ACL_BOOL, ACL_COMPLEX128, ACL_COMPLEX64, ACL_DOUBLE, ACL_DT_UNDEFINED, ACL_FLOAT, ACL_FLOAT16,
     ACL_FLOAT8_E4M3FN, ACL_FLOAT8_E5M2, ACL_FLOAT8_E8M0, ACL_FORMAT_NCDHW, ACL_FORMAT_NCHW, ACL_FORMAT_NCL,
-    ACL_FORMAT_ND, ACL_INT16, ACL_INT32, ACL_INT64, ACL_INT8, ACL_UINT16, ACL_UINT32, ACL_UINT64, ACL_UINT8,
-    aclDataType,
-)
-from mindtorch._npu.cann.acl_meta cimport (
-    aclBoolArray, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor, aclTensorList, aclnnStatus,
-)
-from mindtorch._npu.cann.acl_rt cimport (
-    ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE, aclrtMemcpyKind,
+    ACL_FORMAT_ND, ACL_INT16, ACL_INT32, ACL_INT64, ACL_INT8, ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST,
+    ACL_MEMCPY_HOST_TO_DEVICE, ACL_UINT16, ACL_UINT32, ACL_UINT64, ACL_UINT8, aclBoolArray, aclDataType, aclIntArray,
+    aclOpExecutor, aclScalar, aclScalarList, aclTensor, aclTensorList, aclnnStatus, aclrtMemcpyKind,
 )
 from mindtorch._npu.host_memory cimport (
     INT_ARRAY, OBJECT, SCALAR, TENSOR, TENSOR_LIST, Kind, PinnedBlock, PinnedStorage, defer, destroy,

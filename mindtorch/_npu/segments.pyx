@@ -11,11 +11,10 @@ from mindtorch._npu.alloc_config import AllocConfig, from_environment
 from mindtorch._npu.toolkit import version_key
 
 from mindtorch._npu.acl cimport api, check
-from mindtorch._npu.cann.acl_base_rt cimport ACL_ERROR_RT_MEMORY_ALLOCATION
-from mindtorch._npu.cann.acl_rt cimport (
-    ACL_HBM_MEM_HUGE, ACL_HBM_MEM_HUGE1G, ACL_MEM_ALLOCATION_TYPE_PINNED, ACL_MEM_HANDLE_TYPE_NONE,
-    ACL_MEM_LOCATION_TYPE_DEVICE, ACL_MEM_MALLOC_HUGE1G_ONLY, ACL_MEM_MALLOC_HUGE_FIRST, aclrtDrvMemHandle,
-    aclrtMemMallocPolicy, aclrtPhysicalMemProp,
+from mindtorch._npu.cann cimport (
+    ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_HBM_MEM_HUGE, ACL_HBM_MEM_HUGE1G, ACL_MEM_ALLOCATION_TYPE_PINNED,
+    ACL_MEM_HANDLE_TYPE_NONE, ACL_MEM_LOCATION_TYPE_DEVICE, ACL_MEM_MALLOC_HUGE1G_ONLY, ACL_MEM_MALLOC_HUGE_FIRST,
+    aclrtDrvMemHandle, aclrtMemMallocPolicy, aclrtPhysicalMemProp,
 )
 from mindtorch._npu.free_blocks cimport (
     best_fit, insert_free, next_free, next_priority, remove_free, tree_insert, tree_next, tree_remove,

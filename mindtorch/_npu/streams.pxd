@@ -1,12 +1,20 @@
 """Devices, streams and events: C records, what each thread remembers of them, and torch.npu.Stream and Event."""
-from mindtorch._npu.cann.acl_base_rt cimport aclrtEvent, aclrtStream
-from mindtorch._npu.cann.thread_state cimport MAX_DEVICES, ThreadState
+from mindtorch._npu.cann cimport aclrtEvent, aclrtStream
 from mindtorch._npu.structs cimport Capture, EventSlot, StreamSlot
 
 
 # --- records ---------------------------------------------------------------------------------------------------------
 # Devices, streams and events as C records, and what each thread remembers of them.
 
+
+cdef extern from "mindtorch/thread_state.h" nogil:
+    enum:
+        MAX_DEVICES "MINDTORCH_MAX_DEVICES"
+
+    ctypedef struct ThreadState:
+        int device
+        int bound
+        void *streams[MAX_DEVICES]
 
 cdef StreamSlot *STREAMS                                   # all streams of the process
 

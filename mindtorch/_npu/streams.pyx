@@ -15,17 +15,12 @@ from mindtorch._npu.index import get_device_index
 
 from mindtorch._core.tensor.tensor cimport BACKENDS, NPU
 from mindtorch._npu.acl cimport api, check, require
-from mindtorch._npu.cann.acl_base_rt cimport (
-    ACL_ERROR_RT_INVALID_HANDLE, ACL_EVENT_IPC, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE, ACL_STREAM_FAST_LAUNCH,
-    ACL_STREAM_FAST_SYNC, aclrtContext, aclrtEvent, aclrtStream,
+from mindtorch._npu.cann cimport (
+    ACL_ERROR_RT_INVALID_HANDLE, ACL_EVENT_IPC, ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE,
+    ACL_MODEL_RI_CAPTURE_STATUS_NONE, ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, ACL_STREAM_STATUS_COMPLETE,
+    aclmdlRI, aclmdlRICaptureStatus, aclrtContext, aclrtEvent, aclrtEventRecordedStatus, aclrtHostFunc,
+    aclrtIpcEventHandle, aclrtStream, aclrtStreamStatus,
 )
-from mindtorch._npu.cann.acl_rt cimport (
-    ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_MODEL_RI_CAPTURE_STATUS_NONE, ACL_STREAM_STATUS_COMPLETE, aclmdlRI,
-    aclmdlRICaptureStatus, aclrtEventRecordedStatus, aclrtHostFunc, aclrtIpcEventHandle, aclrtStreamStatus,
-)
-from mindtorch._npu.cann.thread_list cimport mindtorch_list_thread, mindtorch_unbind_threads
-from mindtorch._npu.cann.thread_state cimport ThreadState
-from mindtorch._npu.cann.thread_state_address cimport mindtorch_thread_state
 from mindtorch._npu.structs cimport EventSlot, StreamSlot
 
 
@@ -37,6 +32,12 @@ from mindtorch._npu.structs cimport EventSlot, StreamSlot
 # 2. Streams come from pools, in turn, as torch hands them out; the driver's stream is made when it is first asked for.
 #    One that nobody holds is idle and destroyed by release_idle (empty_cache); so are events, if not handed out before.
 # 3. After a fork the child has no devices: every way to one leads through bind_device, which refuses.
+
+
+cdef extern from "mindtorch/threads.h" nogil:
+    ThreadState *mindtorch_thread_state() noexcept
+    int mindtorch_list_thread(ThreadState *state) noexcept
+    void mindtorch_unbind_threads() noexcept
 
 
 cdef bint closing = False            # the process ends: one thread alone may use devices

@@ -7,8 +7,7 @@ Records of streams and events live until the process ends, so a pointer to one n
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
-from mindtorch._npu.cann.acl_base_rt cimport aclrtEvent, aclrtStream
-from mindtorch._npu.cann.acl_rt cimport aclmdlRI, aclrtDrvMemHandle
+from mindtorch._npu.cann cimport aclmdlRI, aclrtDrvMemHandle, aclrtEvent, aclrtStream
 
 
 cdef struct EventSlot:
