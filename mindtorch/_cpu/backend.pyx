@@ -1,4 +1,4 @@
-"""The CPU as a backend: memory, memory shared between processes, copies, and how a kernel of NumPy is called."""
+"""The CPU as a backend: memory, copies, NumPy kernels, and memory that processes share."""
 import numpy as np
 import os
 
@@ -30,16 +30,14 @@ from mindtorch._core.tensor.tensor cimport (
 
 
 # --- memory shared between processes ---------------------------------------------------------------------------------
-# Host memory that several processes see: files that live in memory and have no name.
+# Shared memory is an anonymous file (memfd), which several processes map.
 #
-# 1. The system frees such a file when the last process that maps it, or has its descriptor open or under way in a
-# socket,
-#    is gone: no process has to tidy up after another that was killed.
-# 2. New pages cost several times what filling them does. So a process keeps what it has made, and a file begins with a
-#    count of the storages on it, here and elsewhere: at 0 it is used again.
-# 3. A fork doubles storages that are counted once. Those that lived through one do not count themselves out: their
-# files
-#    are never used again, so nobody's memory changes below him.
+# 1. The system frees the file with its last mapping and descriptor. So no process has to clean up after one that was
+#    killed.
+# 2. New pages are several times slower than writing to them. So a process caches the files that it has created. A file
+#    begins with the number of its users, which are storages of all processes; at 0 the file may be reused.
+# 3. A fork doubles storages without counting them. So a storage from before a fork never decrements the count: its file
+#    is never reused.
 
 
 cdef extern from *:
@@ -55,18 +53,18 @@ cdef extern from "<sys/mman.h>" nogil:
     int MAP_POPULATE
 
 cdef enum:
-    HEADER = 64                     # bytes before the content: the count, and what keeps the content aligned
-    KEPT = 64                       # files at most
-    IDLE_BYTES = 64 * 1024 * 1024   # of unused files that are kept, or as many bytes as are in use
+    HEADER = 64                     # bytes before the content: the number of users, and padding
+    KEPT = 64                       # the most files that are cached
+    IDLE_BYTES = 64 * 1024 * 1024   # of unused files that are cached; more if more bytes are in use
 
-cdef list FILES = []                # the files that this process has made and may use again, oldest first
+cdef list FILES = []                # the cached files of this process, oldest first
 cdef int forks = 0
 
 
 @cython.final
 @cython.no_gc
 cdef class File:
-    """A file that this process has made, mapped."""
+    """A mapped file that this process has created."""
     cdef int descriptor
     cdef char *address
     cdef size_t capacity            # bytes of content
@@ -91,11 +89,11 @@ cdef class File:
 @cython.final
 @cython.no_gc
 cdef class SharedStorage(Storage):
-    cdef File file                  # None for a file that another process has made
-    cdef int forks
+    cdef File file                  # None if another process has created the file
+    cdef int forks                  # number of forks when the storage was created
 
     def __dealloc__(self):
-        if self.data == NULL:           # it was never finished
+        if self.data == NULL:           # the constructor has failed
             return
         if self.forks == forks:
             add_user(<int32_t *>(self.data - HEADER), -1)
@@ -106,7 +104,7 @@ cdef class SharedStorage(Storage):
 cdef char *map_shared(int descriptor, size_t nbytes) except NULL:
     cdef void *address
     with nogil:
-        # All pages at once: the faults that they would cost one by one take longer.
+        # MAP_POPULATE: mapping all pages at once is faster than a page fault for each.
         address = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor, 0)
     if address == MAP_FAILED:
         raise MemoryError(f"cannot map {nbytes} bytes of shared memory")
@@ -114,7 +112,7 @@ cdef char *map_shared(int descriptor, size_t nbytes) except NULL:
 
 
 cdef TensorBase tensor_on(char *address, size_t nbytes, File file):
-    """A tensor of bytes on a file that has already counted it as a user."""
+    """A tensor of bytes on a file; the caller has incremented the number of users."""
     cdef SharedStorage storage = SharedStorage.__new__(SharedStorage)
     cdef int64_t count = nbytes
     require_backend(CPU)
@@ -127,7 +125,7 @@ cdef TensorBase tensor_on(char *address, size_t nbytes, File file):
 
 
 cdef File unused_file(size_t capacity):
-    """A file of that capacity which nobody uses, or None. What has been kept too long is let go."""
+    """A cached file of that capacity without users, or None. Surplus files leave the cache."""
     cdef File file, found = None
     cdef size_t used = 0, idle = 0
     del FILES[:max(0, len(FILES) - KEPT)]
@@ -145,8 +143,8 @@ cdef File unused_file(size_t capacity):
 
 
 def allocate_shared(size_t nbytes):
-    """`nbytes` (not 0) of uninitialised shared memory as a tensor of bytes. OSError where the system has no more."""
-    # Eight sizes between a power of two and the next: batches that differ a little find each other's files.
+    """`nbytes` (not 0) of uninitialised shared memory as a tensor of bytes. OSError if the system has no more."""
+    # Eight sizes between two powers of two, so that batches of slightly different size reuse files.
     cdef size_t step = max(4096, 1 << max(0, (nbytes - 1).bit_length() - 4))
     cdef size_t capacity = (nbytes + step - 1) // step * step
     cdef File file = unused_file(capacity)
@@ -158,14 +156,14 @@ def allocate_shared(size_t nbytes):
 
 
 def attach(int descriptor, size_t nbytes):
-    """The content of the file that another process has lent; the descriptor stays the caller's to close."""
+    """A tensor of bytes on a file that another process has lent. The caller closes the descriptor."""
     if os.fstat(descriptor).st_size < <int64_t>(HEADER + nbytes):
         raise ValueError(f"the file of descriptor {descriptor} has less than {nbytes} bytes")
     return tensor_on(map_shared(descriptor, HEADER + nbytes), nbytes, None)
 
 
 def lend(storage, size_t address, size_t nbytes):
-    """The descriptor of the file whose content begins with these bytes, for one `attach`; -1 for any other memory."""
+    """The descriptor of the file whose content is these bytes, for one call of `attach`; -1 for any other memory."""
     cdef SharedStorage shared = shared_of(storage)
     if shared is None or shared.file is None or <size_t>shared.data != address or shared.nbytes != nbytes:
         return -1
@@ -174,7 +172,7 @@ def lend(storage, size_t address, size_t nbytes):
 
 
 def whole_of(storage):
-    """All of `storage` as a tensor of bytes; None where it is no shared memory."""
+    """All of `storage` as a tensor of bytes; None if it is no shared memory."""
     cdef int64_t count
     cdef SharedStorage shared = shared_of(storage)
     if shared is None:
@@ -184,12 +182,12 @@ def whole_of(storage):
 
 
 def whole_below(TensorBase tensor not None):
-    """All of the shared memory that the tensor lies in, as a tensor of bytes; None where it lies in no such memory."""
+    """The storage of a tensor as a tensor of bytes; None if it is no shared memory."""
     return whole_of(tensor.storage)
 
 
 cdef SharedStorage shared_of(storage):
-    """The shared memory that a storage is, or has moved to; None for any other."""
+    """The SharedStorage that a storage is or has moved to, or None."""
     if isinstance(storage, SharedStorage):
         return storage
     if isinstance(storage, Storage) and (<Storage>storage).lender != NULL:
@@ -198,15 +196,12 @@ cdef SharedStorage shared_of(storage):
 
 
 def is_shared(TensorBase self):
-    """Whether other processes can see the tensor's memory: after share_memory_, in batches from workers, on an NPU."""
+    """Whether processes can share the tensor's memory: after share_memory_, in batches of workers, on an NPU."""
     return self.device_type != CPU or shared_of(self.storage) is not None
 
 
 def share_memory_(TensorBase self not None):
-    """Move the tensor's memory, and with it that of all views, to where processes that are given it see it too.
-
-    What is written is seen by all of them. Nothing happens to shared memory and to tensors on an NPU.
-    """
+    """Move the tensor's storage, with all its views, to shared memory. Tensors on an NPU stay as they are."""
     cdef Storage storage = self.storage
     cdef Storage shared
     if self.device_type != CPU or shared_of(storage) is not None:
@@ -234,7 +229,7 @@ os.register_at_fork(before=_before_fork, after_in_child=FILES.clear)
 
 
 # --- functions of the C library --------------------------------------------------------------------------------------
-# Functions of the C library that NumPy lacks, as ufuncs of float32 and float64.
+# NumPy lacks erf and erfc. Here they are ufuncs of float32 and float64.
 
 
 cdef extern from "<math.h>" nogil:
@@ -245,7 +240,7 @@ cdef extern from "<math.h>" nogil:
 cnp.import_array()
 cnp.import_ufunc()
 
-# What a ufunc reads as long as it lives.
+# The ufuncs have pointers to these arrays.
 cdef cnp.PyUFuncGenericFunction LOOPS[2]
 cdef char TYPES[4]
 cdef void *ERF[2]
@@ -324,22 +319,21 @@ cdef object ints_or_none(const Shape *values):
 
 
 # --- kernels ---------------------------------------------------------------------------------------------------------
-# How the CPU runs an operator: its arguments become NumPy's, and the row's function in mindtorch/_cpu/_gen is called.
-#
-# Backends of other devices marshal arguments for a C function; this one converts them for a Python function.
+# The kernel of a row is a generated Python function in mindtorch/_cpu/_gen. `call_function` converts the operator's
+# arguments to NumPy's and calls it.
 
 
 cdef enum Conversion:
     ARRAY                   # a tensor in its own dtype
-    OPERAND                 # a tensor in the dtype that is computed in
-    PROMOTED                # the same, rounded to the dtype that the operands have in common before
-    PROMOTED_TENSOR         # the same; a 0-d tensor counts as a number, which is not rounded
-    ARRAYS                  # tensors in their own dtypes
-    OPERANDS                # tensors in the dtype that is computed in
-    NUMBER                  # as an element of the operands' dtype holds it
-    EXACT_NUMBER            # as the dtype that is computed in holds it
-    INTS                    # a tuple; None where it is empty
-    DIMS                    # the same; None where `self` has no dimension
+    OPERAND                 # a tensor in the dtype of the computation (opmath)
+    PROMOTED                # the same, rounded to the operator's dtype first
+    PROMOTED_TENSOR         # the same; a 0-d tensor is not rounded
+    ARRAYS                  # a list of tensors in their own dtypes
+    OPERANDS                # a list of tensors in the dtype of the computation
+    NUMBER                  # a number rounded to the operator's dtype
+    EXACT_NUMBER            # a number in the dtype of the computation
+    INTS                    # a tuple; None if it is empty
+    DIMS                    # the same; also None if `self` is 0-d
     BOOLS
     OPTIONAL_FLOAT
     GENERATOR
@@ -357,27 +351,27 @@ cdef dict CONVERSIONS = {
 
 
 cdef class NumpyKernel:
-    """What the `data` of a CPU kernel points to."""
+    """The `data` of a CPU kernel."""
     cdef object function
     cdef unsigned char conversions[MAX_ARGUMENTS]
-    cdef int count                  # arguments, with the results
-    cdef int results                # how many of them are results; without any, `self` is written
-    cdef unsigned int rare          # dtypes taken beyond the common ones, as bits
-    cdef str refusal                # torch's name of the kernel, for the refusal of others
-    cdef bint wider                 # a float of 8 bits is computed as a float32
+    cdef int count                  # number of arguments and results
+    cdef int results                # number of results; at 0, the kernel writes to `self`
+    cdef unsigned int rare          # rare dtypes that the kernel supports, as bits
+    cdef str refusal                # torch's name of the kernel, for the error of other rare dtypes
+    cdef bint wider                 # 8-bit floats are computed as float32
 
-cdef list REGISTERED = []                 # operators hold bare pointers to them
+cdef list REGISTERED = []                 # kernels, which operators have C pointers to
 
 
 def store_some(targets, values):
-    """Write the results that are asked for."""
+    """Write the values to the targets that are not None."""
     for target, value in zip(targets, values):
         if target is not None:
             target[...] = value
 
 
 def register_kernels(kernels):
-    """Give the operators named their functions: entries of KERNELS in mindtorch/_cpu/_gen."""
+    """Register the kernels of operators: `kernels` is KERNELS of mindtorch/_cpu/_gen."""
     cdef NumpyKernel kernel
     cdef Operator op
     cdef int i
@@ -464,13 +458,13 @@ cdef object convert(Conversion conversion, Argument *arguments, int i, ScalarTyp
 
 
 # --- the backend -----------------------------------------------------------------------------------------------------
-# The CPU as a backend: memory and copies. Kernels are generated from the op rows.
+# Allocation, copies, and the registration of the backend.
 
 
 cdef enum:
     ALIGNMENT = 64
-    ONE_ELEMENT = 16            # bytes at most
-    LONG_COPY = 256 * 1024      # bytes from which other threads may run meanwhile
+    ONE_ELEMENT = 16            # bytes of the largest element
+    LONG_COPY = 256 * 1024      # copies of at least so many bytes release the GIL
 
 
 cdef class CpuStorage(Storage):
@@ -481,7 +475,7 @@ cdef class CpuStorage(Storage):
 cdef Storage allocate(size_t nbytes, int index):
     cdef CpuStorage storage = CpuStorage.__new__(CpuStorage)
     cdef void *data = NULL
-    if 0 < nbytes <= ONE_ELEMENT:       # aligned for any of them; to ask for more takes longer
+    if 0 < nbytes <= ONE_ELEMENT:       # malloc aligns to 16 bytes and is faster
         data = malloc(nbytes)
     elif nbytes and posix_memalign(&data, ALIGNMENT, nbytes):
         data = NULL
@@ -524,11 +518,11 @@ cdef int copy(TensorBase dst, TensorBase src, bint non_blocking) except -1:
 
 
 def register():
-    """Fill the CPU's slots. Called once, by mindtorch._backend."""
+    """Register the backend of device type "cpu". mindtorch._backend calls this once."""
     cdef Backend *backend = &BACKENDS[<int>CPU]
     backend.allocate = allocate
     backend.current_index = current_index
     backend.copy = copy
-    from mindtorch._cpu import _gen     # whose modules import this one
+    from mindtorch._cpu import _gen     # its modules import this one
     register_kernels(_gen.KERNELS)
     backend.ready = True

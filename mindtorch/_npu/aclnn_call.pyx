@@ -1,4 +1,4 @@
-"""Running a row's call of ACLNN, or its decomposition; the NPU as a backend."""
+"""The kernels of the NPU: the ACLNN call of a row, or its decomposition; the NPU as a backend."""
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 cimport cython
@@ -67,7 +67,7 @@ cdef list decayed(list grads, list tensors, double weight_decay, bint maximize):
     cdef Scalar alpha
     if weight_decay == 0:
         return grads
-    # What the operator negates has the decay with the other sign.
+    # The operator negates the result if `maximize`, so the decay has the other sign.
     number(&alpha, -weight_decay if maximize else weight_decay)
     return list(op__foreach_add_List(grads, tensors, &alpha))
 
@@ -202,7 +202,7 @@ cdef const Scalar *number(Scalar *storage, double value) noexcept:
 
 
 cdef enum:
-    STEPS = 10          # what a call may use of the generator's counter, as torch_npu reckons
+    STEPS = 10          # by how much a call advances the generator's offset, as in torch_npu
 
 
 cdef int64_t seed_of(Generator generator) noexcept:
@@ -261,7 +261,7 @@ cdef TensorBase adjoint(TensorBase tensor):
     return make_view(tensor, shape.ndim, shape.sizes, strides.sizes, tensor.offset)
 
 
-cdef int64_t ENDS[SCALAR_TYPES]       # by ScalarType; that of int64 is no int64, and its last number never comes
+cdef int64_t ENDS[SCALAR_TYPES]       # by ScalarType; 1 << 63 is no int64, so the largest int64 is never drawn
 for dtype, end in ((Bool, 2), (Byte, 1 << 8), (Char, 1 << 7), (Short, 1 << 15), (Int, 1 << 31), (Long, (1 << 63) - 1),
                    (Half, (1 << 11) + 1), (BFloat16, (1 << 8) + 1), (Float, (1 << 24) + 1), (Double, (1 << 53) + 1)):
     ENDS[<int>dtype] = end
@@ -280,7 +280,7 @@ cdef TensorBase inverse_for(TensorBase inverse, TensorBase self, bint return_cou
 
 
 cdef int64_t dim_or_none(const Shape *dim) noexcept:
-    return dim.sizes[0] if dim.ndim else 1000       # no tensor has so many; torch_npu passes the same number
+    return dim.sizes[0] if dim.ndim else 1000       # means no dim, as in torch_npu
 
 
 cdef int64_t size_along(TensorBase tensor, const Shape *dim) noexcept:
@@ -366,7 +366,7 @@ cdef dict ATTENTION_LAYOUTS = {"BNSD": b"BNSD", "BSND": b"BSND", "BSH": b"BSH", 
 
 
 cdef char *attention_layout(object layout) except NULL:
-    cdef bytes name = ATTENTION_LAYOUTS[layout]     # which lives as long as the module
+    cdef bytes name = ATTENTION_LAYOUTS[layout]     # the dict keeps the bytes alive
     return name
 
 
@@ -375,11 +375,12 @@ cdef int64_t or_all(const Shape *number) noexcept:
 
 
 # --- decompositions --------------------------------------------------------------------------------------------------
+# ACLNN lacks some operators. Their kernels are Python functions over other operators.
 
 
 cdef enum OperandConversion:
-    AS_OBJECT                      # a tensor in its own dtype, None, a generator
-    AS_COMPUTED                    # a tensor in the dtype that is computed in, halves in float32
+    AS_OBJECT                      # a tensor in its own dtype, a generator, or None
+    AS_COMPUTED                    # a tensor in the opmath dtype: 16-bit floats become float32
     AS_SCALAR
     AS_INTS                        # a tuple
     AS_INT
@@ -417,10 +418,10 @@ cdef object convert(OperandConversion conversion, const Argument *argument, Scal
 
 
 cdef int run_decomposition(Decomposition made, Argument *arguments, ScalarType dtype) except -1:
-    """Call the function and store what it gives.
+    """Call the function and copy its results to the outputs.
 
-    What it calls records no history, and casts nothing: the row's own node stands for all of it, and autocast has seen
-    the row's arguments.
+    The operators inside record no history, because the row has a node of its own. Autocast is off inside, because it
+    has cast the row's arguments.
     """
     cdef tuple values = PyTuple_New(made.count)
     cdef TensorBase target = <TensorBase>arguments[0].object if made.results == 0 else None
@@ -438,7 +439,7 @@ cdef int run_decomposition(Decomposition made, Argument *arguments, ScalarType d
     finally:
         set_grad_enabled(recorded)
         resume(casting)
-    if target is not None:              # it was written to once, as the caller counts it
+    if target is not None:              # the caller increments the version, once
         set_version(target, version)
         return store(target, results)
     if made.results == 1:
@@ -451,7 +452,7 @@ cdef int run_kernel(const Kernel *kernel, Argument *arguments, ScalarType dtype,
 
 
 def register_decompositions():
-    """Give the operators that are decomposed on the NPU their kernels."""
+    """Register the kernels of the operators that are decomposed on the NPU."""
     cdef Decomposition made
     cdef Operator op
     from mindtorch._npu._gen import decompositions
@@ -463,11 +464,12 @@ def register_decompositions():
 
 
 # --- calls -----------------------------------------------------------------------------------------------------------
-# Running a row's call of ACLNN: mindtorch/_npu/_gen/calls.py has the rows as data, this reads and runs them.
+# The ACLNN calls of rows are data, in mindtorch/_npu/_gen/calls.py. `read_call` makes an AclnnCall of an entry when its
+# operator runs for the first time, and `make_call` runs it:
 #
-# 1. Tensors are prepared: brought to a dtype that the function takes, to contiguous memory where it wants that.
-# 2. Adapters compute arguments that the function wants in another form.
-# 3. Each argument becomes ACLNN's, by the conversion that the table names; phase 1 is called, by its C signature.
+# 1. Tensors are cast to a dtype that the function takes, and made contiguous if it takes no strides.
+# 2. Adapters compute arguments that the function needs in another form.
+# 3. Each argument is converted to C, by the conversion of the table. Phase 1 is called, through its C signature.
 # 4. `launch` does the rest.
 
 
@@ -477,16 +479,16 @@ cdef enum:
     MAX_OPERANDS = 4        # of an adapter
     MAX_CONDITIONS = 2      # of a row
 
-cdef enum Conversion:       # of a value to an argument of ACLNN; in the table by these names
+cdef enum Conversion:       # of a value to an argument of ACLNN
     TENSOR
     CONSTANT
-    SCALAR                  # as an element of the dtype that is computed in
+    SCALAR                  # rounded to the dtype of the computation
     INTEGER                 # bool, ints, enums
     OPTIONAL_TENSOR
     INT_ARRAY
     REAL
-    PLAIN_SCALAR            # as it is
-    OPMATH_SCALAR           # as the operator computes with it
+    PLAIN_SCALAR            # not rounded
+    OPMATH_SCALAR           # rounded to the opmath dtype
     TENSOR_LIST
     BOOL_ARRAY
     SCALAR_LIST
@@ -501,23 +503,23 @@ cdef dict CONVERSIONS = {
 
 cdef struct Parameter:
     Conversion conversion
-    int place               # among the arguments and, behind them, what adapters have given
-    bint reported           # an output whose shape the function decides
+    int place               # index of the argument; behind these come the results of adapters
+    bint reported           # an output whose shape the function determines
     AclnnValue constant
 
-cdef struct Preparation:    # of the tensor in a place
+cdef struct Preparation:    # what to do with the tensor of an argument before the call
     int place
     unsigned int mask       # the dtypes that the function takes
-    bint written            # an output: it is not cast
-    bint promoted           # 0-d tensors are brought to the dtype that is computed in
-    bint bits               # its elements are only moved: integers of their size may stand for them
+    bint written            # an output, which is not cast
+    bint promoted           # a 0-d tensor is cast to the dtype of the computation
+    bint bits               # the function only copies elements: other dtypes may go as integers of their size
     bint contiguous         # the function takes no strides
-    const char *name        # in the prototype
+    const char *name        # of the parameter in the prototype
 
 cdef struct Adapter:
     AdapterFunction function
     int count
-    int places[MAX_OPERANDS]            # -1: the constant
+    int places[MAX_OPERANDS]            # indices of arguments; -1: a constant
     Argument constants[MAX_OPERANDS]
 
 cdef AclnnPhase1 *SIGNATURES = NULL
@@ -525,7 +527,7 @@ cdef AdapterFunction *ADAPTERS = NULL
 cdef ConditionFunction *CONDITIONS = NULL
 cdef dict ADAPTERS_BY_NAME = None
 cdef dict CONDITIONS_BY_NAME = None
-cdef list KEPT = []                     # operators and structs hold bare pointers to these
+cdef list KEPT = []                     # objects that operators and structs have C pointers to
 
 
 cdef int register_thunks(AclnnPhase1 *signatures, dict adapters_by_name, AdapterFunction *adapters,
@@ -536,24 +538,25 @@ cdef int register_thunks(AclnnPhase1 *signatures, dict adapters_by_name, Adapter
     return 0
 
 
-# --- a call, as the table has it -------------------------------------------------------------------------------------
+# Reading an entry of the table
 
 @cython.final
 cdef class AclnnCall:
     cdef AclnnFunction function
     cdef AclnnPhase1 signature
     cdef const char *name
-    cdef const char *since              # the release of CANN that brought it
-    cdef int arguments                  # of the operator, with its results
-    cdef int beside                     # the place of a tensor on the device of the call, or of a list of them
+    cdef const char *since              # the first release of CANN that has the function
+    cdef int arguments                  # number of the operator's arguments and results
+    cdef int beside                     # index of a tensor, or list of tensors, on the device of the call
     cdef int count
     cdef Parameter parameters[MAX_PARAMETERS]
     cdef int prepared
     cdef Preparation preparations[MAX_PARAMETERS]
     cdef int adapted
     cdef Adapter adapters[MAX_ADAPTERS]
-    cdef bint of_lists, each            # `each`: the function takes one tensor of each list
-    cdef bint reports                   # the function decides the shapes of results
+    cdef bint of_lists                  # the operator takes lists of tensors
+    cdef bint each                      # the function takes single tensors: one call for each element of the lists
+    cdef bint reports                   # the function determines the shapes of results
 
 
 cdef const char *kept_bytes(object text):
@@ -563,7 +566,7 @@ cdef const char *kept_bytes(object text):
 
 
 cdef AclnnCall read_call(Operator op, tuple encoded):
-    """A call of the table. `op` has `arguments` values, its results among them."""
+    """The AclnnCall of an entry of the table."""
     cdef AclnnCall call = AclnnCall.__new__(AclnnCall)
     cdef Parameter *parameter
     name, since, signature, call.beside, call.each, parameters = encoded
@@ -602,7 +605,7 @@ cdef int read_constant(AclnnValue *constant, object value) except -1:
 
 
 cdef int read_adapter(AclnnCall call, tuple encoded) except -1:
-    """The place of what the adapter gives."""
+    """Add an adapter to the call; returns the index of its result."""
     cdef Adapter *adapter = &call.adapters[call.adapted]
     cdef int i
     adapter.count = len(encoded) - 1
@@ -635,10 +638,10 @@ cdef int read_preparation(AclnnCall call, Parameter *parameter, list encoded) ex
     return 0
 
 
-# --- running a call --------------------------------------------------------------------------------------------------
+# Running a call
 
 cdef int make_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
-    """Prepare the arguments, and launch. `given` is left as it is."""
+    """Prepare the arguments and launch. `given` does not change."""
     cdef Argument changed[MAX_ARGUMENTS]
     cdef Argument adapted[MAX_ADAPTERS]
     cdef Storage storage[MAX_ADAPTERS]
@@ -646,8 +649,8 @@ cdef int make_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
     cdef Preparation *preparation
     cdef TensorBase tensor
     cdef PyObject *found
-    cdef list kept = None               # what stands in `arguments` for what was given; it lives until the launch
-    cdef list copies = None             # (output, what the function writes) pairs
+    cdef list kept = None               # temporary tensors in `arguments`, which live until the launch
+    cdef list copies = None             # [(output, the temporary tensor that the function writes)]
     cdef int i
     if call.function.phase1 == NULL:
         missing_symbol(call.name, call.since)
@@ -686,7 +689,7 @@ cdef int make_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
 
 
 cdef TensorBase prepare(AclnnCall call, const Preparation *preparation, TensorBase tensor, ScalarType dtype):
-    """The tensor in a dtype that the function takes; NotImplementedError where there is none."""
+    """The tensor in a dtype that the function takes. NotImplementedError if there is none."""
     if preparation.promoted and tensor.ndim == 0 and tensor.dtype != dtype:
         tensor = cast_to(tensor, dtype)
     if (preparation.mask >> <int>tensor.dtype) & 1:
@@ -698,7 +701,7 @@ cdef TensorBase prepare(AclnnCall call, const Preparation *preparation, TensorBa
 
 
 cdef list adapt(AclnnCall call, Argument *arguments, Argument *adapted, Storage *storage, list kept):
-    """Compute what adapters give. Returns `kept` with the objects that have to live, None without any."""
+    """Run the adapters of a call. Returns `kept` (a list or None) with the objects that must live until the launch."""
     cdef Argument values[MAX_OPERANDS]
     cdef Adapter *adapter
     cdef int i, j
@@ -715,7 +718,7 @@ cdef list adapt(AclnnCall call, Argument *arguments, Argument *adapted, Storage 
 
 cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *adapted, Argument *given, ScalarType dtype,
                         TensorBase beside) except -1:
-    """Convert the arguments and launch, on the device of `beside`."""
+    """Convert the arguments to C, run phase 1 and launch, on the device of `beside`."""
     cdef AclnnValue values[MAX_PARAMETERS]
     cdef const Parameter *parameter
     cdef Argument argument
@@ -767,7 +770,7 @@ cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *adapted, 
 
 
 cdef int take_reports(AclnnCall made, Call *call, const AclnnValue *values, Argument *given) except -1:
-    """Give the results the shapes that the function has found."""
+    """Give the results the shapes that the function has determined."""
     cdef int i
     await_reports(call)
     for i in range(made.count):
@@ -777,14 +780,14 @@ cdef int take_reports(AclnnCall made, Call *call, const AclnnValue *values, Argu
     return 0
 
 
-# --- operators on lists ----------------------------------------------------------------------------------------------
+# Operators on lists
 
 cdef int call_in_parts(AclnnKernel kernel, Argument *arguments, ScalarType dtype) except -1:
-    """A function takes so many tensors in all, as in torch_npu: long lists are split over several calls."""
+    """One call for each LIST_TENSORS tensors of the lists, as in torch_npu."""
     cdef Argument part[MAX_ARGUMENTS]
     cdef AclnnCall call = kernel.call
     cdef list tensors = <list>arguments[call.beside].object
-    cdef list slices                            # which the parts borrow
+    cdef list slices                            # keeps the lists in `part` alive
     cdef Py_ssize_t count = len(tensors), most, at
     cdef bint has_result = call.arguments > kernel.count
     cdef bint apart = has_result and arguments[kernel.count].object != <PyObject *>tensors
@@ -806,7 +809,7 @@ cdef int call_in_parts(AclnnKernel kernel, Argument *arguments, ScalarType dtype
 
 
 cdef int call_for_each(AclnnCall call, Argument *given, ScalarType dtype) except -1:
-    """A call for each tensor of the lists. Adapters see the whole lists, once."""
+    """One call for each tensor of the lists. Adapters run once, on the whole lists."""
     cdef Argument arguments[MAX_ARGUMENTS + MAX_ADAPTERS]
     cdef Argument one[MAX_ARGUMENTS + MAX_ADAPTERS]
     cdef Storage storage[MAX_ADAPTERS]
@@ -835,27 +838,29 @@ cdef int call_for_each(AclnnCall call, Argument *given, ScalarType dtype) except
 
 
 # --- kernels ---------------------------------------------------------------------------------------------------------
+# `run_aclnn` is the kernel of all rows with an ACLNN call. A row may have several calls: `choose` selects one.
+
 
 @cython.final
 cdef class AclnnKernel:
-    """What the `data` of an NPU kernel points to: the calls between which a row chooses."""
+    """The `data` of an NPU kernel: the calls of a row."""
     cdef str key
     cdef dict entry                     # of the table
-    cdef bint ready                     # the entry has been read
+    cdef bint ready                     # `read_kernel` has read the entry
     cdef AclnnCall call
-    cdef AclnnCall inplace              # where the result is `self`
-    cdef bint chooses                   # whether there is one of what follows
-    cdef int count                      # the operator's arguments; its results follow
-    cdef int generator                  # the place of a generator, or -1
-    cdef AclnnCall in_graph
+    cdef AclnnCall inplace              # the call if the result is `self`
+    cdef bint chooses                   # the row has any of the following
+    cdef int count                      # number of the operator's arguments; the results follow
+    cdef int generator                  # index of the generator, or -1
+    cdef AclnnCall in_graph             # the call while a graph is captured
     cdef Decomposition decomposed_in_graph
     cdef int conditions
     cdef ConditionFunction condition[MAX_CONDITIONS]
-    cdef list conditional               # the calls where these hold
+    cdef list conditional               # the call for each condition
     cdef Decomposition fallback
-    cdef unsigned int documented        # the dtypes beyond which the fallback runs
-    cdef int lists                      # how many lists of tensors
-    cdef tuple parts                    # the places of lists that are split
+    cdef unsigned int documented        # dtypes of the call, as bits; the fallback runs for others
+    cdef int lists                      # number of arguments that are lists of tensors
+    cdef tuple parts                    # indices of the lists that are split
 
 
 cdef int read_kernel(AclnnKernel kernel) except -1:
@@ -895,7 +900,6 @@ cdef int run_aclnn(const Kernel *entry, Argument *arguments, ScalarType dtype, b
     cdef AclnnKernel kernel = <AclnnKernel>entry.data
     if not kernel.ready:
         read_kernel(kernel)
-    # The same tensor, not merely the same memory.
     if kernel.inplace is not None and arguments[0].object == arguments[kernel.count].object:
         return make_call(kernel.inplace, arguments, dtype)
     if kernel.chooses:
@@ -925,7 +929,7 @@ cdef int choose(AclnnKernel kernel, Argument *arguments, ScalarType dtype) excep
 
 
 def register_calls():
-    """Give the operators of the table their kernels on the NPU."""
+    """Register the kernels of the operators with an ACLNN call."""
     cdef AclnnKernel kernel
     cdef Operator op
     from mindtorch._npu._gen import thunks  # no-cython-lint: importing it registers the functions
@@ -941,7 +945,6 @@ def register_calls():
 
 
 # --- the backend -----------------------------------------------------------------------------------------------------
-# Enters the NPU into the table of backends.
 
 
 cdef int current_index() except -1:
@@ -953,7 +956,7 @@ cdef intptr_t capturing(int index) noexcept:
 
 
 def register():
-    """Loads CANN and makes device "npu" usable; the devices themselves start at their first use."""
+    """Load CANN and register the backend of device type "npu". A device starts at its first use."""
     if BACKENDS[<int>NPU].ready:
         return
     ensure_acl()

@@ -1,4 +1,4 @@
-"""The caching allocator of device memory: torch's algorithm, one NpuAllocator a device."""
+"""The caching allocator of device memory: torch's algorithm, one NpuAllocator for each device."""
 import os
 import threading
 
@@ -22,7 +22,7 @@ from mindtorch._npu.structs cimport Block, PrivatePool, Segment, StreamSlot, Str
 
 
 # --- private pools ---------------------------------------------------------------------------------------------------
-# Private pools: segments that only those use who ask for them (MemPool, graphs). All of it runs under the GIL.
+# A private pool has segments of its own, for one MemPool or for graphs. All functions here hold the GIL.
 
 
 cdef class PoolCache(SegmentCache):
@@ -61,7 +61,7 @@ cdef class PoolCache(SegmentCache):
         return owner
 
     def hold_pool(self, tuple number, source=None, bint use_on_oom=False, bint no_split=False):
-        """Counts one more user of the private pool, which is made where there is none of this id."""
+        """Add a user of the private pool of this id, which is created if it does not exist."""
         cdef PrivatePool *owner = self.find_pool(number)
         if owner == NULL:
             owner = <PrivatePool *>calloc(1, sizeof(PrivatePool))
@@ -82,7 +82,7 @@ cdef class PoolCache(SegmentCache):
         return 0 if owner == NULL else owner.uses
 
     def _forget_pools(self):
-        """Drops the records of private pools that have neither users nor memory."""
+        """Free the structs of private pools that have neither users nor memory."""
         cdef PrivatePool **link = &self.private_pools
         cdef PrivatePool *owner
         cdef BlockPool *pool
@@ -111,9 +111,10 @@ cdef class PoolCache(SegmentCache):
 
 
 # --- snapshots -------------------------------------------------------------------------------------------------------
-# Pictures of an allocator's memory, for torch.npu.memory_snapshot() and PyTorch's memory viewer.
+# torch.npu.memory_snapshot(), in the format of PyTorch's memory viewer.
 #
-# What the lock guards is copied under it into plain records; Python objects, whose making may free tensors, come after.
+# Under the lock, the blocks are copied into an array of C structs. Python objects are created afterwards: creating one
+# may free tensors, which takes the lock.
 
 
 cdef enum State:
@@ -123,13 +124,13 @@ cdef enum State:
 
 STATES = ("inactive", "active_allocated", "active_pending_free")
 
-cdef struct Copied:                  # a block
+cdef struct Copied:                  # what a snapshot says about a block
     intptr_t address
     size_t size
     size_t requested
     State state
     PyObject *context
-    bint first                       # of a segment, or of a mapped part of an expandable one
+    bint first                       # in its segment, or in a mapped part of an expandable segment
     bint small
     bint expandable
     intptr_t stream
@@ -223,7 +224,7 @@ cdef list describe(Copied *copies, Py_ssize_t count, int device):
 
 
 def segments_of(SegmentCache allocator, pool_id=None):
-    """Every segment of an allocator as a dictionary, by address; only those of one pool where `pool_id` is given."""
+    """The segments of an allocator as dictionaries, sorted by address; with `pool_id`, only those of one pool."""
     cdef Copied *copies = NULL
     cdef Py_ssize_t room = 0
     cdef Py_ssize_t count, number
@@ -251,25 +252,22 @@ def segments_of(SegmentCache allocator, pool_id=None):
 
 
 # --- the allocator ---------------------------------------------------------------------------------------------------
-# The caching allocator of device memory: torch's algorithm, one NpuAllocator a device.
-#
-# 1. Memory comes from the driver in segments. A segment belongs to the stream it was made for and is cut into blocks.
-# 2. Requests up to 1 MiB are served by 2 MiB segments (the small pool), larger ones by segments of 20 MiB or more.
-# 3. blocks.pyx hands blocks out and takes them back without the GIL. Whatever else there is to do is done here, under
-# it:
-#    streams that share a block, private pools, history, and the ladder that ends in OutOfMemoryError.
+# 1. The driver gives memory in segments. A segment belongs to one stream and is cut into blocks.
+# 2. Requests up to 1 MiB use segments of 2 MiB (the small pool), larger ones segments of 20 MiB or more.
+# 3. BlockCache (segments.pyx) serves most requests without the GIL. NpuAllocator does the rest, with the GIL: blocks
+#    that several streams use, private pools, memory history, and the attempts that precede OutOfMemoryError.
 
 
 cdef enum:
-    MANY_WAIT = 512                  # events from which on lazy reclaiming looks at them
+    MANY_WAIT = 512                  # pending events from which on lazy reclaiming queries them
 
 cdef size_t MAX_REQUEST = <size_t>1 << 60
 cdef size_t UNLIMITED = <size_t>-1
 
 cdef list ALLOCATORS = [None] * MAX_DEVICES
-OOM_OBSERVERS = []                   # called with (device, bytes asked of the driver, limit, free bytes)
+OOM_OBSERVERS = []                   # called with (device, bytes requested from the driver, limit, free bytes)
 
-# (NPUPluggableAllocator or None, whether every block is a segment of its own) of allocators made from now on.
+# For allocators created from now on: (NPUPluggableAllocator or None, NpuAllocator.uncached).
 _first_source = (None, os.environ.get("PYTORCH_NO_NPU_MEMORY_CACHING") == "1")
 
 
@@ -286,7 +284,7 @@ cdef inline size_t segment_size(size_t size, bint small) noexcept:
 
 
 def format_size(size):
-    """A number of bytes as torch's out-of-memory message has it."""
+    """A number of bytes in the format of torch's out-of-memory message."""
     if size <= 1024:
         return f"{size} bytes"
     for unit, name in ((1 << 10, "KiB"), (1 << 20, "MiB")):
@@ -297,7 +295,7 @@ def format_size(size):
 
 @cython.final
 cdef class NpuAllocator(PoolCache):
-    """The memory of one device. Public through torch.npu's memory functions."""
+    """The memory of one device, as the memory functions of torch.npu use it."""
 
     def __cinit__(self, int device_id=0):
         chosen = settings_module.current_settings.per_process_memory_fraction
@@ -305,7 +303,7 @@ cdef class NpuAllocator(PoolCache):
         if settings.max_split_size != UNLIMITED:
             self._stats.max_split_size = settings.max_split_size
 
-    # Blocks, beside what blocks.pyx does without the GIL
+    # Requests that BlockCache could not serve without the GIL
 
     cdef Block *take_slowly(self, size_t nbytes, StreamSlot *stream) except NULL:
         cdef size_t size
@@ -336,9 +334,9 @@ cdef class NpuAllocator(PoolCache):
         return block
 
     cdef Block *search(self, BlockPool *pool, size_t size) except? NULL:
-        """A free block for a request, detached; events are looked at first, or if lazy only where there was none."""
+        """A free block, detached, or NULL. Events are queried first; with lazy reclaiming, only if no block is free."""
         cdef Block *block
-        cdef bint looks = not capturing[self.device]         # events of a capture never come to pass
+        cdef bint looks = not capturing[self.device]         # an event of a capture never completes
         if looks and (not settings.lazy_reclaim or waiting > MANY_WAIT):
             self.process_events()
         acquire(&self.lock)
@@ -362,7 +360,7 @@ cdef class NpuAllocator(PoolCache):
             self.finish(block)
 
     cdef void finish(self, Block *block) noexcept:
-        """What remains to be done when nobody uses a freed block any more."""
+        """Make a freed block free for reuse, when no stream uses it any more."""
         cdef PyObject *context = block.context
         cdef Segment *segment = block.segment
         if self.history is not None:
@@ -387,7 +385,7 @@ cdef class NpuAllocator(PoolCache):
         return drain() if waiting != 0 else 0
 
     cdef int process_retired(self) except -1:
-        """Has every stream that uses a retired block say when it is done with it."""
+        """Record an event on every stream that uses a retired block; `release_use` runs when the event completes."""
         cdef Block *block
         cdef StreamUse *use
         while True:
@@ -398,11 +396,11 @@ cdef class NpuAllocator(PoolCache):
             release(&self.lock)
             if block == NULL:
                 return 0
-            block.pending += 1       # this loop's own, so that an early event does not put the block back
+            block.pending += 1       # so that the block is not put back before the loop ends
             try:
                 while block.uses != NULL:
                     use = block.uses
-                    if use.stream.handle != NULL:    # a destroyed stream has done its work
+                    if use.stream.handle != NULL:    # else the stream is destroyed: its work is done
                         block.pending += 1
                         try:
                             defer(use.stream, release_use, block)
@@ -420,25 +418,25 @@ cdef class NpuAllocator(PoolCache):
                 raise
             release_use(block)
 
-    # Where there is no free block: the ladder before torch.OutOfMemoryError
+    # New memory if no free block fits, and the attempts that precede OutOfMemoryError
 
     cdef Block *refill(self, BlockPool *pool, size_t size, object context) except NULL:
         """A detached block of at least `size`, from new memory."""
         cdef Block *block
         acquire(&self.lock)
-        self.searches += not pool.small          # one that found nothing
+        self.searches += not pool.small          # detach_fit counts successful searches only
         release(&self.lock)
         if settings.collect_at > 0 and self.fraction < 1.0 and not capturing[self.device]:
             self.collect_garbage()
         block = self.obtain(pool, size, context)
-        if block == NULL and not capturing[self.device]:         # which forbids to wait, so nothing can be given back
+        if block == NULL and not capturing[self.device]:         # freeing memory waits, which a capture forbids
             block = self.make_room(pool, size, context)
         if block == NULL:
             self._run_out(segment_size(size, pool.small), size, <intptr_t>pool.stream.handle)
         return block
 
     cdef Block *make_room(self, BlockPool *pool, size_t size, object context) except? NULL:
-        """The same where there is no new memory, unless something is given back."""
+        """The same if the driver has no memory: from other pools, or after freeing cached segments."""
         cdef Block *block = self.borrow(pool.stream, size)
         if block == NULL and settings.max_split_size != UNLIMITED and self.release_oversize(pool, size):
             block = self.obtain(pool, size, context)
@@ -454,7 +452,7 @@ cdef class NpuAllocator(PoolCache):
         return block
 
     cdef Block *obtain(self, BlockPool *pool, size_t size, object context) except? NULL:
-        """A detached block from the driver; NULL where it has no room or the process's limit would be passed."""
+        """A detached block of new memory; NULL if the driver has none, or the process would exceed its limit."""
         cdef size_t wanted = segment_size(size, pool.small)
         if self.fraction < 1.0 and wanted > self._allowed():
             return NULL
@@ -463,7 +461,7 @@ cdef class NpuAllocator(PoolCache):
         return self.add_segment(pool, wanted, context)
 
     cdef Block *borrow(self, StreamSlot *stream, size_t size) noexcept:
-        """A free block of a private pool that lends them out; NULL where there is none."""
+        """A free block of a private pool with `use_on_oom`, or NULL."""
         cdef PrivatePool *owner = self.private_pools
         cdef BlockPool *pool
         cdef Block *block = NULL
@@ -479,10 +477,10 @@ cdef class NpuAllocator(PoolCache):
         return block
 
     cdef int release_cached(self) except -1:
-        """Waits for the device, then gives everything without a block in use back to the driver."""
+        """Wait for the device, then free all segments without a block in use."""
         cdef PrivatePool *owner = self.private_pools
         if capturing[self.device]:
-            return 0                 # to wait would spoil the capture
+            return 0                 # waiting would invalidate the capture
         self._stats.num_sync_all_streams += 1
         self.wait_for_device()
         self.process_retired()
@@ -497,10 +495,10 @@ cdef class NpuAllocator(PoolCache):
         return self.release_detached()
 
     cdef int collect_garbage(self) except -1:
-        """Gives back large segments that have been free for longest, where little is left below the process's limit.
+        """Free old large segments if more is reserved than `garbage_collection_threshold` of the process's limit.
 
-        Above the share `garbage_collection_threshold` of the limit: those whose age, counted in searches for large
-        blocks, is at least the average, until as much is free again as that share says.
+        The age of a free segment is the number of searches for large blocks since it became free. Segments of at least
+        average age are freed, in rounds, until the reserved memory is below the threshold.
         """
         cdef double limit = settings.collect_at * self.fraction * self._mem_get_info()[1]
         cdef long long excess = self._stats["reserved_bytes.all.current"] - <long long>limit
@@ -534,7 +532,7 @@ cdef class NpuAllocator(PoolCache):
         return self.release_detached()
 
     cdef int release_oversize(self, BlockPool *pool, size_t size) except -1:
-        """Gives back free blocks that max_split_size_mb keeps whole: one that is large enough, or the largest."""
+        """Free segments that max_split_size_mb keeps whole: one of at least `size`, or else the largest ones."""
         cdef size_t wanted = max(size, settings.max_split_size)
         cdef size_t released = 0
         cdef Segment *segment
@@ -559,7 +557,7 @@ cdef class NpuAllocator(PoolCache):
         return released >= wanted
 
     def _run_out(self, wanted, size, intptr_t stream):
-        """Raises OutOfMemoryError: `wanted` bytes could not be had for a request of `size`."""
+        """Raise OutOfMemoryError: the driver could not give `wanted` bytes, for a request of `size`."""
         free_bytes, total = self._mem_get_info()
         limit = int(total * self.fraction) if self.fraction < 1.0 else total
         message = self._describe_oom(wanted, free_bytes, total)
@@ -583,7 +581,7 @@ cdef class NpuAllocator(PoolCache):
                 "keeps large blocks whole, and torch.npu.memory_summary() shows what there is")
 
     def _mem_get_info(self):
-        """(free, total) bytes of the device, as the driver has it."""
+        """(free, total) bytes of the device, from the driver."""
         cdef size_t free_bytes = 0
         cdef size_t total = 0
         use_device(self.device)
@@ -592,24 +590,24 @@ cdef class NpuAllocator(PoolCache):
         return free_bytes, total
 
     def _allowed(self):
-        """How many bytes more may be reserved under the limit of set_per_process_memory_fraction; may be negative."""
+        """How many more bytes set_per_process_memory_fraction allows to reserve; may be negative."""
         return int(self._mem_get_info()[1] * self.fraction) - self._stats["reserved_bytes.all.current"]
 
     def _enforce_memory_fraction(self, nbytes):
-        """OutOfMemoryError when reserving `nbytes` more would pass that limit."""
+        """Raise OutOfMemoryError if reserving `nbytes` more would exceed that limit."""
         if self.fraction < 1.0 and nbytes > self._allowed():
             self._run_out(nbytes, nbytes, 0)
 
     # Private pools
 
     def leave_pool(self, tuple number):
-        """Counts one user less; memory that nobody uses of a pool without users goes back to the driver."""
+        """Remove a user of the pool. The last one frees the pool's segments without a block in use."""
         cdef PrivatePool *owner = self.find_pool(number)
         if owner == NULL:
             return
         owner.uses -= 1
         if owner.uses == 0 and not capturing[self.device]:
-            self._stats.num_sync_all_streams += 1        # torch_npu empties the pool's cache
+            self._stats.num_sync_all_streams += 1        # torch_npu counts it, too
             self.process_events()
             if self.detach_unused(owner):
                 self.wait_for_device()
@@ -617,7 +615,7 @@ cdef class NpuAllocator(PoolCache):
             self._forget_pools()
 
     def route(self, tuple number, intptr_t capture=0):
-        """From now on blocks of the calling thread, or of a capture's streams, come from a pool, until `unroute`."""
+        """Until `unroute`, serve requests of the calling thread, or of the capture's streams, from a private pool."""
         whose = (0, capture) if capture else (threading.get_ident(), 0)
         if any(number == other for other, _ in self.routes):
             raise RuntimeError(f"memory is allocated to pool {number} already")
@@ -636,13 +634,13 @@ cdef class NpuAllocator(PoolCache):
     # For torch.npu
 
     def _watch(self):
-        """Sends every request through the slow paths while something must see them."""
+        """Update `watched`: whether all requests must take the slow path."""
         acquire(&self.lock)
         self.watched = self.history is not None or bool(self.routes) or self.uncached or self.source is not None
         release(&self.lock)
 
     def set_history(self, history):
-        """Records what happens in a MemoryHistory from now on; None: nothing."""
+        """Record all events in this MemoryHistory from now on; None stops."""
         self.history = history
         self._watch()
 
@@ -650,7 +648,7 @@ cdef class NpuAllocator(PoolCache):
         return self.history
 
     def set_source(self, source, uncached=False):
-        """Takes every block straight from `source` (None and uncached: from the driver), before the first is taken."""
+        """Take every block straight from `source`, or from the driver if `uncached`. Only before the first request."""
         if self.segments != NULL:
             raise RuntimeError("Can't swap an already initialized allocator")
         self.source = source
@@ -662,7 +660,7 @@ cdef class NpuAllocator(PoolCache):
         self._forget_pools()
 
     def empty_virt_addr_cache(self):
-        """Unmaps what no block uses, and keeps the memory behind it for the next mapping."""
+        """Unmap what no block uses, but keep the physical memory for the next mapping."""
         self.keep_physical = True
         try:
             self.release_cached()
@@ -670,7 +668,7 @@ cdef class NpuAllocator(PoolCache):
             self.keep_physical = False
 
     def memory_stats(self):
-        """torch.npu.memory_stats(): one flat dictionary, its keys sorted."""
+        """torch.npu.memory_stats(): a flat dictionary with sorted keys."""
         return flatten(self._stats.nested())
 
     def nested_stats(self):
@@ -683,7 +681,7 @@ cdef class NpuAllocator(PoolCache):
         self._stats.reset_accumulated()
 
     def snapshot(self, mempool_id=None):
-        """Every segment with its blocks, by address. For torch.npu.memory_snapshot()."""
+        """torch.npu.memory_snapshot(): every segment with its blocks, by address."""
         return segments_of(self, mempool_id)
 
     def set_memory_fraction(self, double fraction):
@@ -693,7 +691,7 @@ cdef class NpuAllocator(PoolCache):
         return self.fraction
 
     def close(self):
-        """Gives all memory to the driver, in use or not: the device is being closed. Statuses no longer matter."""
+        """Free all memory, in use or not, because the device is being closed. Errors are ignored."""
         close_segments(self.segments)
         close_segments(self.unwanted)
         self.segments = self.unwanted = NULL
@@ -723,7 +721,7 @@ cdef inline bint is_collectable(Segment *segment) noexcept:
 
 
 cdef inline bint suits_better(size_t size, size_t other, size_t wanted) noexcept:
-    """Whether a block of `size` serves `wanted` better than one of `other`: enough and smaller, or else larger."""
+    """Whether a block of `size` is better than one of `other`: the smallest that is enough, else the largest."""
     if size >= wanted:
         return other < wanted or size < other
     return other < wanted and size > other
@@ -743,7 +741,7 @@ cdef NpuAllocator allocator_of(int device):
 
 
 def set_first_source(source):
-    """Takes all memory from an NPUPluggableAllocator: before any device is used."""
+    """Take all memory from an NPUPluggableAllocator. Only before any device is used."""
     global _first_source
     if any(allocator is not None for allocator in ALLOCATORS):
         raise RuntimeError("Can't swap an already initialized allocator")
@@ -755,7 +753,7 @@ def first_source():
 
 
 def record_history(make_history):
-    """Gives every device, those not used yet too, what `make_history()` returns: a MemoryHistory or None."""
+    """Give every allocator, also future ones, a MemoryHistory or None: the result of `make_history()`."""
     global _make_history
     _make_history = make_history
     for allocator in ALLOCATORS:
@@ -764,14 +762,14 @@ def record_history(make_history):
 
 
 def get_allocator(int device):
-    """The allocator of a device that exists."""
+    """The allocator of a device, which must exist."""
     return allocator_of(device)
 
 
 cdef Block *allocate_block(size_t nbytes, StreamSlot *stream) except NULL:
     cdef NpuAllocator allocator
     if stream.allocator == NULL:
-        allocator = allocator_of(stream.device)      # ALLOCATORS keeps it for ever
+        allocator = allocator_of(stream.device)      # ALLOCATORS holds it, so the pointer stays valid
         stream.allocator = <void *>allocator
     return (<NpuAllocator>stream.allocator).take(nbytes, stream)
 
@@ -786,7 +784,7 @@ cdef void release_use(void *argument) noexcept:
 cdef int add_stream_use(Block *block, StreamSlot *stream) except -1:
     cdef StreamUse *use = block.uses
     if stream == block.pool.stream:
-        return 0                     # its own order makes reuse safe
+        return 0                     # stream order makes reuse safe
     while use != NULL:
         if use.stream == stream:
             return 0
@@ -813,7 +811,7 @@ cdef void drop_stream_use(Block *block, StreamSlot *stream) noexcept:
 
 
 # --- storage ---------------------------------------------------------------------------------------------------------
-# Storage on the NPU: a block of the caching allocator, given back with the last view.
+# Storage on the NPU is a block of the caching allocator.
 
 
 @cython.final
@@ -837,7 +835,7 @@ cdef Storage allocate(size_t nbytes, int index):
 
 
 def record_stream(TensorBase tensor not None, stream):
-    """Tensor.record_stream: the memory is reused only after the work that `stream` has when it is freed."""
+    """Tensor.record_stream: when the memory is freed, it is reused only after the work of `stream` so far."""
     cdef Storage storage = tensor.storage
     if not isinstance(stream, Stream):
         raise RuntimeError("unknown parameter type")
@@ -846,7 +844,7 @@ def record_stream(TensorBase tensor not None, stream):
 
 
 # --- memory by address -----------------------------------------------------------------------------------------------
-# Device memory by address, for torch.npu.caching_allocator_alloc: blocks that belong to no tensor.
+# torch.npu.caching_allocator_alloc: device memory by address, without a tensor.
 
 
 cdef dict BLOCKS = {}                # address -> Block *
@@ -862,7 +860,7 @@ cdef StreamSlot *find_stream(int device, intptr_t handle) except NULL:
 
 
 def allocate_raw(size_t nbytes, int device, intptr_t stream):
-    """The address of `nbytes` of memory that belongs to a stream, given by its handle; 0 for no bytes."""
+    """The address of `nbytes` of new memory for the stream with this handle; 0 for no bytes."""
     cdef Block *block
     if nbytes == 0:
         return 0
@@ -872,7 +870,7 @@ def allocate_raw(size_t nbytes, int device, intptr_t stream):
 
 
 def release_raw(intptr_t address):
-    """Gives back what `allocate_raw` gave. RuntimeError for any other address."""
+    """Free memory of `allocate_raw`. RuntimeError for any other address."""
     if address == 0:
         return
     if address not in BLOCKS:
@@ -881,9 +879,9 @@ def release_raw(intptr_t address):
 
 
 def erase_stream(TensorBase tensor not None, Stream stream not None):
-    """Takes back Tensor.record_stream, once the owner of the memory has waited for the other stream itself.
+    """Undo Tensor.record_stream: the caller has made the stream of the memory wait for `stream`.
 
-    Nothing happens unless the current stream is the one that owns the memory.
+    Nothing happens unless the current stream is the one that the memory was allocated for.
     """
     cdef Block *block
     if isinstance(tensor.storage, NpuStorage):
