@@ -29,6 +29,306 @@ from mindtorch._core.tensor.tensor cimport (
 )
 
 
+# --- the backend -----------------------------------------------------------------------------------------------------
+# Allocation, copies, and the registration of the backend.
+
+
+cdef enum:
+    ALIGNMENT = 64
+    ONE_ELEMENT = 16            # bytes of the largest element
+    LONG_COPY = 256 * 1024      # copies of at least so many bytes release the GIL
+
+
+cdef class CpuStorage(Storage):
+    def __dealloc__(self):
+        free(self.data if self.lender == NULL else self.former)
+
+
+cdef Storage allocate(size_t nbytes, int index):
+    cdef CpuStorage storage = CpuStorage.__new__(CpuStorage)
+    cdef void *data = NULL
+    if 0 < nbytes <= ONE_ELEMENT:       # malloc aligns to 16 bytes and is faster
+        data = malloc(nbytes)
+    elif nbytes and posix_memalign(&data, ALIGNMENT, nbytes):
+        data = NULL
+    if data == NULL and nbytes:
+        raise RuntimeError(f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {nbytes} bytes.")
+    storage.data = <char *>data
+    storage.nbytes = nbytes
+    storage.device_type = CPU
+    return storage
+
+
+cdef int current_index() except -1:
+    return 0
+
+
+cdef inline void copy_bytes(char *target, const char *source, size_t nbytes) noexcept:
+    if nbytes < LONG_COPY:
+        memcpy(target, source, nbytes)
+    else:
+        with nogil:
+            memcpy(target, source, nbytes)
+
+
+cdef int copy(TensorBase dst, TensorBase src, bint non_blocking) except -1:
+    if dst.numel == 0:
+        return 0
+    if dst.dtype == src.dtype and dst.contiguous and src.contiguous and dst.numel == src.numel:
+        copy_bytes(dst.data_ptr(), src.data_ptr(), dst.numel * ITEMSIZE[<int>dst.dtype])
+        return 0
+    array = as_array(src)
+    if KIND[<int>src.dtype] == COMPLEX_KIND and KIND[<int>dst.dtype] != COMPLEX_KIND and dst.dtype != Bool:
+        array = array.real
+    with np.errstate(all="ignore"):
+        if src.dtype != dst.dtype and is_float8(src.dtype):
+            array = array.astype(np.float32)
+        if src.dtype != dst.dtype and is_float8(dst.dtype):
+            array = float8.rounded(array.astype(np.float32), as_array(dst).dtype)
+        as_array(dst)[...] = array
+    return 0
+
+
+def register():
+    """Register the backend of device type "cpu". mindtorch._backend calls this once."""
+    cdef Backend *backend = &BACKENDS[<int>CPU]
+    backend.allocate = allocate
+    backend.current_index = current_index
+    backend.copy = copy
+    from mindtorch._cpu import _gen     # its modules import this one
+    register_kernels(_gen.KERNELS)
+    backend.ready = True
+
+
+# --- kernels ---------------------------------------------------------------------------------------------------------
+# The kernel of a row is a generated Python function in mindtorch/_cpu/_gen. `call_function` converts the operator's
+# arguments to NumPy's and calls it.
+
+
+cdef enum Conversion:
+    ARRAY                   # a tensor in its own dtype
+    OPERAND                 # a tensor in the dtype of the computation (opmath)
+    PROMOTED                # the same, rounded to the operator's dtype first
+    PROMOTED_TENSOR         # the same; a 0-d tensor is not rounded
+    ARRAYS                  # a list of tensors in their own dtypes
+    OPERANDS                # a list of tensors in the dtype of the computation
+    NUMBER                  # a number rounded to the operator's dtype
+    EXACT_NUMBER            # a number in the dtype of the computation
+    INTS                    # a tuple; None if it is empty
+    DIMS                    # the same; also None if `self` is 0-d
+    BOOLS
+    OPTIONAL_FLOAT
+    GENERATOR
+    DTYPE
+    INT
+    FLOAT
+    BOOL
+    OBJECT
+
+cdef dict CONVERSIONS = {
+    "array": ARRAY, "operand": OPERAND, "promoted": PROMOTED, "promoted_tensor": PROMOTED_TENSOR, "arrays": ARRAYS,
+    "operands": OPERANDS, "number": NUMBER, "exact_number": EXACT_NUMBER, "ints": INTS, "dims": DIMS, "bools": BOOLS,
+    "optional_float": OPTIONAL_FLOAT, "generator": GENERATOR, "dtype": DTYPE, "int": INT, "float": FLOAT, "bool": BOOL,
+    "object": OBJECT}
+
+
+cdef class NumpyKernel:
+    """The `data` of a CPU kernel."""
+    cdef object function
+    cdef unsigned char conversions[MAX_ARGUMENTS]
+    cdef int count                  # number of arguments and results
+    cdef int results                # number of results; at 0, the kernel writes to `self`
+    cdef unsigned int rare          # rare dtypes that the kernel supports, as bits
+    cdef str refusal                # torch's name of the kernel, for the error of other rare dtypes
+    cdef bint wider                 # 8-bit floats are computed as float32
+
+cdef list REGISTERED = []                 # kernels, which operators have C pointers to
+
+
+def store_some(targets, values):
+    """Write the values to the targets that are not None."""
+    for target, value in zip(targets, values):
+        if target is not None:
+            target[...] = value
+
+
+def register_kernels(kernels):
+    """Register the kernels of operators: `kernels` is KERNELS of mindtorch/_cpu/_gen."""
+    cdef NumpyKernel kernel
+    cdef Operator op
+    cdef int i
+    for key, function, conversions, results, rare, refusal, wider in kernels:
+        op = find_operator(key)
+        kernel = NumpyKernel.__new__(NumpyKernel)
+        words = conversions.split()
+        kernel.function, kernel.count, kernel.results = function, len(words), results
+        for i in range(kernel.count):
+            kernel.conversions[i] = <int>CONVERSIONS[words[i]]
+        kernel.rare, kernel.refusal, kernel.wider = rare, refusal, wider
+        REGISTERED.append(kernel)
+        op.kernels[<int>CPU].data = <PyObject *>kernel
+        op.kernels[<int>CPU].call = call_function
+
+
+cdef int call_function(const Kernel *entry, Argument *arguments, ScalarType dtype, bint inplace) except -1:
+    cdef NumpyKernel kernel = <NumpyKernel>entry.data
+    cdef ScalarType compute = computing(dtype, kernel.rare, kernel.refusal)
+    cdef TensorBase out, wide
+    cdef int place
+    if kernel.wider:
+        place = kernel.count - 1 if kernel.results else 0
+        out = <TensorBase>arguments[place].object
+        if is_float8(out.dtype):
+            wide = widened(out)
+            arguments[place].object = <PyObject *>wide
+            call(kernel, arguments, dtype, compute)
+            return narrow(out, wide)
+    return call(kernel, arguments, dtype, compute)
+
+
+cdef int call(NumpyKernel kernel, Argument *arguments, ScalarType element, ScalarType compute) except -1:
+    cdef tuple values = PyTuple_New(kernel.count)
+    cdef int i
+    with np.errstate(all="ignore"):
+        for i in range(kernel.count):
+            value = convert(<Conversion>kernel.conversions[i], arguments, i, element, compute)
+            Py_INCREF(value)
+            PyTuple_SET_ITEM(values, i, value)
+        found = kernel.function(*values)
+        if found is not None:
+            outs = [<object>arguments[i].object for i in range(kernel.count - kernel.results, kernel.count)]
+            store_shaped(outs, found)
+    return 0
+
+
+cdef object convert(Conversion conversion, Argument *arguments, int i, ScalarType element, ScalarType compute):
+    cdef Argument *argument = &arguments[i]
+    cdef object value
+    cdef int j
+    if conversion <= OPERANDS or conversion == OBJECT or conversion == GENERATOR:
+        value = <object>argument.object
+        if value is None or conversion == OBJECT:
+            return value
+        if conversion == ARRAY:
+            return as_array(<TensorBase>value)
+        if conversion == OPERAND or conversion == PROMOTED_TENSOR and (<TensorBase>value).ndim == 0:
+            return operand(<TensorBase>value, compute)
+        if conversion <= PROMOTED_TENSOR:
+            return promoted(<TensorBase>value, element, compute)
+        if conversion == ARRAYS:
+            return arrays(<list>value)
+        if conversion == OPERANDS:
+            return operands(<list>value, compute)
+        return (<Generator>value).stream
+    if conversion == NUMBER or conversion == EXACT_NUMBER:
+        if argument.scalar == NULL:
+            return None
+        return number(argument.scalar, element if conversion == NUMBER else compute, compute)
+    if conversion == DIMS and (<TensorBase>arguments[0].object).ndim == 0:
+        return None
+    if conversion == INTS or conversion == DIMS:
+        return ints_or_none(argument.ints)
+    if conversion == BOOLS:
+        return [bool(argument.ints.sizes[j]) for j in range(argument.ints.ndim)]
+    if conversion == OPTIONAL_FLOAT:
+        return None if argument.optional_real == NULL else argument.optional_real[0]
+    if conversion == DTYPE:
+        return numpy_dtype(<ScalarType>argument.integer)
+    if conversion == FLOAT:
+        return argument.real
+    return argument.integer != 0 if conversion == BOOL else argument.integer
+
+
+# --- arrays ----------------------------------------------------------------------------------------------------------
+
+
+cdef int store_shaped(list outputs, object values) except -1:
+    cdef TensorBase out
+    cdef int64_t sizes[MAX_DIMS]
+    cdef int64_t strides[MAX_DIMS]
+    cdef int i
+    for out, value in zip(outputs, values):
+        for i in range(value.ndim):
+            sizes[i] = value.shape[i]
+        contiguous_strides(value.ndim, sizes, strides)
+        set_geometry(out, value.ndim, sizes, strides, out.offset)
+        as_array(out)[...] = value
+    return 0
+
+
+cdef TensorBase widened(TensorBase tensor):
+    return cast_on_host(tensor, Float)
+
+
+cdef int narrow(TensorBase target, TensorBase wide) except -1:
+    return BACKENDS[<int>CPU].copy(target, wide, False)
+
+
+cdef object numpy_dtype(ScalarType dtype):
+    return (<torch_dtype>DTYPES[<int>dtype]).numpy_dtype
+
+
+cdef object operand(TensorBase tensor, ScalarType dtype):
+    array = as_array(tensor)
+    return array if tensor.dtype == dtype else array.astype(numpy_dtype(dtype))
+
+
+cdef object promoted(TensorBase tensor, ScalarType element, ScalarType dtype):
+    return operand(cast_on_host(tensor, element), dtype)
+
+
+cdef list operands(list tensors, ScalarType dtype):
+    cdef TensorBase tensor
+    return [operand(tensor, dtype) for tensor in tensors]
+
+
+cdef list arrays(list tensors):
+    return [None if tensor is None else as_array(<TensorBase>tensor) for tensor in tensors]
+
+
+cdef object number(const Scalar *scalar, ScalarType element, ScalarType dtype):
+    cdef Scalar value = as_element(scalar, element)
+    if is_float8(element):
+        return operand(scalar_tensor(&value, element), dtype)[()]
+    return np.asarray(scalar_to(&value)).astype(numpy_dtype(dtype))[()]
+
+
+cdef object ints_or_none(const Shape *values):
+    cdef int i
+    return tuple([values.sizes[i] for i in range(values.ndim)]) if values.ndim else None
+
+
+# --- functions of the C library --------------------------------------------------------------------------------------
+# NumPy lacks erf and erfc. Here they are ufuncs of float32 and float64.
+
+
+cdef extern from "<math.h>" nogil:
+    float erff(float)
+    float erfcf(float)
+
+
+cnp.import_array()
+cnp.import_ufunc()
+
+# The ufuncs have pointers to these arrays.
+cdef cnp.PyUFuncGenericFunction LOOPS[2]
+cdef char TYPES[4]
+cdef void *ERF[2]
+cdef void *ERFC[2]
+LOOPS[:] = [cnp.PyUFunc_f_f, cnp.PyUFunc_d_d]
+TYPES[:] = [cnp.NPY_FLOAT, cnp.NPY_FLOAT, cnp.NPY_DOUBLE, cnp.NPY_DOUBLE]
+ERF[:] = [<void *>erff, <void *>c_erf]
+ERFC[:] = [<void *>erfcf, <void *>c_erfc]
+
+
+cdef object of_one(const char *name, void **functions):
+    return cnp.PyUFunc_FromFuncAndData(LOOPS, functions, TYPES, 2, 1, 1, cnp.PyUFunc_None, name, NULL, 0)
+
+
+erf = of_one("erf", ERF)
+erfc = of_one("erfc", ERFC)
+
+
 # --- memory shared between processes ---------------------------------------------------------------------------------
 # Shared memory is an anonymous file (memfd), which several processes map.
 #
@@ -226,303 +526,3 @@ def _before_fork():
 
 
 os.register_at_fork(before=_before_fork, after_in_child=FILES.clear)
-
-
-# --- functions of the C library --------------------------------------------------------------------------------------
-# NumPy lacks erf and erfc. Here they are ufuncs of float32 and float64.
-
-
-cdef extern from "<math.h>" nogil:
-    float erff(float)
-    float erfcf(float)
-
-
-cnp.import_array()
-cnp.import_ufunc()
-
-# The ufuncs have pointers to these arrays.
-cdef cnp.PyUFuncGenericFunction LOOPS[2]
-cdef char TYPES[4]
-cdef void *ERF[2]
-cdef void *ERFC[2]
-LOOPS[:] = [cnp.PyUFunc_f_f, cnp.PyUFunc_d_d]
-TYPES[:] = [cnp.NPY_FLOAT, cnp.NPY_FLOAT, cnp.NPY_DOUBLE, cnp.NPY_DOUBLE]
-ERF[:] = [<void *>erff, <void *>c_erf]
-ERFC[:] = [<void *>erfcf, <void *>c_erfc]
-
-
-cdef object of_one(const char *name, void **functions):
-    return cnp.PyUFunc_FromFuncAndData(LOOPS, functions, TYPES, 2, 1, 1, cnp.PyUFunc_None, name, NULL, 0)
-
-
-erf = of_one("erf", ERF)
-erfc = of_one("erfc", ERFC)
-
-
-# --- arrays ----------------------------------------------------------------------------------------------------------
-
-
-cdef int store_shaped(list outputs, object values) except -1:
-    cdef TensorBase out
-    cdef int64_t sizes[MAX_DIMS]
-    cdef int64_t strides[MAX_DIMS]
-    cdef int i
-    for out, value in zip(outputs, values):
-        for i in range(value.ndim):
-            sizes[i] = value.shape[i]
-        contiguous_strides(value.ndim, sizes, strides)
-        set_geometry(out, value.ndim, sizes, strides, out.offset)
-        as_array(out)[...] = value
-    return 0
-
-
-cdef TensorBase widened(TensorBase tensor):
-    return cast_on_host(tensor, Float)
-
-
-cdef int narrow(TensorBase target, TensorBase wide) except -1:
-    return BACKENDS[<int>CPU].copy(target, wide, False)
-
-
-cdef object numpy_dtype(ScalarType dtype):
-    return (<torch_dtype>DTYPES[<int>dtype]).numpy_dtype
-
-
-cdef object operand(TensorBase tensor, ScalarType dtype):
-    array = as_array(tensor)
-    return array if tensor.dtype == dtype else array.astype(numpy_dtype(dtype))
-
-
-cdef object promoted(TensorBase tensor, ScalarType element, ScalarType dtype):
-    return operand(cast_on_host(tensor, element), dtype)
-
-
-cdef list operands(list tensors, ScalarType dtype):
-    cdef TensorBase tensor
-    return [operand(tensor, dtype) for tensor in tensors]
-
-
-cdef list arrays(list tensors):
-    return [None if tensor is None else as_array(<TensorBase>tensor) for tensor in tensors]
-
-
-cdef object number(const Scalar *scalar, ScalarType element, ScalarType dtype):
-    cdef Scalar value = as_element(scalar, element)
-    if is_float8(element):
-        return operand(scalar_tensor(&value, element), dtype)[()]
-    return np.asarray(scalar_to(&value)).astype(numpy_dtype(dtype))[()]
-
-
-cdef object ints_or_none(const Shape *values):
-    cdef int i
-    return tuple([values.sizes[i] for i in range(values.ndim)]) if values.ndim else None
-
-
-# --- kernels ---------------------------------------------------------------------------------------------------------
-# The kernel of a row is a generated Python function in mindtorch/_cpu/_gen. `call_function` converts the operator's
-# arguments to NumPy's and calls it.
-
-
-cdef enum Conversion:
-    ARRAY                   # a tensor in its own dtype
-    OPERAND                 # a tensor in the dtype of the computation (opmath)
-    PROMOTED                # the same, rounded to the operator's dtype first
-    PROMOTED_TENSOR         # the same; a 0-d tensor is not rounded
-    ARRAYS                  # a list of tensors in their own dtypes
-    OPERANDS                # a list of tensors in the dtype of the computation
-    NUMBER                  # a number rounded to the operator's dtype
-    EXACT_NUMBER            # a number in the dtype of the computation
-    INTS                    # a tuple; None if it is empty
-    DIMS                    # the same; also None if `self` is 0-d
-    BOOLS
-    OPTIONAL_FLOAT
-    GENERATOR
-    DTYPE
-    INT
-    FLOAT
-    BOOL
-    OBJECT
-
-cdef dict CONVERSIONS = {
-    "array": ARRAY, "operand": OPERAND, "promoted": PROMOTED, "promoted_tensor": PROMOTED_TENSOR, "arrays": ARRAYS,
-    "operands": OPERANDS, "number": NUMBER, "exact_number": EXACT_NUMBER, "ints": INTS, "dims": DIMS, "bools": BOOLS,
-    "optional_float": OPTIONAL_FLOAT, "generator": GENERATOR, "dtype": DTYPE, "int": INT, "float": FLOAT, "bool": BOOL,
-    "object": OBJECT}
-
-
-cdef class NumpyKernel:
-    """The `data` of a CPU kernel."""
-    cdef object function
-    cdef unsigned char conversions[MAX_ARGUMENTS]
-    cdef int count                  # number of arguments and results
-    cdef int results                # number of results; at 0, the kernel writes to `self`
-    cdef unsigned int rare          # rare dtypes that the kernel supports, as bits
-    cdef str refusal                # torch's name of the kernel, for the error of other rare dtypes
-    cdef bint wider                 # 8-bit floats are computed as float32
-
-cdef list REGISTERED = []                 # kernels, which operators have C pointers to
-
-
-def store_some(targets, values):
-    """Write the values to the targets that are not None."""
-    for target, value in zip(targets, values):
-        if target is not None:
-            target[...] = value
-
-
-def register_kernels(kernels):
-    """Register the kernels of operators: `kernels` is KERNELS of mindtorch/_cpu/_gen."""
-    cdef NumpyKernel kernel
-    cdef Operator op
-    cdef int i
-    for key, function, conversions, results, rare, refusal, wider in kernels:
-        op = find_operator(key)
-        kernel = NumpyKernel.__new__(NumpyKernel)
-        words = conversions.split()
-        kernel.function, kernel.count, kernel.results = function, len(words), results
-        for i in range(kernel.count):
-            kernel.conversions[i] = <int>CONVERSIONS[words[i]]
-        kernel.rare, kernel.refusal, kernel.wider = rare, refusal, wider
-        REGISTERED.append(kernel)
-        op.kernels[<int>CPU].data = <PyObject *>kernel
-        op.kernels[<int>CPU].call = call_function
-
-
-cdef int call_function(const Kernel *entry, Argument *arguments, ScalarType dtype, bint inplace) except -1:
-    cdef NumpyKernel kernel = <NumpyKernel>entry.data
-    cdef ScalarType compute = computing(dtype, kernel.rare, kernel.refusal)
-    cdef TensorBase out, wide
-    cdef int place
-    if kernel.wider:
-        place = kernel.count - 1 if kernel.results else 0
-        out = <TensorBase>arguments[place].object
-        if is_float8(out.dtype):
-            wide = widened(out)
-            arguments[place].object = <PyObject *>wide
-            call(kernel, arguments, dtype, compute)
-            return narrow(out, wide)
-    return call(kernel, arguments, dtype, compute)
-
-
-cdef int call(NumpyKernel kernel, Argument *arguments, ScalarType element, ScalarType compute) except -1:
-    cdef tuple values = PyTuple_New(kernel.count)
-    cdef int i
-    with np.errstate(all="ignore"):
-        for i in range(kernel.count):
-            value = convert(<Conversion>kernel.conversions[i], arguments, i, element, compute)
-            Py_INCREF(value)
-            PyTuple_SET_ITEM(values, i, value)
-        found = kernel.function(*values)
-        if found is not None:
-            outs = [<object>arguments[i].object for i in range(kernel.count - kernel.results, kernel.count)]
-            store_shaped(outs, found)
-    return 0
-
-
-cdef object convert(Conversion conversion, Argument *arguments, int i, ScalarType element, ScalarType compute):
-    cdef Argument *argument = &arguments[i]
-    cdef object value
-    cdef int j
-    if conversion <= OPERANDS or conversion == OBJECT or conversion == GENERATOR:
-        value = <object>argument.object
-        if value is None or conversion == OBJECT:
-            return value
-        if conversion == ARRAY:
-            return as_array(<TensorBase>value)
-        if conversion == OPERAND or conversion == PROMOTED_TENSOR and (<TensorBase>value).ndim == 0:
-            return operand(<TensorBase>value, compute)
-        if conversion <= PROMOTED_TENSOR:
-            return promoted(<TensorBase>value, element, compute)
-        if conversion == ARRAYS:
-            return arrays(<list>value)
-        if conversion == OPERANDS:
-            return operands(<list>value, compute)
-        return (<Generator>value).stream
-    if conversion == NUMBER or conversion == EXACT_NUMBER:
-        if argument.scalar == NULL:
-            return None
-        return number(argument.scalar, element if conversion == NUMBER else compute, compute)
-    if conversion == DIMS and (<TensorBase>arguments[0].object).ndim == 0:
-        return None
-    if conversion == INTS or conversion == DIMS:
-        return ints_or_none(argument.ints)
-    if conversion == BOOLS:
-        return [bool(argument.ints.sizes[j]) for j in range(argument.ints.ndim)]
-    if conversion == OPTIONAL_FLOAT:
-        return None if argument.optional_real == NULL else argument.optional_real[0]
-    if conversion == DTYPE:
-        return numpy_dtype(<ScalarType>argument.integer)
-    if conversion == FLOAT:
-        return argument.real
-    return argument.integer != 0 if conversion == BOOL else argument.integer
-
-
-# --- the backend -----------------------------------------------------------------------------------------------------
-# Allocation, copies, and the registration of the backend.
-
-
-cdef enum:
-    ALIGNMENT = 64
-    ONE_ELEMENT = 16            # bytes of the largest element
-    LONG_COPY = 256 * 1024      # copies of at least so many bytes release the GIL
-
-
-cdef class CpuStorage(Storage):
-    def __dealloc__(self):
-        free(self.data if self.lender == NULL else self.former)
-
-
-cdef Storage allocate(size_t nbytes, int index):
-    cdef CpuStorage storage = CpuStorage.__new__(CpuStorage)
-    cdef void *data = NULL
-    if 0 < nbytes <= ONE_ELEMENT:       # malloc aligns to 16 bytes and is faster
-        data = malloc(nbytes)
-    elif nbytes and posix_memalign(&data, ALIGNMENT, nbytes):
-        data = NULL
-    if data == NULL and nbytes:
-        raise RuntimeError(f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {nbytes} bytes.")
-    storage.data = <char *>data
-    storage.nbytes = nbytes
-    storage.device_type = CPU
-    return storage
-
-
-cdef int current_index() except -1:
-    return 0
-
-
-cdef inline void copy_bytes(char *target, const char *source, size_t nbytes) noexcept:
-    if nbytes < LONG_COPY:
-        memcpy(target, source, nbytes)
-    else:
-        with nogil:
-            memcpy(target, source, nbytes)
-
-
-cdef int copy(TensorBase dst, TensorBase src, bint non_blocking) except -1:
-    if dst.numel == 0:
-        return 0
-    if dst.dtype == src.dtype and dst.contiguous and src.contiguous and dst.numel == src.numel:
-        copy_bytes(dst.data_ptr(), src.data_ptr(), dst.numel * ITEMSIZE[<int>dst.dtype])
-        return 0
-    array = as_array(src)
-    if KIND[<int>src.dtype] == COMPLEX_KIND and KIND[<int>dst.dtype] != COMPLEX_KIND and dst.dtype != Bool:
-        array = array.real
-    with np.errstate(all="ignore"):
-        if src.dtype != dst.dtype and is_float8(src.dtype):
-            array = array.astype(np.float32)
-        if src.dtype != dst.dtype and is_float8(dst.dtype):
-            array = float8.rounded(array.astype(np.float32), as_array(dst).dtype)
-        as_array(dst)[...] = array
-    return 0
-
-
-def register():
-    """Register the backend of device type "cpu". mindtorch._backend calls this once."""
-    cdef Backend *backend = &BACKENDS[<int>CPU]
-    backend.allocate = allocate
-    backend.current_index = current_index
-    backend.copy = copy
-    from mindtorch._cpu import _gen     # its modules import this one
-    register_kernels(_gen.KERNELS)
-    backend.ready = True

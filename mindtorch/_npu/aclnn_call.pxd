@@ -9,6 +9,35 @@ from mindtorch._core.tensor.tensor cimport Shape, TensorBase
 from mindtorch._npu.cann cimport AclnnPhase1, aclDataType
 
 
+# --- calls -----------------------------------------------------------------------------------------------------------
+# The generated module `thunks` registers C functions here, which aclnn_call.pyx calls by index.
+
+
+cdef union Storage:             # memory for the result of an adapter
+    Shape shape
+    Scalar scalar
+
+# Calls an adapter: sets `result`, and returns an object that must live as long as the call, or None.
+ctypedef object (*AdapterFunction)(Argument *values, Argument *result, Storage *storage)
+ctypedef int (*ConditionFunction)(Argument *arguments) except -1
+
+cdef int register_thunks(AclnnPhase1 *signatures, dict adapters_by_name, AdapterFunction *adapters,
+                         dict conditions_by_name, ConditionFunction *conditions) except -1
+
+
+# --- decompositions --------------------------------------------------------------------------------------------------
+# ACLNN lacks some operators. They are Python functions over other operators (mindtorch/_npu/_gen/decompositions.py).
+
+
+cdef class Decomposition:
+    cdef object function
+    cdef int count                                  # arguments, with the results
+    cdef int results                                # at 0, the function's result is copied to `self`
+    cdef unsigned char conversions[MAX_ARGUMENTS]
+
+cdef int run_decomposition(Decomposition made, Argument *arguments, ScalarType dtype) except -1
+
+
 # --- adapters of arguments -------------------------------------------------------------------------------------------
 # The npu column of a row may call an adapter: it converts an argument to the form that the ACLNN function needs.
 
@@ -65,7 +94,7 @@ cdef TensorBase written(TensorBase out, TensorBase like)                # `out`;
 cdef int64_t rows_of(TensorBase matrix) noexcept
 cdef int64_t columns_of(TensorBase matrix) noexcept
 cdef TensorBase nothing(TensorBase tensor)                              # a tensor without elements, as unused output
-cdef int64_t end_of_dtype(TensorBase self) noexcept                     # 1 + the last integer that a dtype holds exactly
+cdef int64_t end_of_dtype(TensorBase self) noexcept                     # 1 + the last integer of those that are exact
 cdef int64_t end_of(const Shape *to) noexcept                           # empty: the largest int64
 # Reductions and searches.
 cdef int64_t whole_correction(const Scalar *correction) except? -1      # None: 1; NotImplementedError for fractions
@@ -76,32 +105,3 @@ cdef double real_of(const Scalar *value) noexcept
 cdef int rotary(object mode) except -1                                  # "half" 0, "interleave" 1
 cdef char *attention_layout(object layout) except NULL                  # BNSD, BSND, BSH or SBH
 cdef int64_t or_all(const Shape *number) noexcept                       # of tokens: 0 means all
-
-
-# --- decompositions --------------------------------------------------------------------------------------------------
-# ACLNN lacks some operators. They are Python functions over other operators (mindtorch/_npu/_gen/decompositions.py).
-
-
-cdef class Decomposition:
-    cdef object function
-    cdef int count                                  # arguments, with the results
-    cdef int results                                # at 0, the function's result is copied to `self`
-    cdef unsigned char conversions[MAX_ARGUMENTS]
-
-cdef int run_decomposition(Decomposition made, Argument *arguments, ScalarType dtype) except -1
-
-
-# --- calls -----------------------------------------------------------------------------------------------------------
-# The generated module `thunks` registers C functions here, which aclnn_call.pyx calls by index.
-
-
-cdef union Storage:             # memory for the result of an adapter
-    Shape shape
-    Scalar scalar
-
-# Calls an adapter: sets `result`, and returns an object that must live as long as the call, or None.
-ctypedef object (*AdapterFunction)(Argument *values, Argument *result, Storage *storage)
-ctypedef int (*ConditionFunction)(Argument *arguments) except -1
-
-cdef int register_thunks(AclnnPhase1 *signatures, dict adapters_by_name, AdapterFunction *adapters,
-                         dict conditions_by_name, ConditionFunction *conditions) except -1

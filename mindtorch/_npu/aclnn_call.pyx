@@ -37,432 +37,6 @@ from mindtorch._npu.launch cimport (
 from mindtorch._npu.streams cimport capture_of, thread_state
 
 
-# --- adapters of arguments -------------------------------------------------------------------------------------------
-
-
-cdef const Shape *axes(Shape *all_of_them, const Shape *dim, TensorBase self) noexcept:
-    cdef int i
-    if dim.ndim:
-        return dim
-    all_of_them.ndim = self.ndim
-    for i in range(self.ndim):
-        all_of_them.sizes[i] = i
-    return all_of_them
-
-
-cdef aclDataType dtype_of(TensorBase tensor) noexcept:
-    return acl_dtype(tensor.dtype)
-
-
-cdef const Shape *sizes_of(Shape *storage, TensorBase tensor) except NULL:
-    same(storage, tensor)
-    return storage
-
-
-cdef int rounding(object rounding_mode) except -1:
-    return {None: 0, "trunc": 1, "floor": 2}[rounding_mode]
-
-
-cdef list decayed(list grads, list tensors, double weight_decay, bint maximize):
-    cdef Scalar alpha
-    if weight_decay == 0:
-        return grads
-    # The operator negates the result if `maximize`, so the decay has the other sign.
-    number(&alpha, -weight_decay if maximize else weight_decay)
-    return list(op__foreach_add_List(grads, tensors, &alpha))
-
-
-cdef list steps_before(list state_steps):
-    cdef TensorBase together = whole(state_steps)
-    cdef Py_ssize_t i
-    if together is None:
-        return list(op__foreach_sub_Scalar(state_steps, &ONE))
-    together = op_sub_Scalar(together, &ONE, &ONE, None)
-    return [make_view(together, 0, NULL, NULL, i) for i in range(together.numel)]
-
-
-cdef int reduction(object reduce) except -1:
-    return {"add": 1, "sum": 1, "multiply": 2, "prod": 2, "amax": 3, "amin": 4, "mean": 5}[reduce]
-
-
-cdef list index_list(list indices, TensorBase self):
-    cdef Shape shape
-    shape.ndim = 1
-    shape.sizes[0] = 0
-    absent = empty_tensor(&shape, Long, self.device_type, self.device_index)
-    return [absent if index is None else index for index in indices]
-
-
-cdef double or_zero(const double *value) noexcept:
-    return 0 if value == NULL else value[0]
-
-
-cdef double or_negative(const double *value) noexcept:
-    return -1 if value == NULL else value[0]
-
-
-cdef double or_epsilon(const double *value) noexcept:
-    return FLT_EPSILON if value == NULL else value[0]
-
-
-cdef double or_highest(const double *value, TensorBase tensor) noexcept:
-    if value != NULL:
-        return value[0]
-    if tensor.dtype == Half:
-        return 65504
-    return 2.0 ** 128 - 2.0 ** 120 if tensor.dtype == BFloat16 else FLT_MAX
-
-
-cdef double or_lowest(const double *value, TensorBase tensor) noexcept:
-    return -or_highest(NULL, tensor) if value == NULL else value[0]
-
-
-cdef TensorBase cast_to(TensorBase tensor, ScalarType dtype):
-    cdef Shape shape
-    cdef TensorBase made
-    same(&shape, tensor)
-    made = empty_tensor(&shape, dtype, tensor.device_type, tensor.device_index)
-    copy_data(made, tensor, True)
-    return made
-
-
-cdef TensorBase cast(TensorBase tensor, TensorBase out):
-    return tensor if tensor.dtype == out.dtype else cast_to(tensor, out.dtype)
-
-
-cdef TensorBase computed(TensorBase tensor, ScalarType dtype):
-    dtype = opmath(dtype)
-    return tensor if tensor.dtype == dtype else cast_to(tensor, dtype)
-
-
-cdef int store(TensorBase out, object result) except -1:
-    if result is not out:
-        copy_data(out, result, True)
-    return 0
-
-
-cdef int store_all(list outs, object results) except -1:
-    cdef tuple found = tuple(results)
-    cdef Py_ssize_t i
-    if len(found) != len(outs):
-        raise ValueError(f"a decomposition has given {len(found)} results for {len(outs)} outputs")
-    for i in range(len(outs)):
-        store(outs[i], found[i])
-    return 0
-
-
-cdef list cast_list(list tensors, TensorBase out):
-    cdef TensorBase tensor
-    return [cast(tensor, out) for tensor in tensors]
-
-
-cdef list cat_list(list tensors, TensorBase out):
-    cdef TensorBase tensor
-    return [cast(tensor, out) for tensor in tensors if tensor.ndim != 1 or tensor.numel != 0]
-
-
-cdef TensorBase flat(TensorBase tensor, const Shape *dim):
-    if dim.ndim:
-        return tensor
-    if not tensor.contiguous:
-        tensor = make_contiguous(tensor)
-    return make_view(tensor, 1, &tensor.numel, NULL, tensor.offset)
-
-
-cdef TensorBase as_row(TensorBase tensor):
-    if not tensor.contiguous:
-        tensor = make_contiguous(tensor)
-    return make_view(tensor, 1, &tensor.numel, NULL, tensor.offset)
-
-
-cdef TensorBase as_line(TensorBase tensor):
-    cdef int64_t sizes[2]
-    cdef int64_t strides[2]
-    sizes[0], sizes[1] = 1, tensor.sizes[0]
-    strides[0], strides[1] = tensor.sizes[0], tensor.strides[0]
-    return make_view(tensor, 2, sizes, strides, tensor.offset)
-
-
-cdef TensorBase ones_of(TensorBase like, const Shape *shape):
-    return op_fill__Scalar(empty_tensor(shape, like.dtype, like.device_type, like.device_index), &ONE)
-
-
-cdef int64_t first(const Shape *dim) noexcept:
-    return dim.sizes[0] if dim.ndim else 0
-
-
-cdef bint kept(bint keepdim, const Shape *dim) noexcept:
-    return keepdim or dim.ndim == 0
-
-
-cdef const Scalar *number(Scalar *storage, double value) noexcept:
-    storage.kind = FLOAT_KIND
-    storage.real = value
-    return storage
-
-
-cdef enum:
-    STEPS = 10          # by how much a call advances the generator's offset, as in torch_npu
-
-
-cdef int64_t seed_of(Generator generator) noexcept:
-    return <int64_t>generator.seed_value
-
-
-cdef int64_t next_offset(Generator generator) noexcept:
-    return generator.advance(STEPS)
-
-
-cdef TensorBase seed_tensor(Generator generator):
-    return generator.seed_tensor
-
-
-cdef TensorBase offset_tensor(Generator generator):
-    return generator.offset_tensor
-
-
-cdef TensorBase expanded(TensorBase tensor, TensorBase out):
-    cdef Shape strides
-    cdef int i, j
-    for i in range(out.ndim):
-        j = i - (out.ndim - tensor.ndim)
-        strides.sizes[i] = 0 if j < 0 or tensor.sizes[j] != out.sizes[i] else tensor.strides[j]
-    return make_view(tensor, out.ndim, out.sizes, strides.sizes, tensor.offset)
-
-
-cdef TensorBase in_batch(TensorBase matrices, TensorBase other):
-    cdef Shape sizes, strides
-    cdef int i, j
-    for i in range(other.ndim):
-        j = i - (other.ndim - matrices.ndim)
-        sizes.sizes[i] = matrices.sizes[j] if i >= other.ndim - 2 else other.sizes[i]
-        strides.sizes[i] = 0 if j < 0 or matrices.sizes[j] != sizes.sizes[i] else matrices.strides[j]
-    return make_view(matrices, other.ndim, sizes.sizes, strides.sizes, matrices.offset)
-
-
-cdef int qr_mode(object mode) except -1:
-    return {"reduced": 0, "complete": 1, "r": 2}[mode]
-
-
-cdef TensorBase adjoint(TensorBase tensor):
-    cdef Shape shape
-    cdef Shape strides
-    cdef int i
-    if tensor.ndim < 2:
-        return tensor
-    if KIND[<int>tensor.dtype] == COMPLEX_KIND:
-        raise NotImplementedError("complex matrices have no kernel on npu that gives the adjoint of a factor")
-    same(&shape, tensor)
-    for i in range(tensor.ndim):
-        strides.sizes[i] = tensor.strides[i]
-    i = tensor.ndim - 2
-    shape.sizes[i], shape.sizes[i + 1] = shape.sizes[i + 1], shape.sizes[i]
-    strides.sizes[i], strides.sizes[i + 1] = strides.sizes[i + 1], strides.sizes[i]
-    return make_view(tensor, shape.ndim, shape.sizes, strides.sizes, tensor.offset)
-
-
-cdef int64_t ENDS[SCALAR_TYPES]       # by ScalarType; 1 << 63 is no int64, so the largest int64 is never drawn
-for dtype, end in ((Bool, 2), (Byte, 1 << 8), (Char, 1 << 7), (Short, 1 << 15), (Int, 1 << 31), (Long, (1 << 63) - 1),
-                   (Half, (1 << 11) + 1), (BFloat16, (1 << 8) + 1), (Float, (1 << 24) + 1), (Double, (1 << 53) + 1)):
-    ENDS[<int>dtype] = end
-
-
-cdef int64_t count_of(TensorBase tensor) noexcept:
-    return tensor.numel
-
-
-cdef TensorBase inverse_for(TensorBase inverse, TensorBase self, bint return_counts):
-    cdef Shape shape
-    if not return_counts or inverse.numel == self.numel:
-        return inverse
-    same(&shape, self)
-    return empty_tensor(&shape, Long, self.device_type, self.device_index)
-
-
-cdef int64_t dim_or_none(const Shape *dim) noexcept:
-    return dim.sizes[0] if dim.ndim else 1000       # means no dim, as in torch_npu
-
-
-cdef int64_t size_along(TensorBase tensor, const Shape *dim) noexcept:
-    cdef int64_t place = dim.sizes[0]
-    return tensor.sizes[place + tensor.ndim if place < 0 else place]
-
-
-cdef TensorBase slices_of(TensorBase source, TensorBase self, int64_t dim, TensorBase index):
-    cdef Shape shape
-    if source.ndim == self.ndim:
-        return source
-    same(&shape, self)
-    if self.ndim:
-        shape.sizes[dim] = index.numel
-    return make_view(source, shape.ndim, shape.sizes, NULL, source.offset)
-
-
-cdef int64_t heads_of(TensorBase query) noexcept:
-    return query.sizes[1]
-
-
-cdef TensorBase nothing(TensorBase tensor):
-    cdef Shape shape
-    shape.ndim = 1
-    shape.sizes[0] = 0
-    return empty_tensor(&shape, tensor.dtype, tensor.device_type, tensor.device_index)
-
-
-cdef TensorBase written(TensorBase out, TensorBase like):
-    cdef Shape shape
-    if out is not None:
-        return out
-    same(&shape, like)
-    return empty_tensor(&shape, like.dtype, like.device_type, like.device_index)
-
-
-cdef int64_t rows_of(TensorBase matrix) noexcept:
-    return matrix.sizes[0]
-
-
-cdef int64_t columns_of(TensorBase matrix) noexcept:
-    return matrix.sizes[1]
-
-
-cdef int64_t end_of(const Shape *to) noexcept:
-    return to.sizes[0] if to.ndim else INT64_MAX
-
-
-cdef int64_t end_of_dtype(TensorBase self) noexcept:
-    cdef int dtype = <int>self.dtype
-    return ENDS[dtype]
-
-
-cdef int64_t whole_correction(const Scalar *correction) except? -1:
-    if correction == NULL:
-        return 1
-    if correction.real != <int64_t>correction.real:
-        raise NotImplementedError(f"a correction of {correction.real} is not supported on npu: ACLNN takes integers")
-    return <int64_t>correction.real
-
-
-cdef const Scalar *dim_number(Scalar *storage, int64_t dim) noexcept:
-    storage.kind = INT_KIND
-    storage.integer = dim
-    storage.real = <double>dim
-    storage.imag = 0
-    return storage
-
-
-cdef bint to_the_right(bint right, object side) except -1:
-    return right or side == "right"
-
-
-cdef double real_of(const Scalar *value) noexcept:
-    return value.real
-
-
-cdef int rotary(object mode) except -1:
-    return 0 if mode == "half" else 1
-
-
-cdef dict ATTENTION_LAYOUTS = {"BNSD": b"BNSD", "BSND": b"BSND", "BSH": b"BSH", "SBH": b"SBH"}
-
-
-cdef char *attention_layout(object layout) except NULL:
-    cdef bytes name = ATTENTION_LAYOUTS[layout]     # the dict keeps the bytes alive
-    return name
-
-
-cdef int64_t or_all(const Shape *number) noexcept:
-    return number.sizes[0] if number.ndim else 0
-
-
-# --- decompositions --------------------------------------------------------------------------------------------------
-# ACLNN lacks some operators. Their kernels are Python functions over other operators.
-
-
-cdef enum OperandConversion:
-    AS_OBJECT                      # a tensor in its own dtype, a generator, or None
-    AS_COMPUTED                    # a tensor in the opmath dtype: 16-bit floats become float32
-    AS_SCALAR
-    AS_INTS                        # a tuple
-    AS_INT
-    AS_FLOAT
-    AS_BOOL
-    AS_OPTIONAL_FLOAT
-
-cdef dict OPERAND_CONVERSIONS = {
-    "object": AS_OBJECT, "computed": AS_COMPUTED, "scalar": AS_SCALAR, "ints": AS_INTS, "int": AS_INT,
-    "float": AS_FLOAT, "bool": AS_BOOL, "optional_float": AS_OPTIONAL_FLOAT}
-
-
-cdef class Decomposition:
-    def __init__(self, function, str conversions, int results):
-        words = conversions.split()
-        self.function, self.count, self.results = function, len(words), results
-        for i, word in enumerate(words):
-            self.conversions[i] = <int>OPERAND_CONVERSIONS[word]
-
-
-cdef object convert(OperandConversion conversion, const Argument *argument, ScalarType dtype):
-    if conversion == AS_OBJECT:
-        return <object>argument.object
-    if conversion == AS_COMPUTED:
-        return computed(<TensorBase>argument.object, dtype)
-    if conversion == AS_SCALAR:
-        return scalar_to(argument.scalar)
-    if conversion == AS_INTS:
-        return ints_of(argument.ints)
-    if conversion == AS_OPTIONAL_FLOAT:
-        return None if argument.optional_real == NULL else argument.optional_real[0]
-    if conversion == AS_FLOAT:
-        return argument.real
-    return argument.integer != 0 if conversion == AS_BOOL else argument.integer
-
-
-cdef int run_decomposition(Decomposition made, Argument *arguments, ScalarType dtype) except -1:
-    """Call the function and copy its results to the outputs.
-
-    The operators inside record no history, because the row has a node of its own. Autocast is off inside, because it
-    has cast the row's arguments.
-    """
-    cdef tuple values = PyTuple_New(made.count)
-    cdef TensorBase target = <TensorBase>arguments[0].object if made.results == 0 else None
-    cdef uint32_t version = 0 if target is None else version_of(target)
-    cdef bint recorded
-    cdef unsigned int casting
-    cdef int i, first = made.count - made.results
-    for i in range(made.count):
-        value = convert(<OperandConversion>made.conversions[i], &arguments[i], dtype)
-        Py_INCREF(value)
-        PyTuple_SET_ITEM(values, i, value)
-    recorded, casting = set_grad_enabled(False), suspend()
-    try:
-        results = made.function(*values)
-    finally:
-        set_grad_enabled(recorded)
-        resume(casting)
-    if target is not None:              # the caller increments the version, once
-        set_version(target, version)
-        return store(target, results)
-    if made.results == 1:
-        return store(<TensorBase>arguments[first].object, results)
-    return store_all([<object>arguments[i].object for i in range(first, made.count)], results)
-
-
-cdef int run_kernel(const Kernel *kernel, Argument *arguments, ScalarType dtype, bint inplace) except -1:
-    return run_decomposition(<Decomposition>kernel.data, arguments, dtype)
-
-
-def register_decompositions():
-    """Register the kernels of the operators that are decomposed on the NPU."""
-    cdef Decomposition made
-    cdef Operator op
-    from mindtorch._npu._gen import decompositions
-    for key, entry in decompositions.KERNELS.items():
-        op, made = find_operator(key), Decomposition(*entry)
-        KEPT.append(made)
-        op.kernels[<int>NPU].data = <void *>made
-        op.kernels[<int>NPU].call = run_kernel
-
-
 # --- calls -----------------------------------------------------------------------------------------------------------
 # The ACLNN calls of rows are data, in mindtorch/_npu/_gen/calls.py. `read_call` makes an AclnnCall of an entry when its
 # operator runs for the first time, and `make_call` runs it:
@@ -969,3 +543,429 @@ def register():
     register_calls()
     register_decompositions()
     BACKENDS[<int>NPU].ready = True
+
+
+# --- decompositions --------------------------------------------------------------------------------------------------
+# ACLNN lacks some operators. Their kernels are Python functions over other operators.
+
+
+cdef enum OperandConversion:
+    AS_OBJECT                      # a tensor in its own dtype, a generator, or None
+    AS_COMPUTED                    # a tensor in the opmath dtype: 16-bit floats become float32
+    AS_SCALAR
+    AS_INTS                        # a tuple
+    AS_INT
+    AS_FLOAT
+    AS_BOOL
+    AS_OPTIONAL_FLOAT
+
+cdef dict OPERAND_CONVERSIONS = {
+    "object": AS_OBJECT, "computed": AS_COMPUTED, "scalar": AS_SCALAR, "ints": AS_INTS, "int": AS_INT,
+    "float": AS_FLOAT, "bool": AS_BOOL, "optional_float": AS_OPTIONAL_FLOAT}
+
+
+cdef class Decomposition:
+    def __init__(self, function, str conversions, int results):
+        words = conversions.split()
+        self.function, self.count, self.results = function, len(words), results
+        for i, word in enumerate(words):
+            self.conversions[i] = <int>OPERAND_CONVERSIONS[word]
+
+
+cdef object convert(OperandConversion conversion, const Argument *argument, ScalarType dtype):
+    if conversion == AS_OBJECT:
+        return <object>argument.object
+    if conversion == AS_COMPUTED:
+        return computed(<TensorBase>argument.object, dtype)
+    if conversion == AS_SCALAR:
+        return scalar_to(argument.scalar)
+    if conversion == AS_INTS:
+        return ints_of(argument.ints)
+    if conversion == AS_OPTIONAL_FLOAT:
+        return None if argument.optional_real == NULL else argument.optional_real[0]
+    if conversion == AS_FLOAT:
+        return argument.real
+    return argument.integer != 0 if conversion == AS_BOOL else argument.integer
+
+
+cdef int run_decomposition(Decomposition made, Argument *arguments, ScalarType dtype) except -1:
+    """Call the function and copy its results to the outputs.
+
+    The operators inside record no history, because the row has a node of its own. Autocast is off inside, because it
+    has cast the row's arguments.
+    """
+    cdef tuple values = PyTuple_New(made.count)
+    cdef TensorBase target = <TensorBase>arguments[0].object if made.results == 0 else None
+    cdef uint32_t version = 0 if target is None else version_of(target)
+    cdef bint recorded
+    cdef unsigned int casting
+    cdef int i, first = made.count - made.results
+    for i in range(made.count):
+        value = convert(<OperandConversion>made.conversions[i], &arguments[i], dtype)
+        Py_INCREF(value)
+        PyTuple_SET_ITEM(values, i, value)
+    recorded, casting = set_grad_enabled(False), suspend()
+    try:
+        results = made.function(*values)
+    finally:
+        set_grad_enabled(recorded)
+        resume(casting)
+    if target is not None:              # the caller increments the version, once
+        set_version(target, version)
+        return store(target, results)
+    if made.results == 1:
+        return store(<TensorBase>arguments[first].object, results)
+    return store_all([<object>arguments[i].object for i in range(first, made.count)], results)
+
+
+cdef int run_kernel(const Kernel *kernel, Argument *arguments, ScalarType dtype, bint inplace) except -1:
+    return run_decomposition(<Decomposition>kernel.data, arguments, dtype)
+
+
+def register_decompositions():
+    """Register the kernels of the operators that are decomposed on the NPU."""
+    cdef Decomposition made
+    cdef Operator op
+    from mindtorch._npu._gen import decompositions
+    for key, entry in decompositions.KERNELS.items():
+        op, made = find_operator(key), Decomposition(*entry)
+        KEPT.append(made)
+        op.kernels[<int>NPU].data = <void *>made
+        op.kernels[<int>NPU].call = run_kernel
+
+
+# --- adapters of arguments -------------------------------------------------------------------------------------------
+
+
+cdef const Shape *axes(Shape *all_of_them, const Shape *dim, TensorBase self) noexcept:
+    cdef int i
+    if dim.ndim:
+        return dim
+    all_of_them.ndim = self.ndim
+    for i in range(self.ndim):
+        all_of_them.sizes[i] = i
+    return all_of_them
+
+
+cdef aclDataType dtype_of(TensorBase tensor) noexcept:
+    return acl_dtype(tensor.dtype)
+
+
+cdef const Shape *sizes_of(Shape *storage, TensorBase tensor) except NULL:
+    same(storage, tensor)
+    return storage
+
+
+cdef int rounding(object rounding_mode) except -1:
+    return {None: 0, "trunc": 1, "floor": 2}[rounding_mode]
+
+
+cdef list decayed(list grads, list tensors, double weight_decay, bint maximize):
+    cdef Scalar alpha
+    if weight_decay == 0:
+        return grads
+    # The operator negates the result if `maximize`, so the decay has the other sign.
+    number(&alpha, -weight_decay if maximize else weight_decay)
+    return list(op__foreach_add_List(grads, tensors, &alpha))
+
+
+cdef list steps_before(list state_steps):
+    cdef TensorBase together = whole(state_steps)
+    cdef Py_ssize_t i
+    if together is None:
+        return list(op__foreach_sub_Scalar(state_steps, &ONE))
+    together = op_sub_Scalar(together, &ONE, &ONE, None)
+    return [make_view(together, 0, NULL, NULL, i) for i in range(together.numel)]
+
+
+cdef int reduction(object reduce) except -1:
+    return {"add": 1, "sum": 1, "multiply": 2, "prod": 2, "amax": 3, "amin": 4, "mean": 5}[reduce]
+
+
+cdef list index_list(list indices, TensorBase self):
+    cdef Shape shape
+    shape.ndim = 1
+    shape.sizes[0] = 0
+    absent = empty_tensor(&shape, Long, self.device_type, self.device_index)
+    return [absent if index is None else index for index in indices]
+
+
+cdef double or_zero(const double *value) noexcept:
+    return 0 if value == NULL else value[0]
+
+
+cdef double or_negative(const double *value) noexcept:
+    return -1 if value == NULL else value[0]
+
+
+cdef double or_epsilon(const double *value) noexcept:
+    return FLT_EPSILON if value == NULL else value[0]
+
+
+cdef double or_highest(const double *value, TensorBase tensor) noexcept:
+    if value != NULL:
+        return value[0]
+    if tensor.dtype == Half:
+        return 65504
+    return 2.0 ** 128 - 2.0 ** 120 if tensor.dtype == BFloat16 else FLT_MAX
+
+
+cdef double or_lowest(const double *value, TensorBase tensor) noexcept:
+    return -or_highest(NULL, tensor) if value == NULL else value[0]
+
+
+cdef TensorBase cast_to(TensorBase tensor, ScalarType dtype):
+    cdef Shape shape
+    cdef TensorBase made
+    same(&shape, tensor)
+    made = empty_tensor(&shape, dtype, tensor.device_type, tensor.device_index)
+    copy_data(made, tensor, True)
+    return made
+
+
+cdef TensorBase cast(TensorBase tensor, TensorBase out):
+    return tensor if tensor.dtype == out.dtype else cast_to(tensor, out.dtype)
+
+
+cdef TensorBase computed(TensorBase tensor, ScalarType dtype):
+    dtype = opmath(dtype)
+    return tensor if tensor.dtype == dtype else cast_to(tensor, dtype)
+
+
+cdef int store(TensorBase out, object result) except -1:
+    if result is not out:
+        copy_data(out, result, True)
+    return 0
+
+
+cdef int store_all(list outs, object results) except -1:
+    cdef tuple found = tuple(results)
+    cdef Py_ssize_t i
+    if len(found) != len(outs):
+        raise ValueError(f"a decomposition has given {len(found)} results for {len(outs)} outputs")
+    for i in range(len(outs)):
+        store(outs[i], found[i])
+    return 0
+
+
+cdef list cast_list(list tensors, TensorBase out):
+    cdef TensorBase tensor
+    return [cast(tensor, out) for tensor in tensors]
+
+
+cdef list cat_list(list tensors, TensorBase out):
+    cdef TensorBase tensor
+    return [cast(tensor, out) for tensor in tensors if tensor.ndim != 1 or tensor.numel != 0]
+
+
+cdef TensorBase flat(TensorBase tensor, const Shape *dim):
+    if dim.ndim:
+        return tensor
+    if not tensor.contiguous:
+        tensor = make_contiguous(tensor)
+    return make_view(tensor, 1, &tensor.numel, NULL, tensor.offset)
+
+
+cdef TensorBase as_row(TensorBase tensor):
+    if not tensor.contiguous:
+        tensor = make_contiguous(tensor)
+    return make_view(tensor, 1, &tensor.numel, NULL, tensor.offset)
+
+
+cdef TensorBase as_line(TensorBase tensor):
+    cdef int64_t sizes[2]
+    cdef int64_t strides[2]
+    sizes[0], sizes[1] = 1, tensor.sizes[0]
+    strides[0], strides[1] = tensor.sizes[0], tensor.strides[0]
+    return make_view(tensor, 2, sizes, strides, tensor.offset)
+
+
+cdef TensorBase ones_of(TensorBase like, const Shape *shape):
+    return op_fill__Scalar(empty_tensor(shape, like.dtype, like.device_type, like.device_index), &ONE)
+
+
+cdef int64_t first(const Shape *dim) noexcept:
+    return dim.sizes[0] if dim.ndim else 0
+
+
+cdef bint kept(bint keepdim, const Shape *dim) noexcept:
+    return keepdim or dim.ndim == 0
+
+
+cdef const Scalar *number(Scalar *storage, double value) noexcept:
+    storage.kind = FLOAT_KIND
+    storage.real = value
+    return storage
+
+
+cdef enum:
+    STEPS = 10          # by how much a call advances the generator's offset, as in torch_npu
+
+
+cdef int64_t seed_of(Generator generator) noexcept:
+    return <int64_t>generator.seed_value
+
+
+cdef int64_t next_offset(Generator generator) noexcept:
+    return generator.advance(STEPS)
+
+
+cdef TensorBase seed_tensor(Generator generator):
+    return generator.seed_tensor
+
+
+cdef TensorBase offset_tensor(Generator generator):
+    return generator.offset_tensor
+
+
+cdef TensorBase expanded(TensorBase tensor, TensorBase out):
+    cdef Shape strides
+    cdef int i, j
+    for i in range(out.ndim):
+        j = i - (out.ndim - tensor.ndim)
+        strides.sizes[i] = 0 if j < 0 or tensor.sizes[j] != out.sizes[i] else tensor.strides[j]
+    return make_view(tensor, out.ndim, out.sizes, strides.sizes, tensor.offset)
+
+
+cdef TensorBase in_batch(TensorBase matrices, TensorBase other):
+    cdef Shape sizes, strides
+    cdef int i, j
+    for i in range(other.ndim):
+        j = i - (other.ndim - matrices.ndim)
+        sizes.sizes[i] = matrices.sizes[j] if i >= other.ndim - 2 else other.sizes[i]
+        strides.sizes[i] = 0 if j < 0 or matrices.sizes[j] != sizes.sizes[i] else matrices.strides[j]
+    return make_view(matrices, other.ndim, sizes.sizes, strides.sizes, matrices.offset)
+
+
+cdef int qr_mode(object mode) except -1:
+    return {"reduced": 0, "complete": 1, "r": 2}[mode]
+
+
+cdef TensorBase adjoint(TensorBase tensor):
+    cdef Shape shape
+    cdef Shape strides
+    cdef int i
+    if tensor.ndim < 2:
+        return tensor
+    if KIND[<int>tensor.dtype] == COMPLEX_KIND:
+        raise NotImplementedError("complex matrices have no kernel on npu that gives the adjoint of a factor")
+    same(&shape, tensor)
+    for i in range(tensor.ndim):
+        strides.sizes[i] = tensor.strides[i]
+    i = tensor.ndim - 2
+    shape.sizes[i], shape.sizes[i + 1] = shape.sizes[i + 1], shape.sizes[i]
+    strides.sizes[i], strides.sizes[i + 1] = strides.sizes[i + 1], strides.sizes[i]
+    return make_view(tensor, shape.ndim, shape.sizes, strides.sizes, tensor.offset)
+
+
+cdef int64_t ENDS[SCALAR_TYPES]       # by ScalarType; 1 << 63 is no int64, so the largest int64 is never drawn
+for dtype, end in ((Bool, 2), (Byte, 1 << 8), (Char, 1 << 7), (Short, 1 << 15), (Int, 1 << 31), (Long, (1 << 63) - 1),
+                   (Half, (1 << 11) + 1), (BFloat16, (1 << 8) + 1), (Float, (1 << 24) + 1), (Double, (1 << 53) + 1)):
+    ENDS[<int>dtype] = end
+
+
+cdef int64_t count_of(TensorBase tensor) noexcept:
+    return tensor.numel
+
+
+cdef TensorBase inverse_for(TensorBase inverse, TensorBase self, bint return_counts):
+    cdef Shape shape
+    if not return_counts or inverse.numel == self.numel:
+        return inverse
+    same(&shape, self)
+    return empty_tensor(&shape, Long, self.device_type, self.device_index)
+
+
+cdef int64_t dim_or_none(const Shape *dim) noexcept:
+    return dim.sizes[0] if dim.ndim else 1000       # means no dim, as in torch_npu
+
+
+cdef int64_t size_along(TensorBase tensor, const Shape *dim) noexcept:
+    cdef int64_t place = dim.sizes[0]
+    return tensor.sizes[place + tensor.ndim if place < 0 else place]
+
+
+cdef TensorBase slices_of(TensorBase source, TensorBase self, int64_t dim, TensorBase index):
+    cdef Shape shape
+    if source.ndim == self.ndim:
+        return source
+    same(&shape, self)
+    if self.ndim:
+        shape.sizes[dim] = index.numel
+    return make_view(source, shape.ndim, shape.sizes, NULL, source.offset)
+
+
+cdef int64_t heads_of(TensorBase query) noexcept:
+    return query.sizes[1]
+
+
+cdef TensorBase nothing(TensorBase tensor):
+    cdef Shape shape
+    shape.ndim = 1
+    shape.sizes[0] = 0
+    return empty_tensor(&shape, tensor.dtype, tensor.device_type, tensor.device_index)
+
+
+cdef TensorBase written(TensorBase out, TensorBase like):
+    cdef Shape shape
+    if out is not None:
+        return out
+    same(&shape, like)
+    return empty_tensor(&shape, like.dtype, like.device_type, like.device_index)
+
+
+cdef int64_t rows_of(TensorBase matrix) noexcept:
+    return matrix.sizes[0]
+
+
+cdef int64_t columns_of(TensorBase matrix) noexcept:
+    return matrix.sizes[1]
+
+
+cdef int64_t end_of(const Shape *to) noexcept:
+    return to.sizes[0] if to.ndim else INT64_MAX
+
+
+cdef int64_t end_of_dtype(TensorBase self) noexcept:
+    cdef int dtype = <int>self.dtype
+    return ENDS[dtype]
+
+
+cdef int64_t whole_correction(const Scalar *correction) except? -1:
+    if correction == NULL:
+        return 1
+    if correction.real != <int64_t>correction.real:
+        raise NotImplementedError(f"a correction of {correction.real} is not supported on npu: ACLNN takes integers")
+    return <int64_t>correction.real
+
+
+cdef const Scalar *dim_number(Scalar *storage, int64_t dim) noexcept:
+    storage.kind = INT_KIND
+    storage.integer = dim
+    storage.real = <double>dim
+    storage.imag = 0
+    return storage
+
+
+cdef bint to_the_right(bint right, object side) except -1:
+    return right or side == "right"
+
+
+cdef double real_of(const Scalar *value) noexcept:
+    return value.real
+
+
+cdef int rotary(object mode) except -1:
+    return 0 if mode == "half" else 1
+
+
+cdef dict ATTENTION_LAYOUTS = {"BNSD": b"BNSD", "BSND": b"BSND", "BSH": b"BSH", "SBH": b"SBH"}
+
+
+cdef char *attention_layout(object layout) except NULL:
+    cdef bytes name = ATTENTION_LAYOUTS[layout]     # the dict keeps the bytes alive
+    return name
+
+
+cdef int64_t or_all(const Shape *number) noexcept:
+    return number.sizes[0] if number.ndim else 0

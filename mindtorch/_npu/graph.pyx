@@ -36,7 +36,7 @@ MODES = {"global": ACL_MODEL_RI_CAPTURE_MODE_GLOBAL, "thread_local": ACL_MODEL_R
          "relaxed": ACL_MODEL_RI_CAPTURE_MODE_RELAXED}
 _pool_numbers = itertools.count(1)
 _live = weakref.WeakSet()                # graphs that have a capture
-_dead = []                               # graphs to be released as soon as no capture is under way and the driver allows
+_dead = []                               # graphs to be released when no capture is under way and the driver allows it
 
 
 cdef class Graph:
