@@ -24,12 +24,12 @@ _TensorMeta = type(TensorBase)          # the class that torch gives its Tensor
 
 
 def _len_torch_function_stack():
-    """How many modes are in force."""
+    """The number of active modes."""
     return len(_function_modes())
 
 
 def _is_torch_function_mode_enabled():
-    """Whether a mode is in force."""
+    """Whether a mode is active."""
     return bool(_function_modes())
 
 
@@ -48,11 +48,11 @@ def _get_default_device():
 
 
 def _log_api_usage_once(event):
-    """Tells an observer, of which there is none."""
+    """Does nothing: there are no usage observers."""
 
 
 def _get_privateuse1_backend_name():
-    """ "npu": the name that torch_npu gives to the device that torch leaves open."""
+    """ "npu": torch_npu's name for the device type PrivateUse1."""
     return "npu"
 
 
@@ -61,7 +61,7 @@ def _get_tracing_state():
 
 
 def _are_functorch_transforms_active():
-    """False: the functions of torch.func call with tensors, and wrap none."""
+    """False: torch.func does not wrap tensors."""
     return False
 
 
@@ -75,7 +75,7 @@ class _nn:
 
 
 def __getattr__(name):
-    """What belongs to torch.library and torch.ops, once it is asked for."""
+    """Names of torch.library and torch.ops, imported lazily."""
     module = _OF_LIBRARY.get(name)
     if module is None:
         raise AttributeError(f"module 'torch._C' has no attribute '{name}'")

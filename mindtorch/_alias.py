@@ -1,8 +1,8 @@
-"""`import torch` that means mindtorch, in this process and the processes that multiprocessing starts from it.
+"""Makes `import torch` import mindtorch, in this process and in the processes that multiprocessing starts from it.
 
-A finder, first on sys.meta_path, answers for `torch` and `torch.*` with mindtorch's own module objects: torch.nn is
-mindtorch.nn, torch_npu.npu is mindtorch.npu, and mindtorch answers to the name of torch. Nothing is loaded twice,
-classes keep their names and pickles can be read without the alias.
+A finder at the front of sys.meta_path maps `torch` and `torch.*` to the module objects of mindtorch: torch.nn is
+mindtorch.nn, torch_npu.npu is mindtorch.npu. No module is loaded twice, classes keep their names, and pickles can be
+read without the alias.
 """
 import importlib.metadata
 import sys
@@ -19,7 +19,7 @@ from mindtorch._compat import MODULES
 __all__ = ["alias_torch"]
 
 
-# Names of modules, and what they and all below them are called here: the first that fits.
+# Module in torch -> module here, for the module and all below it. The first match counts.
 _NAMES = {f"torch.{name}": f"mindtorch.{own}" for name, own in MODULES.items()}
 _NAMES |= {"torch_npu.npu": "mindtorch.npu", "torch_npu": "mindtorch._torch_npu", "torch": "mindtorch"}
 
@@ -39,10 +39,10 @@ def _is_ours(name):
 
 
 def _share_loaded(name):
-    """Enters what is loaded below `name` under torch's names.
+    """Adds the loaded modules below `name` to sys.modules under torch's names.
 
-    The import system would otherwise bind each submodule in its package again, as it does after a load, in place of a
-    function of the same name: torch.autograd.gradcheck is both.
+    Otherwise the import system would load them through the alias and bind each in its package, over a function of the
+    same name: torch.autograd.gradcheck is both.
     """
     prefix = _own_name(name) + "."
     for own, module in list(sys.modules.items()):
@@ -51,7 +51,7 @@ def _share_loaded(name):
 
 
 class _Loader:
-    """Hands out the module of mindtorch, as it is."""
+    """Returns the module of mindtorch unchanged."""
 
     def create_module(self, spec):
         module = import_module(_own_name(spec.name))
@@ -59,7 +59,7 @@ class _Loader:
         return module
 
     def exec_module(self, module):
-        """The module has been executed under its own name; the import system has given it the alias's spec."""
+        """Restores the module's own spec, which the import system replaced by the alias's. The module ran already."""
         name, module.__spec__ = module.__spec__.name, module.__spec__.loader_state
         _share_loaded(name)
 
@@ -69,7 +69,7 @@ class _Loader:
 
 
 class _Distribution(importlib.metadata.Distribution):
-    """What importlib.metadata tells about torch, or torch_npu: its name and version."""
+    """The name and version of torch, or torch_npu, for importlib.metadata."""
 
     def __init__(self, name):
         self._name = name
@@ -96,7 +96,7 @@ class _Finder:
             spec = ModuleSpec(name, self.loader, origin=own.origin)
             spec.submodule_search_locations = own.submodule_search_locations
             return spec
-        # importlib.util.find_spec asks whether there is such a module: None says no. An import deserves the reason.
+        # importlib.util.find_spec expects None for a missing module. An import statement gets an error with the reason.
         if sys._getframe(2).f_globals.get("__name__") == "importlib.util":
             return None
         raise ModuleNotFoundError(f"No module named '{name}': mindtorch does not have it", name=name)
@@ -130,8 +130,8 @@ def is_active():
     return sys.modules.get("torch") is mindtorch
 
 
-# A child process that is not forked unpickles the parent's key before it imports the main module again: that is where
-# it learns of the alias.
+# A spawned child unpickles the parent's authentication key before it imports the main module. Unpickling the key
+# activates the alias there.
 
 def _reduce_key(key):
     key.__reduce__()                    # raises where no process is being started

@@ -1,4 +1,4 @@
-"""The one door to the backends: what stands behind a device type is imported when the device is first used."""
+"""The only module that imports the backends. It imports the backend of a device type at its first use."""
 from importlib import import_module
 
 from mindtorch._core import hooks
@@ -7,7 +7,7 @@ _MODULES = {"cpu": "mindtorch._cpu.backend", "npu": "mindtorch._npu.aclnn_call"}
 
 
 def load(name):
-    """Imports the backend of device type `name` ("cpu", "npu") and has it register itself. Once is enough."""
+    """Imports the backend of device type `name` ("cpu", "npu") and registers it. Repeated calls do nothing."""
     import_module(_MODULES[name]).register()
 
 
@@ -30,7 +30,7 @@ def is_pinned(tensor):
 
 
 def record_stream(tensor, stream):
-    """Keeps the memory of an NPU tensor until `stream` has done the work that it has when the tensor dies."""
+    """Delays reuse of an NPU tensor's memory until `stream` has finished its work at the time the tensor is freed."""
     from mindtorch._npu import allocator
     allocator.record_stream(tensor, stream)
 
@@ -42,7 +42,7 @@ def current_stream(device_index):
 
 
 def default_stream(device_index):
-    """The stream that every thread begins with on an NPU."""
+    """The stream that is current in a new thread on an NPU."""
     from mindtorch._npu import streams
     return streams.get_default_stream(device_index)
 
@@ -61,7 +61,7 @@ def missing_operators():
 
 
 def cpu_threads():
-    """The module that speaks with the BLAS library of the CPU."""
+    """The module that sets the number of threads of the CPU's BLAS library."""
     from mindtorch._cpu import threads
     return threads
 
@@ -77,7 +77,7 @@ def allocated_bytes():
 
 
 def profile_launches(on):
-    """Have launches on the NPU be noted in the profile that records their thread, or not."""
+    """Switches recording of NPU launches in profiles on or off."""
     from mindtorch._npu import launch
     launch.profile_launches(on)
 

@@ -1,4 +1,4 @@
-"""torch.accelerator: the device of this process without its name, which here is the NPU."""
+"""torch.accelerator: device-neutral functions, here for the NPU."""
 import warnings
 
 import mindtorch
@@ -90,13 +90,13 @@ def synchronize(device=None, /):
 
 
 def empty_cache():
-    """Gives the memory that the caching allocator does not use back to the device."""
+    """Returns unused memory of the caching allocator to the device."""
     _require()
     npu.empty_cache()
 
 
 def empty_host_cache():
-    """Gives page-locked host memory that is not used back to the system."""
+    """Returns unused page-locked host memory to the system."""
     _require()
     npu.host_empty_cache()
 
@@ -117,7 +117,7 @@ def memory_allocated(device_index=None, /):
 
 
 def max_memory_allocated(device_index=None, /):
-    """The most bytes that tensors have occupied since the peaks were last reset."""
+    """The peak of memory_allocated since the last reset."""
     return npu.max_memory_allocated(_index(device_index))
 
 
@@ -127,17 +127,17 @@ def memory_reserved(device_index=None, /):
 
 
 def max_memory_reserved(device_index=None, /):
-    """The most bytes that the allocator has taken since the peaks were last reset."""
+    """The peak of memory_reserved since the last reset."""
     return npu.max_memory_reserved(_index(device_index))
 
 
 def reset_accumulated_memory_stats(device_index=None, /):
-    """Sets the allocator's sums of all that was ever allocated and freed to 0."""
+    """Resets the allocator's totals of allocations and frees."""
     npu.reset_accumulated_memory_stats(_index(device_index))
 
 
 def reset_peak_memory_stats(device_index=None, /):
-    """Sets the allocator's peaks to what is in use now."""
+    """Sets the allocator's peaks to the current values."""
     npu.reset_peak_memory_stats(_index(device_index))
 
 
@@ -173,7 +173,7 @@ class Graph:
         self._debug = False
 
     def capture_begin(self):
-        """Begins to store the work of the current stream instead of doing it."""
+        """Starts to capture the work of the current stream."""
         mode = "global" if self.capture_error_mode == "default" else self.capture_error_mode
         self._graph.capture_begin(self.graph_pool, mode)
 
@@ -182,17 +182,17 @@ class Graph:
         self._graph.capture_end()
 
     def instantiate(self):
-        """Nothing is left to be done: a graph of an NPU can be replayed once it is captured."""
+        """Does nothing: a captured NPU graph needs no instantiation."""
         if not self._keeps:
             raise RuntimeError("instantiate() is for graphs made with keep_graph=True")
         self._graph.pool()               # refuses where nothing was captured
 
     def replay(self):
-        """Does the stored work once more, on the current stream."""
+        """Replays the captured work on the current stream."""
         self._graph.replay()
 
     def reset(self):
-        """Gives up the graph and its memory; another may be captured then."""
+        """Deletes the graph and its memory, after which another can be captured."""
         self._graph.reset()
 
     def pool(self):

@@ -1,4 +1,4 @@
-"""torch.futures: results that another thread will set."""
+"""torch.futures: results that another thread sets later."""
 import threading
 import traceback
 import warnings
@@ -74,7 +74,7 @@ class Future:
             try:
                 result = callback(self)
             except Exception as error:          # noqa: BLE001 - wait() of the Future that follows raises it
-                following.set_exception(_told(error))
+                following.set_exception(_callback_error(error))
             else:
                 following.set_result(result)
         self._when_done(follow)
@@ -88,7 +88,7 @@ class Future:
             try:
                 callback(self)
             except Exception as error:          # noqa: BLE001 - whoever completes the Future is not to blame
-                warnings.warn(str(_told(error)), stacklevel=2)
+                warnings.warn(str(_callback_error(error)), stacklevel=2)
         self._when_done(call)
 
 
@@ -97,7 +97,7 @@ def _require_callable(callback, name):
         raise TypeError(f"{name}(): incompatible function arguments: expected a callable, got {callback!r}")
 
 
-def _told(error):
+def _callback_error(error):
     kind = f"{type(error).__name__}: {error}"
     places = "".join(f"  {frame.filename}({frame.lineno}): {frame.name}\n"
                      for frame in reversed(traceback.extract_tb(error.__traceback__)))
@@ -115,9 +115,9 @@ def collect_all(futures):
             waiting -= 1
             last = waiting == 0
         if last:
-            finish()
+            complete()
 
-    def finish():
+    def complete():
         error = next((future._error for future in futures if future._error is not None), None)
         if error is not None:
             collected.set_exception(error)
@@ -126,7 +126,7 @@ def collect_all(futures):
     for future in futures:
         future.add_done_callback(count)
     if not futures:
-        finish()
+        complete()
     return collected
 
 

@@ -1,4 +1,4 @@
-"""torch.hub: weights from addresses, kept in a folder. Models from repositories (torch.hub.load) are not there."""
+"""torch.hub: downloads weights from URLs into a cache folder. torch.hub.load is not available."""
 import hashlib
 import os
 import re
@@ -14,7 +14,7 @@ try:
     from tqdm import tqdm
 except ModuleNotFoundError:
     class tqdm:
-        """Counts what is there, where the package of that name is not, and shows nothing."""
+        """Replaces tqdm if it is not installed: counts and shows nothing."""
 
         def __init__(self, iterable=(), total=None, disable=False, **options):
             self.iterable, self.total, self.disable, self.n = iterable, total, disable, 0
@@ -31,11 +31,11 @@ except ModuleNotFoundError:
             self.close()
 
         def update(self, n=1):
-            """So many more are done."""
+            """Adds `n` to the count."""
             self.n += n
 
         def close(self):
-            """All are done."""
+            """Does nothing."""
 
 __all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]
 
@@ -56,13 +56,13 @@ def get_dir():
 
 
 def set_dir(d):
-    """Where downloads are kept from now on."""
+    """Sets the folder of downloads."""
     global _folder
     _folder = os.path.expanduser(d)
 
 
 def _fetched(url, file, progress):
-    """Writes what the address holds to `file`. Returns its SHA-256."""
+    """Writes the content of the URL to `file`. Returns its SHA-256."""
     digest = hashlib.sha256()
     with urlopen(Request(url, headers={"User-Agent": "torch.hub"})) as source:
         length = source.headers.get("Content-Length")
@@ -76,7 +76,7 @@ def _fetched(url, file, progress):
 
 
 def download_url_to_file(url, dst, hash_prefix=None, progress=True):
-    """The content of an address as the file `dst`, which is there whole or not at all.
+    """Downloads a URL to the file `dst`, atomically.
 
     RuntimeError unless its SHA-256, in hexadecimal digits, begins with `hash_prefix`.
     """
@@ -102,7 +102,7 @@ def _umask():
 
 def load_state_dict_from_url(url, model_dir=None, map_location=None, progress=True, check_hash=False, file_name=None,
                              weights_only=False):
-    """What torch.load finds at an address. It is downloaded once, to `model_dir` or to `checkpoints` in get_dir().
+    """torch.load of a URL, downloaded once to `model_dir` or to `checkpoints` in get_dir().
 
     With `check_hash` the file's name has to end in digits of its SHA-256: `name-<digits>.pth`.
     """

@@ -1,5 +1,5 @@
 """torch.mps as in a torch that was built without MPS: there is no such device."""
-from mindtorch._compat.absent_device import answer, refusal
+from mindtorch._compat.absent_device import raising, returning
 
 __all__ = ["compile_shader", "current_allocated_memory", "device_count", "driver_allocated_memory", "empty_cache",
            "get_rng_state", "is_available", "manual_seed", "recommended_max_memory", "seed",
@@ -7,13 +7,13 @@ __all__ = ["compile_shader", "current_allocated_memory", "device_count", "driver
 
 
 def _refused(name, hook):
-    return refusal(name, RuntimeError(f"Cannot execute {hook}() without MPS backend."))
+    return raising(name, RuntimeError(f"Cannot execute {hook}() without MPS backend."))
 
 
-is_available = answer("is_available", bool)
-device_count = answer("device_count", int)
-manual_seed = answer("manual_seed")
-compile_shader = refusal("compile_shader", RuntimeError("MPS is not available"))
+is_available = returning("is_available", bool)
+device_count = returning("device_count", int)
+manual_seed = returning("manual_seed")
+compile_shader = raising("compile_shader", RuntimeError("MPS is not available"))
 current_allocated_memory = _refused("current_allocated_memory", "getCurrentAllocatedMemory")
 driver_allocated_memory = _refused("driver_allocated_memory", "getDriverAllocatedMemory")
 empty_cache = _refused("empty_cache", "emptyCache")

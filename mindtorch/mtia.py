@@ -1,5 +1,5 @@
 """torch.mtia as in a torch that was built without MTIA: there is no such device."""
-from mindtorch._compat.absent_device import answer, refusal
+from mindtorch._compat.absent_device import raising, returning
 
 _HOOKS = {
     "attach_out_of_memory_observer": "attachOutOfMemoryObserver", "current_device": "getCurrentDevice",
@@ -17,7 +17,7 @@ _NOT_COMPILED = AssertionError(
     "Torch not compiled with MTIA enabled. Ensure you have `import mtia.host_runtime.torch_mtia.dynamic_library` in "
     "your python src file and include `//mtia/host_runtime/torch_mtia:torch_mtia` as your target dependency!")
 
-globals().update({name: answer(name, make) for name, make in _ANSWERS.items()})
-globals().update({name: refusal(name, RuntimeError(f"Cannot execute {hook}() without MTIA backend."))
+globals().update({name: returning(name, make) for name, make in _ANSWERS.items()})
+globals().update({name: raising(name, RuntimeError(f"Cannot execute {hook}() without MTIA backend."))
                   for name, hook in _HOOKS.items()})
-init, get_rng_state, initial_seed = (refusal(name, _NOT_COMPILED) for name in ("init", "get_rng_state", "initial_seed"))
+init, get_rng_state, initial_seed = (raising(name, _NOT_COMPILED) for name in ("init", "get_rng_state", "initial_seed"))

@@ -20,7 +20,7 @@ def manual_seed(seed):
 
 
 def seed():
-    """Seed all default generators with a number that nobody can foretell; returns it."""
+    """Seed all default generators with a non-deterministic number; returns it."""
     chosen = default_generator.seed()
     seed_npus(chosen)
     return chosen

@@ -1,8 +1,8 @@
-"""The simulated CANN toolkit: where it lies, what is alive in it, and faults on demand.
+"""The simulated CANN toolkit: its folder, live objects, and injected faults.
 
     python -m mindtorch.sim            prints the root of the toolkit
 
-Any ACL program can be pointed at that root. The functions here talk to its ``libascendcl.so`` directly, so they work
+Any ACL program can use that root. The functions here call its ``libascendcl.so`` directly, so they work
 without the compiled parts of mindtorch, and they act on the same library that a program in this process has loaded.
 """
 import sys

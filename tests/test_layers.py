@@ -14,7 +14,23 @@ SUFFIXES = (".py", ".pyx", ".pxd")
 # mindtorch and all inside it; the longest name that fits a module counts, "" is mindtorch/__init__.py.
 LAYERS = (
     ("version", "torch_version", "return_types", "_sim", "sim", "_ops.codegen"),
-    ("_core",),
+    # Of _core, module by module:
+    ("_core", "_core._gen"),
+    ("_core.tensor.dtype",),
+    ("_core.tensor.tensor",),
+    ("_core.autograd.node", "_core.rules.infer"),
+    ("_core.python.conversion",),
+    ("_core.tensor.generator", "_core.operators.operator"),
+    ("_core.autograd.recording",),
+    ("_core._gen.records", "_core.tensor.attributes"),
+    ("_core.tensor.copy_cast",),
+    ("_core.operators.autocast",),
+    ("_core.tensor.views",),
+    ("_core.rules.array", "_core.rules.nn"),
+    ("_core._gen.rules", "_core.operators.run_operator"),
+    ("_core._gen.calls", "_core.python", "_core._gen.namespace"),
+    ("_core.operators.composites", "_core.tensor.factories"),
+    ("_core.tensor.indexing", "_core.autograd.engine", "_core.grad_mode"),
     ("_ops", "_core._gen.backward", "fft", "signal", "linalg", "masked"),
     ("_cpu",),
     ("_npu",),
@@ -29,7 +45,12 @@ LAYERS = (
 )
 # What a function imports from above nevertheless: (who, what) -> why.
 EXCEPTIONS = {
-    ("_core.autograd", "_ops.formulas"): "the derivatives of the rows, found when a graph is recorded first",
+    ("_core.autograd.node", "_core.tensor.factories"): "zeros stand for the gradient that an operator did not get",
+    ("_core.autograd.node", "_core.tensor.copy_cast"): "a message names the type of a tensor",
+    ("_core.autograd.recording", "_core.tensor.copy_cast"): "a clone keeps what an in-place operator writes over",
+    ("_core.tensor.tensor", "_core.python.conversion"): "`tensor == array` makes a tensor of the array",
+    ("_core.tensor.views", "_core.operators.composites"): "mH conjugates",
+    ("_core.autograd", "_ops.derivatives.view"): "the derivatives of the rows, found when a graph is recorded first",
     ("_ops", "_library.overloads"): "torch._ops.OpOverload: torch has it in the module that is our package of rows",
     ("_ops", "autograd"): "the derivative of pinv is an autograd.Function",
     ("_ops", "nn.functional"): "torch.stft pads, and torch.lstm drops out, as the functions of networks do",

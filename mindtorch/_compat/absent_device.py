@@ -1,11 +1,11 @@
-"""What the module of a device that is not there consists of: answers, refusals, classes without instances."""
+"""Functions and classes for the modules of absent devices, such as torch.cuda and torch.xpu."""
 
 from collections import OrderedDict
 
-__all__ = ["NoStreams", "answer", "class_without_instances", "common", "refusal"]
+__all__ = ["StreamContext", "abstract_class", "common_functions", "raising", "returning"]
 
-# What torch.cuda and torch.xpu both have: a value, made anew for each call, and the functions that answer with it.
-_ANSWERS = (
+# Functions of both torch.cuda and torch.xpu: what makes their result, and their names.
+_RETURNING = (
     (bool, "is_available is_initialized is_bf16_supported is_tf32_supported _is_compiled"),
     (int, "device_count max_memory_allocated max_memory_reserved memory_allocated memory_reserved"),
     (str, "get_gencode_flags"),
@@ -13,46 +13,46 @@ _ANSWERS = (
     (OrderedDict, "memory_stats"),
     (dict, "memory_stats_as_nested_dict"),
     (lambda: None, "empty_cache manual_seed manual_seed_all seed seed_all set_rng_state set_rng_state_all"))
-_REFUSED = (
+_RAISING = (
     "can_device_access_peer", "current_device", "current_stream", "get_device_capability", "get_device_name",
     "get_device_properties", "get_per_process_memory_fraction", "get_rng_state", "init", "initial_seed",
     "mem_get_info", "set_device", "set_per_process_memory_fraction", "synchronize")
 
 
-def _named(name, function, doc):
+def _with_name(name, function, doc):
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     return function
 
 
-def answer(name, make=lambda: None):
-    """A function that takes anything and returns what `make()` does."""
-    return _named(name, lambda *args, **kwargs: make(), f"{make()}: there is no such device.")
+def returning(name, make=lambda: None):
+    """A function that accepts any arguments and returns `make()`."""
+    return _with_name(name, lambda *args, **kwargs: make(), f"{make()}: there is no such device.")
 
 
-def refusal(name, error):
-    """A function that takes anything and raises `error`, an exception with its words."""
-    def refuse(*args, **kwargs):
+def raising(name, error):
+    """A function that accepts any arguments and raises an exception like `error`."""
+    def fail(*args, **kwargs):
         raise type(error)(*error.args)
-    return _named(name, refuse, f"{type(error).__name__}: there is no such device.")
+    return _with_name(name, fail, f"{type(error).__name__}: there is no such device.")
 
 
-def class_without_instances(module, name, message=None):
-    """A class for isinstance and annotations. RuntimeError where an instance is asked for."""
+def abstract_class(module, name, message=None):
+    """A class for isinstance and annotations. Its constructor raises RuntimeError."""
     def __new__(cls, *args, **kwargs):
         raise RuntimeError(message or f"Tried to instantiate dummy base class {cls.__name__}")
     return type(name, (), {"__new__": __new__, "__module__": module,
                            "__doc__": f"RuntimeError: {message or 'there is no such device'}."})
 
 
-def common(error):
-    """The functions that all such modules have, by name; those that need the device raise `error`."""
-    answers = {name: answer(name, make) for make, names in _ANSWERS for name in names.split()}
-    return answers | {name: refusal(name, error) for name in _REFUSED}
+def common_functions(error):
+    """The functions of all such modules by name. Those that need the device raise `error`."""
+    functions = {name: returning(name, make) for make, names in _RETURNING for name in names.split()}
+    return functions | {name: raising(name, error) for name in _RAISING}
 
 
-class NoStreams:
-    """with torch.cuda.stream(stream): where no streams are, nothing is different."""
+class StreamContext:
+    """with torch.cuda.stream(stream): has no effect."""
 
     def __init__(self, stream):
         self.stream = stream

@@ -181,7 +181,7 @@ class TypedStorage:
 TypedStorage.__module__ = "mindtorch.storage"
 
 
-def _casting(name, dtype):
+def _cast_method(name, dtype):
     def cast(self):
         return self._like(self._elements().to(dtype))
     cast.__name__, cast.__doc__ = name, f"The elements in {dtype}."
@@ -190,7 +190,7 @@ def _casting(name, dtype):
 
 for _name, _dtype in _STORAGE_DTYPES.items():
     _name = {"ComplexFloat": "complex_float", "ComplexDouble": "complex_double"}.get(_name, _name.lower())
-    setattr(TypedStorage, _name, _casting(_name, _dtype))
+    setattr(TypedStorage, _name, _cast_method(_name, _dtype))
 
 
 class _StorageType(type):

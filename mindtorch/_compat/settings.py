@@ -36,38 +36,38 @@ def _require(value, kind, message):
 # --- threads ----------------------------------------------------------------------------------------------------------
 
 def set_num_threads(num, /):
-    """How many threads the BLAS library uses, which computes the matrix products on the CPU.
+    """Sets the number of threads of the BLAS library, which computes matrix products on the CPU.
 
-    All other operators run on one thread. RuntimeError for what is no positive int. Warns where the BLAS of NumPy
-    cannot be told.
+    All other operators run on one thread. RuntimeError for anything but a positive int. Warns if NumPy's BLAS library
+    has no such setting.
     """
     if _require(num, int, "set_num_threads") <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
     if not _backend.cpu_threads().set_blas_threads(num):
-        warnings.warn("set_num_threads has no effect: the BLAS library of this NumPy cannot be told how many threads "
-                      "to use", UserWarning, stacklevel=2)
+        warnings.warn("set_num_threads has no effect: the BLAS library of this NumPy has no setting for the number of "
+                      "threads", UserWarning, stacklevel=2)
 
 
 def get_num_threads():
-    """How many threads the BLAS library uses; 1 where it does not say."""
+    """The number of threads of the BLAS library; 1 if it is unknown."""
     return _backend.cpu_threads().blas_threads() or 1
 
 
 def set_num_interop_threads(num, /):
-    """Changes nothing: operators of one Python thread follow each other. RuntimeError for what is no positive int."""
+    """Has no effect: operators of a thread run one after the other. RuntimeError for anything but a positive int."""
     if _require(num, int, "set_num_interop_threads") <= 0:
         raise RuntimeError("set_num_interop_threads expects a positive integer")
 
 
 def get_num_interop_threads():
-    """1: operators of one Python thread follow each other."""
+    """1: operators of a thread run one after the other."""
     return 1
 
 
 # --- arithmetic -------------------------------------------------------------------------------------------------------
 
 def set_float32_matmul_precision(precision, /):
-    """Says how exact float32 matrix products must be: "highest", "high" or "medium". They always are "highest"."""
+    """Stores "highest", "high" or "medium". Float32 matrix products always have the "highest" precision."""
     if precision not in _PRECISIONS:
         warnings.warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the current "
                       "setFloat32MatmulPrecision call has no effect.", UserWarning, stacklevel=2)
@@ -76,12 +76,12 @@ def set_float32_matmul_precision(precision, /):
 
 
 def get_float32_matmul_precision():
-    """What set_float32_matmul_precision was given; "highest" at first."""
+    """The value of set_float32_matmul_precision; "highest" by default."""
     return _state.precision
 
 
 def set_flush_denormal(mode, /):
-    """False: denormal numbers are kept, whatever `mode` says."""
+    """Returns False: flushing of denormal numbers is not supported."""
     _require(mode, bool, "flush_denormal")
     return False
 
@@ -89,7 +89,7 @@ def set_flush_denormal(mode, /):
 # --- determinism ------------------------------------------------------------------------------------------------------
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
-    """Asks for operators that give the same bits each time. On the CPU and the simulated NPU all do anyway."""
+    """Requests deterministic operators. On the CPU and the simulated NPU all operators are deterministic."""
     for shown, value in (("'mode' (position 1)", mode), ("'warn_only'", warn_only)):
         if not isinstance(value, bool):
             raise TypeError(f"_set_deterministic_algorithms(): argument {shown} must be bool, not "
@@ -98,12 +98,12 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
 
 
 def are_deterministic_algorithms_enabled():
-    """Whether deterministic operators have been asked for."""
+    """Whether deterministic operators were requested."""
     return _state.deterministic
 
 
 def is_deterministic_algorithms_warn_only_enabled():
-    """Whether an operator that is not deterministic should only be warned of."""
+    """Whether a non-deterministic operator only warns."""
     return _state.warn_only
 
 
@@ -131,12 +131,12 @@ def get_deterministic_debug_mode():
 # --- the rest ---------------------------------------------------------------------------------------------------------
 
 def set_warn_always(mode, /):
-    """Whether a warning should come more than once. Python's own filters decide; this is kept for who asks."""
+    """Stores `mode`. It has no effect: Python's warning filters decide how often a warning is shown."""
     _state.warn_always = _require(mode, bool, "setWarnOnlyOnce")
 
 
 def is_warn_always_enabled():
-    """What set_warn_always was given; False at first."""
+    """The value of set_warn_always; False by default."""
     return _state.warn_always
 
 

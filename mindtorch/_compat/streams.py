@@ -7,27 +7,27 @@ _NO_EVENTS = "cpu backend doesn't support events."
 _NO_IPC = "torch.Event ipc is not supported yet, please open an issue if you need this!"
 
 
-def _place(name, arguments, options, known):
+def _parse_device(name, arguments, options, known):
     """The device that a constructor has been given, and its options, checked."""
     if len(arguments) > 1:
         raise TypeError(f"{name}() takes from 0 to 1 positional arguments but {len(arguments)} were given")
     for option in options:
         if option not in known:
             raise TypeError(f"{name}() got an unexpected keyword argument '{option}'")
-    where = arguments[0] if arguments else options.pop("device", None)
-    if where is None:
+    chosen = arguments[0] if arguments else options.pop("device", None)
+    if chosen is None:
         from mindtorch import accelerator
-        where = accelerator.current_accelerator(check_available=True) or "cpu"
-    if not isinstance(where, (_device, str, int)) or isinstance(where, bool):
-        raise TypeError(f"{name}(): argument 'device' (position 1) must be torch.device, not {type(where).__name__}")
-    where = _device(where)
-    if where.type not in ("cpu", "npu"):
-        raise RuntimeError(f"PyTorch is not linked with support for {where.type} devices")
-    return where, options
+        chosen = accelerator.current_accelerator(check_available=True) or "cpu"
+    if not isinstance(chosen, (_device, str, int)) or isinstance(chosen, bool):
+        raise TypeError(f"{name}(): argument 'device' (position 1) must be torch.device, not {type(chosen).__name__}")
+    chosen = _device(chosen)
+    if chosen.type not in ("cpu", "npu"):
+        raise RuntimeError(f"PyTorch is not linked with support for {chosen.type} devices")
+    return chosen, options
 
 
-class _Generic(type):
-    """The class of classes whose instances are of a device's own class, which counts as a subclass."""
+class _GenericType(type):
+    """Metaclass of Stream and Event: those of torch.npu count as subclasses."""
 
     def __instancecheck__(cls, instance):
         return issubclass(type(instance), cls)
@@ -37,21 +37,21 @@ class _Generic(type):
         return type.__subclasscheck__(cls, other) or type.__subclasscheck__(getattr(npu, cls.__name__), other)
 
 
-class _GenericStream(_Generic):
+class _GenericStream(_GenericType):
     def __call__(cls, *arguments, **options):
         from mindtorch import npu
         if {"stream_id", "device_index", "device_type"} <= options.keys():
             if options["device_type"] == 0:
                 return super().__call__(options["device_index"])
             return npu.Stream(**options)
-        where, options = _place("Stream", arguments, options, ("device", "priority"))
-        return npu.Stream(where, **options) if where.type == "npu" else super().__call__(-1)
+        chosen, options = _parse_device("Stream", arguments, options, ("device", "priority"))
+        return npu.Stream(chosen, **options) if chosen.type == "npu" else super().__call__(-1)
 
 
 class Stream(metaclass=_GenericStream):
     """Stream(device=None, *, priority=0): a queue of work on the device, by default the current accelerator.
 
-    That of the CPU has always done its work. RuntimeError for devices that mindtorch has not.
+    A CPU stream has no pending work. RuntimeError for other devices than cpu and npu.
     """
 
     device_type = stream_id = 0
@@ -62,7 +62,7 @@ class Stream(metaclass=_GenericStream):
 
     @property
     def native_handle(self):
-        """RuntimeError: there is none on the CPU."""
+        """RuntimeError: a CPU stream has no handle."""
         raise RuntimeError("Backend doesn't support getting stream native handle.")
 
     def query(self):
@@ -99,15 +99,16 @@ class Stream(metaclass=_GenericStream):
                 f"stream_id={self.stream_id}")
 
 
-class _GenericEvent(_Generic):
+class _GenericEvent(_GenericType):
     def __call__(cls, *arguments, **options):
         from mindtorch import npu
-        where, options = _place("Event", arguments, options, ("device", "enable_timing", "blocking", "interprocess"))
-        return npu.Event(**options) if where.type == "npu" else super().__call__(**options)
+        chosen, options = _parse_device("Event", arguments, options,
+                                        ("device", "enable_timing", "blocking", "interprocess"))
+        return npu.Event(**options) if chosen.type == "npu" else super().__call__(**options)
 
 
 class Event(metaclass=_GenericEvent):
-    """Event(device=None, *, enable_timing=False, blocking=False, interprocess=False): a point in a stream's work."""
+    """Event(device=None, *, enable_timing=False, blocking=False, interprocess=False): a marker in a stream."""
 
     event_id = 0
 

@@ -1,4 +1,4 @@
-"""torch.sym_int and the like: arithmetic on what may be a traced number. Here every number is a Python number."""
+"""torch.SymInt, torch.sym_int and the like. mindtorch traces nothing, so every number is a Python number."""
 import math
 
 __all__ = ["SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not",
@@ -6,15 +6,15 @@ __all__ = ["SymBool", "SymFloat", "SymInt", "sym_float", "sym_int", "sym_ite", "
 
 
 class SymInt:
-    """The type of traced integers. Nothing is traced, so nothing is an instance of it."""
+    """The type of traced integers. It has no instances."""
 
 
 class SymFloat:
-    """The type of traced floats. Nothing is traced, so nothing is an instance of it."""
+    """The type of traced floats. It has no instances."""
 
 
 class SymBool:
-    """The type of traced truth values. Nothing is traced, so nothing is an instance of it."""
+    """The type of traced truth values. It has no instances."""
 
 
 for _class in (SymInt, SymFloat, SymBool):

@@ -23,7 +23,7 @@ _FOLDERS = {"fft_": "mindtorch.fft", "linalg_": "mindtorch.linalg", "special_": 
 
 
 class OwnOperators:
-    """The operators of one namespace, made as they are asked for."""
+    """The operators of one namespace, created on demand."""
 
     def __init__(self, namespace, function_of):
         self._namespace, self._function_of = namespace, function_of
@@ -49,7 +49,7 @@ class OwnOperators:
 
 
 def _function_of(name):
-    """The function that computes the operator that torch calls aten::name."""
+    """The function that implements aten::name."""
     if name in _WIDER:
         return getattr(mindtorch, name)
     for table in (vars(aten_functions), ATEN):
@@ -65,14 +65,14 @@ def _function_of(name):
 
 
 def _kernel(schema, function, raw):
-    """Calls `function` as the schema says: by position what must be given, by keyword what has a default.
+    """Calls `function` by its schema: required arguments by position, those with a default by keyword.
 
     A raw one is the row's own, which torch.nn.functional calls with arguments that it has checked.
     """
     names = [argument.name for argument in schema.positional]
     required = sum(not a.default or iskeyword(a.name) for a in schema.positional)
     outs = [argument.name for argument in schema.arguments if argument.is_out]
-    sized = _sized(schema) if raw else None
+    sized = _length_check(schema) if raw else None
     as_list = len(schema.returns) == 1 and schema.returns[0].type.kind == "list"
     count = len(schema.returns)
 
@@ -92,16 +92,16 @@ def _kernel(schema, function, raw):
     return kernel
 
 
-def _sized(schema):
-    """A function that sees to it that lists of N numbers have N, which kernels rely on; None for a schema without.
+def _length_check(schema):
+    """A function that checks the lengths of int[N] arguments, which kernels rely on; None if the schema has none.
 
-    Of pools one number stands for all, and an empty stride is the kernel's size. RuntimeError for other lengths.
+    For pooling, one number is repeated and an empty stride means the kernel size. RuntimeError for other lengths.
     """
     places = {i: a for i, a in enumerate(schema.positional) if (a.N or 0) > 1 and a.type.leaf in ("int", "SymInt")}
     names = {argument.name: place for place, argument in places.items()}
     pool = "_pool" in schema.name and "stride" in names
 
-    def fitted(args):
+    def check_lengths(args):
         args = [*args, *[argument.default_value for argument in schema.positional[len(args):max(places) + 1]]]
         if pool and args[names["stride"]] == []:
             args[names["stride"]] = args[names["kernel_size"]]
@@ -114,7 +114,7 @@ def _sized(schema):
             if argument.name in _POSITIVE and args[place] is not None and min(args[place]) <= 0:
                 raise RuntimeError(f"{argument.name} should be greater than zero, but got {args[place]}")
         return args
-    return fitted if places else None
+    return check_lengths if places else None
 
 
 registry.provide("aten", OwnOperators("aten", _function_of))

@@ -13,7 +13,7 @@ def alias(self):
 
 
 def _to_copy(self, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None):
-    """A copy, as Tensor.to makes one, always."""
+    """Tensor.to that always copies."""
     options = {} if memory_format is None else {"memory_format": memory_format}
     return self.to(dtype=dtype or self.dtype, device=device or self.device, non_blocking=non_blocking, copy=True,
                    **options)
@@ -57,7 +57,7 @@ def sym_numel(self):
 
 
 def sym_storage_offset(self):
-    """Where in its storage the tensor begins."""
+    """The storage offset."""
     return self.storage_offset()
 
 
@@ -112,12 +112,12 @@ def _fft_r2c(self, dim, normalization, onesided):
 
 
 def _fft_c2r(self, dim, normalization, last_dim_size):
-    """The inverse of _fft_r2c, to so many elements along the last of the dimensions."""
+    """The inverse of _fft_r2c, with last_dim_size elements along the last of the dimensions."""
     return ATEN["_fft_c2r"](self, _wrapped(self, dim), normalization, last_dim_size)
 
 
 def _wrapped(self, dims):
-    """Dimensions from 0 on, each once. IndexError or RuntimeError for those that a row would not expect."""
+    """Non-negative, distinct dimensions. IndexError or RuntimeError for invalid ones."""
     if not dims:
         raise RuntimeError("ArrayRef: attempted to access back() of empty list")
     for dim in dims:

@@ -85,7 +85,7 @@ def autograd_kernel(operator, formula):
 
 
 class _Call:
-    """What forward and backward of one call share beside ctx: how inputs and results are nested, and no tensor."""
+    """State of one call beside ctx: the structure of inputs and results, without tensors."""
 
     def __init__(self, inputs, keywords):
         self.inputs, self.keywords, self.outputs = inputs, keywords, None
@@ -121,7 +121,7 @@ def _gradients_of(nested, grads):
 
 
 class _WarnNotImplemented(Function):
-    """The history of a result that a kernel made without one: no gradient flows, and backward says so."""
+    """The node of a result without a derivative: backward warns, and no gradient flows."""
 
     @staticmethod
     def forward(ctx, name, result, *inputs):
@@ -135,7 +135,7 @@ class _WarnNotImplemented(Function):
 
 
 def warn_in_backward(operator, given, result, written):
-    """`result`, with a warning in its backward: the operator's kernel ran with nobody to say how to record it."""
+    """`result`, whose backward warns that the operator has no autograd kernel."""
     name = operator.schema.name
 
     def warn(grad):

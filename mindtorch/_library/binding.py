@@ -1,4 +1,4 @@
-"""Arguments of a call by an operator's schema: which is which, and what each is converted to."""
+"""Binds and converts the arguments of a call by the operator's schema."""
 from numbers import Integral, Number, Real
 
 from mindtorch._core.formats import layout, memory_format
@@ -11,7 +11,7 @@ __all__ = ["Binder"]
 
 
 class _CastError(Exception):
-    """Why a value does not fit a type."""
+    """The error for a value that does not match a type."""
 
 
 def _wrong(value, wanted):
@@ -136,7 +136,7 @@ class Binder:
         return self._without_defaults(values)
 
     def filled(self, args, kwargs):
-        """All arguments of a call that was bound: those by position, then the others by keyword."""
+        """All bound arguments: first the positional, then the keyword-only ones."""
         values = [args[i] if i < len(args) else argument.default_value
                   for i, (argument, _) in enumerate(self.entries[:self.positional])]
         others = {argument.name: kwargs.get(argument.name, argument.default_value)

@@ -19,7 +19,7 @@ class _ClassNamespace(ModuleType):
 
 
 class _Classes(ModuleType):
-    """torch.classes: every namespace that is asked for."""
+    """torch.classes: creates namespaces on demand."""
 
     __file__ = "_classes.py"
 

@@ -11,13 +11,13 @@ _fakes = {}             # "ns::name.overload" -> fake kernels, the last of which
 
 
 class FakeImplCtx:
-    """What a fake kernel may ask for while it runs."""
+    """The context of a running fake kernel."""
 
     def __init__(self, size):
         self._size = size
 
     def new_dynamic_size(self, *, min=0, max=None):
-        """A size that only the values tell: that of the result that the fake one is compared with."""
+        """A data-dependent size: that of the real result with which the fake one is compared."""
         return self._size
 
     def create_unbacked_symint(self, *, min=2, max=None):
@@ -33,7 +33,7 @@ _state = _State()
 
 
 def register(qualname, function):
-    """Keep a fake kernel, also of an operator that is still to be defined; (list, kernel) to take it away by.
+    """Register a fake kernel, also before the operator is defined. Returns (list, kernel) for its removal.
 
     torchvision gives fake kernels to the operators of its C++ library whether or not that could be loaded.
     """
@@ -43,7 +43,7 @@ def register(qualname, function):
 
 
 def fake_of(qualname):
-    """The fake kernel in force, None without one."""
+    """The current fake kernel or None."""
     stack = _fakes.get(qualname)
     return stack[-1] if stack else None
 

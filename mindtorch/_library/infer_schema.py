@@ -113,7 +113,7 @@ def _default_text(name, value, fail):
 
 
 def _type_text(annotation):
-    """What schemas call an annotated type, None for what they have no word for."""
+    """The schema type of an annotation, None if there is none."""
     inner = _of_optional(annotation)
     if inner is not None:
         element = _of_list(inner)

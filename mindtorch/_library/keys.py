@@ -1,4 +1,4 @@
-"""Dispatch keys: under which a kernel is registered, and which of them a call looks up.
+"""Dispatch keys, under which kernels are registered and looked up.
 
 The NPU is torch's PrivateUse1, as under torch_npu. A call goes through autocast and autograd down to the kernel of its
 tensors' device; keys of other devices can be named, and their kernels are kept, but no tensor here leads to them.
@@ -93,12 +93,12 @@ _AUTOGRAD = frozenset(name for name in _NAMES if name.startswith(("Autograd", "A
 
 
 def excluded():
-    """The names of the keys that calls of this thread pass over."""
+    """The names of the keys that this thread excludes."""
     return _state.excluded
 
 
 class ExcludeDispatchKeyGuard:
-    """Within it, calls of operators pass over the kernels of these keys."""
+    """Context manager: calls of operators skip the kernels of these keys."""
 
     def __init__(self, keys):
         self._names = keys.names if isinstance(keys, DispatchKeySet) else frozenset(keys)
@@ -113,7 +113,7 @@ class ExcludeDispatchKeyGuard:
 
 
 class AutoDispatchBelowAutograd(ExcludeDispatchKeyGuard):
-    """Within it, calls pass over the kernels of autograd, which would otherwise call themselves."""
+    """Context manager: calls skip autograd kernels, which would otherwise recurse."""
 
     def __init__(self):
         super().__init__(_AUTOGRAD)

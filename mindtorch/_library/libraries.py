@@ -145,7 +145,7 @@ class Library:
         self._op_impls.append(fake.register(self._resolved(op_name), fn))
 
     def _destroy(self):
-        """Take away what was defined and registered with this library."""
+        """Remove the definitions and kernels of this library."""
         self._alive = False
         for stack, kernel in self._op_impls:
             if any(known is kernel for known in stack):
@@ -158,7 +158,7 @@ class Library:
 
 
 def _with_keyset(fn, key):
-    """A kernel that is told the dispatch keys first."""
+    """A kernel that takes the dispatch keys as first argument."""
     from mindtorch._library.keys import DispatchKey, DispatchKeySet
     keys = DispatchKeySet(DispatchKey[key])
     return lambda *args, **kwargs: fn(keys, *args, **kwargs)

@@ -11,7 +11,7 @@ __all__ = ["OpOverload", "OpOverloadPacket", "ops"]
 
 
 class OpOverload:
-    """One overload of an operator; called with what its schema says."""
+    """One overload of an operator, callable with the arguments of its schema."""
 
     def __init__(self, packet, operator):
         self._packet, self._operator = packet, operator
@@ -183,7 +183,7 @@ class _OpNamespace(ModuleType):
         return packet
 
     def changed(self, namespace, name):
-        """An overload of that name has come or gone."""
+        """Called when the overloads of a name change."""
         packet = vars(self).get(name)
         if namespace == self.name and isinstance(packet, OpOverloadPacket):
             packet.forget()
@@ -192,7 +192,7 @@ class _OpNamespace(ModuleType):
 
 
 class _Ops(ModuleType):
-    """torch.ops: every namespace that is asked for."""
+    """torch.ops: creates namespaces on demand."""
 
     __file__ = "_ops.py"
 
@@ -211,7 +211,7 @@ class _Ops(ModuleType):
         return iter([name for name, value in vars(self).items() if isinstance(value, _OpNamespace)])
 
     def load_library(self, path):
-        """Load a shared library, whose static constructors may register what they like. OSError if that fails."""
+        """Load a shared library, whose static constructors may register operators. OSError on failure."""
         path = os.path.realpath(path) if os.path.dirname(path) else path
         try:
             ctypes.CDLL(path)

@@ -1,4 +1,4 @@
-"""The operators that exist, the kernels they have, and what a call of one does."""
+"""The registry of operators and kernels, and the dispatch of calls."""
 import weakref
 
 from mindtorch._core.autograd.node import is_grad_enabled
@@ -16,7 +16,7 @@ _changes = weakref.WeakSet()        # what remembers operators, and is told that
 
 
 def fallthrough(*args, **kwargs):
-    """Registered for a key, it says that calls pass over that key."""
+    """A kernel that makes calls skip its key."""
     raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 
@@ -31,7 +31,7 @@ class Operator:
         self.result_is_tensor = [r.type.kind == "base" and r.type.base == "Tensor" for r in returns]
 
     def kernel(self, key):
-        """The kernel in force for that very key, None without one."""
+        """The current kernel for exactly that key or None."""
         stack = self.kernels.get(key)
         return stack[-1] if stack else None
 
@@ -44,14 +44,14 @@ class Operator:
         return None
 
     def autograd_kernel(self, backend):
-        """The kernel that records the call; `fallthrough` where nothing is to be recorded, None if none was given."""
+        """The autograd kernel; `fallthrough` if nothing is recorded, None if there is none."""
         found = self.kernel(f"Autograd{backend}")
         if found is None and self.kernel(backend) is None and self.kernel("CompositeExplicitAutograd") is None:
             found = self.kernel("CompositeImplicitAutograd")
         return found if found is not None else self.kernel("Autograd")
 
     def __call__(self, args, kwargs):
-        """Binds the arguments, and runs the kernel that they lead to."""
+        """Binds the arguments and runs the kernel for them."""
         return self.dispatch(*self.binder.bind(args, kwargs))
 
     def dispatch(self, args, kwargs):
@@ -90,7 +90,7 @@ class Operator:
                 f"using custom build). '{self.qualname}' is only available for these backends: [{known}].")
 
     def _unrecorded(self, backend, args, kwargs):
-        """A kernel of a device, of whose operator nobody has said how it is differentiated."""
+        """A device kernel of an operator without an autograd kernel."""
         from mindtorch._library.autograd import warn_in_backward
         result = self.run(backend, args, kwargs)
         given = list(tensors_in([*args, *kwargs.values()]))
@@ -100,7 +100,7 @@ class Operator:
         return result
 
     def checked(self, result):
-        """What a kernel returned, as the schema has it: nothing, one value or a tuple."""
+        """The result of a kernel in the form of the schema: None, one value or a tuple."""
         count = len(self.result_is_tensor)
         if count == 1:
             return self._checked_one(result, self.result_is_tensor[0])

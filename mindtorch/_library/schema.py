@@ -34,14 +34,14 @@ class Type:
     alias: "Alias | None" = None
 
     def __str__(self):
-        """As messages call it: Optional[List[int]]."""
+        """The type in error messages: Optional[List[int]]."""
         if self.kind == "base":
             return _PLAIN.get(self.base, self.base)
         return f"{'List' if self.kind == 'list' else 'Optional'}[{self.inner}]"
 
     @property
     def text(self):
-        """As schemas write it: Tensor(a!)[]?."""
+        """The type in schemas: Tensor(a!)[]?."""
         note = f"({self.alias})" if self.alias else ""
         if self.kind == "base":
             return self.base + note
@@ -64,7 +64,7 @@ class Type:
 
 @dataclass(frozen=True)
 class Alias:
-    """What (a!) says: which memory it is, and whether it is written to."""
+    """The annotation (a!): the alias set, and whether it is written to."""
     before_set: frozenset
     after_set: frozenset
     is_write: bool
@@ -104,7 +104,7 @@ class Argument:
 
     @property
     def alias_info(self):
-        """What is said about its memory, None without a note."""
+        """The alias annotation or None."""
         return self.type.find_alias()
 
     @property
@@ -205,7 +205,7 @@ class _Parser:
         self.fail(f"expected {wanted} but found '{found}' here")
 
     def take(self, word):
-        """Whether that comes next; it is then passed."""
+        """Consumes the token if it is next; returns whether it was."""
         if self.token[1] != word or self.token[0] in ("string", "eof"):
             return False
         self.place += 1
@@ -351,7 +351,7 @@ class _Parser:
 
 
 def parse_schema(text):
-    """The schema that `text` writes. RuntimeError points at what cannot be read."""
+    """Parses a schema. RuntimeError points at the position of an error."""
     schema = _Parser(text).schema()
     seen_default = False
     for argument in schema.positional:

@@ -1,8 +1,8 @@
 """Loads CANN: lazily, once, by full path.
 
-No LD_LIBRARY_PATH and no set_env.sh is needed: a library that needs another one of the toolkit or the driver finds it
-already loaded. A toolkit that cannot be loaded is an error that says which file, which symbol, which version, and what
-to do; the simulator never steps in for it.
+LD_LIBRARY_PATH and set_env.sh are not needed: the loader opens the dependencies of a library before the library. A
+toolkit that cannot be loaded is an error that names the file, symbol and version and says what to do. The simulator
+never replaces such a toolkit.
 """
 import ctypes
 import importlib.util
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from mindtorch._npu import toolkit as toolkits
 
-SIMULATOR_SYMBOL = "simLive"         # what no library of CANN exports
+SIMULATOR_SYMBOL = "simLive"         # only the simulator exports it
 BLAS = "MINDTORCH_SIM_BLAS"          # names the library that the simulator multiplies matrices with
 OLDEST = "8.0"                       # the oldest CANN release that has all required functions
 SPLIT_OPERATORS = ("libopapi_math.so", "libopapi_nn.so", "libopapi_cv.so", "libopapi_transformer.so")
@@ -32,7 +32,7 @@ _announced = False
 
 
 def ensure_acl():
-    """mindtorch._npu.acl, usable. The first call loads CANN; one that failed is tried again by the next."""
+    """mindtorch._npu.acl, ready for use. The first call loads CANN; after a failure the next call tries again."""
     global _ACL_READY, _ACL_MODULE
     if not _ACL_READY:
         with _LOCK:
@@ -42,9 +42,9 @@ def ensure_acl():
     return _ACL_MODULE
 
 
-def asked_for():
-    """Whether an NPU is there or wanted: CANN is in use already, or the toolkit that would be used was asked for."""
-    return _ACL_READY or toolkits.asked_for()
+def is_requested():
+    """Whether CANN is loaded already, or the machine has Ascend, or the user requested the simulator."""
+    return _ACL_READY or toolkits.is_requested()
 
 
 def toolkit():
@@ -53,7 +53,7 @@ def toolkit():
 
 
 def missing_operators():
-    """Names of operator functions that mindtorch calls and the toolkit in use has not."""
+    """Names of operator functions that mindtorch calls and the toolkit lacks."""
     from mindtorch._npu import acl
     from mindtorch._npu._gen.calls import FUNCTIONS
     return [name for name in FUNCTIONS if not acl.has_function(name)]
@@ -63,7 +63,7 @@ def _import_acl():
     global _TOOLKIT
     found = toolkits.find()
     runtime, operators = _open_libraries(found)
-    if hasattr(runtime[0], SIMULATOR_SYMBOL):        # wherever it lies, and whoever named it
+    if hasattr(runtime[0], SIMULATOR_SYMBOL):        # also if a variable names its folder
         found = replace(found, simulated=True)
         _name_blas()
     from mindtorch._npu import acl
@@ -96,7 +96,7 @@ def _open_libraries(found):
     loaded = {}
     names = [name for name in toolkits.RUNTIME_LIBRARIES if toolkits.find_library(found.root, name)]
     runtime = [_open(found, name, loaded, ctypes.RTLD_GLOBAL) for name in [*names, "libnnopbase.so"]]
-    # From 8.5 on the operators lie in several libraries. The old one exports the same names: one or the other.
+    # From 8.5 on the operators are in several libraries, which export the names of the old one: load only one of them.
     names = ["libopapi.so"]
     if toolkits.find_library(found.root, "libopapi.so") is None:
         names = [name for name in SPLIT_OPERATORS if toolkits.find_library(found.root, name)] or names
@@ -104,7 +104,7 @@ def _open_libraries(found):
 
 
 def _open(found, name, loaded, scope):
-    """Opens a library by full path, before it the libraries that it needs and that the loader does not find."""
+    """Opens a library by full path, after those of its dependencies that dlopen does not find."""
     if name in loaded:
         return loaded[name]
     path = toolkits.find_library(found.root, name)
@@ -112,9 +112,9 @@ def _open(found, name, loaded, scope):
         path = next((folder / name for folder in toolkits.driver_folders() if (folder / name).is_file()), None)
     if path is None:
         raise RuntimeError(f"{found} is incomplete: {name} is neither in "
-                           f"{_listed(toolkits.library_folders(found.root))} nor in the driver's folders "
-                           f"({_listed(toolkits.driver_folders())}). {_remedy(name)}")
-    loaded[name] = None                              # a circle of dependencies ends here
+                           f"{_join_paths(toolkits.library_folders(found.root))} nor in the driver's folders "
+                           f"({_join_paths(toolkits.driver_folders())}). {_remedy(name)}")
+    loaded[name] = None                              # ends a cycle of dependencies
     while True:
         try:
             loaded[name] = ctypes.CDLL(str(path), mode=scope | os.RTLD_NOW)
@@ -126,7 +126,7 @@ def _open(found, name, loaded, scope):
             _open(found, needed[1], loaded, ctypes.RTLD_GLOBAL)
 
 
-def _listed(folders):
+def _join_paths(folders):
     return ", ".join(str(folder) for folder in folders) or "none"
 
 
@@ -145,5 +145,5 @@ def _diagnosis(found, path, error):
     symbol = UNDEFINED_SYMBOL.search(error)
     if symbol:
         return (f"{path} of {found} needs the symbol {symbol[1]}, which no library of the toolkit or the driver has. "
-                "Their versions do not go together: install a driver and a toolkit of the same release")
+                "Their versions do not match: install a driver and a toolkit of the same release")
     return f"{path} of {found} cannot be loaded: {error}. {_remedy(path.name)}"

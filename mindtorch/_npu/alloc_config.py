@@ -12,7 +12,7 @@ _UINT64 = 1 << 64
 
 @dataclass(frozen=True)
 class AllocConfig:
-    """One field a setting, in the setting's unit; None: unlimited."""
+    """The settings, each in its own unit. None means unlimited."""
     text: str = ""
     max_split_size_mb: int | None = None
     max_non_split_rounding_mb: int = 20
@@ -35,7 +35,7 @@ class AllocConfig:
 
 
 class Tokens:
-    """The words of a setting, split at `, : [ ]`; white space does not count."""
+    """The tokens of a setting, split at `, : [ ]`. White space is ignored."""
 
     def __init__(self, text):
         self.words = re.findall(r"[,:\[\]]|[^,:\[\]]+", "".join(text.split()))
@@ -93,7 +93,7 @@ def _at_least(name, minimum, tokens):
 
 
 def _checked(read, accepts, refusal, error=RuntimeError):
-    """A reader of values that refuses those that `accepts` does not take. Keys of torch_npu alone are RuntimeErrors."""
+    """A reader that raises for values `accepts` rejects: RuntimeError for torch_npu's own keys, else ValueError."""
     def read_checked(config, tokens):
         value = read(tokens)
         if not accepts(value):
@@ -123,7 +123,7 @@ def _divisions(config, tokens):
 
 
 def _interval(divisions, filled, tokens):
-    """One `256:2`, or `>:2` for all that are larger; returns how many classes the intervals cover."""
+    """Reads one `256:2`, or `>:2` for all larger sizes; returns how many size classes are covered so far."""
     last = tokens[tokens.at] == ">"
     limit = 0 if last else _unsigned(tokens)
     if last:
@@ -175,7 +175,7 @@ KEYS |= {name: (name, _plain(_boolean)) for name in (
     "pinned_use_background_threads", "pinned_mem_register", "pin_memory_expandable_segments")}
 KEYS |= {name: (name, _plain(_unsigned)) for name in (
     "pinned_max_round_threshold_mb", "pinned_max_cached_size_mb", "pinned_reserve_segment_size_mb")}
-# What torch_npu lets a running program change (torch.npu.memory._set_allocator_settings).
+# Settings that a running program can change (torch.npu.memory._set_allocator_settings).
 CHANGEABLE = ("expandable_segments", "max_split_size_mb", "max_non_split_rounding_mb", "release_lock_on_npumalloc",
               "throw_on_npumalloc_oom", "per_process_memory_fraction", "pinned_max_round_threshold_mb",
               "pinned_max_cached_size_mb")
@@ -184,8 +184,8 @@ CHANGEABLE = ("expandable_segments", "max_split_size_mb", "max_non_split_roundin
 def parse(text, base=None, changeable=None):
     """An AllocConfig from "key:value,key:value"; what it does not name is as in `base`.
 
-    ValueError for a value or key that is none, RuntimeError for a text that breaks off and for what torch_npu checks
-    itself, as torch has them; UserWarning for the one setting that is not available.
+    As in torch, ValueError for an invalid key or value, RuntimeError for a text that ends early and for torch_npu's own
+    checks. UserWarning for the one setting that has no effect.
     """
     if not isinstance(text, str):
         raise TypeError(f"the allocator's settings must be str, not {type(text).__name__}")

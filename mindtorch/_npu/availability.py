@@ -5,7 +5,7 @@ import sys
 def device_count():
     """How many devices there are; 0 where is_available() is False."""
     from mindtorch._npu import acl_loader, runtime
-    return runtime.device_count() if acl_loader.asked_for() else 0
+    return runtime.device_count() if acl_loader.is_requested() else 0
 
 
 def is_available():

@@ -1,15 +1,15 @@
-"""pinned_use_background_threads: a thread that releases what the streams have passed, instead of each request."""
+"""pinned_use_background_threads: a thread frees pinned memory after its events, in place of the next allocation."""
 import threading
 import time
 
-PAUSE = 0.0001                   # seconds between two looks while something waits for a stream
-IDLE_PAUSE = 0.002               # and while nothing does
+PAUSE = 0.0001                   # seconds between two polls while memory waits for a stream
+IDLE_PAUSE = 0.002               # and while none does
 
 _thread = None
 
 
 def start():
-    """Begins the thread, unless there is one; a forked child has none."""
+    """Starts the thread unless it is running. A forked child starts its own."""
     global _thread
     if _thread is None or not _thread.is_alive():
         _thread = threading.Thread(target=_run, name="mindtorch-events", daemon=True)
@@ -23,4 +23,4 @@ def _run():
         try:
             host_memory.drain_now()
         except RuntimeError:
-            return               # the device has failed, which its next use says
+            return               # the device has failed; its next use raises

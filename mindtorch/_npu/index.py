@@ -1,4 +1,4 @@
-"""From what users may name a device by to its index."""
+"""The index of a device from an int, a string or a torch.device."""
 from mindtorch._core.tensor.tensor import device as torch_device
 from mindtorch._npu import streams
 

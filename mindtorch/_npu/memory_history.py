@@ -1,4 +1,4 @@
-"""What has happened to an allocator's memory, and the Python frames that made it happen, for PyTorch's viewer."""
+"""The history of an allocator: its events with their Python stacks, for PyTorch's memory viewer."""
 import pickle
 import sys
 from collections import deque
@@ -8,11 +8,11 @@ LEVELS = ("never", "state", "alloc", "all")
 
 
 class Context:
-    """The Python frames of one moment. They are kept as code and line, and named only when somebody looks."""
+    """A Python stack. It keeps code objects and line numbers; names are looked up on demand."""
     __slots__ = ("places",)
 
     def __init__(self):
-        frame, self.places = sys._getframe(1).f_back, []        # none where the interpreter frees at its end
+        frame, self.places = sys._getframe(1).f_back, []        # empty when the interpreter frees at exit
         while frame is not None:
             self.places.append((frame.f_code, frame.f_lineno))
             frame = frame.f_back
@@ -22,15 +22,15 @@ class Context:
 
 
 class MemoryHistory:
-    """The last `max_entries` events of one device. `context` is one of LEVELS: what events and blocks keep frames.
+    """The last `max_entries` events of one device. `context` is one of LEVELS: which entries have stacks.
 
-    Blocks and segments keep theirs from "state" on, allocations from "alloc" on; frees have their own at "all" only,
-    and else those of their allocation.
+    Blocks and segments have one from "state" on, allocations from "alloc" on. Frees have their own at "all"; below that
+    they have the stack of the allocation.
     """
 
     def __init__(self, enabled="all", context="all", max_entries=sys.maxsize):
         self.level = LEVELS.index(context)
-        # The state alone needs no events; torch keeps one.
+        # "state" needs no events; torch keeps one.
         self.entries = deque(maxlen=1 if enabled == "state" else min(max_entries, sys.maxsize))
 
     def gather(self):

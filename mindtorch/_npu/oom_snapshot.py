@@ -1,7 +1,7 @@
-"""OOM_SNAPSHOT_ENABLE: memory history from the first use on, written to a file each time that memory runs out.
+"""OOM_SNAPSHOT_ENABLE: records memory history and writes it to a file at each out-of-memory error.
 
-1: all events; 2: only what is allocated. The file oom_snapshot_<process>_<time>.pickle lies in OOM_SNAPSHOT_PATH (else
-the current folder), for the same viewers as those of torch.npu.memory._dump_snapshot.
+1: all events; 2: live memory only. The file is oom_snapshot_<process>_<time>.pickle in OOM_SNAPSHOT_PATH (default: the
+current folder), in the format of torch.npu.memory._dump_snapshot.
 """
 import os
 import time

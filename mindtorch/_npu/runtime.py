@@ -1,7 +1,6 @@
 """The life of a device: started at its first use, closed with all others when the process ends.
 
-Written in pyACL's calls (see acl.pyx); nothing here is on the way of an op, but for one `synchronize` of each copy to
-the host.
+It uses pyACL's calls (see acl.pyx). Operators do not run this code, except `synchronize` in each copy to the host.
 """
 import atexit
 import os
@@ -18,13 +17,13 @@ BAD_FORK = ("Cannot re-initialize NPU in forked subprocess. To use NPU with mult
 
 _RUNTIME_CLEANUP_REGISTERED = False
 _runtimes = {}                   # device index -> _Runtime that has been started
-_lock = threading.RLock()        # guards the start of devices
+_lock = threading.RLock()        # held while a device is started
 before_waits = []                # functions to be called before the host waits for a device
 before_close = []                # functions to be called at exit, before the devices are closed
-_calls = []                      # to be made when the first device has been started, and where they were asked for
+_pending_calls = []              # (callback, its call stack), to be called after the first device is started
 _device_count = None
-_initialised = None              # the driver that has been through aclInit here
-_owns_acl = False                # aclInit was ours, so aclFinalize is
+_initialised = None              # the driver for which aclInit was called
+_owns_acl = False                # this module called aclInit, so it calls aclFinalize
 _state = "open"                  # "closed" at exit; "forked" in the child of a process that had started ACL
 
 
@@ -33,7 +32,7 @@ def _start_acl():
     if _initialised is acl:
         return
     ret = acl.init()
-    if ret != REPEAT_INITIALIZE:         # somebody else's aclInit serves as well, and is theirs to finalise
+    if ret != REPEAT_INITIALIZE:         # another library called aclInit, and will call aclFinalize
         check_status(ret, "aclInit")
         _owns_acl = True
     _initialised = acl
@@ -50,7 +49,7 @@ class _Runtime:
         self._deferred = []
 
     def init(self, device_id):
-        """Starts the device; once is enough."""
+        """Starts the device. Repeated calls do nothing."""
         if self.initialized:
             return
         _start_acl()
@@ -108,7 +107,7 @@ class _Runtime:
             return
         _state = "closed"
         started = list(_runtimes.values())
-        streams.shut_out_others()        # threads may go on until the very end of the process
+        streams.shut_out_others()        # other threads may still run
         while streams.are_launching():
             time.sleep(0.001)
         for call in before_close:
@@ -160,12 +159,12 @@ def _start(index):
             runtime.init(index)
             streams.adopt_device(index, runtime.context, runtime.stream)
             _runtimes[index] = runtime
-            _make_calls()
+            _run_pending_calls()
     return _runtimes[index]
 
 
 class DeferredNpuCallError(Exception):
-    """A call that waited for the first device to be started has failed."""
+    """A callback of call_when_started raised."""
 
 
 def call_when_started(callback):
@@ -173,12 +172,12 @@ def call_when_started(callback):
     if is_started():
         callback()
     else:
-        _calls.append((callback, traceback.format_stack()[:-2]))
+        _pending_calls.append((callback, traceback.format_stack()[:-2]))
 
 
-def _make_calls():
-    while _calls:
-        callback, stack = _calls.pop(0)
+def _run_pending_calls():
+    while _pending_calls:
+        callback, stack = _pending_calls.pop(0)
         try:
             callback()
         except Exception as error:
@@ -194,7 +193,7 @@ def _check_usable():
 
 
 def device_count():
-    """How many devices there are; loads CANN but starts neither it nor a device, so that a child may still do so."""
+    """The number of devices. Loads CANN but does not initialize it, so that a forked child still can."""
     global _device_count
     _check_usable()
     if _device_count is None:
@@ -223,7 +222,7 @@ def started_devices():
 def _after_fork_in_child():
     global _state, _lock
     _lock = threading.RLock()
-    if _runtimes or _owns_acl:       # the driver outlives no fork, not even when it has only counted devices
+    if _runtimes or _owns_acl:       # the driver does not survive a fork, even if it only counted devices
         _state = "forked"
         _runtimes.clear()
         streams.forget_devices()

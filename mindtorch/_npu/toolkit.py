@@ -1,4 +1,4 @@
-"""Where CANN is: toolkit roots, their libraries and versions. Opens no library."""
+"""Finds CANN: toolkit roots, their libraries and versions. Opens no library."""
 import glob
 import os
 import platform
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MODES = ("auto", "cann", "sim", "off")
-# Variables that name a toolkit root, in the order in which they count.
+# Variables that name a toolkit root, by priority.
 VARIABLES = ("MINDTORCH_CANN_HOME", "ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
 SIMULATOR = Path(__file__).parent.parent / "_sim" / "toolkit"
 PREFIXES = ("/usr/local/Ascend", "~/Ascend")
@@ -22,7 +22,7 @@ ELF_MACHINES = {3: "i386", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv6
 
 @dataclass(frozen=True)
 class Toolkit:
-    """A CANN toolkit: where it lies, which version it says it is, and whether it is the simulated one."""
+    """A CANN toolkit: its root folder, its version, and whether it is the simulated one."""
     root: Path
     version: str
     simulated: bool = False
@@ -44,13 +44,13 @@ def find():
     return (None if mode() == "sim" else installed()) or simulator()
 
 
-def asked_for():
-    """Whether the user has an NPU or wants the simulated one: Ascend is on this machine, or MINDTORCH_NPU=sim."""
+def is_requested():
+    """Whether this machine has Ascend, or MINDTORCH_NPU=sim requests the simulator."""
     return mode() == "sim" or installed() is not None
 
 
 def installed():
-    """This machine's toolkit; None where there is no trace of Ascend, RuntimeError for a trace that leads nowhere."""
+    """This machine's toolkit; None without Ascend. RuntimeError if there is a device or a variable but no toolkit."""
     chosen = mode()
     if chosen == "off":
         raise RuntimeError("the NPU is switched off by MINDTORCH_NPU=off")
@@ -77,7 +77,7 @@ def simulator():
 
 
 def installed_roots():
-    """Standard places where something is installed, the newer layout first."""
+    """Standard folders that exist, the newer layout first."""
     for prefix in PREFIXES:
         base = Path(prefix).expanduser()
         versions = sorted(base.glob("cann-*"), key=lambda root: version_key(root.name), reverse=True)
@@ -104,22 +104,22 @@ def checked(root, because):
 
 
 def library_folders(root):
-    """The folders of a toolkit that hold libraries for this processor, those first that hold most."""
+    """The folders of a toolkit with libraries for this processor, the largest first."""
     names = ("lib64", f"{platform.machine()}-linux/lib64", "runtime/lib64", "compiler/lib64", "opp/lib64",
              "lib64/plugin/opskernel", "lib64/plugin/nnengine")
     return [root / name for name in names if (root / name).is_dir()]
 
 
 def driver_folders():
-    """Where the driver's libraries lie, which the toolkit's depend on."""
+    """The folders of the driver's libraries, which the toolkit's libraries need."""
     base = Path("/usr/local/Ascend")
     try:
         text = Path(DRIVER_INFO).read_text(encoding="utf-8")
     except OSError:
         text = ""
-    told = re.search(r"^Driver_Install_Path_Param=(.+)$", text, re.MULTILINE)
-    if told:
-        base = Path(told[1].strip())
+    found = re.search(r"^Driver_Install_Path_Param=(.+)$", text, re.MULTILINE)
+    if found:
+        base = Path(found[1].strip())
     return [folder for folder in (base / "driver/lib64", base / "driver/lib64/common", base / "driver/lib64/driver")
             if folder.is_dir()]
 
@@ -130,7 +130,7 @@ def find_library(root, name):
 
 
 def read_version(root):
-    """The version a toolkit says it has, in either layout; "unknown" when it says none."""
+    """The version in the toolkit's files, in either layout; "unknown" if there is none."""
     machine = f"{platform.machine()}-linux"
     files = [*(root / "share" / "info" / package / "version.info" for package in ("runtime", "opbase", "toolkit")),
              root / machine / "ascend_toolkit_install.info", root / "ascend_toolkit_install.info",
@@ -154,7 +154,7 @@ def version_key(text):
 
 
 def machine_of(path):
-    """The processor that a shared library is for, or what else is wrong with the file."""
+    """The processor that a shared library is for, or why the file is not one."""
     with open(path, "rb") as file:
         header = file.read(20)
     if len(header) < 20 or header[:4] != b"\x7fELF":

@@ -1,7 +1,7 @@
-"""The files that torch wrote before release 1.6: pickles one after the other, then the bytes of the storages.
+"""The file format of torch before release 1.6: a sequence of pickles, then the bytes of the storages.
 
-1. The pickles are a magic number, the version of the format, facts about the machine, the object itself, and the keys
-   of its storages. Tensors are put together before the bytes that they consist of have been read.
+1. The pickles are a magic number, the format version, properties of the machine, the object, and the keys of its
+   storages. So tensors are rebuilt before their bytes are read.
 2. For each key follow the number of elements, 8 bytes, and the elements, in little-endian order.
 """
 import io
@@ -50,7 +50,7 @@ def read(file, restore, unpickle):
 
 
 def _next_pickle(file):
-    """The bytes of one pickle; the file is behind it then."""
+    """Reads the bytes of one pickle."""
     start = file.tell()
     try:
         for _ in pickletools.genops(file):
@@ -80,7 +80,7 @@ def _bytes_left(file):
 
 
 class _UnreadStorages:
-    """Storages that the pickle speaks of before the file comes to their bytes."""
+    """Storages of the pickle whose bytes follow later in the file."""
 
     def __init__(self, restore, limit):
         self.restore = restore
@@ -90,7 +90,7 @@ class _UnreadStorages:
     def load(self, saved_id):
         """The tensor of one dimension that holds the elements of a storage."""
         if isinstance(saved_id, tuple) and len(saved_id) == 4 and saved_id[0] == "module":
-            return saved_id[1]      # a class beside its source, which torch compared
+            return saved_id[1]      # a class with its source, which torch compared
         if not isinstance(saved_id, tuple) or len(saved_id) != 6 or saved_id[0] != "storage":
             raise pickle.UnpicklingError("Unknown typename for persistent_load, expected 'storage' and its description")
         _, kind, key, location, count, view = saved_id

@@ -1,21 +1,21 @@
-"""Which device a storage in a file belongs to: a tag such as "npu:0", and functions that know some of the tags."""
+"""Locations of storages in files: tags such as "npu:0", and the functions that write and restore them."""
 import mindtorch
 
 _packages = []          # (priority, tagger, deserializer), the lowest priority first
 
 
 def register_package(priority, tagger, deserializer):
-    """Has torch.save ask `tagger(storage)` for a tag, and torch.load `deserializer(storage, tag)` for the storage.
+    """Registers `tagger(storage)` -> tag for torch.save, and `deserializer(storage, tag)` -> storage for torch.load.
 
-    Functions of lower priority are asked first (the CPU's has 10, the NPU's 20); None hands on to the next one. A
-    storage is given and taken as a tensor of bytes.
+    They are called in the order of their priority (CPU 10, NPU 20) until one does not return None. A storage is passed
+    as a tensor of bytes.
     """
     _packages.append((priority, tagger, deserializer))
     _packages.sort(key=lambda package: package[0])
 
 
 def location_tag(storage):
-    """How a file names the device of a storage or tensor."""
+    """The tag of a storage's or tensor's device."""
     for _, tagger, _ in _packages:
         tag = tagger(storage)
         if tag:
@@ -24,7 +24,7 @@ def location_tag(storage):
 
 
 def default_restore_location(storage, location):
-    """The bytes of a storage, a tensor on the CPU, where `location` says. RuntimeError for a place nobody knows."""
+    """Moves the bytes of a storage, a CPU tensor, to `location`. RuntimeError for an unknown tag."""
     for _, _, deserializer in _packages:
         restored = deserializer(storage, location)
         if restored is not None:
@@ -35,7 +35,7 @@ def default_restore_location(storage, location):
 
 
 def restorer(map_location):
-    """The function (bytes on the CPU, location in the file) -> bytes where the caller wants them."""
+    """The function (bytes on the CPU, location in the file) -> bytes on the device of `map_location`."""
     if map_location is None:
         return default_restore_location
     if isinstance(map_location, dict):

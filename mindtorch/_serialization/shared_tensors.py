@@ -1,4 +1,4 @@
-"""How the elements of tensors get from one process to another: as arrays of bytes, large ones in shared memory."""
+"""Tensors between processes: their elements as byte arrays, large ones in shared memory."""
 import numpy as np
 
 import mindtorch
@@ -23,7 +23,7 @@ def bytes_of(tensor):
 
 
 def tensor_on(array, dtype, shape, requires_grad):
-    """A tensor on the array's own memory, which nobody else holds."""
+    """A tensor on the array's memory. The array must not be used elsewhere."""
     content = backend.whole_of(array.base)
     if content is None:
         content = mindtorch.from_numpy(array).as_strided((array.size,), (1,))     # an empty array may have stride 0
@@ -31,12 +31,12 @@ def tensor_on(array, dtype, shape, requires_grad):
 
 
 def share(view):
-    """(descriptor, owner) of shared memory that holds the bytes of `view`: its own where it is such, else a copy."""
+    """(descriptor, owner) of shared memory with the bytes of `view`, which is copied unless it is shared already."""
     array = np.frombuffer(view, np.uint8)
     owner = getattr(view.obj, "base", None)
     descriptor = backend.lend(owner, array.ctypes.data, array.nbytes)
     if descriptor < 0:
-        copy = backend.allocate(array.nbytes).numpy()
+        copy = backend.allocate_shared(array.nbytes).numpy()
         copy[:] = array
         owner = copy.base
         descriptor = backend.lend(owner, copy.ctypes.data, copy.nbytes)

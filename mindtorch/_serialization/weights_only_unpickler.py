@@ -1,7 +1,7 @@
-"""Reads pickles of tensors and containers. What is not on a list is refused; nothing that a file says is run.
+"""Reads pickles of tensors and containers, and rejects every global that is not allowed.
 
-An interpreter of its own for the opcodes that such pickles consist of: Python's Unpickler would let a file call and
-change any object that it can name, the listed ones too.
+It interprets the opcodes itself, because Python's Unpickler would let a file call and change any object that it can
+name, also an allowed one.
 """
 import _compat_pickle
 import struct
@@ -13,7 +13,7 @@ from types import FunctionType
 import mindtorch
 from mindtorch import _utils
 
-# Refused even where the user lists them.
+# Rejected even if the user allows them.
 BLOCKED_MODULES = {"os", "posix", "nt", "sys", "subprocess", "importlib", "runpy", "ctypes"}
 MALFORMED = (ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RecursionError, TypeError, ValueError,
              struct.error)
@@ -111,12 +111,12 @@ def checked_keys(keys):
 
 
 def _described(named):
-    """A class or function by its name; of other objects the class alone, whose text a file cannot make endless."""
+    """The name of a class or function; of other objects only the class, since a file could make their text huge."""
     return str(named) if isinstance(named, (type, FunctionType)) else f"an object of {type(named)}"
 
 
 def _check_call(function, args):
-    """UnpicklingError for what a listed function would not come to an end with."""
+    """UnpicklingError for arguments with which an allowed function would not terminate."""
     if any(isinstance(arg, mindtorch.Tensor) for arg in args) and function not in _TAKE_TENSORS:
         raise UnpicklingError(f"{_described(function)} is called with a tensor")
     if function not in (set, OrderedDict, Counter):
@@ -154,7 +154,7 @@ class Unpickler:
         self.allowed = {**self.own, **default_globals()}
 
     def load(self):
-        """The object. UnpicklingError for what is not allowed or makes no sense."""
+        """The object. UnpicklingError for disallowed globals and malformed pickles."""
         try:
             while True:
                 code = self.read(1)

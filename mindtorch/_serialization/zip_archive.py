@@ -104,7 +104,7 @@ class Reader:
         if not info.file_size == info.compress_size <= self.size:
             raise RuntimeError(FAILED.format(f"record {record} claims {info.file_size} bytes in a file of {self.size}"))
         if getattr(info, "CRC", None) == 0:
-            del info.CRC                # nobody computed it: torch.serialization.set_crc32_options(False), skip_data
+            del info.CRC                # absent after torch.serialization.set_crc32_options(False) and skip_data
         return info
 
     @staticmethod
@@ -156,7 +156,7 @@ class PyTorchFileReader:
         return self._reader.size_of(name)
 
     def serialization_id(self):
-        """What tells the contents of the file from those of others; "" where it is not said."""
+        """The file's hash of its contents; "" if the file has none."""
         name = ".data/serialization_id"
         return self.get_record(name).decode() if self.has_record(name) else ""
 

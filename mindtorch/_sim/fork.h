@@ -1,4 +1,4 @@
-// What a fork does to the locks of the simulator's libraries.
+// Locks across fork().
 #ifndef MINDTORCH_SIM_FORK_H_
 #define MINDTORCH_SIM_FORK_H_
 #include <new>
@@ -7,7 +7,7 @@ namespace sim {
 
 enum class Fork { kPrepare, kParent, kChild };
 
-// Held from before the fork until after it, on both sides: what the lock guards is whole in the child.
+// Holds a lock during a fork, so that the data that it guards is consistent in the child. The child gets a new lock.
 template <class Mutex>
 void atFork(Mutex &mutex, Fork stage) {
   if (stage == Fork::kPrepare) return mutex.lock();

@@ -1,10 +1,8 @@
-/* What the simulator's libraries share beyond the CANN API itself. libascendcl.so exports these with C linkage;
- * libnnopbase.so, libopapi.so and mindtorch/sim.py call them. No client of CANN ever does.
- *
- * Rules:
- *  1. Every exported CANN function begins with SIM_ENTER(function): faults on demand and the latency model.
- *  2. A rule broken is reported by `return simFail(code, "EXnnnn", "...")`: the text names function, argument, value.
- *  3. Every object handed to a caller is counted by simCount(kind, +1) and given back by simCount(kind, -1). */
+/* What the simulator's libraries share beyond the CANN API. libascendcl.so exports these functions with C linkage;
+ * libnnopbase.so, libopapi.so and mindtorch/sim.py call them, clients of CANN never do. Rules: (1) Every exported
+ * CANN function begins with SIM_ENTER(function): fault injection and the latency model. (2) A violated rule is
+ * reported by `return simFail(code, "EXnnnn", "...")`; the text names function, argument and value. (3) Every object
+ * handed to a caller is counted by simCount(kind, +1), and by simCount(kind, -1) when it is destroyed. */
 #ifndef MINDTORCH_SIM_SIM_H_
 #define MINDTORCH_SIM_SIM_H_
 /* The libraries are compiled with hidden visibility: what a CANN header declares is what they export. */
@@ -45,31 +43,32 @@ SIM_API void simCount(SimKind kind, int64_t change);
 SIM_API int64_t simLive(SimKind kind);
 SIM_API const char *simKindName(SimKind kind); /* NULL past the last kind */
 
-/* Faults on demand: `function` fails with `code` at its `nth` call from now (1 = the next), `times` times running.
- * The code ACL_ERROR_NONE takes the fault away. simClearFaults forgets all. simCalls counts the calls of a function
- * since simCountCalls(1). simFunctions: the names of all functions called since then, separated by newlines. */
+/* Fault injection: `function` fails with `code` from its `nth` call from now (1 = the next) for `times` calls. The
+ * code ACL_ERROR_NONE removes the fault. simClearFaults removes all. simCalls returns the number of calls of a
+ * function since simCountCalls(1); simFunctions the names of all functions called since then, separated by newlines. */
 SIM_API void simInjectFault(const char *function, int64_t nth, int64_t times, aclError code);
 SIM_API void simClearFaults(void);
 SIM_API void simCountCalls(int32_t on);
 SIM_API int64_t simCalls(const char *function);
 SIM_API const char *simFunctions(void);
-/* The next task that the device runs fails with `code` (507015, ...): it surfaces late, on a later call. */
+/* The next task of the device fails with `code` (507015, ...); a later call reports it. */
 SIM_API void simInjectDeviceFault(int32_t device, aclError code);
 /* From now on aclrtGetMemUceInfo names these addresses of the device, until simClearFaults. */
 SIM_API void simInjectMemoryError(int32_t device, void *address, uint64_t size);
 /* Busy-wait of `nanoseconds` in every call of `function` (0 takes it away): models a real host's costs. */
 SIM_API void simSetLatency(const char *function, int64_t nanoseconds);
 
-/* Kernels are not run from the next launch on (1), or are again (0); at first as MINDTORCH_SIM_KERNELS says. */
+/* Switches null kernels on (1) or off (0): kernels are launched, but compute nothing. MINDTORCH_SIM_KERNELS sets the
+ * initial state. */
 SIM_API void simSetNullKernels(int32_t null_kernels);
 SIM_API int32_t simNullKernels(void);
-/* What copies from the device bring the host is put on record, from the first one on; or later copies bring what is on
- * record, one after the other and then again from the first, and fail where they ask for another number of bytes. So
- * null kernels can be given what kernels have computed. */
+/* Copies from device to host can be recorded, and later copies can return the recorded bytes in the same order, from
+ * the first again after the last. A copy of another size fails. So programs that read results can run with null
+ * kernels. */
 typedef enum { SIM_READS_PLAIN, SIM_READS_RECORD, SIM_READS_REPEAT } SimReads;
 SIM_API void simSetReads(int32_t reads);
 
-/* Non-zero while any fault, latency or call count is armed: one relaxed load on the fast path. */
+/* Non-zero while any fault, latency or call count is set, so that SIM_ENTER costs one relaxed load. */
 extern SIM_API int32_t simArmed;
 SIM_API aclError simEnterArmed(const char *function);
 #define SIM_ENTER_OR(function, entered, result)                              \
@@ -81,7 +80,7 @@ SIM_API aclError simEnterArmed(const char *function);
   } while (0)
 /* For functions that return a status. */
 #define SIM_ENTER(function) SIM_ENTER_OR(function, simEntered, simEntered)
-/* For functions that return something else: `failure` is what a failed call of them returns. */
+/* For functions that return no status: a failed call returns `failure`. */
 #define SIM_ENTER_VALUE(function, failure) SIM_ENTER_OR(function, simEntered, failure)
 
 /* Returns from the calling function with the status of `call` unless it is a success. */
@@ -94,13 +93,13 @@ SIM_API aclError simEnterArmed(const char *function);
 /* Puts "<id>: <text>" on top of the calling thread's messages (aclGetRecentErrMsg) and returns `code`. */
 SIM_API aclError simFail(aclError code, const char *id, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* A brief task waits for nothing and calls nobody's code. A kernel is brief, and the time limit of
- * aclrtSetOpExecuteTimeOut holds for it. */
+/* A brief task never waits and never calls the program's functions. A kernel is brief, and aclrtSetOpExecuteTimeOut
+ * limits its time. */
 enum SimTaskKind { SIM_TASK_ANY = 0, SIM_TASK_BRIEF = 1, SIM_TASK_KERNEL = 2 };
 
-/* A task of a stream. `run` is called in order, on the stream's thread or, where the task is brief, on one that waits
- * for the stream; a non-zero result is a device fault that surfaces on a later call. `drop` frees `argument`
- * afterwards, or when the task is never run. */
+/* A task of a stream. `run` is called in stream order, on the stream's thread or, for brief tasks, on a thread that
+ * synchronizes the stream. A non-zero result is a device fault that a later call reports. `drop` frees `argument`
+ * afterwards, or if the task is never run. */
 typedef struct SimTask {
   aclError (*run)(void *argument);
   void (*drop)(void *argument);
@@ -114,12 +113,11 @@ typedef struct SimTask {
  * of it, a kernel task is complete at once and `drop` is called before simLaunchKernel returns. */
 SIM_API aclError simLaunchKernel(aclrtStream stream, SimTask task);
 
-/* The host-side alias of [address, address + bytes) of device memory, or NULL where that range is not wholly inside
- * one live allocation (its 32-byte tail counts). Device addresses themselves cannot be read by the host. */
+/* The host address of [address, address + bytes) of device memory, or NULL if the range is not inside one live
+ * allocation, including its 32-byte tail. The host cannot read device addresses themselves. */
 SIM_API void *simDeviceMemory(const void *address, uint64_t bytes);
 
-/* Another device's memory, unless the current device was given access to it, is out of reach of kernels: the id of
- * that device, or -1. */
+/* The id of the device whose memory the current device cannot access, or -1. */
 SIM_API int32_t simForeignDevice(const void *address);
 SIM_API int32_t simDeviceTotal(void);
 

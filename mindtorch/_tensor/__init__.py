@@ -26,9 +26,9 @@ class Tensor(TensorBase):
     by `attach_methods`.
     """
 
-    __array_priority__ = 1000       # `array + tensor` is the tensor's business
+    __array_priority__ = 1000       # NumPy leaves `array + tensor` to the tensor
 
-    # No tensor of this package is any of these; code written for torch asks.
+    # Programs written for torch read these.
     is_cuda = is_meta = is_sparse = is_quantized = is_nested = is_mps = is_xpu = is_mkldnn = False
     is_sparse_csr = is_ipu = is_maia = is_mtia = is_vulkan = is_xla = False
 
@@ -242,7 +242,7 @@ class Tensor(TensorBase):
         return _backend.is_pinned(self)
 
     def record_stream(self, stream):
-        """Tell the allocator that `stream` uses the tensor, which is on an NPU."""
+        """Tell the allocator that `stream` uses this NPU tensor."""
         if self.is_npu:
             _backend.record_stream(self, stream)
             return

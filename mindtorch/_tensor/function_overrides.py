@@ -1,7 +1,7 @@
-"""__torch_function__ made active: what has no entry of _core/python/torch_function.pyx by itself gets one here.
+"""Makes functions overridable by __torch_function__ that _core/python/torch_function.pyx does not make so itself.
 
-A Python function keeps its identity, for `from torch import stack` may have handed it out already: its code is
-exchanged for one that asks first, and the code that it had lives on in another function.
+A Python function must stay the same object, because `from torch import stack` may have copied the reference. So this
+replaces its code by code that calls __torch_function__ first; a second function keeps the original code.
 """
 import inspect
 import sys
@@ -11,16 +11,16 @@ from types import FunctionType
 
 from mindtorch._core.python import torch_function
 
-# What is not asked for: it does not work on tensors, or is made of methods that ask.
-_METHODS_NOT_ASKED = {
+# Not overridable: they take no tensors, or call methods that are overridable.
+_IGNORED_METHODS = {
     "__new__", "__init_subclass__", "__torch_function__", "__iter__", "__copy__", "_make_subclass", "_only_element",
     "_new", "as_subclass", "new"}
-_FUNCTIONAL_NOT_ASKED = {"assert_int_or_pair", "upsample", "upsample_bilinear", "upsample_nearest"}
+_IGNORED_FUNCTIONAL = {"assert_int_or_pair", "upsample", "upsample_bilinear", "upsample_nearest"}
 _FACTORIES = ("arange", "empty", "empty_like", "full", "full_like", "linspace", "ones", "ones_like", "zeros",
               "zeros_like")
-_OF_DATA = ("as_tensor", "asarray", "frombuffer", "scalar_tensor", "tensor")        # their arguments are not asked
+_DATA_FACTORIES = ("as_tensor", "asarray", "frombuffer", "scalar_tensor", "tensor")      # only modes override these
 
-# Slots of OPERATORS -> the methods that torch hands over: with the operands in order, and swapped.
+# Slots of OPERATORS -> the methods that torch passes to __torch_function__: operands in order, and reflected.
 OPERATORS = {
     "add": ("add", "add"), "sub": ("sub", "__rsub__"), "mul": ("mul", "mul"), "truediv": ("div", "__rtruediv__"),
     "floordiv": ("__floordiv__", "__rfloordiv__"), "mod": ("remainder", "__rmod__"),
@@ -35,20 +35,20 @@ OPERATORS = {
 
 
 def namespaces():
-    """The namespaces whose functions ask -> their names: torch and Tensor, and modules below torch."""
+    """{namespace: names of its overridable functions}, for torch, Tensor and modules below torch."""
     import mindtorch
     own = {name for table in mindtorch._OPERATOR_TABLES for name in table.FUNCTIONS}
-    own |= {*_FACTORIES, *_OF_DATA, *mindtorch._FUNCTIONS_OF_NETWORKS}
+    own |= {*_FACTORIES, *_DATA_FACTORIES, *mindtorch._FUNCTIONS_OF_NETWORKS}
     found = {mindtorch: sorted(own)}
     functional = import_module("mindtorch.nn.functional")
     found[functional] = [name for name, value in vars(functional).items()
-                         if not name.startswith("__") and name not in _FUNCTIONAL_NOT_ASKED and _is_function(value)]
+                         if not name.startswith("__") and name not in _IGNORED_FUNCTIONAL and _is_function(value)]
     for name in ("linalg", "fft", "special"):
         module = import_module(f"mindtorch.{name}")
         public = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
         found[module] = [name for name in public if _is_function(getattr(module, name))]
     found[mindtorch.Tensor] = [name for name, value in vars(mindtorch.Tensor).items()
-                               if name not in _METHODS_NOT_ASKED and (isinstance(value, property)
+                               if name not in _IGNORED_METHODS and (isinstance(value, property)
                                                                       or _is_function(value))]
     return found
 
@@ -58,7 +58,7 @@ def _is_function(value):
 
 
 def install():
-    """Entries for everything that asks; called once, by torch_function.activate()."""
+    """Makes everything overridable; torch_function.activate() calls it once."""
     profiled = sys.modules.get("mindtorch.autograd._profiled_functions")
     with nullcontext() if profiled is None else profiled.left():
         _install_all()
@@ -66,8 +66,8 @@ def install():
 
 def _install_all():
     import mindtorch
-    for name in _OF_DATA:
-        _exchange_code(getattr(mindtorch, name), of_data=True)
+    for name in _DATA_FACTORIES:
+        _replace_code(getattr(mindtorch, name), modes_only=True)
     for namespace, names in namespaces().items():
         for name in names:
             value = vars(namespace).get(name) or getattr(namespace, name)
@@ -75,12 +75,12 @@ def _install_all():
                 _install_property(value)
             else:
                 _install(value)
-    torch_function.unpacks(mindtorch.einsum, _operands_unpacked)
+    torch_function.unpacks(mindtorch.einsum, _unpack_operands)
     for slot, methods in OPERATORS.items():
         torch_function.ask_through(slot, *(getattr(mindtorch.Tensor, method) for method in (methods * 2)[:2]))
 
 
-def _operands_unpacked(args):
+def _unpack_operands(args):
     """einsum(equation, [a, b]) as einsum(equation, a, b)."""
     return (args[0], *args[1]) if len(args) == 2 and isinstance(args[1], (list, tuple)) else args
 
@@ -94,52 +94,53 @@ def _install_property(value):
 
 def _install(function):
     if isinstance(function, FunctionType):
-        _exchange_code(function)
+        _replace_code(function)
     elif not torch_function.install(function):
-        raise TypeError(f"{function!r} cannot be made to ask")
+        raise TypeError(f"{function!r} cannot be made overridable")
 
 
 # --- functions written in Python -------------------------------------------------------------------------------------
 
-# What warnings skip when they look for the line to name, as they skip frames of the import system.
+# A file name that the warnings module skips when it looks for the caller.
 _SKIPPED = "<mindtorch._tensor.function_overrides, skipped like importlib._bootstrap>"
 
 
-def _asking(*args, **kwargs):
-    asks, ask, plain = "asks", "ask", "plain"
+def _entry(*args, **kwargs):
+    asks, ask, original = "asks", "ask", "original"
     if asks(args, kwargs):
         return ask(args, kwargs)
-    return plain(*args, **kwargs)
+    return original(*args, **kwargs)
 
 
-def _modes_ask(args, kwargs):
+def _mode_is_active(args, kwargs):
     return torch_function.asks((), {})
 
 
-def _exchange_code(function, of_data=False):
-    """`function` asks from now on; what it was is its `__wrapped__`, which has the signature."""
+def _replace_code(function, modes_only=False):
+    """Makes `function` call __torch_function__ first. Its `__wrapped__` is the original with the signature."""
     code = function.__code__
-    if code.co_code == _asking.__code__.co_code:
+    if code.co_code == _entry.__code__.co_code:
         return
-    plain = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
-    plain.__kwdefaults__, plain.__doc__ = function.__kwdefaults__, function.__doc__
-    plain.__module__, plain.__qualname__ = function.__module__, function.__qualname__
-    plain.__dict__.update(function.__dict__)
+    original = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+    original.__kwdefaults__, original.__doc__ = function.__kwdefaults__, function.__doc__
+    original.__module__, original.__qualname__ = function.__module__, function.__qualname__
+    original.__dict__.update(function.__dict__)
 
     def ask(args, kwargs):
-        relevant = () if of_data else (*args, *kwargs.values())
-        return torch_function.ask_among(function, relevant, *_as_declared(plain, args, kwargs))
+        relevant = () if modes_only else (*args, *kwargs.values())
+        return torch_function.ask_among(function, relevant, *_normalize_arguments(original, args, kwargs))
 
-    entry, values = _asking.__code__, (_modes_ask if of_data else torch_function.asks, ask, plain)
-    function.__wrapped__ = plain
+    entry, values = _entry.__code__, (_mode_is_active if modes_only else torch_function.asks, ask, original)
+    function.__wrapped__ = original
     function.__code__ = entry.replace(
-        co_consts=tuple(values if constant == ("asks", "ask", "plain") else constant for constant in entry.co_consts),
+        co_consts=tuple(values if constant == ("asks", "ask", "original") else constant
+                        for constant in entry.co_consts),
         co_freevars=code.co_freevars, co_name=code.co_name, co_qualname=code.co_qualname, co_filename=_SKIPPED)
 
 
-def _as_declared(plain, args, kwargs):
-    """The arguments as torch hands them over: those with a default by name, whether given or not."""
-    bound = inspect.signature(plain).bind(*args, **kwargs)
+def _normalize_arguments(original, args, kwargs):
+    """(args, kwargs) as torch passes them: parameters with a default as keywords, whether given or not."""
+    bound = inspect.signature(original).bind(*args, **kwargs)
     parameters = bound.signature.parameters
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters.values()):
         return args, kwargs

@@ -1,7 +1,7 @@
-"""Rare methods of Tensor: elements through Python functions, questions about other layouts and devices, old forms.
+"""Rare methods of Tensor: elementwise Python functions, methods for other layouts and devices, deprecated methods.
 
-Every tensor of mindtorch is strided and not quantised. What torch has for other kinds of tensors answers here as it
-answers for a strided one there.
+All tensors of mindtorch are strided and not quantised. Methods for other kinds of tensors behave as torch's do for a
+strided tensor.
 """
 import math
 import warnings
@@ -24,7 +24,7 @@ def _method(function):
 
 # --- element by element, by Python functions -------------------------------------------------------------------------
 
-def _computed(self, name, function, others):
+def _apply_elementwise(self, name, function, others):
     """The tensor's elements replaced by function(element, elements of the others...)."""
     for tensor in (self, *others.values()):
         if tensor.requires_grad:
@@ -36,11 +36,11 @@ def _computed(self, name, function, others):
         if tensor.type() != self.type():
             raise TypeError(f"{name}: expected {self.type()} for {argument} (got {tensor.type()})")
     columns = [tensor.expand(self.shape).flatten().tolist() for tensor in (self, *others.values())]
-    found = [_number(function(*elements), self) for elements in zip(*columns, strict=True)]
+    found = [_to_element(function(*elements), self) for elements in zip(*columns, strict=True)]
     return self.copy_(tensor_from(found, self.dtype, None, False, "tensor").reshape(self.shape))
 
 
-def _number(value, like):
+def _to_element(value, like):
     """What the tensor can hold: integers lose the fraction."""
     if isinstance(value, TensorBase):
         value = value.item()
@@ -59,14 +59,14 @@ def _require(function, argument, value, position):
 @_method
 def apply_(self, callable):
     """Every element replaced by callable(element). On the CPU only, and slow."""
-    return _computed(self, "apply_", callable, {})
+    return _apply_elementwise(self, "apply_", callable, {})
 
 
 @_method
 def map_(self, other, callable):
     """Every element replaced by callable(element, the other's element); `other` is broadcast. On the CPU only."""
     _require("map_", "other", other, 1)
-    return _computed(self, "map_", callable, {"'other'": other})
+    return _apply_elementwise(self, "map_", callable, {"'other'": other})
 
 
 @_method
@@ -74,7 +74,7 @@ def map2_(self, x, y, callable):
     """Every element replaced by callable(element, x's element, y's element). On the CPU only."""
     _require("map2_", "x", x, 1)
     _require("map2_", "y", y, 2)
-    return _computed(self, "map2_", callable, {"argument 'x'": x, "argument 'y'": y})
+    return _apply_elementwise(self, "map2_", callable, {"argument 'x'": x, "argument 'y'": y})
 
 
 # --- what the tensor is ----------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def is_nonzero(self):
 
 @_method
 def is_distributed(self):
-    """Whether the elements are spread over processes: never."""
+    """False: tensors are not distributed over processes."""
     return False
 
 
@@ -134,14 +134,14 @@ def _check_order(self, ambiguity_check):
     if 0 in self.stride() and (formats or ambiguity_check is True):
         raise RuntimeError("The tensor does not have unique dim order.")
     if 1 in self.shape:
-        if sum(_runs_in(self, f) for f in formats) != 1:
+        if sum(_has_format(self, f) for f in formats) != 1:
             raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given "
                                "memory formats.")
-        if sum(_runs_in(self, f) for f in (contiguous_format, channels_last, channels_last_3d)) > 1:
+        if sum(_has_format(self, f) for f in (contiguous_format, channels_last, channels_last_3d)) > 1:
             raise RuntimeError("The tensor does not have unique dim order.")
 
 
-def _runs_in(tensor, format):
+def _has_format(tensor, format):
     return tensor.is_contiguous(memory_format=format)
 
 
@@ -154,14 +154,14 @@ _LAYOUTS = {
     "row_indices": "sparse column compressed tensor"}
 
 
-def _of_sparse_tensors(name, wanted):
+def _sparse_only(name, wanted):
     def refuse(self):
         raise RuntimeError(f"{name} expected {wanted} layout but got Strided")
     refuse.__name__, refuse.__doc__ = name, f"Of a {wanted} in torch; the tensor is strided: RuntimeError."
     return refuse
 
 
-METHODS.update({name: _of_sparse_tensors(name, wanted) for name, wanted in _LAYOUTS.items()})
+METHODS.update({name: _sparse_only(name, wanted) for name, wanted in _LAYOUTS.items()})
 
 
 @_method
@@ -176,7 +176,7 @@ def dequantize(self):
     return self.float()
 
 
-def _to_accelerator(name, error, message):
+def _unavailable_device(name, error, message):
     def move(self, device=None, non_blocking=False, memory_format=None):
         raise error(message)
     move.__name__, move.__doc__ = name, f"Not here: there are no devices of type {name}, as in torch's CPU build."
@@ -184,8 +184,8 @@ def _to_accelerator(name, error, message):
 
 
 METHODS |= {
-    "xpu": _to_accelerator("xpu", AssertionError, "Torch not compiled with XPU enabled"),
-    "ipu": _to_accelerator("ipu", RuntimeError, "PyTorch is not linked with support for ipu devices")}
+    "xpu": _unavailable_device("xpu", AssertionError, "Torch not compiled with XPU enabled"),
+    "ipu": _unavailable_device("ipu", RuntimeError, "PyTorch is not linked with support for ipu devices")}
 
 
 # --- old and rare forms ----------------------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     `source` is a tensor of the same dtype or a storage, on the same device; without it the tensor has no elements.
     RuntimeError for a geometry beyond the end of the storage, and where gradients would have to flow.
     """
-    elements = _elements(self, source)
+    elements = _source_elements(self, source)
     if grad_enabled() and (self.requires_grad or elements.requires_grad):
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation."
                            if self.is_leaf else "the derivative for 'set_' is not implemented")
@@ -229,7 +229,7 @@ def set_(self, source=None, storage_offset=0, size=None, stride=None):
     return self
 
 
-def _elements(self, source):
+def _source_elements(self, source):
     """What set_ takes over, as a tensor of this dtype."""
     from mindtorch._compat.legacy_types import TypedStorage, UntypedStorage
     if source is None:

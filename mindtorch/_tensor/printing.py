@@ -1,4 +1,4 @@
-"""How tensors print: torch's layout, number for number."""
+"""Printing of tensors, in torch's format."""
 import math
 
 import numpy
@@ -36,7 +36,7 @@ def get_printoptions():
     return dict(vars(PRINT_OPTS))
 
 
-class _Numbers:
+class _NumberFormat:
     """One notation for all the numbers of a tensor: integers, integers with a point, fixed or scientific."""
 
     def __init__(self, values):
@@ -70,9 +70,9 @@ class _Numbers:
         return (self._digits(value) if self.floating else str(value)).rjust(self.width)
 
 
-class _ComplexNumbers:
+class _ComplexFormat:
     def __init__(self, values):
-        self.real, self.imag = _Numbers(values.real), _Numbers(values.imag)
+        self.real, self.imag = _NumberFormat(values.real), _NumberFormat(values.imag)
         self.width = self.real.width + self.imag.width + 1
 
     def __call__(self, value):
@@ -80,7 +80,7 @@ class _ComplexNumbers:
         return self.real(value.real) + ("" if imag[0] in "+-" else "+") + imag
 
 
-def _edges(array):
+def _edge_items(array):
     """Only the elements that a summary shows."""
     for axis, size in enumerate(array.shape):
         if size > 2 * PRINT_OPTS.edgeitems:
@@ -89,7 +89,7 @@ def _edges(array):
     return array
 
 
-def _vector(values, indent, summarize, numbers):
+def _format_row(values, indent, summarize, numbers):
     edge = PRINT_OPTS.edgeitems
     per_line = max(1, (PRINT_OPTS.linewidth - indent) // (numbers.width + 2))
     if summarize and len(values) > 2 * edge:
@@ -100,18 +100,18 @@ def _vector(values, indent, summarize, numbers):
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
-def _block(array, indent, summarize, numbers):
+def _format_array(array, indent, summarize, numbers):
     edge = PRINT_OPTS.edgeitems
     if array.ndim == 0:
         return numbers(array.item())
     if array.ndim == 1:
-        return _vector(array, indent, summarize, numbers)
+        return _format_row(array, indent, summarize, numbers)
     if summarize and len(array) > 2 * edge:
-        rows = [_block(row, indent + 1, summarize, numbers) for row in array[:edge]]
+        rows = [_format_array(row, indent + 1, summarize, numbers) for row in array[:edge]]
         rows.append("...")
-        rows += [_block(row, indent + 1, summarize, numbers) for row in array[-edge:]]
+        rows += [_format_array(row, indent + 1, summarize, numbers) for row in array[-edge:]]
     else:
-        rows = [_block(row, indent + 1, summarize, numbers) for row in array]
+        rows = [_format_array(row, indent + 1, summarize, numbers) for row in array]
     return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(rows) + "]"
 
 
@@ -136,9 +136,9 @@ def _tensor_str(tensor, indent):
     """The elements of a tensor in brackets; lines after the first are indented so far."""
     array = _host_array(tensor)
     summarize = array.size > PRINT_OPTS.threshold
-    shown = _edges(array) if summarize else array
-    numbers = _ComplexNumbers(shown) if tensor.dtype.is_complex else _Numbers(shown)
-    return _block(array, indent, summarize, numbers)
+    shown = _edge_items(array) if summarize else array
+    numbers = _ComplexFormat(shown) if tensor.dtype.is_complex else _NumberFormat(shown)
+    return _format_array(array, indent, summarize, numbers)
 
 
 def _name(kind):

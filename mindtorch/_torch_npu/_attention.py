@@ -44,7 +44,7 @@ def _scores(query, key, head_num, layout):
 
 
 def _dropped(query, scores, keep_prob):
-    """A mask of dropout for scores that nobody sees: a view says how many there are."""
+    """An expanded view in place of the scores, which gives the dropout mask its shape."""
     return _dropout_mask(query.detach().reshape(-1)[:1].as_strided(scores, (0, 0, 0, 0)), 1 - keep_prob)
 
 
@@ -102,7 +102,7 @@ def npu_fusion_attention_grad(query, key, value, dy, head_num, input_layout, *, 
 
 
 def _dropped_again(query, scores, keep_prob, seed, offset):
-    """The mask that the generator dealt at `offset`; the generator stays where it is."""
+    """The mask that the generator drew at `offset`. The generator does not advance."""
     with npu.device(query.device):
         state = npu.get_rng_state()
         try:

@@ -1,10 +1,10 @@
-"""What the functions of torch_npu that are written in Python ask first."""
+"""Argument checks of the torch_npu functions that are written in Python."""
 from mindtorch._core.tensor.tensor import TensorBase
 from mindtorch._ops.composite.common import scalar_type
 
 
 def on_npu(name, *tensors):
-    """TypeError for what is no tensor, NotImplementedError for tensors of the CPU; None is left out."""
+    """TypeError for anything but tensors and None, NotImplementedError for CPU tensors."""
     for tensor in tensors:
         if tensor is None:
             continue

@@ -1,4 +1,4 @@
-"""The formats that tensors of a chip may have in memory. Here they are plain: what torch's strides say."""
+"""Memory formats of the chip. Tensors of mindtorch always have plain strided memory."""
 from enum import IntEnum
 
 from mindtorch._torch_npu._checks import on_npu
@@ -44,9 +44,9 @@ def get_npu_format(input):
 
 
 def npu_format_cast(input, acl_format, *, customize_dtype=None, input_dtype=None):
-    """A view of `input`, whose memory has the format that is asked for, or that of another tensor.
+    """A view of `input` in the given format, or in that of another tensor.
 
-    RuntimeError for formats of the chip's own: mindtorch has tensors in plain strided memory alone.
+    RuntimeError for the chip's internal formats: mindtorch's tensors always have plain strided memory.
     """
     on_npu("npu_format_cast", input)
     if customize_dtype is not None or input_dtype is not None:
@@ -62,6 +62,6 @@ def npu_format_cast(input, acl_format, *, customize_dtype=None, input_dtype=None
 
 
 def npu_format_cast_(input, acl_format, *, customize_dtype=None, input_dtype=None):
-    """The same, as `input` itself."""
+    """In-place npu_format_cast: returns `input`."""
     npu_format_cast(input, acl_format, customize_dtype=customize_dtype, input_dtype=input_dtype)
     return input

@@ -1,4 +1,4 @@
-"""Functions of torch_npu that do what operators of torch do, under names of their own and on the NPU alone."""
+"""torch_npu's functions that equal torch operators under another name, for NPU tensors only."""
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core._gen.namespace import NPU as _OPERATORS
@@ -14,7 +14,7 @@ __all__ = [
 
 
 def npu_add_layer_norm_backward(dy_opt, x1, x2, rstd, mean, gamma, dsum_opt):
-    """Gradients of x1, x2 (the same), gamma and beta, from that of the norm and, where there is one, of the sum."""
+    """Gradients of x1, x2 (equal), gamma and beta, from the gradients of the norm and, if given, of the sum."""
     on_npu("npu_add_layer_norm_backward", dy_opt, x1, x2, rstd, mean, gamma, dsum_opt)
     return _add_layer_norm_backward([dy_opt, None, None, dsum_opt], x1, x2, rstd, mean, gamma)
 
@@ -59,7 +59,7 @@ def npu_silu_(input):
 
 
 def npu_silu_backward(grad_output, x0, x1):
-    """The gradient of the input x0; x1 is what the function gave for it, which is not needed."""
+    """The gradient of the input x0; x1, the function's result, is not used."""
     on_npu("npu_silu_backward", grad_output, x0, x1)
     return _ATEN["silu_backward"](grad_output, x0)
 
@@ -77,7 +77,7 @@ def npu_mish_backward(grad, input):
 
 
 def npu_moe_token_permute_grad(tokens, grad_permuted_tokens, indices, sorted_indices, padded_mode=False):
-    """The gradient of the tokens, the sums of those of their copies."""
+    """The gradient of the tokens: the sums of the gradients of their copies."""
     on_npu("npu_moe_token_permute_grad", tokens, grad_permuted_tokens, indices, sorted_indices)
     copies = indices.shape[1] if indices.dim() == 2 else 1
     return _OPERATORS["npu_moe_token_permute_grad_v2"](grad_permuted_tokens, sorted_indices, tokens.shape[0],
@@ -85,7 +85,7 @@ def npu_moe_token_permute_grad(tokens, grad_permuted_tokens, indices, sorted_ind
 
 
 def npu_dtype_cast(input, dtype, input_dtype=None):
-    """A copy in another dtype, through which gradients come back in the input's."""
+    """A copy in another dtype; its gradient is cast back to the input's dtype."""
     on_npu("npu_dtype_cast", input)
     if input_dtype is not None:
         raise NotImplementedError("npu_dtype_cast: input_dtype is for dtypes that mindtorch does not have")
@@ -93,13 +93,13 @@ def npu_dtype_cast(input, dtype, input_dtype=None):
 
 
 def npu_transpose(input, perm, require_contiguous=True):
-    """The dimensions in the order `perm`, in memory of its own."""
+    """A contiguous permutation of the dimensions."""
     on_npu("npu_transpose", input)
     return input.permute(*perm).clone().contiguous()
 
 
 def npu_confusion_transpose(input, perm, shape, transpose_first):
-    """permute and reshape in one, whichever comes first."""
+    """permute and reshape in one call, in either order."""
     on_npu("npu_confusion_transpose", input)
     result = input.permute(*perm).reshape(*shape) if transpose_first else input.reshape(*shape).permute(*perm)
     return result.contiguous()

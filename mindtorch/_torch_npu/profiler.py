@@ -1,4 +1,4 @@
-"""torch_npu.profiler: torch.profiler with torch_npu's names. What the chip itself measures is msprof's business."""
+"""torch_npu.profiler: torch.profiler with torch_npu's names. It has no device measurements."""
 import json
 import os
 import socket
@@ -14,7 +14,7 @@ __all__ = ["ProfilerAction", "ProfilerActivity", "profile", "schedule", "support
 
 
 class ProfilerActivity(Enum):
-    """What a profile looks at: CPU, the operators that Python calls; NPU, launches on the NPU."""
+    """What a profile records: CPU, the operators that Python calls; NPU, launches on the NPU."""
     CPU = 0
     NPU = 1
 

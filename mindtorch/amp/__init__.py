@@ -1,4 +1,4 @@
-"""torch.amp: autocast, operators in the dtype that suits them; GradScaler, losses scaled for float16 gradients."""
+"""torch.amp: autocast for mixed precision, and GradScaler, which scales losses for float16 gradients."""
 # ruff: noqa: F401 - what is imported here is what the namespace consists of
 from mindtorch.amp import autocast_mode, grad_scaler
 from mindtorch.amp.autocast_mode import autocast, custom_bwd, custom_fwd, is_autocast_available

@@ -24,7 +24,7 @@ _THREAD = threading.local()       # .before: the states that the open regions of
 
 
 def is_autocast_available(device_type):
-    """Whether autocast knows that type of device."""
+    """Whether autocast supports the device type."""
     if not isinstance(device_type, str):
         raise TypeError("_is_autocast_available(): argument 'device_type' (position 1) must be str, not "
                         f"{type(device_type).__name__}")

@@ -16,7 +16,7 @@ __all__ = ["GradScaler", "OptState"]
 
 
 class OptState(Enum):
-    """How far an optimizer has come since the last update()."""
+    """The state of an optimizer since the last update()."""
 
     READY = 0
     UNSCALED = 1
@@ -72,7 +72,7 @@ class GradScaler:
     # --- scaling -----------------------------------------------------------------------------------------------------
 
     def scale(self, outputs):
-        """`outputs`, a tensor or a nest of iterables of tensors, times the scale."""
+        """`outputs`, a tensor or nested iterables of tensors, times the scale."""
         return self._scaled(outputs, {}) if self._enabled else outputs
 
     def _scaled(self, outputs, scales):
@@ -210,7 +210,7 @@ class GradScaler:
         return self._scale
 
     def get_scale(self):
-        """The scale as a number, for which the device is waited for; 1 where disabled."""
+        """The scale as a number; waits for the device. 1 if disabled."""
         if not self._enabled:
             return 1.0
         return self._init_scale if self._scale is None else self._scale.item()
@@ -256,7 +256,7 @@ class GradScaler:
                 "growth_interval": self._growth_interval, "_growth_tracker": self._get_growth_tracker()}
 
     def load_state_dict(self, state_dict):
-        """Take over what state_dict() gave; disabled, it takes nothing."""
+        """Load a result of state_dict(); does nothing if disabled."""
         if not self._enabled:
             return
         if len(state_dict) == 0:

@@ -1,4 +1,4 @@
-"""The functions that are operators, with the names that torch's profiles have for them, and where they are entered.
+"""The functions that profiles record as operators, with torch's names, and how they are redirected.
 
 _core/python/profiling.pyx says how. A function written in Python is redirected by its code, which every reference to
 the function shares: for the time of a recording it hands its arguments to an Entry, which calls a copy.
@@ -68,7 +68,7 @@ class _PythonFunction:
         self.function, self.name, self.own = function, name, None
 
     def _take(self):
-        """Note the code that the function has by now: that of __torch_function__ once somebody is asked."""
+        """Save the function's current code, which the first use of __torch_function__ replaces."""
         function, own = self.function, self.function.__code__
         copy = FunctionType(own, function.__globals__, function.__name__, function.__defaults__,
                             function.__closure__)
@@ -99,7 +99,7 @@ def _prepare():
 
 
 def enter_profiled(on):
-    """Have every operator recorded, or none. What fails on the way to the one can be undone by the other."""
+    """Switch recording of all operators on or off. If switching on fails, switching off undoes it."""
     global _entered
     with torch_function.CHANGING:
         if on == _entered:
@@ -114,7 +114,7 @@ def enter_profiled(on):
 
 @contextmanager
 def left():
-    """Within it no operator is recorded, so that functions can be given other entries."""
+    """Context manager: recording is off, so that the code of functions can be replaced."""
     with torch_function.CHANGING:
         before = _entered
         enter_profiled(False)

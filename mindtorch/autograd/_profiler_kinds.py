@@ -7,7 +7,7 @@ DeviceType = IntEnum("DeviceType", [
 
 
 class ProfilerActivity(IntEnum):
-    """What a profile looks at: CPU, the operators that Python calls; PrivateUse1, launches on the NPU."""
+    """What a profile records: CPU, the operators that Python calls; PrivateUse1, launches on the NPU."""
     CPU = 0
     XPU = 1
     MTIA = 4

@@ -1,4 +1,4 @@
-"""A recording of one stretch of time: from the ranges of _core/python/profiling.pyx to an EventList."""
+"""A recording: turns the ranges of _core/python/profiling.pyx into an EventList."""
 import math
 import os
 import time
@@ -60,7 +60,7 @@ class Recording:
             raise
 
     def stop(self):
-        """End it; nothing where it has ended, as in a child process that leaves the profile of its parent."""
+        """Stop recording. Does nothing if it has stopped, as in a forked child."""
         if self not in _running:
             return
         self.ended = profiling.now()
@@ -74,7 +74,7 @@ class Recording:
             profiling.stop()
 
     def events(self):
-        """The ranges as FunctionEvents, in the order of their beginnings."""
+        """The ranges as FunctionEvents, in order of their start."""
         device = "npu" if self.memory else None
         made = {}
         events = EventList(use_device=device, profile_memory=self.memory, with_flops=self.flops)

@@ -101,7 +101,7 @@ hooks.Function = Function
 
 
 class _Refused(Function):
-    """What once_differentiable gives: it requires a gradient, and refuses to have one."""
+    """The result of once_differentiable: it requires a gradient, and its backward raises."""
 
     @staticmethod
     def forward(ctx, tensor):

@@ -106,7 +106,7 @@ def _tensors(argument, function, value):
 
 
 def _inputs(function, inputs, create_graph):
-    """The inputs as tensors of which gradients can be asked without touching those of the caller."""
+    """Copies of the inputs that require gradients, separate from the caller's graph."""
     single, values = _tensors("inputs", function, inputs)
     if create_graph:
         return single, tuple(x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in values)

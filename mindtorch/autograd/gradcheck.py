@@ -135,7 +135,7 @@ def _numbers(tensor):
 
 
 def _numerical(func, inputs, tensor, eps, select):
-    """Per output that `select` finds among the results, how it moves with each element of `tensor`."""
+    """The numerical Jacobian of each output that `select` picks, with respect to `tensor`."""
     data, rows = tensor.data, []
 
     def results():
@@ -234,7 +234,7 @@ def _check_zero_gradients(outputs, inputs):
 
 
 def _check_undefined_gradients(func, inputs):
-    """Backward functions must cope with results that nobody used."""
+    """Checks that backward accepts undefined gradients of unused results."""
     outputs = _differentiable(func(*inputs))
     wanted = [x for _, x in _wanted(inputs)]
     missing = [set(range(len(outputs)))]

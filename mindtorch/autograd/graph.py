@@ -18,7 +18,7 @@ def get_gradient_edge(tensor):
 
 
 class saved_tensors_hooks:
-    """Inside, what operators save for backward is replaced by pack_hook(tensor), and brought back by unpack_hook."""
+    """Context manager: tensors saved for backward go through pack_hook, and through unpack_hook when they are used."""
 
     def __init__(self, pack_hook, unpack_hook):
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
@@ -31,7 +31,7 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Inside, what operators save for backward is kept in host memory (page-locked, with `pin_memory`)."""
+    """Context manager: tensors saved for backward are kept in host memory (page-locked with `pin_memory`)."""
 
     def __init__(self, pin_memory=False, device_type="npu"):
         def pack(tensor):

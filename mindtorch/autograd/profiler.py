@@ -1,4 +1,4 @@
-"""torch.autograd.profiler: the plain profile, and ranges that a program names.
+"""torch.autograd.profiler: profile, and record_function for named ranges.
 
 A profile records the operators that its thread calls, the nodes of backward, and, where asked, launches on the NPU.
 """

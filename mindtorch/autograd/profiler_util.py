@@ -1,4 +1,4 @@
-"""What a profile has found: FunctionEvent, one call; FunctionEventAvg, calls of one name; EventList, with its table.
+"""Results of a profile: FunctionEvent, a call; FunctionEventAvg, calls of one name; EventList, with its table.
 
 Times are microseconds of the host; memory is that of the NPU's allocator. The time that kernels take on a device is not
 measured: those numbers are 0, as for torch on a CPU.
@@ -94,7 +94,7 @@ class FunctionEvent(FormattedTimesMixin):
 
     @property
     def cpu_time_total(self):
-        """Microseconds from beginning to end."""
+        """Microseconds from start to end."""
         return self.time_range.elapsed_us()
 
     @property
@@ -138,7 +138,7 @@ class FunctionEventAvg(FormattedTimesMixin):
             setattr(self, name, 0)
 
     def add(self, other):
-        """Count `other`, an event or the like of this, in. AssertionError where it has another name."""
+        """Add `other`, an event or average. AssertionError if its name differs."""
         if self.key is None:
             for name in ("key", "input_shapes", "stack", "overload_name", "scope", "use_device", "device_type",
                          "is_user_annotation", "cpu_parent", "cpu_children"):
@@ -176,7 +176,7 @@ class EventList(list):
 
     @property
     def self_cpu_time_total(self):
-        """Microseconds in all events, no moment counted twice."""
+        """Microseconds in all events; overlaps count once."""
         return sum(event.self_cpu_time_total for event in self)
 
     def table(self, sort_by=None, row_limit=100, max_src_column_width=75, max_name_column_width=55,

@@ -1,4 +1,4 @@
-"""torch.autograd.variable: the class that wrapped tensors before they knew gradients themselves."""
+"""torch.autograd.variable: the class that wrapped tensors before they had gradients."""
 import warnings
 
 from mindtorch._core.tensor.tensor import TensorBase

@@ -1,4 +1,4 @@
-"""Modules that hold switches: variables that take values of their own type only."""
+"""Modules with typed settings: each variable takes values of one type."""
 import sys
 from contextlib import contextmanager
 from types import ModuleType
@@ -14,7 +14,7 @@ class _SwitchModule(ModuleType):
 
 
 def install(module_name, **switches):
-    """Gives a module its switches. A switch that begins as None takes anything, the others the type of their value.
+    """Adds settings to a module. A setting whose default is None takes any value, others only the type of the default.
 
     Returns (set_flags, flags): a function that sets switches by keyword, where they are not None, and answers with the
     values before, and a context manager that does so for the length of a block.

@@ -2,8 +2,7 @@
 from collections import OrderedDict
 from importlib import import_module
 
-from mindtorch._compat.absent_device import NoStreams as StreamContext
-from mindtorch._compat.absent_device import answer, class_without_instances, common, refusal
+from mindtorch._compat.absent_device import StreamContext, abstract_class, common_functions, raising, returning
 from mindtorch._core.errors import OutOfMemoryError  # noqa: F401 - torch has it here too
 
 _REFUSED = AssertionError("Torch not compiled with CUDA enabled")
@@ -13,18 +12,18 @@ _TYPES = ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", 
 has_half = has_magma = False
 default_generators = ()
 
-globals().update(common(_REFUSED))
-host_memory_stats = answer("host_memory_stats", OrderedDict)
-host_memory_stats_as_nested_dict = answer("host_memory_stats_as_nested_dict", dict)
-globals().update({name: refusal(name, _REFUSED) for name in (
+globals().update(common_functions(_REFUSED))
+host_memory_stats = returning("host_memory_stats", OrderedDict)
+host_memory_stats_as_nested_dict = returning("host_memory_stats_as_nested_dict", dict)
+globals().update({name: raising(name, _REFUSED) for name in (
     "cudart", "current_blas_handle", "current_solver_handle", "default_stream", "get_sync_debug_mode", "ipc_collect",
     "reset_peak_memory_stats", "set_sync_debug_mode")})
 
-CUDAGraph = class_without_instances("torch.cuda", "CUDAGraph")
-Event = class_without_instances("torch.cuda", "Event")
-MemPool = class_without_instances("torch.cuda", "MemPool")
-Stream = class_without_instances("torch.cuda", "Stream", "torch.cuda.Stream requires CUDA support")
-globals().update({name: refusal(name, RuntimeError(f"Tried to instantiate dummy base class {dummy}"))
+CUDAGraph = abstract_class("torch.cuda", "CUDAGraph")
+Event = abstract_class("torch.cuda", "Event")
+MemPool = abstract_class("torch.cuda", "MemPool")
+Stream = abstract_class("torch.cuda", "Stream", "torch.cuda.Stream requires CUDA support")
+globals().update({name: raising(name, RuntimeError(f"Tried to instantiate dummy base class {dummy}"))
                   for name, dummy in (("graph_pool_handle", "_graph_pool_handle"),
                                       ("is_current_stream_capturing", "_cuda_isCurrentStreamCapturing"),
                                       ("make_graphed_callables", "CUDAGraph"))})

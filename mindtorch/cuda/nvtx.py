@@ -1,17 +1,17 @@
 """torch.cuda.nvtx: marks for a profiler that is not there."""
 from contextlib import contextmanager
 
-from mindtorch._compat.absent_device import refusal
+from mindtorch._compat.absent_device import raising
 
 __all__ = ["mark", "range", "range_end", "range_pop", "range_push", "range_start"]
 
 _REFUSED = RuntimeError("NVTX functions not installed. Are you sure you have a CUDA build?")
 
-mark = refusal("mark", _REFUSED)
-range_end = refusal("range_end", _REFUSED)
-range_pop = refusal("range_pop", _REFUSED)
-range_push = refusal("range_push", _REFUSED)
-range_start = refusal("range_start", _REFUSED)
+mark = raising("mark", _REFUSED)
+range_end = raising("range_end", _REFUSED)
+range_pop = raising("range_pop", _REFUSED)
+range_push = raising("range_push", _REFUSED)
+range_start = raising("range_start", _REFUSED)
 
 
 @contextmanager

@@ -1,10 +1,10 @@
 """torch.distributed, which mindtorch does not have: programs that ask first run on one device."""
-from mindtorch._compat.absent_device import class_without_instances
+from mindtorch._compat.absent_device import abstract_class
 from mindtorch.distributed import device_mesh
 
 __all__ = ["ProcessGroup", "device_mesh", "is_available", "is_initialized"]
 
-ProcessGroup = class_without_instances(
+ProcessGroup = abstract_class(
     "torch.distributed", "ProcessGroup", "mindtorch has no torch.distributed: a program is one process")
 
 

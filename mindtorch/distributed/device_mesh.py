@@ -1,7 +1,7 @@
 """torch.distributed.device_mesh: for programs that name the class. There is no mesh of devices."""
-from mindtorch._compat.absent_device import class_without_instances
+from mindtorch._compat.absent_device import abstract_class
 
 __all__ = ["DeviceMesh"]
 
-DeviceMesh = class_without_instances(
+DeviceMesh = abstract_class(
     "torch.distributed.device_mesh", "DeviceMesh", "mindtorch has no torch.distributed: a program runs on one device")

@@ -1,7 +1,7 @@
 """torch.distributed.tensor: for programs that ask whether a tensor lies on several devices. None does."""
-from mindtorch._compat.absent_device import class_without_instances
+from mindtorch._compat.absent_device import abstract_class
 
 __all__ = ["DTensor"]
 
-DTensor = class_without_instances(
+DTensor = abstract_class(
     "torch.distributed.tensor", "DTensor", "mindtorch has no torch.distributed: a tensor lies on one device")

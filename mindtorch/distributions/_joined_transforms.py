@@ -6,7 +6,7 @@ from mindtorch.distributions.utils import sum_rightmost
 
 
 class _Joined(Transform):
-    """Several transforms, each of its own part of a tensor along a dimension."""
+    """Applies several transforms, each to one section of a tensor along a dimension."""
 
     def __init__(self, tseq, dim, cache_size):
         if not all(isinstance(each, Transform) for each in tseq):

@@ -1,6 +1,6 @@
 import mindtorch
 from mindtorch.distributions import constraints
-from mindtorch.distributions._parts import OfOneEvent
+from mindtorch.distributions._mixins import BinaryProbsLogitsMixin
 from mindtorch.distributions.exp_family import ExponentialFamily
 from mindtorch.distributions.utils import binary_entropy, broadcast_all
 from mindtorch.nn.functional import binary_cross_entropy_with_logits
@@ -8,7 +8,7 @@ from mindtorch.nn.functional import binary_cross_entropy_with_logits
 __all__ = ["Bernoulli"]
 
 
-class Bernoulli(OfOneEvent, ExponentialFamily):
+class Bernoulli(BinaryProbsLogitsMixin, ExponentialFamily):
     """1 with the probability `probs`, or with the log odds `logits`; else 0."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

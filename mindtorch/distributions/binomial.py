@@ -1,13 +1,13 @@
 import mindtorch
 from mindtorch.distributions import constraints
-from mindtorch.distributions._parts import OfOneEvent
+from mindtorch.distributions._mixins import BinaryProbsLogitsMixin
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.utils import broadcast_all
 
 __all__ = ["Binomial"]
 
 
-class Binomial(OfOneEvent, Distribution):
+class Binomial(BinaryProbsLogitsMixin, Distribution):
     """How many of `total_count` events of the probability `probs`, or with the log odds `logits`, happen."""
 
     arg_constraints = {"total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval,

@@ -1,13 +1,13 @@
 import mindtorch
 from mindtorch.distributions import constraints
-from mindtorch.distributions._parts import OfProbabilities
+from mindtorch.distributions._mixins import ProbsLogitsMixin
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.utils import normalized
 
 __all__ = ["Categorical"]
 
 
-class Categorical(OfProbabilities, Distribution):
+class Categorical(ProbsLogitsMixin, Distribution):
     """The classes 0 to K - 1, with `probs` (..., K), which are normalized, or with `logits`, logarithms of such."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}

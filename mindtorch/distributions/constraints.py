@@ -54,7 +54,7 @@ class _Dependent(Constraint):
 
 
 class _DependentProperty(property, _Dependent):
-    """A property whose value is a constraint; asked of the class, it is a dependent constraint itself."""
+    """A property whose value is a constraint. On the class it is a dependent constraint."""
 
     def __init__(self, fn=None, *, is_discrete=NotImplemented, event_dim=NotImplemented):
         super().__init__(fn)
@@ -118,7 +118,7 @@ class _Joined(Constraint):
 
 
 class _Cat(_Joined):
-    """Parts of `lengths`, 1 each unless told."""
+    """Sections of `lengths`, 1 each by default."""
 
     def __init__(self, cseq, dim=0, lengths=None):
         super().__init__(cseq, dim)

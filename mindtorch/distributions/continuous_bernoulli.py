@@ -2,7 +2,7 @@ import math
 
 import mindtorch
 from mindtorch.distributions import constraints
-from mindtorch.distributions._parts import OfOneEvent
+from mindtorch.distributions._mixins import BinaryProbsLogitsMixin
 from mindtorch.distributions.exp_family import ExponentialFamily
 from mindtorch.distributions.utils import broadcast_all, clamp_probs, lazy_property
 from mindtorch.nn.functional import binary_cross_entropy_with_logits
@@ -10,7 +10,7 @@ from mindtorch.nn.functional import binary_cross_entropy_with_logits
 __all__ = ["ContinuousBernoulli"]
 
 
-class ContinuousBernoulli(OfOneEvent, ExponentialFamily):
+class ContinuousBernoulli(BinaryProbsLogitsMixin, ExponentialFamily):
     """Numbers x from 0 to 1 with a density in proportion to probs ** x * (1 - probs) ** (1 - x).
 
     Where `probs` lies within `lims`, around 1/2, the formulas divide 0 by 0 nearly: there the first terms of their

@@ -21,7 +21,7 @@ class Distribution:
 
     @staticmethod
     def set_default_validate_args(value):
-        """Whether arguments are checked where a distribution is not told."""
+        """Whether distributions check arguments by default."""
         if value not in (True, False):
             raise ValueError
         Distribution._validate_args = value

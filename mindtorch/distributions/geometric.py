@@ -1,13 +1,13 @@
 import mindtorch
 from mindtorch.distributions import constraints
-from mindtorch.distributions._parts import OfOneEvent
+from mindtorch.distributions._mixins import BinaryProbsLogitsMixin
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.utils import binary_entropy, broadcast_all
 
 __all__ = ["Geometric"]
 
 
-class Geometric(OfOneEvent, Distribution):
+class Geometric(BinaryProbsLogitsMixin, Distribution):
     """How often an event of probability `probs`, or with the log odds `logits`, fails before it comes."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

@@ -2,14 +2,14 @@ import math
 
 import mindtorch
 from mindtorch.distributions import constraints
-from mindtorch.distributions._parts import Half
+from mindtorch.distributions._mixins import HalfMixin
 from mindtorch.distributions.cauchy import Cauchy
 from mindtorch.distributions.transforms import AbsTransform
 
 __all__ = ["HalfCauchy"]
 
 
-class HalfCauchy(Half):
+class HalfCauchy(HalfMixin):
     """|X| of a Cauchy X around 0; it has no mean."""
 
     arg_constraints = {"scale": constraints.positive}

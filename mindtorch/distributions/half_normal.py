@@ -1,14 +1,14 @@
 import math
 
 from mindtorch.distributions import constraints
-from mindtorch.distributions._parts import Half
+from mindtorch.distributions._mixins import HalfMixin
 from mindtorch.distributions.normal import Normal
 from mindtorch.distributions.transforms import AbsTransform
 
 __all__ = ["HalfNormal"]
 
 
-class HalfNormal(Half):
+class HalfNormal(HalfMixin):
     """|X| of a normal X with mean 0 and standard deviation `scale`."""
 
     arg_constraints = {"scale": constraints.positive}

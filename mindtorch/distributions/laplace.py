@@ -1,12 +1,12 @@
 import mindtorch
 from mindtorch.distributions import constraints
-from mindtorch.distributions._parts import Located
+from mindtorch.distributions._mixins import LocationMixin
 from mindtorch.distributions.distribution import Distribution
 
 __all__ = ["Laplace"]
 
 
-class Laplace(Located, Distribution):
+class Laplace(LocationMixin, Distribution):
     """Density that falls exponentially to both sides of `loc`."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}

@@ -2,7 +2,7 @@ import math
 
 import mindtorch
 from mindtorch.distributions import constraints
-from mindtorch.distributions._parts import Located
+from mindtorch.distributions._mixins import LocationMixin
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.multivariate_normal import mahalanobis
 from mindtorch.distributions.utils import lazy_property, standard_normal
@@ -10,7 +10,7 @@ from mindtorch.distributions.utils import lazy_property, standard_normal
 __all__ = ["LowRankMultivariateNormal"]
 
 
-class LowRankMultivariateNormal(Located, Distribution):
+class LowRankMultivariateNormal(LocationMixin, Distribution):
     """The normal distribution of vectors of the covariance W W^T + diag(D): cov_factor W (..., n, m), cov_diag D."""
 
     arg_constraints = {"loc": constraints.real_vector, "cov_factor": constraints.independent(constraints.real, 2),

@@ -2,14 +2,14 @@ import math
 
 import mindtorch
 from mindtorch.distributions import constraints
-from mindtorch.distributions._parts import Located, OfOneMatrix
+from mindtorch.distributions._mixins import LocationMixin, MatrixMixin
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.utils import standard_normal
 
 __all__ = ["MultivariateNormal"]
 
 
-class MultivariateNormal(OfOneMatrix, Located, Distribution):
+class MultivariateNormal(MatrixMixin, LocationMixin, Distribution):
     """The normal distribution of vectors with mean `loc` (..., n).
 
     One of covariance_matrix, precision_matrix, its inverse, and scale_tril, its Cholesky factor, is given (..., n, n).

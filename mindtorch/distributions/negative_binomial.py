@@ -1,6 +1,6 @@
 import mindtorch
 from mindtorch.distributions import constraints
-from mindtorch.distributions._parts import OfOneEvent
+from mindtorch.distributions._mixins import BinaryProbsLogitsMixin
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.gamma import Gamma
 from mindtorch.distributions.utils import broadcast_all
@@ -9,7 +9,7 @@ from mindtorch.nn.functional import logsigmoid
 __all__ = ["NegativeBinomial"]
 
 
-class NegativeBinomial(OfOneEvent, Distribution):
+class NegativeBinomial(BinaryProbsLogitsMixin, Distribution):
     """How many successes of the probability `probs`, or with the log odds `logits`, precede `total_count` failures."""
 
     arg_constraints = {"total_count": constraints.greater_than_eq(0), "probs": constraints.half_open_interval(0.0, 1.0),

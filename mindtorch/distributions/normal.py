@@ -2,14 +2,14 @@ import math
 
 import mindtorch
 from mindtorch.distributions import constraints
-from mindtorch.distributions._parts import Located
+from mindtorch.distributions._mixins import LocationMixin
 from mindtorch.distributions.exp_family import ExponentialFamily
 from mindtorch.distributions.utils import standard_normal
 
 __all__ = ["Normal"]
 
 
-class Normal(Located, ExponentialFamily):
+class Normal(LocationMixin, ExponentialFamily):
     """The normal distribution with mean `loc` and standard deviation `scale`."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}

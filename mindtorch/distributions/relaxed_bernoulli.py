@@ -1,6 +1,6 @@
 import mindtorch
 from mindtorch.distributions import constraints
-from mindtorch.distributions._parts import OfOneEvent, Relaxed
+from mindtorch.distributions._mixins import BinaryProbsLogitsMixin, RelaxedMixin
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.transforms import SigmoidTransform
 from mindtorch.distributions.utils import broadcast_all, clamp_probs
@@ -8,7 +8,7 @@ from mindtorch.distributions.utils import broadcast_all, clamp_probs
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
 
-class LogitRelaxedBernoulli(OfOneEvent, Distribution):
+class LogitRelaxedBernoulli(BinaryProbsLogitsMixin, Distribution):
     """The log odds of RelaxedBernoulli."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -40,7 +40,7 @@ class LogitRelaxedBernoulli(OfOneEvent, Distribution):
         return self.temperature.log() + difference - 2 * difference.exp().log1p()
 
 
-class RelaxedBernoulli(Relaxed):
+class RelaxedBernoulli(RelaxedMixin):
     """Numbers from 0 to 1, the nearer to one of them the lower the temperature; samples carry gradients."""
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}

@@ -1,6 +1,6 @@
 import mindtorch
 from mindtorch.distributions import constraints
-from mindtorch.distributions._parts import Relaxed
+from mindtorch.distributions._mixins import RelaxedMixin
 from mindtorch.distributions.categorical import Categorical
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.distributions.transforms import ExpTransform
@@ -57,7 +57,7 @@ class ExpRelaxedCategorical(Distribution):
             count - 1) * temperature.log()
 
 
-class RelaxedOneHotCategorical(Relaxed):
+class RelaxedOneHotCategorical(RelaxedMixin):
     """Vectors of shares, the nearer to a single 1 the lower the temperature; samples carry gradients."""
 
     arg_constraints = Categorical.arg_constraints

@@ -86,12 +86,12 @@ class TransformedDistribution(Distribution):
             value = transform.inv(value)
         if self._validate_args:
             self.base_dist._validate_sample(value)
-        return self._upright(self.base_dist.cdf(value))
+        return self._undo_sign(self.base_dist.cdf(value))
 
     def icdf(self, value):
-        return self._through(self.base_dist.icdf(self._upright(value)))
+        return self._through(self.base_dist.icdf(self._undo_sign(value)))
 
-    def _upright(self, probability):
+    def _undo_sign(self, probability):
         """The probability as it is of the base: falling transforms turn it round."""
         sign = self._sign()
         return probability if isinstance(sign, int) and sign == 1 else sign * (probability - 0.5) + 0.5

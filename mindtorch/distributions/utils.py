@@ -23,7 +23,7 @@ def broadcast_all(*values):
 
 
 def standard_normal(shape, like):
-    """Numbers of the standard normal distribution, of the dtype and on the device of `like`."""
+    """Standard normal numbers with the dtype and device of `like`."""
     return mindtorch.randn(shape, dtype=like.dtype, device=like.device)
 
 
@@ -68,7 +68,7 @@ def normalized(logits):
 
 
 class lazy_property:
-    """A property that is computed, with gradients, when it is first asked for."""
+    """A property that is computed, with gradients, at the first access."""
 
     def __init__(self, wrapped):
         self.wrapped = wrapped

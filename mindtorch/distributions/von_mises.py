@@ -2,14 +2,14 @@ import math
 
 import mindtorch
 from mindtorch.distributions import constraints
-from mindtorch.distributions._parts import Located
+from mindtorch.distributions._mixins import LocationMixin
 from mindtorch.distributions.distribution import Distribution
 from mindtorch.special import i0e, i1e
 
 __all__ = ["VonMises"]
 
 
-class VonMises(Located, Distribution):
+class VonMises(LocationMixin, Distribution):
     """Angles around `loc`, the nearer to it the greater `concentration`: what a normal distribution is on a circle."""
 
     arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}

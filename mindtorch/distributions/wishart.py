@@ -2,7 +2,7 @@ import math
 
 import mindtorch
 from mindtorch.distributions import constraints
-from mindtorch.distributions._parts import OfOneMatrix
+from mindtorch.distributions._mixins import MatrixMixin
 from mindtorch.distributions.chi2 import Chi2
 from mindtorch.distributions.exp_family import ExponentialFamily
 from mindtorch.distributions.utils import standard_normal
@@ -10,7 +10,7 @@ from mindtorch.distributions.utils import standard_normal
 __all__ = ["Wishart"]
 
 
-class Wishart(OfOneMatrix, ExponentialFamily):
+class Wishart(MatrixMixin, ExponentialFamily):
     """X^T X of `df` normal vectors with the covariance given (..., p, p): by itself, its inverse or Cholesky factor.
 
     Samples carry no gradients.

@@ -9,7 +9,7 @@ __all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "ja
 
 
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
-    """Call `module` with the tensors of a dictionary, or of several, in the place of its own.
+    """Call `module` with the tensors of one or several dictionaries in place of its parameters and buffers.
 
     Names are those of named_parameters and named_buffers; a tensor given for one name is taken for all that are tied
     to it, unless `tie_weights` is false. With `strict` all names must be given, and no others.

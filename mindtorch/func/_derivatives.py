@@ -64,7 +64,7 @@ def _tensor_leaves(tree, name):
 
 
 def _gradients(outputs, inputs, cotangents):
-    """What reaches the inputs, zeros where nothing does; differentiable itself."""
+    """The gradients of the inputs, zeros if unused; differentiable again."""
     used = [(output, cotangent) for output, cotangent in zip(outputs, cotangents, strict=True) if output.requires_grad]
     if not used:
         return [mindtorch.zeros_like(each) for each in inputs]
@@ -91,7 +91,7 @@ def _replaced(args, argnums, chosen):
 
 
 def grad_and_value(func, argnums=0, has_aux=False):
-    """A function that gives the gradient of `func`, which returns one number, and the number (and what comes beside).
+    """A function that returns the gradient and the value of the scalar function `func`; with `has_aux` also the rest.
 
     `argnums` says which arguments, containers of tensors too, are differentiated.
     """
@@ -119,7 +119,7 @@ def _without_history(tree):
 
 
 def grad(func, argnums=0, has_aux=False):
-    """A function that gives the gradient of `func`, which returns one number; see grad_and_value."""
+    """A function that returns the gradient of `func`, a scalar function; see grad_and_value."""
     both = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)

@@ -60,7 +60,7 @@ def _dims_of_inputs(name, in_dims, args, leaves):
     if not args:
         raise ValueError(f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to "
                          "vmap over a function with no inputs. The latter is unsupported.")
-    dims = _spread(in_dims, args, f"{given}in_dims is not compatible with the structure of `inputs`. in_dims")
+    dims = _broadcast_dims(in_dims, args, f"{given}in_dims is not compatible with the structure of `inputs`. in_dims")
     for i, (leaf, dim) in enumerate(zip(leaves, dims, strict=True)):
         if not isinstance(dim, int | None):
             raise ValueError(f"{given}Got in_dim={dim} for an input but in_dim must be either an integer dimension or "
@@ -77,7 +77,7 @@ def _dims_of_inputs(name, in_dims, args, leaves):
     return dims
 
 
-def _spread(dims, tree, told):
+def _broadcast_dims(dims, tree, told):
     """The dimension for each leaf of `tree`: one may stand for a container. ValueError, begun by `told`, if not."""
     given, spec = tree_flatten(dims)
     try:
@@ -106,7 +106,8 @@ def _dims_of_results(name, out_dims, results, spec):
                          "collection of ints representing where in the outputs the vmapped dimension should appear.")
     if isinstance(out_dims, tuple) and len(out_dims) == 1 and spec.is_leaf():
         out_dims, = out_dims
-    return _spread(out_dims, results, f"{given}out_dims is not compatible with the structure of `outputs`. out_dims")
+    return _broadcast_dims(out_dims, results,
+                           f"{given}out_dims is not compatible with the structure of `outputs`. out_dims")
 
 
 def _joined(name, row, dim, count):

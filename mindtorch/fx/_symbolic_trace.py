@@ -1,4 +1,4 @@
-"""Tracing: a function or module is run once on proxies, and what it does to them becomes a graph."""
+"""Tracing: runs a function or module once on proxies and records the operations as a graph."""
 import builtins
 import functools
 import inspect
@@ -95,7 +95,7 @@ class _Patches:
                     self.entry(names, name, _recorded(value))
 
     def wrapped_functions(self):
-        """Record what wrap() was told of."""
+        """Records calls of functions given to wrap()."""
         for (_, name), names in list(_wrapped.items()):
             function = names.get(name, getattr(builtins, name, None))
             if function is not None and not hasattr(function, "_recorded"):

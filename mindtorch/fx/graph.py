@@ -168,7 +168,7 @@ class Graph:
         return self._inserting(n.next.prepend)
 
     def erase_node(self, to_erase):
-        """Take a node out that nobody uses."""
+        """Remove an unused node."""
         if to_erase.users:
             raise RuntimeError(f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the "
                                f"graph: {to_erase.users}!")
@@ -180,7 +180,7 @@ class Graph:
             to_erase._set_inputs((), {})
 
     def eliminate_dead_code(self, is_impure_node=None):
-        """Erase nodes that nobody uses and that do nothing but compute. True if there were any."""
+        """Remove unused nodes without side effects. True if there were any."""
         self.lint()
         impure = is_impure_node or Node.is_impure
         dead = 0

@@ -129,7 +129,7 @@ class GraphModule(Module):
         return self._code
 
     def recompile(self):
-        """Make forward from the graph as it is now; gives the source."""
+        """Regenerate forward from the graph; returns the source code."""
         made = self._graph.python_code("self")
         self._code = made.src
         type(self).forward = _function(made.src, made.globals)

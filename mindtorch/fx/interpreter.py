@@ -82,7 +82,7 @@ class Interpreter:
         return target(*args, **kwargs)
 
     def call_method(self, target, args, kwargs):
-        """What the method of the first argument gives."""
+        """The result of a method of the first argument."""
         return getattr(args[0], target)(*args[1:], **kwargs)
 
     def call_module(self, target, args, kwargs):
@@ -94,7 +94,7 @@ class Interpreter:
         return args[0]
 
     def fetch_attr(self, target):
-        """What lies at a path below the module."""
+        """The attribute at a path below the module."""
         found, names = self.module, target.split(".")
         for i, name in enumerate(names):
             if not hasattr(found, name):

@@ -15,7 +15,7 @@ _side_effects = {operator.setitem}
 
 
 def has_side_effect(fn):
-    """Calls of `fn` stay in a graph though nobody uses what they give. Usable as a decorator."""
+    """Keeps unused calls of `fn` in graphs. Usable as a decorator."""
     _side_effects.add(fn)
     return fn
 

@@ -1,4 +1,4 @@
-"""Proxy: what stands for a value while a function is traced; what is done to it becomes nodes of a graph."""
+"""Proxy: a placeholder for a value during tracing; operations on it become nodes of a graph."""
 import bisect
 import dis
 import enum
@@ -31,11 +31,11 @@ class TracerBase:
         return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
 
     def proxy(self, node):
-        """What stands for the node's value."""
+        """The proxy of a node's value."""
         return Proxy(node, self)
 
     def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None, proxy_factory_fn=None):
-        """A node for an operation on proxies, and what stands for its value."""
+        """Creates a node for an operation on proxies, and its proxy."""
         args, kwargs = self.create_arg(args), self.create_arg(kwargs)
         node = self.create_node(kind, target, args, kwargs, name, type_expr)
         return proxy_factory_fn(node) if proxy_factory_fn else self.proxy(node)

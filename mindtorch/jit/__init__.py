@@ -1,9 +1,9 @@
-"""torch.jit without TorchScript: marks, questions whose answer is no, and `script`, which changes nothing."""
+"""torch.jit without TorchScript: decorators without effect, predicates that return False, and `script`."""
 import warnings
 from typing import Final
 
 from mindtorch import Tensor
-from mindtorch._compat.absent_device import class_without_instances
+from mindtorch._compat.absent_device import abstract_class
 from mindtorch.nn import Module
 
 __all__ = ["Final", "ScriptFunction", "ScriptModule", "TracerWarning", "annotate", "export", "ignore", "interface",
@@ -13,18 +13,18 @@ _said = False
 
 
 class ScriptModule(Module):
-    """What TorchScript makes of a Module: the answer of `isinstance` is no, unless a class is derived from it."""
+    """The type of TorchScript modules. Only instances of subclasses are instances of it."""
 
 
 class TracerWarning(Warning):
     """What tracing says of code that it cannot follow: for filters of warnings."""
 
 
-TensorType = class_without_instances("torch", "TensorType", "mindtorch has no TorchScript, whose types these are")
+TensorType = abstract_class("torch", "TensorType", "mindtorch has no TorchScript, whose types these are")
 
 
 class ScriptFunction:
-    """What TorchScript makes of a function: there is none."""
+    """The type of TorchScript functions. It has no instances."""
 
     def __init__(self, *args, **kwargs):
         raise TypeError("ScriptFunction: No constructor defined!")

@@ -31,7 +31,7 @@ def get_sharing_strategy():
 
 
 def set_sharing_strategy(new_strategy):
-    """Kept for who asks: no file of shared memory has a name, and none keeps a descriptor open for long."""
+    """Stores the strategy. It has no effect: shared memory has no file names and keeps no descriptor open."""
     global _strategy
     if new_strategy not in _STRATEGIES:
         raise AssertionError(f"invalid sharing strategy '{new_strategy}', expected one of {_STRATEGIES}")

@@ -1,4 +1,4 @@
-"""A function run in several processes at once, which end together if one of them fails."""
+"""Runs a function in several processes, which all end if one fails."""
 import multiprocessing
 import signal
 import tempfile
@@ -79,11 +79,11 @@ class ProcessContext:
         failed = next((index for index in ended if self.processes[index].exitcode != 0), None)
         if failed is None:
             if not self._running:
-                self._finish()
+                self._join_all()
             return not self._running
         self._end_others(_GRACE if grace_period is None else grace_period)
         error = self._error(failed)
-        self._finish()
+        self._join_all()
         raise error
 
     def _end_others(self, grace_period):
@@ -98,7 +98,7 @@ class ProcessContext:
                 process.join()
         self._running.clear()
 
-    def _finish(self):
+    def _join_all(self):
         for process in self.processes:
             process.join()
         self._reports.cleanup()

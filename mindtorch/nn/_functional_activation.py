@@ -6,6 +6,11 @@ from mindtorch._core._gen.namespace import FUNCTIONS as _OPS
 from mindtorch._core.tensor.factories import empty_like, zeros_like
 from mindtorch._ops.composite import nn as _composite
 
+__all__ = ["celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
+           "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu",
+           "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus",
+           "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_"]
+
 _relu, _relu_in_place = _OPS["relu"], _OPS["relu_"]
 _softmax, _log_softmax = _OPS["softmax"], _OPS["log_softmax"]
 sigmoid, tanh = _OPS["sigmoid"], _OPS["tanh"]

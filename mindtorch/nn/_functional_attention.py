@@ -82,7 +82,7 @@ def _fused_attention(query, key, value, mask, dropout_p, is_causal, scale):
 
 
 def _dropped_weights(query, key, p):
-    """A mask of dropout for weights that nobody sees: a view says how many there are."""
+    """An expanded view in place of the weights, which gives the dropout mask its shape."""
     return _dropout_mask(query.detach().as_strided((*query.shape[:3], key.shape[2]), (0, 0, 0, 0)), p)
 
 

@@ -28,7 +28,7 @@ def fractional_max_pool3d_with_indices(input, kernel_size, output_size=None, out
 @casting("fractional_max_pool2d")
 def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False,
                           _random_samples=None):
-    """The maximum of each window of the last two dimensions; with `return_indices` also where each stands."""
+    """The maximum of each window of the last two dimensions; with `return_indices` also their indices."""
     results = _pooled(2, input, kernel_size, output_size, output_ratio, _random_samples)
     return results if return_indices else results[0]
 
@@ -36,7 +36,7 @@ def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=Non
 @casting("fractional_max_pool3d")
 def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=None, return_indices=False,
                           _random_samples=None):
-    """The maximum of each window of the last three dimensions; with `return_indices` also where each stands."""
+    """The maximum of each window of the last three dimensions; with `return_indices` also their indices."""
     results = _pooled(3, input, kernel_size, output_size, output_ratio, _random_samples)
     return results if return_indices else results[0]
 

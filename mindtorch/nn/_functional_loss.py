@@ -8,6 +8,11 @@ from mindtorch._ops.composite.common import scalar_type
 from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_norm import pairwise_distance
 
+__all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy",
+           "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss",
+           "mse_loss", "multi_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "poisson_nll_loss",
+           "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss", "triplet_margin_with_distance_loss"]
+
 _mse_loss, _l1_loss, _smooth_l1_loss = _ATEN["mse_loss"], _ATEN["l1_loss"], _ATEN["smooth_l1_loss"]
 _kl_div, _soft_margin_loss = _ATEN["kl_div"], _ATEN["soft_margin_loss"]
 _binary_cross_entropy = _ATEN["binary_cross_entropy"]

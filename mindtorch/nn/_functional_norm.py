@@ -9,6 +9,10 @@ from mindtorch._ops.operators import ops as _ops
 from mindtorch.nn._functional_pool import avg_pool2d, avg_pool3d
 from mindtorch.nn._functional_vision import pad
 
+__all__ = ["alpha_dropout", "batch_norm", "cosine_similarity", "dropout", "dropout1d", "dropout2d", "dropout3d",
+           "feature_alpha_dropout", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize",
+           "pairwise_distance", "rms_norm"]
+
 _vector_norm = _ATEN["linalg_vector_norm"]
 
 # --- normalisation ---------------------------------------------------------------------------------------------------

@@ -6,34 +6,16 @@ from mindtorch._core.operators.autocast import casting
 from mindtorch._ops.composite import conv_pool as _vision
 from mindtorch._ops.composite.conv_pool import adaptive_avg_pool1d, adaptive_sizes, avg_pool1d
 
-__all__ = [
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d",
-    "adaptive_max_pool1d",
-    "adaptive_max_pool1d_with_indices",
-    "adaptive_max_pool2d",
-    "adaptive_max_pool2d_with_indices",
-    "adaptive_max_pool3d",
-    "adaptive_max_pool3d_with_indices",
-    "avg_pool1d",
-    "avg_pool2d",
-    "avg_pool3d",
-    "lp_pool1d",
-    "lp_pool2d",
-    "lp_pool3d",
-    "max_pool1d",
-    "max_pool1d_with_indices",
-    "max_pool2d",
-    "max_pool2d_with_indices",
-    "max_pool3d",
-    "max_pool3d_with_indices",
-]
+__all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+           "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool2d_with_indices",
+           "adaptive_max_pool3d", "adaptive_max_pool3d_with_indices", "avg_pool1d", "avg_pool2d", "avg_pool3d",
+           "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d", "max_pool1d_with_indices", "max_pool2d",
+           "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices"]
 
 
 def _max_pool(dims):
     def pooled(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-        """The maximum of each window of the last dimensions; with `return_indices` also where each stands."""
+        """The maximum of each window of the last dimensions; with `return_indices` also their indices."""
         if return_indices:
             return _vision.max_pool(dims, input, kernel_size, stride, padding, dilation, ceil_mode)
         return largest(input, kernel_size, stride, padding, dilation, ceil_mode)
@@ -93,19 +75,19 @@ def adaptive_max_pool3d_with_indices(input, output_size, return_indices=False):
 
 
 def adaptive_max_pool1d(input, output_size, return_indices=False):
-    """Maxima over windows of nearly equal sizes; with `return_indices` also where each stands."""
+    """Maxima over windows of nearly equal sizes; with `return_indices` also their indices."""
     results = adaptive_max_pool1d_with_indices(input, output_size)
     return results if return_indices else results[0]
 
 
 def adaptive_max_pool2d(input, output_size, return_indices=False):
-    """Maxima over windows of nearly equal sizes; with `return_indices` also where each stands."""
+    """Maxima over windows of nearly equal sizes; with `return_indices` also their indices."""
     results = adaptive_max_pool2d_with_indices(input, output_size)
     return results if return_indices else results[0]
 
 
 def adaptive_max_pool3d(input, output_size, return_indices=False):
-    """Maxima over windows of nearly equal sizes; with `return_indices` also where each stands."""
+    """Maxima over windows of nearly equal sizes; with `return_indices` also their indices."""
     results = adaptive_max_pool3d_with_indices(input, output_size)
     return results if return_indices else results[0]
 

@@ -7,7 +7,7 @@ __all__ = ["max_unpool1d", "max_unpool2d", "max_unpool3d"]
 
 
 def _output_size(input, kernel, stride, padding, output_size):
-    """The size that pooling came from: the one asked for, or the smallest."""
+    """The output size: the one given, or the smallest possible."""
     dims = len(kernel)
     least = [(n - 1) * s + k - 2 * p for n, s, k, p in zip(input.shape[-dims:], stride, kernel, padding, strict=True)]
     if output_size is None:

@@ -9,20 +9,9 @@ from mindtorch._ops.composite.conv_pool import pixel_shuffle, pixel_unshuffle
 from mindtorch.nn._functional_antialias import antialiased
 from mindtorch.nn._functional_pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
-__all__ = [
-    "affine_grid",
-    "assert_int_or_pair",
-    "channel_shuffle",
-    "grid_sample",
-    "interpolate",
-    "native_channel_shuffle",
-    "pad",
-    "pixel_shuffle",
-    "pixel_unshuffle",
-    "upsample",
-    "upsample_bilinear",
-    "upsample_nearest",
-]
+__all__ = ["affine_grid", "assert_int_or_pair", "channel_shuffle", "grid_sample", "interpolate",
+           "native_channel_shuffle", "pad", "pixel_shuffle", "pixel_unshuffle", "upsample", "upsample_bilinear",
+           "upsample_nearest"]
 
 _constant_pad_nd, _cat = _OPS["constant_pad_nd"], _OPS["cat"]
 channel_shuffle = native_channel_shuffle = _OPS["channel_shuffle"]

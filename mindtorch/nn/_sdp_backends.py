@@ -29,7 +29,7 @@ class Choice:
              SDPBackend.OVERRIDEABLE)
 
     def set(self, allowed, order):
-        """Allow these, and try them in this order; gives back what was allowed before, and its order."""
+        """Set the allowed backends and their order; returns the previous ones."""
         before = getattr(self, "allowed", None), getattr(self, "order", None)
         self.allowed, self.order = frozenset(allowed), tuple(order)
         self.math = SDPBackend.MATH in self.allowed

@@ -3,7 +3,7 @@ import threading
 
 from mindtorch import npu
 from mindtorch._npu import stream_context
-from mindtorch.npu._calls import bound, check
+from mindtorch.npu._acl_calls import bound, check
 from mindtorch.npu.device import _valid_index
 
 _limited: set = set()            # streams with limits of their own, which empty_cache leaves alone

@@ -61,11 +61,11 @@ def memory_snapshot(mempool_id=None):
 
 
 def _save_picture(stacks_of, filename, snapshot):
-    from mindtorch.npu import _memory_flames
+    from mindtorch.npu import _flame_graph
     segments = npu.memory.memory_snapshot() if snapshot is None else snapshot
     if isinstance(segments, dict):
         segments = segments["segments"]
-    text = _memory_flames.picture(getattr(_memory_flames, stacks_of)(segments))
+    text = _flame_graph.picture(getattr(_flame_graph, stacks_of)(segments))
     with open(filename, "w", encoding="utf-8") as file:
         file.write(text)
 

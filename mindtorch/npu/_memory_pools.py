@@ -136,13 +136,13 @@ def caching_allocator_alloc(size, device=None, stream=None):
         raise TypeError("Invalid type for stream argument, must be `torch.npu.Stream` or `int` representing a pointer "
                         f"to a existing stream, but got {type(stream).__name__}")
     from mindtorch._npu import allocator
-    return allocator.allocate(operator.index(size), index, stream)
+    return allocator.allocate_raw(operator.index(size), index, stream)
 
 
 def caching_allocator_delete(mem_ptr):
     """Frees the memory of caching_allocator_alloc. RuntimeError for any other address."""
     from mindtorch._npu import allocator
-    allocator.release(mem_ptr)
+    allocator.release_raw(mem_ptr)
 
 
 @contextmanager

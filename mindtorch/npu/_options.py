@@ -5,7 +5,7 @@ import os
 import warnings
 
 from mindtorch import npu
-from mindtorch.npu._calls import check
+from mindtorch.npu._acl_calls import check
 from mindtorch.npu.device import _lazy_init
 
 

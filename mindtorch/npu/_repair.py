@@ -1,6 +1,6 @@
 """Recovery after a device fault: uncorrectable memory errors, stopping and restarting a device."""
 from mindtorch import npu
-from mindtorch.npu._calls import bound, check
+from mindtorch.npu._acl_calls import bound, check
 from mindtorch.npu.device import _valid_index
 
 NONE, OUTSIDE, UNUSED, IN_USE = range(4)

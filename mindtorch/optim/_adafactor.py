@@ -53,7 +53,7 @@ class Adafactor(Algorithm):
 
 
 def _variance(grad, state, weight, smallest):
-    """The average of squared gradients, with this one's taken in by `weight`."""
+    """The running average of squared gradients, updated by `weight`."""
     if grad.dim() <= 1:
         return state["variance"].lerp_(grad * grad, weight).clone()
     for name, dim in (("row_var", -1), ("col_var", -2)):

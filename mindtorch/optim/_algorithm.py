@@ -1,4 +1,4 @@
-"""What the optimizers share that update each parameter by itself: options, states, and the form a step takes.
+"""Base of the optimizers that update each parameter separately: options, states, single, foreach and fused steps.
 
 An algorithm is written once, on lists (`_update`); the form decides what the lists are. Plain: one parameter after the
 other. Foreach: all parameters of one device and dtype. Fused: one operator that does everything (`_fused_update`).
@@ -9,8 +9,8 @@ import mindtorch
 from mindtorch._core.autograd.node import _set_grad_enabled, is_grad_enabled
 from mindtorch._tensor import Tensor
 from mindtorch.autograd.grad_mode import enable_grad
-from mindtorch.optim._counters import count, scalar_state, values
-from mindtorch.optim._lists import DIFFERENTIABLE, FOREACH, PLAIN
+from mindtorch.optim._foreach import DIFFERENTIABLE, FOREACH, PLAIN
+from mindtorch.optim._step_counters import count, scalar_state, values
 from mindtorch.optim.optimizer import Optimizer
 
 _ACCELERATORS = ("npu",)
@@ -34,7 +34,7 @@ def check_rate(lr):
 
 
 def check_single(value, name):
-    """A tensor in the place of a number has one element."""
+    """Checks that a tensor option has one element."""
     check(not isinstance(value, Tensor) or value.numel() == 1, f"Tensor {name} must be 1-element")
 
 
@@ -53,7 +53,7 @@ def to_scalar(value):
 
 
 def like(param):
-    """A state of zeros for `param`."""
+    """A state of zeros like `param`."""
     return mindtorch.zeros_like(param)
 
 
@@ -185,7 +185,7 @@ class Algorithm(Optimizer):
 
     @staticmethod
     def _takes_foreach(group, kinds):
-        """What the group says; by itself foreach is taken on an accelerator, where a launch costs most."""
+        """The group's setting; by default foreach on an accelerator, where launches are expensive."""
         if group["foreach"] is not None or group.get("fused") is not None:
             return bool(group["foreach"])
         return not group["differentiable"] and all(device.type in _ACCELERATORS for device, _ in kinds)
@@ -225,7 +225,7 @@ class Algorithm(Optimizer):
             state[name] = like(param)
 
     def _count(self, group, states):
-        """Count this step, and tell each parameter's number of it; a fused operator reads the counters itself."""
+        """Increment the counters and return each parameter's; a fused operator reads the counters itself."""
         if not self._counters:
             return [None] * len(states)
         steps, together = count(states, self._gathers)

@@ -2,8 +2,8 @@
 import math
 
 from mindtorch.optim._algorithm import Algorithm, check, check_single
-from mindtorch.optim._counters import column
-from mindtorch.optim._lists import average_
+from mindtorch.optim._foreach import average_
+from mindtorch.optim._step_counters import column
 
 __all__ = ["Muon"]
 

@@ -1,7 +1,7 @@
 """torch.optim.adadelta: Adadelta."""
 from mindtorch.optim._algorithm import Algorithm, check, check_rate
-from mindtorch.optim._counters import column
-from mindtorch.optim._lists import average_squares_, scaled_add_
+from mindtorch.optim._foreach import average_squares_, scaled_add_
+from mindtorch.optim._step_counters import column
 
 __all__ = ["Adadelta", "adadelta"]
 

@@ -1,8 +1,8 @@
 """torch.optim.adagrad: Adagrad."""
 import mindtorch
 from mindtorch.optim._algorithm import Algorithm, check, check_rate
-from mindtorch.optim._counters import column, uncount
-from mindtorch.optim._lists import scaled_addcdiv_
+from mindtorch.optim._foreach import scaled_addcdiv_
+from mindtorch.optim._step_counters import column, uncount
 
 __all__ = ["Adagrad", "adagrad"]
 

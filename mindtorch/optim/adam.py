@@ -2,8 +2,8 @@
 import mindtorch
 from mindtorch._tensor import Tensor
 from mindtorch.optim._algorithm import Algorithm, check, check_adaptive, check_single, corrections, like, to_scalar
-from mindtorch.optim._counters import column, uncount
-from mindtorch.optim._lists import average_, average_squares_, scaled_addcdiv_
+from mindtorch.optim._foreach import average_, average_squares_, scaled_addcdiv_
+from mindtorch.optim._step_counters import column, uncount
 
 __all__ = ["Adam", "adam"]
 

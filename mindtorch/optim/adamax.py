@@ -1,7 +1,7 @@
 """torch.optim.adamax: Adam with the infinity norm."""
 from mindtorch.optim._algorithm import Algorithm, check_adaptive, corrections
-from mindtorch.optim._counters import column
-from mindtorch.optim._lists import average_, scaled_addcdiv_
+from mindtorch.optim._foreach import average_, scaled_addcdiv_
+from mindtorch.optim._step_counters import column
 
 __all__ = ["Adamax", "adamax"]
 

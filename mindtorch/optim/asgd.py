@@ -1,7 +1,7 @@
 """torch.optim.asgd: averaged stochastic gradient descent."""
 import mindtorch
 from mindtorch.optim._algorithm import Algorithm, check, check_rate, like, to_scalar
-from mindtorch.optim._counters import column, scalar_dtype
+from mindtorch.optim._step_counters import column, scalar_dtype
 
 __all__ = ["ASGD", "asgd"]
 

@@ -112,14 +112,14 @@ class LBFGS(Optimizer):
         direction = memory["d"]
         start = [param.clone(memory_format=mindtorch.contiguous_format) for param in self._params]
 
-        def at(length):
+        def evaluate(length):
             self._move(length, direction)
             loss = float(closure())
             grad = self._flat_grad()
             for param, value in zip(self._params, start, strict=True):
                 param.copy_(value)
             return Point(length, loss, grad, grad.dot(direction).item())
-        point, calls = strong_wolfe(at, memory["t"], point, direction.abs().max().item(), left)
+        point, calls = strong_wolfe(evaluate, memory["t"], point, direction.abs().max().item(), left)
         memory["t"] = point.t
         self._move(point.t, direction)
         return point, calls

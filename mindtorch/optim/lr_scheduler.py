@@ -83,7 +83,7 @@ def _note_steps(optimizer):
 
 
 class LRScheduler:
-    """Changes the learning rates of an optimizer's groups; a schedule says how in `get_lr`."""
+    """Base of schedulers, which compute the learning rates of an optimizer's groups in `get_lr`."""
 
     _get_lr_called_within_step = False
     _is_initial = False
@@ -467,7 +467,7 @@ class SequentialLR(_Composed):
             self.recursive_undo(member)
 
     def step(self):
-        """Go on to the next epoch, of the schedule whose turn it is."""
+        """Advance to the next epoch, with the schedule for that epoch."""
         self.last_epoch += 1
         now = self._schedulers[bisect_right(self._milestones, self.last_epoch)]
         if self.last_epoch in self._milestones:
@@ -573,4 +573,4 @@ class ReduceLROnPlateau(LRScheduler):
         self._init_is_better(self.mode, self.threshold, self.threshold_mode)
 
 
-from mindtorch.optim._cycles import CyclicLR, OneCycleLR  # noqa: E402 - they derive from what stands above
+from mindtorch.optim._cyclic_schedulers import CyclicLR, OneCycleLR  # noqa: E402 - they derive from what stands above

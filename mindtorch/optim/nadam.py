@@ -1,7 +1,7 @@
 """torch.optim.nadam: Adam with Nesterov momentum."""
 from mindtorch.optim._algorithm import Algorithm, check, check_adaptive, corrections
-from mindtorch.optim._counters import column, gather, multiply_, values, whole
-from mindtorch.optim._lists import average_, average_squares_, scaled_addcdiv_
+from mindtorch.optim._foreach import average_, average_squares_, scaled_addcdiv_
+from mindtorch.optim._step_counters import column, gather, multiply_, values, whole
 
 __all__ = ["NAdam", "nadam"]
 

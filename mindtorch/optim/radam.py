@@ -1,14 +1,14 @@
 """torch.optim.radam: Adam with a rectified adaptive rate."""
 import mindtorch
 from mindtorch.optim._algorithm import Algorithm, check_adaptive, corrections
-from mindtorch.optim._counters import column
-from mindtorch.optim._lists import average_, average_squares_, scaled_addcdiv_
+from mindtorch.optim._foreach import average_, average_squares_, scaled_addcdiv_
+from mindtorch.optim._step_counters import column
 
 __all__ = ["RAdam", "radam"]
 
 
 class RAdam(Algorithm):
-    """Adam that scales by squared gradients only once their variance can be told."""
+    """Adam that scales by squared gradients only once their variance is tractable."""
 
     _tensors = ("exp_avg", "exp_avg_sq")
 

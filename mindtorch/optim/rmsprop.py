@@ -1,7 +1,7 @@
 """torch.optim.rmsprop: RMSprop."""
 from mindtorch.optim._algorithm import Algorithm, check, check_rate, like
-from mindtorch.optim._counters import column
-from mindtorch.optim._lists import average_, average_squares_, scaled_add_, scaled_addcdiv_
+from mindtorch.optim._foreach import average_, average_squares_, scaled_add_, scaled_addcdiv_
+from mindtorch.optim._step_counters import column
 
 __all__ = ["RMSprop", "rmsprop"]
 

@@ -1,7 +1,7 @@
 """torch.optim.rprop: resilient propagation."""
 import mindtorch
 from mindtorch.optim._algorithm import Algorithm, check, check_rate
-from mindtorch.optim._counters import column
+from mindtorch.optim._step_counters import column
 
 __all__ = ["Rprop", "rprop"]
 

@@ -1,14 +1,14 @@
 """torch.optim.sgd: stochastic gradient descent."""
 import mindtorch
 from mindtorch.optim._algorithm import Algorithm, check, check_single
-from mindtorch.optim._counters import column
-from mindtorch.optim._lists import scaled_add_
+from mindtorch.optim._foreach import scaled_add_
+from mindtorch.optim._step_counters import column
 
 __all__ = ["SGD", "sgd"]
 
 
 class SGD(Algorithm):
-    """Stochastic gradient descent, with momentum if asked for."""
+    """Stochastic gradient descent with optional momentum."""
 
     _counters = {}
     _complex_as_real = False        # every operator is linear

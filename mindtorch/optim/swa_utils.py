@@ -7,7 +7,7 @@ from mindtorch.autograd.grad_mode import no_grad
 from mindtorch.nn import Module
 from mindtorch.nn.modules.batchnorm import _BatchNorm
 from mindtorch.optim._algorithm import check
-from mindtorch.optim._lists import FOREACH, average_
+from mindtorch.optim._foreach import FOREACH, average_
 from mindtorch.optim.lr_scheduler import LRScheduler, _per_group, _rates
 
 __all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn",

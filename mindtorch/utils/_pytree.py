@@ -1,4 +1,4 @@
-"""torch.utils._pytree: nested containers taken apart into their leaves and put together again."""
+"""torch.utils._pytree: flattens nested containers to their leaves and rebuilds them."""
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property

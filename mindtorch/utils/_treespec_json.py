@@ -12,24 +12,24 @@ _PROTOCOL = 1
 _LEAF = {"type": None, "context": None, "children_spec": []}
 
 
-def _factory_told(context):
+def _factory_to_json(context):
     factory, names = context
     return {"default_factory_module": getattr(factory, "__module__", None),
             "default_factory_name": getattr(factory, "__qualname__", None), "dict_context": names}
 
 
-def _factory_found(told):
-    module, name = told["default_factory_module"], told["default_factory_name"]
-    return [None if module is None else getattr(import_module(module), name), told["dict_context"]]
+def _factory_from_json(encoded):
+    module, name = encoded["default_factory_module"], encoded["default_factory_name"]
+    return [None if module is None else getattr(import_module(module), name), encoded["dict_context"]]
 
 
 _NAMES = {cls: (name, None, None) for cls, name in {
     tuple: "builtins.tuple", list: "builtins.list", dict: "builtins.dict", OrderedDict: "collections.OrderedDict",
     deque: "collections.deque", Size: "torch.Size"}.items()}
-_NAMES[defaultdict] = ("collections.defaultdict", _factory_told, _factory_found)
+_NAMES[defaultdict] = ("collections.defaultdict", _factory_to_json, _factory_from_json)
 
 
-def _told(spec):
+def _spec_to_json(spec):
     if spec.type is None:
         return _LEAF
     known = _NAMES.get(spec.type) or _pytree._DUMPED.get(spec.type)
@@ -42,7 +42,7 @@ def _told(spec):
     except TypeError as error:
         raise TypeError("Unable to serialize context. Please make the context json dump-able, or register a custom "
                         "serializer using _register_pytree_node.") from error
-    return {"type": name, "context": context, "children_spec": [_told(child) for child in spec.children()]}
+    return {"type": name, "context": context, "children_spec": [_spec_to_json(child) for child in spec.children()]}
 
 
 def _check(protocol):
@@ -56,21 +56,21 @@ def dumps(treespec, protocol=None):
         raise TypeError("Expected `treespec` to be an instance of PyTreeSpec but got item of type "
                         f"{type(treespec)}.")
     _check(_PROTOCOL if protocol is None else protocol)
-    return json.dumps([_PROTOCOL, _told(treespec)])
+    return json.dumps([_PROTOCOL, _spec_to_json(treespec)])
 
 
-def _found(told):
-    if told["type"] is None:
+def _found(encoded):
+    if encoded["type"] is None:
         return _pytree.tree_structure(None)
     for cls, (name, _, from_json) in (_NAMES | _pytree._DUMPED).items():
-        if name == told["type"]:
-            context = from_json(told["context"]) if from_json else json.loads(told["context"])
-            return _pytree.TreeSpec(cls, context, [_found(child) for child in told["children_spec"]])
-    raise NotImplementedError(f"Deserializing {told['type']} in pytree is not registered.")
+        if name == encoded["type"]:
+            context = from_json(encoded["context"]) if from_json else json.loads(encoded["context"])
+            return _pytree.TreeSpec(cls, context, [_found(child) for child in encoded["children_spec"]])
+    raise NotImplementedError(f"Deserializing {encoded['type']} in pytree is not registered.")
 
 
 def loads(serialized):
     """The TreeSpec of a text."""
-    protocol, told = json.loads(serialized)
+    protocol, encoded = json.loads(serialized)
     _check(protocol)
-    return _found(told)
+    return _found(encoded)

@@ -33,7 +33,7 @@ class BackwardHook:
     def _inputs_done(self, grad_inputs, _):
         if self.grad_outputs is None:        # the gradient did not come through the module's output
             return None
-        result = _spread(self.input_tensors_index, grad_inputs, self.n_inputs)
+        result = _place_values(self.input_tensors_index, grad_inputs, self.n_inputs)
         for hook in self.user_hooks:
             found = hook(self.module, result, self.grad_outputs)
             if found is not None:
@@ -45,7 +45,7 @@ class BackwardHook:
         return tuple(result[i] for i in self.input_tensors_index)
 
     def _outputs_begin(self, _, grad_outputs):
-        gradients = _spread(self.output_tensors_index, grad_outputs, self.n_outputs)
+        gradients = _place_values(self.output_tensors_index, grad_outputs, self.n_outputs)
         for hook in self.user_pre_hooks:
             found = hook(self.module, gradients)
             if found is not None:
@@ -84,7 +84,7 @@ class BackwardHookFunction(Function):
         return grads
 
 
-def _spread(indices, values, size):
+def _place_values(indices, values, size):
     """`values` at their places in a tuple of `size`, None elsewhere."""
     found = [None] * size
     for index, value in zip(indices, values, strict=True):

@@ -1,22 +1,21 @@
 """torch.xpu as in a torch that was built without XPU support: there is no such device."""
 from importlib import import_module
 
-from mindtorch._compat.absent_device import NoStreams as StreamContext
-from mindtorch._compat.absent_device import answer, class_without_instances, common, refusal
+from mindtorch._compat.absent_device import StreamContext, abstract_class, common_functions, raising, returning
 
 _REFUSED = AssertionError("Torch not compiled with XPU enabled")
 
 default_generators = ()
 
-globals().update(common(_REFUSED))
-memory_snapshot = answer("memory_snapshot", list)
-get_stream_from_external = refusal("get_stream_from_external", _REFUSED)
+globals().update(common_functions(_REFUSED))
+memory_snapshot = returning("memory_snapshot", list)
+get_stream_from_external = raising("get_stream_from_external", _REFUSED)
 
-Event = class_without_instances("torch.xpu", "Event")
-MemPool = class_without_instances("torch.xpu", "MemPool")
-Stream = class_without_instances("torch.xpu", "Stream")
-XPUGraph = class_without_instances("torch.xpu", "XPUGraph")
-globals().update({name: refusal(name, RuntimeError(f"Tried to instantiate dummy base class {dummy}"))
+Event = abstract_class("torch.xpu", "Event")
+MemPool = abstract_class("torch.xpu", "MemPool")
+Stream = abstract_class("torch.xpu", "Stream")
+XPUGraph = abstract_class("torch.xpu", "XPUGraph")
+globals().update({name: raising(name, RuntimeError(f"Tried to instantiate dummy base class {dummy}"))
                   for name, dummy in (("graph_pool_handle", "_xpu_graph_pool_handle"),
                                       ("is_current_stream_capturing", "_xpu_isCurrentStreamCapturing"),
                                       ("make_graphed_callables", "XPUGraph"))})

@@ -20,6 +20,10 @@ for name, module in list(sys.modules.items()):
         assert module.__name__ == ("mindtorch" + name[5:] if "." in name else "torch")
 from torch.autograd.gradcheck import gradgradcheck
 from torch.multiprocessing.spawn import ProcessContext
+from torch._custom_ops import get_ctx
+from torch._utils import ExceptionWrapper, _rebuild_tensor_v2
+import torch._tensor_str, torch._weights_only_unpickler
+assert torch._tensor_str is mindtorch._tensor.printing is mindtorch._tensor_str        # moved here
 assert callable(torch.autograd.gradcheck) and callable(torch.multiprocessing.spawn)
 assert ProcessContext is mindtorch.multiprocessing.ProcessContext
 assert importlib.reload(torch.utils) is torch.utils

@@ -200,7 +200,7 @@ from mindtorch._tensor import function_overrides
 from mindtorch.autograd.profiler import profile
 from mindtorch.nn import functional
 
-halfway, errors, exchanged, exchange = threading.Event(), [], [], function_overrides._exchange_code
+halfway, errors, exchanged, exchange = threading.Event(), [], [], function_overrides._replace_code
 
 def slow(*args, **kwargs):
     exchanged.append(args)
@@ -209,7 +209,7 @@ def slow(*args, **kwargs):
         time.sleep(0.3)
     return exchange(*args, **kwargs)
 
-function_overrides._exchange_code = slow
+function_overrides._replace_code = slow
 
 def use():
     class Mine(mindtorch.Tensor):
@@ -284,13 +284,13 @@ def test_an_interrupted_activation_is_tried_again():
             @classmethod
             def __torch_function__(cls, function, types, args=(), kwargs=None):
                 return "asked"
-        count, own = [], function_overrides._exchange_code
+        count, own = [], function_overrides._replace_code
         def interrupted(*args, **kwargs):
             count.append(args)
             if len(count) == 20:
                 raise KeyboardInterrupt
             return own(*args, **kwargs)
-        function_overrides._exchange_code = interrupted
+        function_overrides._replace_code = interrupted
         try:
             mindtorch.relu(Mine())
         except KeyboardInterrupt:

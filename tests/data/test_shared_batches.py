@@ -77,7 +77,7 @@ def lent(tensor):
 
 @pytest.mark.quick
 def test_memory_is_used_again_when_nobody_uses_it():
-    ours = backend.allocate(SIZE)
+    ours = backend.allocate_shared(SIZE)
     place = ours.data_ptr()
     theirs = lent(ours)
     ours[:] = 7
@@ -86,35 +86,35 @@ def test_memory_is_used_again_when_nobody_uses_it():
     assert theirs.eq(7).all()
     view = theirs[3:]
     del ours, theirs
-    assert backend.allocate(SIZE).data_ptr() != place
+    assert backend.allocate_shared(SIZE).data_ptr() != place
     del view
-    assert backend.allocate(SIZE - 5).data_ptr() == place
+    assert backend.allocate_shared(SIZE - 5).data_ptr() == place
 
 
 @pytest.mark.quick
 def test_memory_that_a_fork_has_doubled_is_not_used_again():
-    ours = backend.allocate(SIZE)
+    ours = backend.allocate_shared(SIZE)
     theirs = lent(ours)
     place = ours.data_ptr()
     process = multiprocessing.get_context("fork").Process(target=theirs.sum)
     process.start()
     process.join()
     del ours, theirs, process
-    assert backend.allocate(SIZE).data_ptr() != place
+    assert backend.allocate_shared(SIZE).data_ptr() != place
 
 
 @pytest.mark.quick
 def test_unused_memory_is_not_hoarded():
-    large = [backend.allocate(40 << 20) for _ in range(3)]
+    large = [backend.allocate_shared(40 << 20) for _ in range(3)]
     assert mapped_bytes() >= 120 << 20
     del large
-    backend.allocate(1 << 20)
+    backend.allocate_shared(1 << 20)
     assert mapped_bytes() < 64 << 20
 
 
 @pytest.mark.quick
 def test_only_whole_shared_memory_can_be_lent():
-    ours = backend.allocate(SIZE)
+    ours = backend.allocate_shared(SIZE)
     for array in (ours.numpy()[1:], np.zeros(3, np.uint8), mindtorch.zeros(3).numpy(), lent(ours).numpy()):
         assert backend.lend(array.base, array.ctypes.data, array.nbytes) == -1
     assert not mindtorch.ones(2).is_shared()

@@ -1,6 +1,6 @@
-// Calls functions with arguments that no sane program passes: NULL, objects of another kind, handles that have been
-// destroyed, the ends of the integers. Whatever comes, a function returns a code that is declared, says its name, and
-// lets the program live.
+// Calls functions with invalid arguments: NULL, objects of another kind, destroyed handles, extreme integers. A
+// function must return a declared code, name itself in the message, and not crash. destroyed, the ends of the integers.
+// Whatever comes, a function returns a code that is declared, says its name, and lets the program live.
 #ifndef MINDTORCH_TESTS_SIM_ARGUMENTS_H_
 #define MINDTORCH_TESTS_SIM_ARGUMENTS_H_
 #include <limits>
@@ -14,7 +14,7 @@
 
 namespace arguments {
 
-// Zeroed before each call. Enough for all that a function may write, and no object of any kind.
+// Output buffer, zeroed before each call; it holds no object of any kind.
 alignas(64) inline unsigned char room[1 << 16];
 
 // Destroyed handles, typed as `void *`; a folder's test adds its own.
@@ -23,13 +23,13 @@ inline std::vector<void *> &dead() {
   return handles;
 }
 
-// A handle's type is declared only; any other is a place for values.
+// Handle types are incomplete; other pointers are outputs or values.
 template <class T, class = void>
 struct IsOpaque : std::is_class<T> {};
 template <class T>
 struct IsOpaque<T, std::void_t<decltype(sizeof(T))>> : std::false_type {};
 
-// What a parameter of type T is given; the first is what it has while another parameter is tried.
+// The values to try for a parameter of type T; the first is used while another parameter is tried.
 template <class T>
 std::vector<T> choices() {
   using Plain = std::remove_cv_t<T>;
@@ -81,7 +81,7 @@ inline void checkResult(const char *function, int code) {
   std::_Exit(1);
 }
 
-// Objects that a call has made after all.
+// Objects that a call has created in spite of its arguments.
 inline void drop(const void *) {}
 inline void drop(const char *) {}
 inline void drop(aclDataBuffer *buffer) {
@@ -94,7 +94,7 @@ class Sweep {
   template <class Function>
   Sweep(const char *name, void (*prepare)(), Function function) : name_(name), prepare_(prepare) {
     for (size_t choice = 0; choice < 16; ++choice) {
-      // Every choice for each parameter in turn, then the same choice for all at once.
+      // Each value for each parameter in turn, then the same value for all.
       for (size_t parameter = 0; parameter <= sizeof...(Parameters); ++parameter) {
         choice_ = choice;
         parameter_ = parameter;

@@ -43,7 +43,7 @@ inline std::string lastMessage() {
 
 inline bool contains(const std::string &text, const char *part) { return text.find(part) != std::string::npos; }
 
-// Something that the test opens and tasks wait for.
+// A gate that the test opens and tasks wait for.
 class Gate {
  public:
   void open() {
@@ -75,7 +75,7 @@ inline aclError launch(aclrtStream stream, std::function<aclError()> work, const
   return error;
 }
 
-// Keeps a stream busy until the gate opens. A function of the host may wait; kernels never do.
+// Keeps a stream busy until the gate opens, by a host function, as kernels must not wait.
 inline aclError block(aclrtStream stream, Gate &gate) {
   return aclrtLaunchHostFunc(stream, [](void *it) { static_cast<Gate *>(it)->wait(); }, &gate);
 }
@@ -85,7 +85,7 @@ inline void start(int device = 0) {
   CHECK_OK(aclrtSetDevice(device));
 }
 
-// Ends the runtime; nothing may be alive after it.
+// Finalises the runtime and checks that no object is alive.
 inline int finish() {
   CHECK_OK(aclFinalize());
   for (int kind = 0; simKindName(static_cast<SimKind>(kind)) != nullptr; ++kind) {

@@ -100,7 +100,10 @@ def rows_md() -> str:
               for columns in (COLUMNS, OUTPUT_COLUMNS)]
     head = "| column | says |\n|---|---|\n"
     return ("# The columns of an op row\n\nGenerated from `mindtorch/_ops/codegen/rows.py`: edit that. An unknown "
-            f"column is an error of the build.\n\n{head}{tables[0]}\nOf each result, in `out`:\n\n{head}{tables[1]}")
+            f"column is an error of the build.\n\n{head}{tables[0]}\nOf each result, in `out`:\n\n{head}{tables[1]}\n"
+            "Above its rows, a file may say\n\n"
+            '- `inplace_functions = ["selu_"]`: in-place forms that are functions of the namespace, too,\n'
+            '- `[alias]` with lines such as `less = "lt"`: other names of an operator.\n')
 
 
 def ops_pyi(table) -> str:

@@ -171,13 +171,11 @@ def _export(op, plain=None, element=None) -> str:
                       for argument, parameter in zip(arguments, body.parameters, strict=True))
     parameters = ", ".join(parameter.declaration for parameter in op.parameters)
     names = ", ".join(argument.name if argument else f"sim::typeOf({op.parameters[0].name})" for argument in arguments)
-    of_element = ""
-    if element:
-        of_element = f"static const OpBody body_{op.name} = {{prepareForeachOf, &body_{element.name}, 0}};\n"
+    on_lists = element and f"static const OpBody body_{op.name} = {{prepareForeachOf, &body_{element.name}, 0}};\n"
     return f"""
 namespace sim {{
 extern const OpBody body_{(element or body).name};
-{of_element}static constexpr ParameterRule parameters_{op.name}[] = {{
+{on_lists or ''}static constexpr ParameterRule parameters_{op.name}[] = {{
 {rules}
 }};
 static const OpRule rule_{op.name} = {{"{op.name}", parameters_{op.name}, {len(arguments)}, &body_{body.name}}};
@@ -193,17 +191,25 @@ extern "C" SIM_API aclnnStatus {op.name}(
 }}"""
 
 
-def render() -> str:
+def runnable() -> dict:
+    """What the simulator runs: name -> (plain form whose kernel it has, operator on one element of its lists)."""
     kernels = kernel_names()
-    parts = []
+    found = {}
     for op in operators().values():
-        plain = plain_form(op) if op.name not in kernels else None
-        element = element_form(op) if op.name not in kernels else None
+        if op.name in kernels:
+            found[op.name] = None, None
+            continue
+        plain, element = plain_form(op), element_form(op)
         element = element if element and kernels.get(element.name) else None
-        if op.name in kernels or (plain and plain.name in kernels) or element:
-            parts.append(_export(op, plain, element))
-        else:
-            parts.append(f"SIM_NO_KERNEL({op.name})")
+        if (plain and plain.name in kernels) or element:
+            found[op.name] = plain, element
+    return found
+
+
+def render() -> str:
+    bodies = runnable()
+    parts = [_export(op, *bodies[op.name]) if op.name in bodies else f"SIM_NO_KERNEL({op.name})"
+             for op in operators().values()]
     return "\n".join(parts) + "\n"
 
 

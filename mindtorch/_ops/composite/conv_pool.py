@@ -274,10 +274,7 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     return sample(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-FUNCTIONS = {**({function.__name__: function for function in
-             (conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d)}),
-    **({function.__name__: function for function in (
-    max_pool1d, max_pool1d_with_indices, max_pool2d, max_pool3d, avg_pool1d, adaptive_avg_pool1d, adaptive_max_pool1d,
-    pixel_shuffle, pixel_unshuffle)}),
-    "grid_sampler": grid_sampler}
-
+FUNCTIONS = {function.__name__: function for function in (
+    conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, max_pool1d, max_pool1d_with_indices,
+    max_pool2d, max_pool3d, avg_pool1d, adaptive_avg_pool1d, adaptive_max_pool1d, pixel_shuffle, pixel_unshuffle,
+    grid_sampler)}

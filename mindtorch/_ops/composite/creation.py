@@ -181,8 +181,7 @@ _MAKERS = {
 
 
 FUNCTIONS = {"logspace": logspace, "range": range_, "histogram": histogram, "histogramdd": histogramdd,
-    "hann_window": _periodic("hann"), "bartlett_window": _periodic("bartlett"),
+             "hann_window": _periodic("hann"), "bartlett_window": _periodic("bartlett"),
              "blackman_window": _periodic("blackman"), "hamming_window": _periodic("hamming", alpha=0.54, beta=0.46),
              "kaiser_window": _periodic("kaiser", beta=12.0)}
-
 METHODS = {"histogram": histogram}

@@ -22,7 +22,7 @@ _triangular_solve, _lu_unpack = _OPS["triangular_solve"], _OPS["lu_unpack"]
 _svd, _eigh, _vector_norm = _OPS["_linalg_svd"], _ATEN["linalg_eigh"], _ATEN["linalg_vector_norm"]
 
 
-def adjoint(matrix):
+def conj_transpose(matrix):
     """The conjugate transpose."""
     return _conj(matrix.transpose(-1, -2))
 
@@ -109,10 +109,10 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
     require_matrices(LU, "torch.linalg.lu_solve", square=True)
     permutation, lower, upper = _lu_unpack(LU, pivots)
     if not left:
-        return adjoint(lu_solve(LU, pivots, adjoint(B), adjoint=not adjoint))
+        return conj_transpose(lu_solve(LU, pivots, conj_transpose(B), adjoint=not adjoint))
     if adjoint:
-        inner = solve_triangular(adjoint(upper), B, upper=False)
-        return _matmul(permutation, solve_triangular(adjoint(lower), inner, upper=True, unitriangular=True))
+        inner = solve_triangular(conj_transpose(upper), B, upper=False)
+        return _matmul(permutation, solve_triangular(conj_transpose(lower), inner, upper=True, unitriangular=True))
     inner = solve_triangular(lower, _matmul(permutation.transpose(-1, -2), B), upper=False, unitriangular=True)
     return solve_triangular(upper, inner, upper=True)
 
@@ -126,7 +126,7 @@ def lu_solve_method(b, LU_data, LU_pivots):
 @casting("cholesky_solve")
 def cholesky_solve(B, L, upper=False):
     """X of A X = B for the A whose Cholesky factor is given."""
-    inner, outer = (adjoint(L), L) if upper else (L, adjoint(L))
+    inner, outer = (conj_transpose(L), L) if upper else (L, conj_transpose(L))
     return solve_triangular(outer, solve_triangular(inner, B, upper=False), upper=True)
 
 
@@ -206,7 +206,7 @@ def svd(input, some=True, compute_uv=True):
         return return_types.svd((input.new_zeros((*input.shape[:-2], rows, rows)), svdvals(input),
                                  input.new_zeros((*input.shape[:-2], columns, columns))))
     u, s, vh = _svd(input, not some, True)
-    return return_types.svd((u, s, adjoint(vh)))
+    return return_types.svd((u, s, conj_transpose(vh)))
 
 
 @with_out
@@ -245,7 +245,7 @@ def _reflect(reflectors, tau, matrix, order, adjoint):
         vector = _where(place > k, reflectors[..., :, k], (place == k).to(reflectors.dtype)).unsqueeze(-1)
         factor = tau[..., k, None, None]
         factor = _conj(factor) if adjoint else factor
-        matrix = matrix - factor * _matmul(vector, _matmul(adjoint(vector), matrix))
+        matrix = matrix - factor * _matmul(vector, _matmul(conj_transpose(vector), matrix))
     return matrix
 
 
@@ -254,7 +254,7 @@ def ormqr(input, tau, other, left=True, transpose=False):
     """The product of the unitary matrix that geqrf has found and `other`."""
     require_matrices(input, "torch.ormqr")
     if not left:
-        return adjoint(ormqr(input, tau, adjoint(other), True, not transpose))
+        return conj_transpose(ormqr(input, tau, conj_transpose(other), True, not transpose))
     order = range(tau.shape[-1])
     return _reflect(input, tau, other, order if transpose else reversed(order), adjoint=transpose)
 
@@ -306,10 +306,10 @@ def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
 def _plain_pinv(A, hermitian, atol, rtol):
     if hermitian:
         values, vectors = _eigh(A)
-        left, right, sizes = vectors, adjoint(vectors), values.abs()
+        left, right, sizes = vectors, conj_transpose(vectors), values.abs()
     else:
         left, values, right = _svd(A, False, True)
-        left, right, sizes = adjoint(right), adjoint(left), values
+        left, right, sizes = conj_transpose(right), conj_transpose(left), values
     inverse = _where(sizes > _tolerance(sizes, A.shape, atol, rtol), 1 / values, 0.0).to(A.dtype)
     return _matmul(left * inverse.unsqueeze(-2), right)
 
@@ -329,10 +329,10 @@ def _pinv_function():
         @staticmethod
         def backward(ctx, grad):
             A, result = ctx.saved_tensors
-            along = _matmul(adjoint(grad), result)
-            rows = _matmul(along, adjoint(result))
-            columns = _matmul(_matmul(adjoint(result), result), adjoint(grad) - _matmul(along, A))
-            of_A = columns + rows - _matmul(A, _matmul(result, rows)) - adjoint(_matmul(result, along))
+            along = _matmul(conj_transpose(grad), result)
+            rows = _matmul(along, conj_transpose(result))
+            columns = _matmul(_matmul(conj_transpose(result), result), conj_transpose(grad) - _matmul(along, A))
+            of_A = columns + rows - _matmul(A, _matmul(result, rows)) - conj_transpose(_matmul(result, along))
             return of_A, None, None, None
 
     return Pinv
@@ -554,12 +554,12 @@ def svd_lowrank(A, q=6, niter=2, M=None):
     rows, columns = A.shape[-2:]
     A = A if M is None else A - M
     wide = rows < columns
-    tall = adjoint(A) if wide else A
+    tall = conj_transpose(A) if wide else A
     basis = _orthonormal(_matmul(tall, _randn(tall.shape[-1], q, dtype=A.dtype, device=A.device)))
     for _ in range(niter):
-        basis = _orthonormal(_matmul(tall, _orthonormal(_matmul(adjoint(tall), basis))))
-    U, S, Vh = linalg_svd(_matmul(adjoint(basis), tall), False)
-    U, V = _matmul(basis, U), adjoint(Vh)
+        basis = _orthonormal(_matmul(tall, _orthonormal(_matmul(conj_transpose(tall), basis))))
+    U, S, Vh = linalg_svd(_matmul(conj_transpose(basis), tall), False)
+    U, V = _matmul(basis, U), conj_transpose(Vh)
     return (V, S, U) if wide else (U, S, V)
 
 
@@ -678,13 +678,11 @@ def norm_except_dim(v, pow=2, dim=0):
     return _vector_norm(v, pow, rest, True) if rest else v.abs()       # no dimension at all would mean every one
 
 
-FUNCTIONS = {"cholesky_inverse": cholesky_inverse, "cholesky_solve": cholesky_solve, "cross": cross, "det": det,
+_FUNCTIONS_AND_METHODS = {
+    "cholesky_inverse": cholesky_inverse, "cholesky_solve": cholesky_solve, "cross": cross, "det": det,
     "inverse": _ATEN["linalg_inv"], "logdet": logdet, "lu": lu_compact, "lu_solve": lu_solve_method,
-    "matrix_exp": matrix_exp, "matrix_power": matrix_power, "orgqr": householder_product, "ormqr": ormqr,
-    "pinverse": pinverse, "qr": qr, "slogdet": slogdet, "svd": svd, "vander": old_vander,
-    "svd_lowrank": svd_lowrank, "pca_lowrank": pca_lowrank,
-    "norm": norm, "frobenius_norm": frobenius_norm, "nuclear_norm": nuclear_norm,
-             "norm_except_dim": norm_except_dim}
-
-METHODS = {**({name: function for name, function in FUNCTIONS.items() if name != "vander"}),
-    "norm": norm}
+    "matrix_exp": matrix_exp, "matrix_power": matrix_power, "norm": norm, "orgqr": householder_product, "ormqr": ormqr,
+    "pinverse": pinverse, "qr": qr, "slogdet": slogdet, "svd": svd}
+FUNCTIONS = {**_FUNCTIONS_AND_METHODS, "frobenius_norm": frobenius_norm, "norm_except_dim": norm_except_dim,
+             "nuclear_norm": nuclear_norm, "pca_lowrank": pca_lowrank, "svd_lowrank": svd_lowrank, "vander": old_vander}
+METHODS = _FUNCTIONS_AND_METHODS

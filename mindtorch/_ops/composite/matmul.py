@@ -346,7 +346,5 @@ def _safe_softmax(input, dim, dtype=None):
 
 
 FUNCTIONS = {"inner": inner, "vdot": vdot, "kron": kron, "tensordot": tensordot, "chain_matmul": chain_matmul,
-             "einsum": einsum,
-    "bilinear": bilinear, "pdist": pdist, "_safe_softmax": _safe_softmax}
-
+             "einsum": einsum, "bilinear": bilinear, "pdist": pdist, "_safe_softmax": _safe_softmax}
 METHODS = {"inner": inner, "vdot": vdot, "kron": kron}

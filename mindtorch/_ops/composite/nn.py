@@ -236,12 +236,8 @@ def _fused_adagrad_(self, grads, state_sums, state_steps, *, lr, lr_decay, weigh
     _OPS["_foreach_addcdiv_"](self, change, spread, -float(lr))
 
 
-FUNCTIONS, METHODS = {"_fused_adagrad_": _fused_adagrad_}, {}
-
-
 FUNCTIONS = {"selu": selu, "selu_": selu_, "prelu": prelu, "rrelu": rrelu, "rrelu_": rrelu_,
-    "_native_batch_norm_legit": _native_batch_norm_legit, "_batch_norm_with_update": _batch_norm_with_update,
+             "_native_batch_norm_legit": _native_batch_norm_legit, "_batch_norm_with_update": _batch_norm_with_update,
              "native_dropout": native_dropout, "native_dropout_backward": native_dropout_backward,
-    "ctc_loss": ctc_loss}
-
+             "ctc_loss": ctc_loss, "_fused_adagrad_": _fused_adagrad_}
 METHODS = {"prelu": prelu}

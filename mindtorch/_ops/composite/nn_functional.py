@@ -1,6 +1,7 @@
-"""Functions of the torch namespace that are forms of torch.nn.functional's: torch.dropout, torch.kl_div and others.
+"""Functions such as torch.dropout and torch.kl_div.
 
-They take every argument by position, and the reduction as a number: 0 none, 1 mean, 2 sum.
+They compute the same as those of torch.nn.functional, but take all arguments by position and the reduction as a number:
+0 none, 1 mean, 2 sum.
 """
 from mindtorch._core._gen.namespace import ATEN as _ATEN
 from mindtorch.nn import _functional_loss as _loss
@@ -17,12 +18,12 @@ __all__ = [
 _REDUCTIONS = ("none", "mean", "sum")
 
 
-def _reduction(number):
-    """The name of a reduction; numbers without a meaning leave the loss as it is."""
-    return _REDUCTIONS[_known(number)]
+def _reduction_name(number):
+    """The name of a reduction; "none" for unknown numbers."""
+    return _REDUCTIONS[_reduction_number(number)]
 
 
-def _known(number):
+def _reduction_number(number):
     return number if number in (1, 2) else 0
 
 
@@ -35,7 +36,7 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
 
 # --- dropout ---------------------------------------------------------------------------------------------------------
 
-def _published(function, whole_channels):
+def _dropout_pair(function, whole_channels):
     """dropout(input, p, train) and dropout_(input, p, train) from nn.functional's function."""
     def checked(input, p, train, inplace):
         if not 0 <= p <= 1:
@@ -53,45 +54,45 @@ def _published(function, whole_channels):
     return plain, in_place
 
 
-dropout, dropout_ = _published(_norm.dropout, False)
-feature_dropout, feature_dropout_ = _published(_norm.dropout2d, True)
-alpha_dropout, alpha_dropout_ = _published(_norm.alpha_dropout, False)
-feature_alpha_dropout, feature_alpha_dropout_ = _published(_norm.feature_alpha_dropout, True)
+dropout, dropout_ = _dropout_pair(_norm.dropout, False)
+feature_dropout, feature_dropout_ = _dropout_pair(_norm.dropout2d, True)
+alpha_dropout, alpha_dropout_ = _dropout_pair(_norm.alpha_dropout, False)
+feature_alpha_dropout, feature_alpha_dropout_ = _dropout_pair(_norm.feature_alpha_dropout, True)
 
 
 # --- losses ----------------------------------------------------------------------------------------------------------
 
 def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=0):
     """The cross entropy of sigmoid(input)."""
-    return _ATEN["binary_cross_entropy_with_logits"](input, target, weight, pos_weight, _known(reduction))
+    return _ATEN["binary_cross_entropy_with_logits"](input, target, weight, pos_weight, _reduction_number(reduction))
 
 
 def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=0):
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
-    return _loss.cosine_embedding_loss(input1, input2, target, margin, None, None, _reduction(reduction))
+    return _loss.cosine_embedding_loss(input1, input2, target, margin, None, None, _reduction_name(reduction))
 
 
 def hinge_embedding_loss(input, target, margin=1.0, reduction=0):
     """`input` where the target is 1, max(0, margin - input) where it is -1."""
-    return _loss.hinge_embedding_loss(input, target, margin, None, None, _reduction(reduction))
+    return _loss.hinge_embedding_loss(input, target, margin, None, None, _reduction_name(reduction))
 
 
 def kl_div(input, target, reduction=0, *, log_target=False):
     """target * (log(target) - input)."""
-    return _ATEN["kl_div"](input, target, _known(reduction), log_target=log_target)
+    return _ATEN["kl_div"](input, target, _reduction_number(reduction), log_target=log_target)
 
 
 def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=0):
     """max(0, -target * (input1 - input2) + margin)."""
-    return _loss.margin_ranking_loss(input1, input2, target, margin, None, None, _reduction(reduction))
+    return _loss.margin_ranking_loss(input1, input2, target, margin, None, None, _reduction_name(reduction))
 
 
 def poisson_nll_loss(input, target, log_input, full, eps, reduction):
     """exp(input) - target * input, or input - target * log(input + eps)."""
-    return _loss.poisson_nll_loss(input, target, log_input, full, None, eps, None, _reduction(reduction))
+    return _loss.poisson_nll_loss(input, target, log_input, full, None, eps, None, _reduction_name(reduction))
 
 
 def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=0):
     """max(0, distance(anchor, positive) - distance(anchor, negative) + margin)."""
     return _loss.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, None, None,
-                                     _reduction(reduction))
+                                     _reduction_name(reduction))

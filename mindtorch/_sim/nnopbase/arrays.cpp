@@ -58,7 +58,7 @@ aclnnStatus getSize(const char *function, Magic magic, const Array *handle, uint
   return ACLNN_SUCCESS;
 }
 
-/* A list owns its elements: one that is destroyed already is the caller's mistake and is named. */
+/* A list owns its elements. An element that is already destroyed is an error. */
 template <class List, class Destroy>
 aclnnStatus destroyList(const char *function, Magic magic, SimKind kind, const List *list, Destroy destroyElement) {
   aclnnStatus status = ACLNN_SUCCESS;

@@ -47,7 +47,7 @@ aclnnStatus notATensor(const char *function, const aclTensor *tensor) {
                  static_cast<const void *>(tensor));
 }
 
-/* The caller of the getters frees the result with delete[]. */
+/* Copies to an array that the caller frees with delete[]. */
 aclnnStatus copyOut(const char *function, const int64_t *from, uint64_t count, int64_t **values, uint64_t *size) {
   if (values == nullptr || size == nullptr) {
     return simFail(ACLNN_ERR_PARAM_NULLPTR, "EZ1001", "%s: an output pointer is NULL", function);

@@ -1,6 +1,9 @@
 /* Executors: pool, repeatable use, address setters; start-up and the per-thread arenas that clients switch on. */
 #include "nnopbase/executor.h"
 
+#include <pthread.h>
+
+#include "fork.h"
 #include "nnopbase/op_cache.h"
 #include "nnopbase/pool.h"
 
@@ -24,6 +27,21 @@ void releaseExecutor(aclOpExecutor *executor) {
 }
 
 namespace {
+
+/* The locks of the pools across fork(): a child may create and destroy descriptors. */
+template <class... T>
+void poolsAtFork(Fork stage) {
+  (Pool<T>::atFork(stage), ...);
+}
+
+template <Fork stage>
+void passFork() {
+  poolsAtFork<aclTensor, aclScalar, aclIntArray, aclFloatArray, aclBoolArray, aclTensorList, aclScalarList,
+              aclOpExecutor>(stage);
+}
+
+[[maybe_unused]] const int registered =
+    pthread_atfork(passFork<Fork::kPrepare>, passFork<Fork::kParent>, passFork<Fork::kChild>);
 
 aclnnStatus notAnExecutor(const char *function, const aclOpExecutor *executor) {
   if (executor == nullptr) return simFail(ACLNN_ERR_INNER_NULLPTR, "EZ9999", "%s: executor is NULL", function);
@@ -102,7 +120,7 @@ SIM_API aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor) {
   return ACLNN_SUCCESS;
 }
 
-/* Both spellings are in use: older toolkits export the capital one. */
+/* Both spellings are in use: older toolkits export the capitalised one. */
 #define SIM_SETTER(name, roles)                                                                          \
   SIM_API aclnnStatus name(aclOpExecutor *executor, const size_t index, aclTensor *tensor, void *addr) { \
     SIM_ENTER(name);                                                                                     \
@@ -140,7 +158,7 @@ SIM_API aclnnStatus aclnnFinalize(void) {
   return ACLNN_SUCCESS;
 }
 
-/* Clients switch a per-thread arena for executors on and off with these; the pools here are per thread anyway. */
+/* Clients switch a per-thread arena for executors on and off. The pools here are per thread anyway. */
 SIM_API int InitHugeMemThreadLocal(void *, bool) {
   SIM_ENTER(InitHugeMemThreadLocal);
   return ACLNN_SUCCESS;

@@ -1,4 +1,4 @@
-/* The executor: everything phase 1 found out, self-contained, so that phase 2 hands it to the stream as it is. */
+/* The executor: the result of phase 1, self-contained, so that phase 2 can hand it to the stream. */
 #ifndef MINDTORCH_SIM_NNOPBASE_EXECUTOR_H_
 #define MINDTORCH_SIM_NNOPBASE_EXECUTOR_H_
 #include <cstring>
@@ -9,7 +9,7 @@
 
 namespace sim {
 
-/* A growing array whose first N items need no allocation; items are plain data. */
+/* A growing array of plain data; the first N items are stored inline. */
 template <class Item, uint32_t N>
 class SmallArray {
  public:
@@ -61,7 +61,7 @@ class SmallArray {
 
 enum Role : uint8_t { kIn = 1, kOut = 2, kInOut = kIn | kOut };
 
-/* One tensor of a call as the kernel sees it: a copy, the descriptor may be destroyed after phase 2. */
+/* A tensor argument, copied, as the descriptor may be destroyed after phase 2. */
 struct Operand {
   const aclTensor *tensor; /* NULL: an optional tensor left out */
   uintptr_t address;       /* on the device, of the element with index 0 */

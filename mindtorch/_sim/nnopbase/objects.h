@@ -1,8 +1,6 @@
-/* What the handles of ACLNN point to. libnnopbase.so makes them, libopapi.so reads them.
- *
- * Every object begins with a Header. Its magic number tells a live object of the right kind from a destroyed or a
- * foreign one; its generation changes when it is destroyed or rewritten, so that an executor notices what became of its
- * arguments between the phases. */
+/* The objects behind the handles of ACLNN. libnnopbase.so creates them, libopapi.so reads them. Every object begins
+ * with a Header. The magic number identifies live objects of the right kind. The generation changes when an object is
+ * destroyed or rewritten, so that phase 2 notices changes of its arguments. */
 #ifndef MINDTORCH_SIM_NNOPBASE_OBJECTS_H_
 #define MINDTORCH_SIM_NNOPBASE_OBJECTS_H_
 #include <atomic>
@@ -34,7 +32,7 @@ struct Header {
   uint32_t generation = 0;
 };
 
-/* A handle can be anything: only what is aligned as an object of ours is looked into. */
+/* A handle may be any value: it is dereferenced only if it is aligned. */
 template <class T>
 inline bool isLive(const T *handle, Magic magic) {
   return handle != nullptr && reinterpret_cast<uintptr_t>(handle) % alignof(T) == 0 && handle->header.magic == magic;
@@ -50,7 +48,7 @@ inline int64_t itemSize(aclDataType type) {
   return static_cast<uint32_t>(type) < sizeof kItemSizes ? kItemSizes[type] : 0;
 }
 
-/* The shape of an output that only its kernel finds out. Descriptor and executor share it: either may go first. */
+/* The shape of an output that depends on values. Descriptor and executor share it; either may be destroyed first. */
 struct FoundShape {
   std::atomic<bool> known{false};
   uint32_t rank = 0;
@@ -83,7 +81,7 @@ struct aclScalar {
 
 namespace sim {
 
-/* An array or a list: short ones lie inside the object. */
+/* An array or a list. Short ones are stored inside the object. */
 template <class Item, class Handle>
 struct ArrayObject {
   static constexpr uint64_t kInline = 8;
@@ -104,7 +102,7 @@ struct aclScalarList : sim::ArrayObject<const aclScalar *, aclScalarList> {};
 
 namespace sim {
 
-/* What aclDestroyTensor and aclDestroyScalar do, and the destruction of a list to its elements. */
+/* aclDestroyTensor and aclDestroyScalar, also for the elements of a list. */
 aclnnStatus destroyTensor(const aclTensor *tensor);
 aclnnStatus destroyScalar(const aclScalar *scalar);
 

@@ -1,4 +1,4 @@
-/* The calls that phase 1 has seen, and the hooks by which a caller has keys of its own. */
+/* The operator cache and the functions by which callers set their own keys. */
 #include "nnopbase/op_cache.h"
 
 #include <cstdlib>

@@ -1,8 +1,6 @@
-/* Free lists that make creating and destroying a small object cost a few nanoseconds.
- *
- * Rules:
- *  1. An object once allocated is never returned to the heap: a stale handle can always be read, and so be refused.
- *  2. A thread keeps at most kKept objects; what is beyond, and all at thread exit, goes to the process-wide list. */
+/* Free lists for small objects. Rules: (1) Memory is never returned to the heap, so that stale handles can be read
+ * and refused. (2) A thread caches at most kKept objects; the others, and all at thread exit, go to a process-wide
+ * list. */
 #ifndef MINDTORCH_SIM_NNOPBASE_POOL_H_
 #define MINDTORCH_SIM_NNOPBASE_POOL_H_
 #include <cstdint>
@@ -40,7 +38,7 @@ class Pool {
   struct List {
     T *head;
     uint32_t count;
-    uint32_t limit; /* 0 until this thread has arranged for its exit */
+    uint32_t limit; /* 0 until the thread has registered its exit handler */
     bool closed;    /* the thread is ending: keep nothing */
   };
 
@@ -53,7 +51,7 @@ class Pool {
     void touch() {}
   };
 
-  /* Also a thread that only takes has something to hand over at its end: what is left of its last batch. */
+  /* A thread that only allocates also returns the rest of its last batch at exit. */
   static void arrangeExit() {
     static thread_local Keeper keeper;
     keeper.touch();

@@ -14,15 +14,15 @@ namespace {
 constexpr char kVariable[] = "MINDTORCH_SIM_BLAS";
 constexpr char kLibrary[] = "libscipy_openblas.so";
 
-/* Held for reading by whoever is inside the library. OpenBLAS ends its threads before a fork, and neither the process
- * nor its child survives that in the midst of a call: so a fork waits for the calls that run, and later ones for it. */
+/* Read-locked during calls of the library. OpenBLAS ends its threads before a fork, and a fork during a call breaks
+ * parent and child. So a fork waits for running calls, and new calls wait for the fork. */
 pthread_rwlock_t calls = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 
 void beforeFork() { pthread_rwlock_wrlock(&calls); }
 void inParent() { pthread_rwlock_unlock(&calls); }
 void inChild() { calls = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP; }
 
-/* What the library has. */
+/* The functions of the library. */
 struct Library : Lapack {
   Sgemm sgemm;
 } library;
@@ -32,7 +32,7 @@ struct Call {
   ~Call() { pthread_rwlock_unlock(&calls); }
 };
 
-/* A function of the library, between which and a fork the lock stands. */
+/* A function of the library that holds the read lock during the call. */
 template <auto kFunction>
 struct Guarded;
 template <class Owner, class Result, class... Arguments, Result (*Owner::*kFunction)(Arguments...)>
@@ -55,7 +55,7 @@ struct Loaded {
           std::string(dlerror()) + ": install the Python package scipy-openblas32, or name the file in " + kVariable;
       return;
     }
-    /* Behind OpenBLAS's own, so that it comes before that. */
+    /* registered after OpenBLAS's handlers, so that it runs before them */
     pthread_atfork(beforeFork, inParent, inChild);
     find(handle, "scipy_cblas_sgemm", &library.sgemm);
     find(handle, "scipy_LAPACKE_zgetrf_work", &library.getrf);

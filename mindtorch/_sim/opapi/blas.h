@@ -1,4 +1,4 @@
-/* The BLAS behind matrix products, loaded with the first of them: its threads and its memory cost nothing before. */
+/* OpenBLAS, loaded by the first matrix product, so that other programs do not pay for its threads and its memory. */
 #ifndef MINDTORCH_SIM_OPAPI_BLAS_H_
 #define MINDTORCH_SIM_OPAPI_BLAS_H_
 #include <complex>

@@ -30,7 +30,7 @@ struct Bool {
   uint8_t byte;
 };
 
-/* Choices instead of branches, here and in narrow, so that loops of them are vectorised. */
+/* Conditional expressions instead of branches, here and in narrow, so that loops are vectorised. */
 float widen(Half half) {
   uint32_t sign = (half.bits & 0x8000u) << 16;
   uint32_t magnitude = half.bits & 0x7FFFu;
@@ -186,7 +186,7 @@ SIM_INLINE void loadAll(const char *memory, int64_t stride, C *to, int64_t count
   }
 }
 
-/* A loop of its own for what lies side by side: the compiler vectorises it. */
+/* A separate loop for contiguous elements, which the compiler vectorises. */
 template <class T, class C>
 SIM_CLONES void load(const char *memory, int64_t stride, void *array, int64_t count) {
   C *to = static_cast<C *>(array);
@@ -209,14 +209,14 @@ SIM_CLONES void store(const void *array, char *memory, int64_t stride, int64_t c
   storeAll<T>(from, memory, stride, count);
 }
 
-/* What the elements of a type compute in. */
+/* The compute type of a data type. */
 template <class T>
 using NativeOf = std::conditional_t<
     std::is_same<T, float>::value || isSmallFloat<T>, float,
     std::conditional_t<std::is_same<T, double>::value, double, std::conditional_t<isComplex<T>, Complex, int64_t>>>;
 
-/* Pairs with a loop of their own: where the way over the native type would change the value (bool, uint64), and what
- * kernels convert most. All others take two steps, which keeps the library small. */
+/* Pairs with a direct conversion: where two steps would change the value (bool, uint64), and the most frequent
+ * conversions. All others convert over the native compute type, which keeps the library small. */
 template <class T, class C>
 constexpr bool isDirect =
     std::is_same<C, NativeOf<T>>::value || std::is_same<T, Bool>::value || std::is_same<T, uint64_t>::value ||
@@ -323,7 +323,7 @@ bool isUnsigned(aclDataType type) {
   return type == ACL_UINT8 || type == ACL_UINT16 || type == ACL_UINT32 || type == ACL_UINT64;
 }
 
-/* The common type of two integers: the wider one, but a signed type that holds both where the signs differ. */
+/* The common type of two integers: the wider one, or a signed type that holds both if only one is signed. */
 aclDataType promoteIntegers(aclDataType a, aclDataType b) {
   aclDataType wide = itemSize(a) >= itemSize(b) ? a : b;
   aclDataType narrow = wide == a ? b : a;
@@ -374,7 +374,7 @@ Cursor::Cursor(const Operand &operand)
                (operand.compute == kI64 && operand.type == ACL_INT64) ||
                (operand.compute == kC128 && operand.type == ACL_COMPLEX128) ||
                (operand.compute == kBoolean8 && operand.type == ACL_BOOL);
-  for (int32_t i = 0; i < operand.rank; ++i) { /* neighbours that are one run become one dimension */
+  for (int32_t i = 0; i < operand.rank; ++i) { /* merge dimensions that are contiguous with each other */
     int64_t dim = operand.dims[i], stride = operand.strides[i] * item_;
     if (dim == 1) continue;
     if (rank_ > 0 && strides_[rank_ - 1] == stride * dim) {

@@ -1,9 +1,7 @@
-/* From the data types in device memory to the few types that kernels compute in, and back.
- *
- * float16, bfloat16 and the floats of 8 bits compute in float; bool and all integers in int64 (two's complement: what
- * wraps there wraps to the same bits in the narrower type); both complex types in complex<double>. Boolean is a byte
- * per element, not 0 where the element is not 0: what logic and conditions read, and what comparisons write. Raw moves
- * bits without reading them. */
+/* Conversion between the data types in device memory and the compute types of kernels. float16, bfloat16 and the
+ * 8-bit floats compute in float; bool and all integers in int64 (two's complement, so that results that wrap have the
+ * right low bits); both complex types in complex<double>. Boolean is one byte an element, for logical operators and
+ * conditions. kRaw copies elements without reading their values. */
 #ifndef MINDTORCH_SIM_OPAPI_CONVERT_H_
 #define MINDTORCH_SIM_OPAPI_CONVERT_H_
 #include <array>
@@ -52,7 +50,7 @@ inline Compute computeOf(aclDataType type) {
   return static_cast<uint32_t>(type) < kTypeCount ? kTypes[type].compute : kNoCompute;
 }
 
-/* As torch's promotion sorts the types. */
+/* The order in which torch's type promotion compares types. */
 inline Category categoryOf(aclDataType type) {
   return static_cast<uint32_t>(type) < kTypeCount ? kTypes[type].category : kNoCategory;
 }
@@ -73,9 +71,10 @@ class Cursor {
 
   /* The next `count` (at most kBlock) elements as the operand's compute type: `buffer`, or the memory itself. */
   const void *read(void *buffer, int64_t count);
-  /* Memory for the next `count` elements where it has the compute type and no gaps, else NULL. Does not move. */
+  /* The address of the next `count` elements if they are contiguous and of the compute type, else NULL. Does not
+   * advance. */
   void *direct(int64_t count) const { return directRun() >= count ? position_ : nullptr; }
-  int64_t directRun() const; /* how many elements lie so from here on */
+  int64_t directRun() const; /* number of such elements from here on */
   void write(const void *array, int64_t count);
   void skip(int64_t count);
   void moveTo(char *base); /* the first element again, at another address */

@@ -1,5 +1,6 @@
-/* Checks and driver of all elementwise operators: block by block through the operands' cursors. */
+/* Type and shape checks of elementwise operators, and the loop over blocks of their operands. */
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "opapi/loops.h"
@@ -9,7 +10,7 @@ namespace {
 
 constexpr uint32_t kMaxInputs = 4;
 
-/* A scalar raises the type only where its category is above the tensors' one, as Python numbers do in torch. */
+/* As in torch, a scalar changes the type only if its category is higher than that of the tensors. */
 aclDataType promoteScalar(aclDataType type, const Scalar &number) {
   Category category = categoryOf(number.type);
   if (!number.present || category <= categoryOf(type)) return type;
@@ -43,8 +44,8 @@ bool sameShape(const Operand &a, const Operand &b) {
   return true;
 }
 
-/* Sorts the dimensions by the model's strides, so that memory is walked from its start to its end. Every operand has
- * the model's shape. */
+/* Sorts the dimensions of all operands by descending strides of `model`, so that memory is accessed in order. All
+ * operands have the same shape. */
 void orderDims(aclOpExecutor &executor, const Operand &model) {
   const auto step = [&model](int32_t i) { return model.dims[i] == 1 ? INT64_MAX : model.strides[i]; };
   for (int32_t i = 1; i < model.rank; ++i) {
@@ -101,7 +102,7 @@ aclnnStatus prepareLoops(aclOpExecutor &executor, const Loops &loops, int64_t va
   return ACLNN_SUCCESS;
 }
 
-/* attributes[0] is the compute type of the results, which an in-place operand may read in another one. */
+/* attributes[0] is the compute type of the result, which may differ from that of the inputs. */
 aclError runElementwise(const aclOpExecutor &executor) {
   Operand out = firstOut(executor);
   out.compute = static_cast<uint8_t>(executor.attributes[0]);
@@ -128,7 +129,8 @@ void runLoop(const Operand *const *operands, uint32_t count, const Operand &out,
     int64_t run = output.directRun();
     for (uint32_t i = 0; i < count; ++i) run = std::min(run, inputs[i]->directRun());
     arguments.first = first;
-    arguments.count = std::max(run, std::min(kBlock, total - first)); /* where nothing is converted, all at once */
+    arguments.count =
+        std::max(run, std::min(kBlock, total - first)); /* a whole contiguous run at once if nothing is converted */
     for (uint32_t i = 0; i < count; ++i) arguments.in[i] = inputs[i]->read(buffers[i], arguments.count);
     void *direct = output.direct(arguments.count);
     arguments.out = direct != nullptr ? direct : buffers[kMaxInputs];
@@ -141,7 +143,7 @@ void runLoop(const Operand *const *operands, uint32_t count, const Operand &out,
   }
 }
 
-/* Compute type in which every value of `from` arrives in `to` with one rounding. */
+/* The compute type that converts every value with one rounding. */
 uint8_t copyCompute(aclDataType from, aclDataType to) {
   if (from == to) return kRaw;
   return from == ACL_UINT64 && categoryOf(to) >= kFloating ? kF64 : computeOf(from);
@@ -154,9 +156,27 @@ void convertView(const Operand &in, const Operand &out) {
   alignas(64) char buffer[kBlockBytes];
   Cursor input(in), output(out);
   for (int64_t first = 0; first < total; first += kBlock) {
-    int64_t count = std::min(kBlock, total - first);
-    output.write(input.read(buffer, count), count);
+    const int64_t count = std::min(kBlock, total - first);
+    void *direct = output.direct(count);
+    const void *values = input.read(direct != nullptr ? direct : buffer, count);
+    if (direct == nullptr) {
+      output.write(values, count);
+      continue;
+    }
+    if (values != direct) std::memmove(direct, values, static_cast<size_t>(count * out.item));
+    output.skip(count);
   }
+}
+
+Operand contiguousOperand(const Operand &like, aclDataType type, const void *array) {
+  Operand operand = like;
+  operand.type = type;
+  operand.compute = type == ACL_BOOL ? kBoolean8 : computeOf(type);
+  operand.item = static_cast<int32_t>(itemSize(type));
+  operand.host = static_cast<char *>(const_cast<void *>(array));
+  operand.count = 1;
+  for (int32_t i = operand.rank; i-- > 0; operand.count *= operand.dims[i]) operand.strides[i] = operand.count;
+  return operand;
 }
 
 namespace {
@@ -171,9 +191,7 @@ aclError runCopy(const aclOpExecutor &executor) {
 
 aclnnStatus prepareCopy(aclOpExecutor &executor, Operand &in, Operand &out) {
   Shape shape = shapeOf(out);
-  if (!broadcastInto(&shape, in)) {
-    return refuse(executor, "{} cannot be broadcast to the shape of {}", in, out);
-  }
+  if (!broadcastInto(&shape, in)) return refuse(executor, "{} cannot be broadcast to the shape of {}", in, out);
   SIM_TRY(requireShape(executor, out, shape));
   expandTo(&in, shape);
   in.compute = out.compute = copyCompute(in.type, out.type);
@@ -184,7 +202,7 @@ aclnnStatus prepareCopy(aclOpExecutor &executor, Operand &in, Operand &out) {
   return ACLNN_SUCCESS;
 }
 
-/* The operators on lists of tensors: operand i of each list goes together, list after list in executor.operands. */
+/* Operators on lists of tensors. executor.operands holds list after list. */
 
 namespace {
 
@@ -250,15 +268,13 @@ aclnnStatus prepareForeachOf(aclOpExecutor &executor, const Argument *, const Op
 
 aclnnStatus prepareForeachByTensor(aclOpExecutor &executor, const Argument *arguments, const OpBody &body) {
   auto &operands = executor.operands;
-  const uint32_t tensors = operands.size() / 2; /* before the number in the operands, and behind it */
+  const uint32_t tensors = operands.size() / 2; /* the operands are: inputs, the scalar tensor, outputs */
   if (operands.size() % 2 == 0 || tensors == 0 || operands[tensors].element != -1) {
     return refuse(executor, "the lists have different lengths, or are empty");
   }
   const Operand number = operands[tensors];
-  if (number.count != 1) {
-    return refuse(executor, "{} has {} elements, expected 1", number, number.count);
-  }
-  /* The number becomes a list as long as the others, of the shapes that it meets there. */
+  if (number.count != 1) return refuse(executor, "{} has {} elements, expected 1", number, number.count);
+  /* Replace the scalar tensor by a list of views of it, expanded to the shapes of the inputs. */
   SmallArray<Operand, 6> results;
   for (uint32_t i = 0; i < tensors; ++i) results.push() = operands[tensors + 1 + i];
   while (operands.size() > tensors) operands.pop();

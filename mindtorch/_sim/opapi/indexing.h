@@ -1,4 +1,4 @@
-/* Kernels that reach elements through an index tensor: gather, scatter, and what is built on them. */
+/* Access to elements by index tensors: gather, scatter, advanced indexing. */
 #ifndef MINDTORCH_SIM_OPAPI_INDEXING_H_
 #define MINDTORCH_SIM_OPAPI_INDEXING_H_
 #include <algorithm>
@@ -49,8 +49,8 @@ class IndexCursor {
   Cursor index_, line_;
 };
 
-/* NumPy's advanced indexing: for each element of the result, in logical order, the address of the element of `indexed`
- * that it stands for. There is an index for each of the first dimensions; one without elements means all of it. */
+/* NumPy's advanced indexing: yields, for each element of the result in logical order, the address of the element of
+ * `indexed`. `indices` has one entry for each leading dimension; an empty tensor stands for the whole dimension. */
 class AdvancedIndexCursor {
  public:
   AdvancedIndexCursor(const Operand &indexed, const Operand *indices, int32_t count);
@@ -68,8 +68,7 @@ class AdvancedIndexCursor {
   std::optional<Cursor> rest_; /* the dimensions without index */
 };
 
-/* The shape of what is indexed_dims. Refused: indices that do not broadcast, of another type, or too many dimensions.
- */
+/* The shape of the result. Refuses indices of a wrong type, indices that do not broadcast, and too many dimensions. */
 aclnnStatus advancedIndexShape(const aclOpExecutor &executor, const Operand &indexed, const Operand *indices,
                                int32_t count, Shape *shape);
 
@@ -81,7 +80,8 @@ using FoldElement = void (*)(char *element, LoadStrided load, StoreStrided store
 aclError scatterElements(const Operand &out, int32_t dim, const Operand &index, const Operand &source,
                          FoldElement fold);
 
-/* The same for any target: `target` gives the addresses of `count` elements like `out`. */
+/* The same for any set of target elements: `target` yields the addresses of `count` elements that have the type of
+ * `out`. */
 template <class Target>
 aclError foldElements(Target &target, const Operand &out, const Operand &source, int64_t count, FoldElement fold) {
   char *addresses[kBlock];
@@ -99,7 +99,7 @@ aclError foldElements(Target &target, const Operand &out, const Operand &source,
   return ACL_SUCCESS;
 }
 
-/* A number as the source of such a fold: an operand of `shape` whose elements are all the same. */
+/* A scalar as an operand of `shape`, all elements of which are equal. */
 class Constant {
  public:
   Constant(const Scalar &number, uint8_t compute, const Operand &shape);

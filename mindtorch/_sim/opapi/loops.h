@@ -25,7 +25,7 @@ enum ComputeMask : unsigned {
   kLibm = 1u << 31, /* the expression calls libm: its loops cannot be vectorised, one version of them is enough */
 };
 
-/* What prepareElementwise is told beside the loops. */
+/* Flags: how the types of inputs and result are related. */
 enum ElementwiseVariant : int64_t {
   kSameType = 0,
   kFloatResult = 1,    /* integers compute in float32 */
@@ -44,21 +44,39 @@ struct Loops {
 
 aclnnStatus prepareElementwise(aclOpExecutor &executor, const Argument *arguments, const OpBody &body);
 aclnnStatus prepareLoops(aclOpExecutor &executor, const Loops &loops, int64_t variant);
-/* The plain moving of values: `in` is broadcast and converted to `out`. */
+/* Copies `in`, broadcast and converted, to `out`. */
 aclnnStatus prepareCopy(aclOpExecutor &executor, Operand &in, Operand &out);
 aclError runElementwise(const aclOpExecutor &executor);
 /* The loop over one set of operands; `out` has the compute type of the results. */
 void runLoop(const Operand *const *inputs, uint32_t count, const Operand &out, Loop loop, const Scalar *scalars);
 
-/* The operators on lists of tensors: the element on each tensor, with the scalar, or with the one of a scalar list. */
+/* Operators on lists of tensors: apply the loop to each tensor, with one scalar or with a list of scalars. */
 aclnnStatus prepareForeach(aclOpExecutor &executor, const Argument *arguments, const OpBody &body);
-/* The same with one number in a tensor, which goes with each tensor of the list. */
+/* The same with the scalar in a tensor of one element. */
 aclnnStatus prepareForeachByTensor(aclOpExecutor &executor, const Argument *arguments, const OpBody &body);
 aclnnStatus prepareForeachLoops(aclOpExecutor &executor, const Loops &loops);
 /* Whether the lists are equally long and hold equal shapes and types; `tensors`: how many tensors each. */
 aclnnStatus checkLists(const aclOpExecutor &executor, uint32_t *lists, uint32_t *tensors);
 void convertView(const Operand &in, const Operand &out); /* equal shapes, equal compute types */
 uint8_t copyCompute(aclDataType from, aclDataType to);
+
+/* An operand of the same shape over a contiguous array. */
+Operand contiguousOperand(const Operand &like, aclDataType type, const void *array);
+constexpr aclDataType kComputeTypes[] = {ACL_FLOAT, ACL_DOUBLE, ACL_INT64, ACL_COMPLEX128, ACL_BOOL};
+template <class C>
+constexpr aclDataType kTypeOf = kComputeTypes[computeOfType<C>()];
+
+/* All elements of an operand, from and to an array of a compute type. */
+template <class C>
+void readElements(Operand operand, C *to) {
+  operand.compute = computeOfType<C>();
+  convertView(operand, contiguousOperand(operand, kTypeOf<C>, to));
+}
+template <class C>
+void writeElements(Operand operand, const C *from) {
+  operand.compute = computeOfType<C>();
+  convertView(contiguousOperand(operand, kTypeOf<C>, from), operand);
+}
 
 template <class C>
 C scalarAs(const Scalar &number) {
@@ -123,7 +141,7 @@ C smaller(C a, C b) {
   return a < b || isNan(a) ? a : b;
 }
 
-/* What the loop writes: a truth value for each bool. */
+/* The type that the loop writes: Boolean for bool. */
 template <class T>
 using Written = std::conditional_t<std::is_same<T, bool>::value, Boolean, T>;
 template <class F, class C>
@@ -142,7 +160,8 @@ SIM_INLINE void elementLoop(const LoopArguments &arguments) {
   for (int64_t i = 0; i < count; ++i) out[i] = F::apply(x[i], y[i], z[i], p);
 }
 
-/* The loop for the processors that it is compiled for, and once more for wide vectors where that pays. */
+/* plainLoop is compiled once. vectorLoop is compiled for AVX2 as well, and the loader chooses: for the types that
+ * programs on NPUs compute in most. */
 template <class F, class C>
 void plainLoop(const LoopArguments &arguments) {
   elementLoop<F, C>(arguments);
@@ -156,7 +175,7 @@ template <class F, class C>
 constexpr void addLoop(Loops *loops) {
   constexpr Compute compute = computeOfType<C>();
   if constexpr ((F::kTypes >> compute & 1u) != 0) {
-    if constexpr ((F::kTypes & kLibm) != 0 || compute == kC128) {
+    if constexpr ((F::kTypes & kLibm) != 0 || compute == kF64 || compute == kC128) {
       loops->loop[compute] = plainLoop<F, C>;
     } else {
       loops->loop[compute] = vectorLoop<F, C>;
@@ -192,7 +211,7 @@ constexpr Loops kLoopsOf = makeLoops<F>();
   };
 
 #define SIM_ELEMENTWISE(op, Name, variant) SIM_OP(op, prepareElementwise, &kLoopsOf<Name>, variant)
-/* Both in one: the operator is the only one that has this element. */
+/* Defines an element and the one operator that uses it. */
 #define SIM_POINTWISE(op, inputs, types, scalars, variant, expression) \
   SIM_ELEMENT(Element_##op, inputs, types, scalars, expression)        \
   SIM_ELEMENTWISE(op, Element_##op, variant)

@@ -1,8 +1,7 @@
-/* How an operator of libopapi is described and run.
- *
- * The generated exports call runPhase1 (phase 1) and runPhase2 (phase 2) with the operator's rule: what CANN documents
- * about its parameters, and its body: the prepare function that checks shapes, infers types and chooses the kernel.
- * A kernel source registers a body with one line:  SIM_OP(aclnnExp, prepareUnary, kLoops<Exp>, kFloatResult) */
+/* How an operator of libopapi is described and run. The generated exports call runPhase1 and runPhase2 with the
+ * operator's rule: what CANN documents about its parameters, and its body. The body's prepare function checks shapes,
+ * infers types and selects the kernel. A kernel source registers a body by one line: SIM_OP(aclnnExp,
+ * prepareElementwise, &kLoopsOf<Exp>, kFloatResult) */
 #ifndef MINDTORCH_SIM_OPAPI_OP_H_
 #define MINDTORCH_SIM_OPAPI_OP_H_
 #include <type_traits>
@@ -76,9 +75,9 @@ struct OpRule {
 aclnnStatus runPhase1(const OpRule &op, const Argument *arguments, uint64_t *workspace_size, aclOpExecutor **executor);
 aclnnStatus runPhase2(const OpRule &op, void *workspace, uint64_t workspace_size, aclOpExecutor *executor,
                       aclrtStream stream);
-constexpr char kPhase1[] = "GetWorkspaceSize"; /* what the name of the function of phase 1 ends in */
+constexpr char kPhase1[] = "GetWorkspaceSize"; /* suffix of the functions of phase 1 */
 aclnnStatus noKernel(const char *op, const char *phase);
-/* The operator on lists whose kernel, a body, is that of the elementwise operator on single tensors. */
+/* An operator on lists of tensors. Its kernel is the body of the elementwise operator. */
 aclnnStatus prepareForeachOf(aclOpExecutor &executor, const Argument *arguments, const OpBody &body);
 
 /* A value in a message. A data type is shown by its name, an operand by the name of its parameter. */
@@ -126,8 +125,10 @@ bool broadcastInto(Shape *shape, const Operand &operand); /* false: the shapes d
 aclnnStatus requireShape(const aclOpExecutor &executor, const Operand &out, const Shape &shape);
 aclnnStatus requireCast(const aclOpExecutor &executor, aclDataType from, const Operand &out);
 aclnnStatus normalizeDim(const aclOpExecutor &executor, int64_t dim, int32_t rank, int32_t *result);
-/* Outputs whose shapes the values decide: they have room for the most there may be, and aclGetViewShape gives what the
- * kernel has found once the stream has passed it. */
+/* The `count` numbers of an aclIntArray, each at least `least`. */
+aclnnStatus readInts(const aclOpExecutor &executor, const void *array, int count, int64_t least, int64_t *values);
+/* Outputs whose shape depends on values: expectShape in phase 1, reportShape at run time; then aclGetViewShape
+ * returns the reported shape. The tensor has room for the largest possible result. */
 void expectShape(aclOpExecutor &executor, const Operand &out, int which);
 void reportShape(const aclOpExecutor &executor, int which, const Shape &shape);
 void expandTo(Operand *operand, const Shape &shape); /* broadcast dimensions get the stride 0 */
@@ -142,7 +143,7 @@ inline const Operand &firstOut(const aclOpExecutor &executor) {
   return firstOut(const_cast<aclOpExecutor &>(executor));
 }
 
-/* Of an argument that phase 1 has not checked yet. */
+/* For an argument that has not been checked yet. */
 inline aclDataType typeOf(const aclTensor *tensor) {
   return isLive(tensor, kTensorMagic) ? tensor->type : ACL_DT_UNDEFINED;
 }

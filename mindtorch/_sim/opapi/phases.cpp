@@ -1,13 +1,14 @@
-/* The two phases of every operator: checking and capturing the arguments, then handing the executor to a stream. */
+/* The two phases of every operator: phase 1 checks the arguments and copies them to the executor, phase 2 submits the
+ * executor to a stream. */
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
 #include <limits>
+#include <mutex>
+#include <string>
 
 #include "nnopbase/op_cache.h"
-#include "opapi/call_key.h"
 #include "opapi/op.h"
-#include "opapi/workspaces.h"
 
 namespace sim {
 namespace {
@@ -50,13 +51,13 @@ aclnnStatus invalidField(const OpRule &op, const ParameterRule &rule, const char
                  static_cast<long long>(value), expected);
 }
 
-/* What SIM_ENTER does for a function whose name is put together when it is asked for. */
+/* SIM_ENTER for a function whose name is composed. */
 aclnnStatus enter(const char *op, const char *phase) {
   if (__builtin_expect(__atomic_load_n(&simArmed, __ATOMIC_RELAXED) == 0, 1)) return ACLNN_SUCCESS;
   return simEnterArmed((std::string(op) + phase).c_str());
 }
 
-/* Copies the view and measures it: number of elements, bytes it spans. */
+/* Copies shape and strides to the operand and computes its number of elements and its size in bytes. */
 aclnnStatus measure(const OpRule &op, const ParameterRule &rule, const aclTensor *tensor, Operand *operand) {
   uint64_t count = 1, last = 0, contiguous = 1, end;
   bool is_contiguous = true, sound = true, overlaps = false;
@@ -104,7 +105,7 @@ aclnnStatus checkMemory(const OpRule &op, const char *name, const Operand &opera
                  static_cast<long long>(operand.bytes), static_cast<unsigned long long>(operand.address));
 }
 
-/* Views must stay in the storage that the descriptor states; a descriptor without storage dimensions states none. */
+/* Checks that the view stays inside the storage. A descriptor without storage dimensions is not checked. */
 aclnnStatus checkStorage(const OpRule &op, const ParameterRule &rule, const aclTensor *tensor, const Operand &operand) {
   if (tensor->storage_rank == 0 || operand.count == 0) return ACLNN_SUCCESS;
   int64_t storage = 1;
@@ -297,7 +298,110 @@ aclnnStatus capture(aclOpExecutor &executor, const Argument *arguments) {
   return ACLNN_SUCCESS;
 }
 
-/* On the stream's thread. Memory freed since phase 2 is what a real kernel would fault on. */
+/* --- the operator cache and workspaces --- */
+
+template <class T>
+void add(std::string *key, const T *values, uint64_t count) {
+  key->append(reinterpret_cast<const char *>(values), count * sizeof(T)).append(1, ',');
+}
+
+void addTensor(std::string *key, const aclTensor *tensor) {
+  if (tensor == nullptr) return add(key, "", 0);
+  const int64_t rest[] = {tensor->type, tensor->format, tensor->offset};
+  add(key, tensor->dims, tensor->rank);
+  add(key, tensor->strides, tensor->rank);
+  add(key, tensor->storage_dims, tensor->storage_rank);
+  add(key, rest, 3);
+}
+
+void addScalar(std::string *key, const aclScalar *scalar) {
+  if (scalar == nullptr) return add(key, "", 0);
+  add(key, &scalar->type, 1);
+  add(key, scalar->bytes, static_cast<uint64_t>(itemSize(scalar->type)));
+}
+
+template <class Array>
+void addArray(std::string *key, const void *pointer) {
+  const Array *array = static_cast<const Array *>(pointer);
+  if (array == nullptr) return add(key, "", 0);
+  add(key, array->items, array->size);
+}
+
+/* A key made of all arguments except addresses, or the key that the caller has set. Empty for calls with lists, which
+ * are not cached. */
+std::string cacheKeyOf(const OpRule &op, const Argument *arguments) {
+  if (const std::string *own = callerKey()) return *own;
+  std::string key(op.name);
+  for (uint32_t i = 0; i < op.count; ++i) {
+    const void *pointer = arguments[i].pointer;
+    switch (op.parameters[i].kind) {
+      case kTensor:
+        addTensor(&key, static_cast<const aclTensor *>(pointer));
+        break;
+      case kScalar:
+        addScalar(&key, static_cast<const aclScalar *>(pointer));
+        break;
+      case kIntArray:
+        addArray<aclIntArray>(&key, pointer);
+        break;
+      case kFloatArray:
+        addArray<aclFloatArray>(&key, pointer);
+        break;
+      case kBoolArray:
+        addArray<aclBoolArray>(&key, pointer);
+        break;
+      case kValue:
+        add(&key, &arguments[i].integer, 1);
+        break;
+      case kTensorList:
+      case kScalarList:
+        return std::string();
+    }
+  }
+  return key;
+}
+
+/* Registers an executor's workspace while its kernel runs. A stream runs one kernel at a time, so an overlapping
+ * workspace belongs to another stream, and the two kernels are not ordered. */
+class WorkspaceUse {
+ public:
+  explicit WorkspaceUse(const aclOpExecutor &executor);
+  ~WorkspaceUse();
+  WorkspaceUse(const WorkspaceUse &) = delete;
+  WorkspaceUse &operator=(const WorkspaceUse &) = delete;
+  /* The operator whose workspace overlaps, or NULL. */
+  const char *other() const { return other_; }
+
+ private:
+  const uintptr_t start_, end_;
+  const char *const name_;
+  const char *other_ = nullptr;
+  WorkspaceUse *next_ = nullptr;
+};
+
+std::mutex workspace_mutex;
+WorkspaceUse *first_workspace = nullptr;
+
+WorkspaceUse::WorkspaceUse(const aclOpExecutor &executor)
+    : start_(executor.workspace_address), end_(start_ + executor.workspace_size), name_(executor.op->name) {
+  if (start_ == end_) return;
+  std::lock_guard<std::mutex> guard(workspace_mutex);
+  for (const WorkspaceUse *use = first_workspace; use != nullptr; use = use->next_) {
+    if (use->start_ < end_ && start_ < use->end_) other_ = use->name_;
+  }
+  next_ = first_workspace;
+  first_workspace = this;
+}
+
+WorkspaceUse::~WorkspaceUse() {
+  if (start_ == end_) return;
+  std::lock_guard<std::mutex> guard(workspace_mutex);
+  WorkspaceUse **link = &first_workspace;
+  while (*link != this) link = &(*link)->next_;
+  *link = next_;
+}
+
+/* Runs on the stream's thread. Memory that was freed after phase 2 is a device fault. */
 aclError runTask(void *argument) {
   aclOpExecutor &executor = *static_cast<aclOpExecutor *>(argument);
   for (Operand &operand : executor.operands) {
@@ -317,7 +421,7 @@ aclError runTask(void *argument) {
     executor.workspace = static_cast<char *>(
         simDeviceMemory(reinterpret_cast<const void *>(executor.workspace_address), executor.workspace_size));
     if (executor.workspace == nullptr) return ACL_ERROR_RT_AICORE_EXCEPTION;
-    /* Shows a client that gives its own data for a workspace, or that expects to find something in it. */
+    /* Fill the workspace with garbage, to find clients that pass their own data as workspace or expect data in it. */
     std::memset(executor.workspace, 0xA5, executor.workspace_size);
   }
   return executor.run(executor);
@@ -350,7 +454,7 @@ aclnnStatus checkOverlap(const OpRule &op, const aclOpExecutor &executor) {
   return ACLNN_SUCCESS;
 }
 
-/* A kernel reaches the memory of its own device, and of those that it was given access to. */
+/* A kernel may access the memory of its own device and of its enabled peers. */
 aclnnStatus checkDevices(const OpRule &op, const aclOpExecutor &executor) {
   if (simDeviceTotal() == 1) return ACLNN_SUCCESS;
   for (const Operand &operand : executor.operands) {
@@ -385,7 +489,7 @@ aclnnStatus checkWorkspace(const OpRule &op, void *workspace, uint64_t size, acl
                  static_cast<unsigned long long>(needed));
 }
 
-/* A repeatable executor may have been given other addresses since phase 1. */
+/* The addresses of a repeatable executor may have changed since phase 1. */
 aclnnStatus refreshAddresses(const OpRule &op, aclOpExecutor &executor) {
   for (Operand &operand : executor.operands) {
     if (operand.tensor == nullptr) continue;
@@ -400,7 +504,7 @@ aclnnStatus refreshAddresses(const OpRule &op, aclOpExecutor &executor) {
   return ACLNN_SUCCESS;
 }
 
-/* What the stream gets: the executor itself, or a copy of a repeatable one. */
+/* Returns the executor, or a copy of a repeatable one, for the stream. */
 aclOpExecutor *consume(aclOpExecutor *executor) {
   if (executor->repeatable) {
     aclOpExecutor *copy = allocateExecutor();
@@ -455,7 +559,7 @@ aclnnStatus runPhase2(const OpRule &op, void *workspace, uint64_t workspace_size
     return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: %p is no live executor (phase 2 called twice, or destroyed)",
                    op.name, static_cast<void *>(executor));
   }
-  if (executor->op != &op) { /* not consumed: it still belongs to phase 2 of its own operator */
+  if (executor->op != &op) { /* not consumed: phase 2 of its own operator may still follow */
     return simFail(ACLNN_ERR_PARAM_INVALID, "EZ1001", "%s: the executor was made by phase 1 of %s", op.name,
                    executor->op->name);
   }
@@ -595,10 +699,20 @@ aclnnStatus requireCast(const aclOpExecutor &executor, aclDataType from, const O
 
 aclnnStatus normalizeDim(const aclOpExecutor &executor, int64_t dim, int32_t rank, int32_t *result) {
   int64_t range = rank == 0 ? 1 : rank;
-  if (dim < -range || dim >= range) {
-    return refuse(executor, "dim is {}, expected {} to {}", dim, -range, range - 1);
-  }
+  if (dim < -range || dim >= range) return refuse(executor, "dim is {}, expected {} to {}", dim, -range, range - 1);
   *result = static_cast<int32_t>(dim < 0 ? dim + range : dim);
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus readInts(const aclOpExecutor &executor, const void *array, int count, int64_t least, int64_t *values) {
+  const aclIntArray *given = static_cast<const aclIntArray *>(array);
+  if (given->size != static_cast<uint64_t>(count)) {
+    return refuse(executor, "an array of {} elements, expected {}", given->size, count);
+  }
+  for (int i = 0; i < count; ++i) {
+    values[i] = given->items[i];
+    if (values[i] < least) return refuse(executor, "{} in an array, expected {} or more", values[i], least);
+  }
   return ACLNN_SUCCESS;
 }
 

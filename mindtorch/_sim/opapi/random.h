@@ -1,7 +1,5 @@
-/* Random numbers by counting: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
- *
- * The words of an element follow from the seed, the offset and the element's logical index alone, so layout and order
- * of a tensor change nothing. */
+/* Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011). The random words of an element
+ * depend on the seed, the offset and the element's logical index only, not on strides or on the order of evaluation. */
 #ifndef MINDTORCH_SIM_OPAPI_RANDOM_H_
 #define MINDTORCH_SIM_OPAPI_RANDOM_H_
 #include <algorithm>
@@ -47,12 +45,12 @@ struct Philox {
   void block(uint64_t index, uint32_t words[4]) const { blocks<1>(index, words); }
 };
 
-/* How an operator is handed its seed and its offset: as two numbers; or as tensors of one number each, which are read
- * when it runs, and a number to add to the second. */
+/* Whether seed and offset are values, or tensors of one element that are read at run time, followed by a value that
+ * is added to the offset. */
 enum SeedForm : int64_t { kScalars, kTensors };
 
-/* Takes them from arguments[position] on, and gives them when the kernel runs. They are kept in the attributes from
- * kSeed on. */
+/* takeSeed stores seed and offset from arguments[position] on in the attributes from kSeed on; philoxOf reads them at
+ * run time. */
 constexpr int kSeed = 13;
 aclnnStatus takeSeed(aclOpExecutor &executor, const Argument *arguments, int position, int64_t form);
 Philox philoxOf(const aclOpExecutor &executor);
@@ -72,7 +70,7 @@ SIM_CLONES void randomLoop(const LoopArguments &arguments) {
     const uint64_t element = static_cast<uint64_t>(arguments.first + i);
     const int64_t skipped = static_cast<int64_t>(element % 2);
     const int64_t count = std::min<int64_t>(arguments.count - i, 2 * kBlocks - skipped);
-    if (skipped + count <= 2) { /* single numbers are what most programs draw most often */
+    if (skipped + count <= 2) { /* fast path for one or two elements */
       philox.block(element / 2, words);
     } else {
       philox.blocks<kBlocks>(element / 2, words);

@@ -1,4 +1,5 @@
-/* Kernels that work on whole lines along one dimension: scans, sorts, norms. Each line comes as a plain array. */
+/* Kernels that work on 1-D slices along a dimension: scans, sorts, norms. Each slice is copied to a contiguous array.
+ */
 #ifndef MINDTORCH_SIM_OPAPI_SCAN_SORT_H_
 #define MINDTORCH_SIM_OPAPI_SCAN_SORT_H_
 #include <algorithm>
@@ -7,7 +8,7 @@
 
 namespace sim {
 
-/* The lines of an operand along `dim`, one after the other; a 0-d operand is one line of one element. */
+/* Iterates over the 1-D slices of an operand along `dim`. A 0-d operand is one slice of one element. */
 class SliceCursor {
  public:
   SliceCursor(const Operand &operand, int32_t dim, uint8_t compute)
@@ -35,7 +36,7 @@ class SliceCursor {
   Cursor lines_;
 };
 
-/* Folds a line in place, element by element. By compute type; NULL: not for this type. */
+/* In-place scans of a slice, by compute type; NULL if the type has none. */
 struct Scan {
   void (*run[kComputeCount])(void *line, int64_t length);
 };
@@ -49,17 +50,17 @@ void scanLine(void *line, int64_t length) {
 template <class F>
 constexpr Scan kScanOf = {{nullptr, scanLine<F, double>, scanLine<F, int64_t>, scanLine<F, Complex>, nullptr}};
 
-/* operands[0] is scanned along `dim` into operands[1], in the type of `dtype`; floats fold in double. */
+/* Scans operands[0] along `dim` into operands[1], in the type `dtype`. Floats accumulate in double. */
 aclnnStatus prepareScan(aclOpExecutor &executor, const Scan &scan, int64_t dim, aclDataType dtype);
 
-/* An element on its way to its place, and where it came from. */
+/* An element with its index in the slice. */
 template <class C>
 struct Ranked {
   C value;
   int64_t index;
 };
 
-/* Whether a comes before b: by value, NaN above all, and equals in the order they came. */
+/* Order of a stable sort. NaN is greater than all numbers. */
 template <class C, bool Descending>
 bool comesBefore(const Ranked<C> &a, const Ranked<C> &b) {
   const C first = Descending ? b.value : a.value, second = Descending ? a.value : b.value;

@@ -1,8 +1,7 @@
-/* Loops that the compiler vectorises, and the functions that would keep it from doing so in libm's form.
- *
- * A function of float is a polynomial without branches, right within 2 units in the last place for every input, also
- * for infinities, NaN, subnormals and results out of range. For other types it is libm's. The same bits come out of
- * every processor: the library is compiled without fused multiply-add. */
+/* Macros for loops that the compiler vectorises, and vectorisable versions of libm functions. A function of float is
+ * a polynomial without branches, with an error of at most 2 ulp for every input, including infinities, NaN,
+ * subnormals and results out of range. Other types use libm. Results are equal on all processors, as the library is
+ * compiled without fused multiply-add. */
 #ifndef MINDTORCH_SIM_OPAPI_VECTOR_H_
 #define MINDTORCH_SIM_OPAPI_VECTOR_H_
 #include <cmath>
@@ -10,8 +9,8 @@
 #include <cstring>
 #include <limits>
 
-/* A function that exists for wide vectors too; the loader takes the one that the processor runs. What it calls has to
- * be inlined into it. Sanitizers cannot run before the choice is made. */
+/* Compiles a function for AVX2 as well; the loader selects the version. Callees must be inlined. Sanitizers do not
+ * support the selection. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define SIM_CLONES __attribute__((target_clones("avx2", "default")))
@@ -20,7 +19,7 @@
 #endif
 #define SIM_INLINE inline __attribute__((always_inline))
 
-/* Before a loop whose arrays are the same or apart, never shifted: an input may be the output. */
+/* For loops whose arrays are either identical (in place) or disjoint. */
 #if defined(__clang__)
 #define SIM_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else

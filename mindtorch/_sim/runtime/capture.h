@@ -1,4 +1,4 @@
-// Capturing streams: which tasks they store, what joins them, and what may not be called meanwhile.
+// Stream capture: storing tasks, adding streams to a capture, and calls that are forbidden during a capture.
 #ifndef MINDTORCH_SIM_RUNTIME_CAPTURE_H_
 #define MINDTORCH_SIM_RUNTIME_CAPTURE_H_
 #include <memory>
@@ -8,29 +8,29 @@
 
 namespace sim {
 
-// What the record of an event on a capturing stream stands for.
+// A record of an event on a capturing stream.
 struct CapturePoint;
 using CapturePointPtr = std::shared_ptr<const CapturePoint>;
 
-// Guards captures, updates of task groups and the graphs behind handles. Taken before the mutex of a graph.
+// Guards captures, updates of task groups and graph handles. Locked before the mutex of a graph.
 std::mutex &captureMutex();
 
 CapturePointPtr pointOf(Stream &stream);  // nullptr where the stream does not capture
 
-// A wait of `stream` for an event: `point` is its latest record where that was captured, `recorded` says whether it was
-// recorded otherwise. True: it was dealt with here, with the result *error.
+// Handles a wait of `stream` for an event that was captured, or by a capturing stream: sets *error and returns true.
+// `point` is the latest record if it was captured; `recorded` tells whether the event was recorded outside of captures.
 bool waitCaptured(const char *function, Stream &stream, const CapturePointPtr &point, bool recorded, aclError *error);
 
-// Refusals. Queries and waits of the host, which leave the capture as it was:
+// Errors for queries and host waits, which leave the capture valid:
 aclError refuseCapturing(const char *function, Stream &stream);
 aclError refuseCapturing(const char *function, const Context &context);
 aclError refuseCaptured(const char *function, const CapturePointPtr &point);  // of events
-// Whoever makes such a call spoils the capture that forbids it:
-aclError refusePageable(const char *function, Stream &stream);  // copies that the host takes part in
+// Errors for calls that invalidate the capture:
+aclError refusePageable(const char *function, Stream &stream);  // copies of pageable host memory
 aclError refuseUnsafe(const char *function);                    // copies and fills outside of streams
 aclError invalidateCapture(Stream &stream, aclError code);      // returns `code`
 
-// A stream, or all streams of a context, are about to go.
+// Before a stream, or all streams of a context, are destroyed.
 void discardCaptures(const Stream &stream);
 void discardCaptures(const Context &context);
 

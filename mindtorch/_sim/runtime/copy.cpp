@@ -80,7 +80,7 @@ aclError checkPeers(const char *function, const Device &own, const Copy &copy) {
       function, src->id, dst->id, own.id);
 }
 
-// Finds out where both ends lie and checks the copy as a whole.
+// Determines where source and destination lie, and checks the copy.
 aclError plan(const char *function, const Device &own, Copy *copy, aclrtMemcpyKind kind) {
   if (copy->dst == nullptr) return nullArgument(function, "dst");
   if (copy->src == nullptr) return nullArgument(function, "src");
@@ -97,7 +97,7 @@ aclError plan(const char *function, const Device &own, Copy *copy, aclrtMemcpyKi
   return checkPeers(function, own, *copy);
 }
 
-// Where the bytes are for this process; nullptr where the memory has been freed since the copy was planned.
+// The host address of the bytes, or nullptr if the memory was freed after the check.
 void *hostAlias(const void *address, uint64_t bytes, const Place &place) {
   return onDevice(place) ? simDeviceMemory(address, bytes) : const_cast<void *>(address);
 }
@@ -116,7 +116,7 @@ aclError move(const char *function, const Copy &copy) {
   return ACL_SUCCESS;
 }
 
-// A copy of a stream: memory that was freed before the stream came to it is a fault of the device.
+// A copy in a stream. Memory that was freed before the copy runs is a device fault.
 struct CopyWork {
   const char *function;
   Copy copy;
@@ -143,11 +143,8 @@ aclError copyNow(const char *function, Copy copy, aclrtMemcpyKind kind) {
 }
 
 aclError enqueue(const char *function, Stream &stream, const Copy &copy) {
-  if (copy.pageable()) {
-    SIM_TRY(refusePageable(function, stream));
-  }
-  // Nothing keeps pageable memory alive after the call, so the call ends after the copy; with nothing ahead of it, it
-  // needs no other thread.
+  if (copy.pageable()) SIM_TRY(refusePageable(function, stream));
+  // Pageable memory may be freed after the call, so the call waits for the copy; on an idle stream it copies itself.
   const bool alone = stream.idle() && !stream.stores() && stream.device().attention.load() == 0;
   if (copy.pageable() && alone) return move(function, copy);
   uint64_t ticket = 0;
@@ -245,7 +242,7 @@ aclError checkBatch(const char *function, const Batch &batch) {
   return ACL_SUCCESS;
 }
 
-// All copies of a batch go the same way; none is made before all are checked.
+// All copies of a batch have the same direction. All are checked before the first is made.
 aclError planBatch(const char *function, const Device &own, const Batch &batch, std::vector<Copy> *copies) {
   size_t attr = 0;
   for (size_t i = 0; i < batch.count; ++i) {

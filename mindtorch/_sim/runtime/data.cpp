@@ -23,7 +23,7 @@ DataBuffers &dataBuffers() {
   return instance;
 }
 
-// Nothing at all where it is no live one.
+// Returns an empty buffer if the handle is not live.
 aclDataBuffer readDataBuffer(const aclDataBuffer *buffer) {
   std::lock_guard<std::mutex> lock(dataBuffers().mutex);
   return dataBuffers().live.count(buffer) == 0 ? aclDataBuffer{nullptr, 0} : *buffer;

@@ -23,7 +23,7 @@ struct Devices {
   }
 };
 
-// The end of a device: its contexts with their streams, then what was made on it.
+// Destroys the contexts of a device with their streams, then everything that was created on it.
 void releaseDevice(Device &device) {
   std::vector<Context *> closing;
   {
@@ -136,7 +136,7 @@ void Device::clearFault() {
   attention.fetch_and(~kFaulted);
 }
 
-// One more user of the device; its default context becomes the calling thread's.
+// Increments the use count of the device and makes its default context current.
 aclError retainDevice(Device &device) {
   std::lock_guard<std::mutex> lock(lifecycleMutex());
   if (!device.memory.open(config().memory_bytes)) return noAddresses("aclrtSetDevice");
@@ -170,7 +170,6 @@ aclError aclrtSetDevice(int32_t deviceId) {
 
 aclError aclrtResetDevice(int32_t deviceId) {
   SIM_ENTER(aclrtResetDevice);
-  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_DEVICE(device, deviceId);
   {
     std::lock_guard<std::mutex> lock(lifecycleMutex());
@@ -186,7 +185,6 @@ aclError aclrtResetDevice(int32_t deviceId) {
 
 aclError aclrtResetDeviceForce(int32_t deviceId) {
   SIM_ENTER(aclrtResetDeviceForce);
-  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_DEVICE(device, deviceId);
   releaseDevice(*device);
   return ACL_SUCCESS;
@@ -275,7 +273,6 @@ aclError aclrtDeviceDisablePeerAccess(int32_t peerDeviceId) {
 
 aclError aclrtDevicePeerAccessStatus(int32_t deviceId, int32_t peerDeviceId, int32_t *status) {
   SIM_ENTER(aclrtDevicePeerAccessStatus);
-  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(status);
   SIM_REQUIRE_DEVICE(own, deviceId);
   if (deviceOrNull(peerDeviceId) == nullptr) return badDevice(__func__, peerDeviceId);
@@ -283,7 +280,7 @@ aclError aclrtDevicePeerAccessStatus(int32_t deviceId, int32_t peerDeviceId, int
   return ACL_SUCCESS;
 }
 
-// What a device is: its name, its sizes, its abilities.
+// Properties of a device.
 
 namespace {
 
@@ -380,7 +377,6 @@ aclError aclGetDeviceCapability(uint32_t deviceId, aclDeviceInfo deviceInfo, int
 
 aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr, int64_t *value) {
   SIM_ENTER(aclrtGetDeviceInfo);
-  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(value);
   SIM_REQUIRE_DEVICE(device, static_cast<int32_t>(deviceId));
   if (attr == ACL_DEV_ATTR_TOTAL_GLOBAL_MEM_SIZE) {
@@ -402,7 +398,6 @@ aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr attr, int64_t *value
 
 aclError aclrtGetDeviceUtilizationRate(int32_t deviceId, aclrtUtilizationInfo *utilizationInfo) {
   SIM_ENTER(aclrtGetDeviceUtilizationRate);
-  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(utilizationInfo);
   SIM_REQUIRE_DEVICE(device, deviceId);
   const uint64_t capacity = config().memory_bytes;
@@ -416,7 +411,6 @@ aclError aclrtGetDeviceUtilizationRate(int32_t deviceId, aclrtUtilizationInfo *u
 
 aclError aclrtQueryDeviceStatus(int32_t deviceId, aclrtDeviceStatus *deviceStatus) {
   SIM_ENTER(aclrtQueryDeviceStatus);
-  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(deviceStatus);
   SIM_REQUIRE_DEVICE(device, deviceId);
   const bool faulted = (device->attention.load() & Device::kFaulted) != 0;
@@ -473,8 +467,7 @@ aclError aclrtGetDeviceSatMode(aclrtFloatOverflowMode *mode) {
   return ACL_SUCCESS;
 }
 
-// How many cores operators may use: of a device, of a stream, of the calling thread. The numbers are kept, and the
-// simulator's operators run on the host's cores all the same.
+// Core limits of devices, streams and threads. They are stored only: the simulator uses the cores of the host.
 
 namespace {
 
@@ -495,7 +488,6 @@ uint32_t limitOf(const Device &device, aclrtDevResLimitType type) {
 
 aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t value) {
   SIM_ENTER(aclrtSetDeviceResLimit);
-  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_DEVICE(device, deviceId);
   SIM_TRY(checkLimit(__func__, type, value));
   device->core_limits[type] = value;
@@ -504,7 +496,6 @@ aclError aclrtSetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uin
 
 aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uint32_t *value) {
   SIM_ENTER(aclrtGetDeviceResLimit);
-  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(value);
   SIM_REQUIRE_DEVICE(device, deviceId);
   SIM_TRY(checkLimit(__func__, type, 1));
@@ -514,7 +505,6 @@ aclError aclrtGetDeviceResLimit(int32_t deviceId, aclrtDevResLimitType type, uin
 
 aclError aclrtResetDeviceResLimit(int32_t deviceId) {
   SIM_ENTER(aclrtResetDeviceResLimit);
-  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_DEVICE(device, deviceId);
   for (auto &limit : device->core_limits) limit = 0;
   return ACL_SUCCESS;
@@ -646,7 +636,7 @@ aclError aclrtGetVersion(int32_t *majorVersion, int32_t *minorVersion, int32_t *
   return ACL_SUCCESS;
 }
 
-// What a CPU cannot do, refused by name; and dumps, which a client may switch on and off but which write nothing.
+// Functions that the simulator does not support, and dumps, which can be switched on and off but write nothing.
 
 namespace {
 

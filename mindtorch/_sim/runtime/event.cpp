@@ -1,4 +1,8 @@
-// Events of both families.
+// Events of both kinds. Every record creates a Marker, which is completed when the stream reaches it. An event of
+// aclrtCreateEventExWithFlag may be recorded repeatedly: waits and queries use the latest record at the time of the
+// call. An event of aclrtCreateEvent(WithFlag) is a hardware flag: the first record after creation or reset sets it,
+// and only aclrtResetEvent clears it. Waits use the flag; queries and times use the latest record. An event with
+// ACL_EVENT_IPC may be recorded repeatedly. Its records are counted in shared memory, and its waits poll the counts.
 //
 // Every record leaves a Marker that the stream passes. An event of aclrtCreateEventExWithFlag is re-recordable: waits
 // and queries use the marker of the latest record at the time of the call. An event of aclrtCreateEvent(WithFlag) is a
@@ -115,7 +119,7 @@ CapturePointPtr capturedAt(Event &event) {
   return event.captured;
 }
 
-// Completes its markers when it has been run, or dropped without: nobody is left waiting for a record that is gone.
+// Completes its markers when it has run or is dropped, so that no wait hangs.
 struct RecordWork {
   MarkerPtr recorded;
   MarkerPtr raised;
@@ -137,7 +141,7 @@ struct RecordWork {
   }
 };
 
-// The flag of an event that is not extended, as tasks of a graph find it each time they are run.
+// The hardware flag of an event, read each time a task of a graph runs.
 MarkerPtr flagOf(Event *event) {
   if (events().find(event) == nullptr) return nullptr;
   std::lock_guard<std::mutex> lock(event->mutex);
@@ -153,7 +157,8 @@ aclError destroyedEvent() {
   return simFail(ACL_ERROR_RT_INVALID_HANDLE, "EE1001", "an event that the graph uses was destroyed");
 }
 
-// On a capturing stream a record is a place in the capture, or raises the hardware flag whenever the graph is run.
+// Records an event on a capturing stream: as a point of the capture, or as a task that sets the hardware flag whenever
+// the graph runs.
 aclError recordCaptured(const char *function, Event &event, Stream &stream, CapturePointPtr point) {
   if (!event.extended) {
     return submitWork(stream, function, [flagged = &event]() -> aclError {
@@ -208,7 +213,7 @@ aclError recordEvent(const char *function, Event &event, Stream &stream) {
   return ACL_SUCCESS;
 }
 
-// A stream's wait for a marker; counted from the call until it is over, also when it is dropped.
+// A stream's wait for a marker. The marker counts it from the call until it has ended or is dropped.
 struct WaitWork {
   MarkerPtr marker;
   Clock::duration patience;  // zero: for ever
@@ -230,7 +235,7 @@ struct WaitWork {
   }
 };
 
-// The same for an event of several processes, whose record nobody announces here.
+// The same for an IPC event, which is polled.
 struct IpcWaitWork {
   std::shared_ptr<IpcEvent> shared;
   uint64_t number;
@@ -575,7 +580,7 @@ void IpcEvent::pass(uint64_t number) {
   }
 }
 
-// Notifies: a flag that one record raises and one wait takes down.
+// Notifies: a record sets a flag, a wait waits for the flag and clears it.
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include "reads.h"
 #include "runtime.h"
 
-// Faults, latencies and call counts on demand. All of it costs one relaxed load per call while nothing is armed.
+// Fault injection, latencies and call counts. They cost one relaxed load a call while none is set.
 
 int32_t simArmed = 0;
 
@@ -79,9 +79,7 @@ void simClearFaults(void) {
   Watches &all = watches();
   {
     std::lock_guard<std::mutex> lock(all.mutex);
-    for (auto &[name, watch] : all.by_function) {
-      watch.calls_until_fault = watch.faults_left = watch.latency_ns = 0;
-    }
+    for (auto &[name, watch] : all.by_function) watch.calls_until_fault = watch.faults_left = watch.latency_ns = 0;
     all.arm();
   }
   disarmDevices();
@@ -142,7 +140,7 @@ aclError simEnterArmed(const char *function) {
 
 void simInjectDeviceFault(int32_t device, aclError code) { armDevice(device, code); }
 
-// Memory errors that a chip could not correct: those that simInjectMemoryError says there are.
+// Uncorrectable memory errors, as simInjectMemoryError sets them.
 
 namespace {
 
@@ -192,7 +190,9 @@ aclError aclrtGetMemUceInfo(int32_t deviceId, aclrtMemUceInfo *memUceInfoArray, 
   return ACL_SUCCESS;
 }
 
-// What copies from the device bring the host, on record: later ones can be given the same, whatever memory then holds.
+// Copies from device to host can be recorded, and later copies can return the recorded bytes in the same order, from
+// the first again after the last. A copy of another size fails. So programs that read results can run with null
+// kernels.
 
 namespace sim {
 
@@ -241,8 +241,8 @@ void simSetReads(int32_t mode) {
   reads_mode.store(mode, std::memory_order_relaxed);
 }
 
-// Counts of live objects. Every thread adds to a block of its own with plain stores, readers sum all blocks: an op
-// counts several objects, and a locked instruction each would be a tenth of its budget.
+// Counts of live objects. Every thread counts in its own block with plain stores, and readers add up all blocks, as an
+// atomic addition for each object would be too slow.
 
 namespace {
 
@@ -252,8 +252,8 @@ struct alignas(64) Block {
   Block *next = nullptr;
 };
 
-// Blocks are only ever added, so readers walk the list without a lock, in a forked child too. The block of a thread
-// that has ended keeps its counts and goes to the next new thread.
+// Blocks are never removed, so readers need no lock, even in a forked child. The block of a thread that has ended keeps
+// its counts and is reused by the next new thread.
 std::atomic<Block *> first_block{nullptr};
 
 struct ThreadBlock {

@@ -10,9 +10,9 @@
 
 #include "capture.h"
 
-// Capturing streams. A capture has a lane for every stream that takes part: the one it began on, and those that waited
-// for an event recorded in the capture. A lane's clock says how far it has come behind every lane; at the end all of
-// them must lie behind the first.
+// Stream capture. A capture has a lane for each stream that takes part: the one on which it began, and those that
+// waited for an event of the capture. The vector clock of a lane tells which tasks of the other lanes precede it. At
+// the end, all lanes must have been joined to the first one.
 
 namespace sim {
 
@@ -45,7 +45,7 @@ struct Capture {
 };
 using CapturePtr = std::shared_ptr<Capture>;
 
-// Tasks that are to take the places of a group's.
+// The new tasks of a group.
 struct Update {
   GraphPtr graph;
   size_t first;
@@ -84,7 +84,7 @@ Clocks clocksOf(const Capture &capture, const Lane &lane) {
   return clocks;
 }
 
-// Takes the streams out of the capture, which is over.
+// Removes the streams of a capture that has ended.
 void close(const Capture &capture) {
   for (const Lane &lane : capture.lanes) {
     captures().by_stream.erase(lane.stream);
@@ -145,7 +145,7 @@ aclError refuseToJoin(const char *function, const Capture &capture, const Stream
   return ACL_SUCCESS;
 }
 
-// Has `stream` take part in a capture, where it does not yet.
+// Adds `stream` to a capture if it does not belong to it yet.
 aclError join(const char *function, const CapturePtr &capture, Stream &stream) {
   const CapturePtr other = captureOf(stream);
   if (other == capture) return ACL_SUCCESS;
@@ -343,7 +343,7 @@ aclError beginUpdate(const char *function, Stream &stream, aclrtTaskGrp handle) 
   return ACL_SUCCESS;
 }
 
-// The same operators must have been called as when the group was captured.
+// Checks that the update calls the same operators as the captured group.
 aclError checkUpdate(const char *function, const Update &update) {
   std::lock_guard<std::mutex> lock(update.graph->mutex);
   bool same = update.tasks.size() == update.count;
@@ -376,9 +376,7 @@ aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mode) {
                    __func__);
   }
   GraphHandle *handle = graphs().take();
-  if (handle == nullptr) {
-    return simFail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "EE1001", "%s: no graph is left", __func__);
-  }
+  if (handle == nullptr) return simFail(ACL_ERROR_RT_RESOURCE_ALLOC_FAIL, "EE1001", "%s: no graph is left", __func__);
   simCount(SIM_GRAPH, 1);
   handle->graph = std::make_shared<Graph>(&found->device());
   auto capture = std::make_shared<Capture>();
@@ -506,7 +504,7 @@ namespace {
 
 constexpr uint32_t kGraphs = 1 << 16;
 
-// One execution. Its marker is passed when it is over, or dropped without.
+// One execution of a graph. Its marker is completed when it has ended or is dropped.
 struct Execution {
   GraphPtr graph;
   MarkerPtr before;

@@ -1,4 +1,4 @@
-// What a capture leaves behind: tasks in an order in which they may run, to be run as one task of a stream.
+// Graphs: captured tasks in an order in which they may run. A graph runs as one task of a stream.
 #ifndef MINDTORCH_SIM_RUNTIME_GRAPH_H_
 #define MINDTORCH_SIM_RUNTIME_GRAPH_H_
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace sim {
 
-// A task that is run any number of times, and dropped with its last holder.
+// A task that may run several times. Its last owner drops it.
 struct StoredTask {
   SimTask task;
   explicit StoredTask(const SimTask &stored) : task(stored) {}
@@ -24,7 +24,7 @@ using StoredTaskPtr = std::shared_ptr<StoredTask>;
 
 struct TaskGroup;
 
-// Shared by the handle, the executions under way and the updates of its tasks.
+// Shared by the handle, running executions and updates of its tasks.
 struct Graph {
   struct Node {
     StoredTaskPtr task;

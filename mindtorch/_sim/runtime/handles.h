@@ -1,5 +1,5 @@
-// Handles that can be checked: destroyed, foreign and garbage handles are told from live ones without touching freed
-// memory and without a lock.
+// Tables of handles that recognise destroyed, foreign and invalid handles without a lock and without reading freed
+// memory. memory and without a lock.
 #ifndef MINDTORCH_SIM_RUNTIME_HANDLES_H_
 #define MINDTORCH_SIM_RUNTIME_HANDLES_H_
 #include <atomic>
@@ -13,16 +13,16 @@
 
 namespace sim {
 
-// A pool of T whose slots keep their address and are never given back to the host. A T is constructed when its slot is
-// first used and lives on from then: its owner resets it at take() and release(). So a stale handle always points to a
-// valid T, and `live` says whether it may be used.
+// A pool of T whose slots are never moved or freed. A T is constructed when its slot is first used, and its owner
+// resets it at take() and release(). So a stale handle always points to a valid T, and `live` tells whether it may be
+// used.
 template <class T>
 class HandleTable {
  public:
   explicit HandleTable(uint32_t capacity)
       : capacity_(capacity), slots_(static_cast<Slot *>(std::calloc(capacity, sizeof(Slot)))) {}
 
-  // A slot that no handle refers to, not live yet; nullptr when all are in use.
+  // A free slot, not live yet; nullptr if all are in use.
   T *take() {
     std::lock_guard<std::mutex> lock(mutex_);
     const uint32_t used = used_.load(std::memory_order_relaxed);
@@ -39,7 +39,7 @@ class HandleTable {
 
   void publish(T *object) { slotOf(object)->live.store(true, std::memory_order_release); }
 
-  // False where the handle was not live: of two threads that destroy it, one wins.
+  // Returns false if the handle was not live: of two threads that destroy it, one succeeds.
   bool retire(T *object) { return slotOf(object)->live.exchange(false, std::memory_order_acq_rel); }
 
   // After retire(), once nothing uses the object any more.
@@ -68,7 +68,7 @@ class HandleTable {
     }
   }
 
-  // The locks inside the slots are not carried over, so the child takes new slots.
+  // The locks inside used slots are not valid in a child, so the child uses new slots.
   void atFork(Fork stage) {
     sim::atFork(mutex_, stage);
     if (stage == Fork::kChild) free_.clear();
@@ -79,7 +79,7 @@ class HandleTable {
     T object;
     std::atomic<bool> live{false};
   };
-  // Freed slots rest in a queue this long before they are used again, so that stale handles stay detectable.
+  // The number of freed slots that are not reused yet, so that stale handles are detected.
   static constexpr size_t kRestingSlots = 64;
 
   Slot *slotOf(T *object) const { return reinterpret_cast<Slot *>(object); }  // `object` is the first member

@@ -1,4 +1,4 @@
-// Pinned host memory as the rest of the runtime sees it.
+// Pinned host memory.
 #ifndef MINDTORCH_SIM_RUNTIME_HOST_MEMORY_H_
 #define MINDTORCH_SIM_RUNTIME_HOST_MEMORY_H_
 #include <cstdint>

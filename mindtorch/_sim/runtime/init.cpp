@@ -53,7 +53,7 @@ int32_t parseCount(const char *text) {
   return 1;
 }
 
-// The physical devices in the order of a list such as "2,0"; as with its CUDA twin, the first bad entry ends the list.
+// Physical device ids from a list such as "2,0". As with CUDA_VISIBLE_DEVICES, an invalid entry ends the list.
 std::vector<int32_t> visibleDevices(const char *list, int32_t count) {
   std::vector<int32_t> visible;
   if (list == nullptr) {
@@ -86,7 +86,7 @@ std::unique_ptr<const Config> readConfig() {
 
 }  // namespace
 
-// No lock, as a fork may come in between: of two threads that read it at once, one reads in vain.
+// Lock-free, as a fork may happen at any time. If two threads read the environment at once, one result is discarded.
 const Config &config() {
   static std::atomic<const Config *> instance{nullptr};
   const Config *known = instance.load(std::memory_order_acquire);
@@ -187,8 +187,8 @@ void finalise() {
 
 }  // namespace
 
-// The threads of the streams and the memory of the devices stay with the parent; a child that goes on using its copy of
-// the handles gets errors rather than waits for threads that are not there.
+// Streams' threads and device memory are not inherited by a child. Its calls fail instead of waiting for threads that
+// do not exist.
 bool dropDevicesInChild() {
   Lifetime &life = lifetime();
   if (life.lost_in_fork.load()) return true;
@@ -261,7 +261,7 @@ aclError aclFinalizeReference(uint64_t *refCount) {
   return ACL_SUCCESS;
 }
 
-// What a fork does to the runtime: the child gets all that is guarded by locks in a whole state, and no devices.
+// Fork handling: the child inherits all locked data in a consistent state, and no devices.
 
 namespace sim {
 
@@ -273,8 +273,8 @@ void deviceMemoryAtFork(Fork stage) {
   for (int32_t id = 0; id < kMaxDevices; ++id) device(id).memory.atFork(stage);
 }
 
-// In the order in which they nest. Left out are the locks inside streams, events and handles of physical memory, which
-// no child can reach, and the one around aclInit and aclFinalize, for they wait for host functions, which may fork.
+// In lock order. Not included: the locks inside streams, events and physical memory handles, which a child cannot use,
+// and the lock of aclInit and aclFinalize, as they wait for host functions, which may fork.
 constexpr void (*kParts[])(Fork) = {
     lifecycleAtFork,    capturesAtFork,       graphsAtFork,       contextsAtFork,       streamsAtFork,
     eventsAtFork,       notifiesAtFork,       pinnedMemoryAtFork, physicalMemoryAtFork, deviceMemoryAtFork,

@@ -1,4 +1,4 @@
-// What several processes know of one event: how often it was recorded, and up to which record its streams have come.
+// State of an event that several processes share: the number of the last record, and of the last completed record.
 #ifndef MINDTORCH_SIM_RUNTIME_IPC_EVENT_H_
 #define MINDTORCH_SIM_RUNTIME_IPC_EVENT_H_
 #include <atomic>

@@ -26,7 +26,8 @@ constexpr uint64_t kBlockAlignment = 512;  // clients count on more than the 64 
 constexpr uint64_t kTail = 32;             // hardware moves 32-byte blocks: kernels may touch as much past the end
 constexpr uint64_t kVirtualAlignment = uint64_t{2} << 20;
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kGiveBackFrom = uint64_t{256} << 10;  // smaller blocks keep their pages: a system call each is dear
+constexpr uint64_t kGiveBackFrom = uint64_t{256}
+                                   << 10;  // smaller blocks keep their pages, as the system call is expensive
 constexpr size_t kRestingBlocks = 64;
 
 uint64_t roundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
@@ -214,7 +215,7 @@ void DeviceMemory::returnPhysical(uint64_t offset, uint64_t size) {
 bool DeviceMemory::reserveAddresses(uint64_t size, void **address) {
   std::unique_lock<std::shared_mutex> lock(mutex_);
   uint64_t start = 0;
-  // Room of one page behind each reservation keeps them apart, so that an overrun never ends in a neighbour.
+  // One page behind each reservation is left free, to detect overruns.
   const uint64_t length = roundUp(size, kVirtualAlignment);
   if (size > 2 * capacity_ || !virtual_addresses_.allocate(length + kVirtualAlignment, kVirtualAlignment, &start)) {
     return false;
@@ -365,9 +366,8 @@ bool DeviceMemory::block(const void *address, uint64_t *start, uint64_t *size) {
 
 namespace {
 
-// What this thread looked up lately: large blocks by the 2 MiB piece of the address space, small ones, of which many
-// share a piece, by their own address. An entry holds only as long as nothing was freed anywhere since, so a hit needs
-// no lock.
+// The thread's cache of recent look-ups: large blocks by their 2 MiB page, small blocks, of which a page holds many, by
+// address. An entry is valid as long as nothing has been freed since, so a hit needs no lock.
 struct Recent {
   uint64_t start = 0;
   uint64_t end = 0;
@@ -420,7 +420,7 @@ using namespace sim;
 
 void *simDeviceMemory(const void *address, uint64_t bytes) {
   const uint64_t at = toInteger(address);
-  // Read before the look-up: a free that comes in between makes the entry stale at once.
+  // Read before the look-up, so that a concurrent free invalidates the entry.
   const uint64_t generation = memory_generation.load(std::memory_order_acquire);
   const Recent &large = largeEntry(at);
   if (covers(large, at, bytes, generation)) return toPointer(at + large.distance);
@@ -570,7 +570,6 @@ aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t *free, size_t *total) {
 
 aclError aclrtGetMemUsageInfo(int32_t deviceId, aclrtMemUsageInfo *memUsageInfo, size_t inputNum, size_t *outputNum) {
   SIM_ENTER(aclrtGetMemUsageInfo);
-  SIM_REQUIRE_DEVICES();
   SIM_REQUIRE_POINTER(memUsageInfo);
   SIM_REQUIRE_POINTER(outputNum);
   SIM_REQUIRE_DEVICE(device, deviceId);
@@ -1149,9 +1148,7 @@ aclError aclrtFreeHostWithDevSync(void *hostPtr) {
 aclError aclrtHostRegister(void *ptr, uint64_t size, aclrtHostRegisterType type, void **devPtr) {
   SIM_ENTER(aclrtHostRegister);
   SIM_REQUIRE_POINTER(devPtr);
-  if (type != ACL_HOST_REGISTER_MAPPED) {
-    return badValue(__func__, "type", type, "ACL_HOST_REGISTER_MAPPED");
-  }
+  if (type != ACL_HOST_REGISTER_MAPPED) return badValue(__func__, "type", type, "ACL_HOST_REGISTER_MAPPED");
   if (toInteger(ptr) % kHostPage != 0) {
     return simFail(ACL_ERROR_RT_ADDR_UNALIGNED, "EE1001", "%s: ptr %p is not aligned to 4 KiB", __func__, ptr);
   }
@@ -1162,9 +1159,7 @@ aclError aclrtHostRegister(void *ptr, uint64_t size, aclrtHostRegisterType type,
 
 aclError aclrtHostRegisterV2(void *ptr, uint64_t size, uint32_t flag) {
   SIM_ENTER(aclrtHostRegisterV2);
-  if (flag == 0 || (flag & ~kRegisterFlags) != 0) {
-    return badValue(__func__, "flag", flag, "ACL_HOST_REG_* flags");
-  }
+  if (flag == 0 || (flag & ~kRegisterFlags) != 0) return badValue(__func__, "flag", flag, "ACL_HOST_REG_* flags");
   return registerHost(__func__, ptr, size, (flag & ACL_HOST_REG_MAPPED) != 0);
 }
 

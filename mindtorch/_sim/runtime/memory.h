@@ -1,4 +1,5 @@
-// A device's memory as addresses that the host cannot read, and the alias through which kernels and copies reach it.
+// Device memory: addresses that the host cannot read, and a second mapping of the same memory through which kernels and
+// copies access it.
 #ifndef MINDTORCH_SIM_RUNTIME_MEMORY_H_
 #define MINDTORCH_SIM_RUNTIME_MEMORY_H_
 #include <atomic>
@@ -14,7 +15,7 @@ namespace sim {
 
 struct Device;
 
-// First fit over [start, start + size), lowest address first; neighbours that are given back merge.
+// First-fit allocator over [start, start + size). Released neighbours merge.
 class RangeAllocator {
  public:
   void reset(uint64_t start, uint64_t size);
@@ -25,13 +26,11 @@ class RangeAllocator {
   std::map<uint64_t, uint64_t> free_;  // start -> size
 };
 
-// Note [Address layout]
-// Addresses are reserved without access, and these are handed out: twice the capacity by aclrtMalloc, so that fragments
-// never exhaust them, and behind it some times the capacity by aclrtReserveMemAddress, as many as the host has room
-// for. An alias of the same length follows at the constant distance(). Behind both stands one sparse file in memory of
-// four times the capacity: its first half backs the first part of the alias, its second half holds what
-// aclrtMallocPhysical gives out, which aclrtMapMem maps into the second part of the alias. What a program may use is
-// counted.
+// Note [Address layout]: the device reserves addresses without access. aclrtMalloc returns addresses from a range of
+// twice the capacity, so that fragmentation does not exhaust it. aclrtReserveMemAddress returns addresses from the
+// range behind it, which is as large as the host allows. An alias of both ranges follows at the constant distance(). A
+// sparse file of four times the capacity backs them: its first half backs the first range; its second half holds the
+// memory of aclrtMallocPhysical, which aclrtMapMem maps into the alias of the second range. Use of memory is counted.
 class DeviceMemory {
  public:
   struct Block {
@@ -48,7 +47,7 @@ class DeviceMemory {
   bool open(uint64_t capacity);  // reserves the addresses, once
   void freeAll();                // blocks, mappings and reservations; the addresses stay reserved
   void atFork(Fork stage) { sim::atFork(mutex_, stage); }
-  void forget();  // in a forked child, which has none of the addresses: open() reserves others
+  void forget();  // in a forked child, which does not inherit the mappings: open() reserves new addresses
 
   aclError allocate(const char *function, uint64_t size, bool with_tail, void **address);
   aclError release(const char *function, void *address);
@@ -64,7 +63,7 @@ class DeviceMemory {
   bool access(const void *address, aclrtMemAccessFlags *access);
 
   bool owns(const void *address) const;
-  // The largest range of live memory around `address` that one caller may touch: a block, or mappings side by side.
+  // The largest accessible range around `address`: a block, or adjacent mappings.
   bool extent(const void *address, uint64_t *start, uint64_t *end);
   // Start and requested size of the block, or of the mapping.
   bool block(const void *address, uint64_t *start, uint64_t *size);

@@ -1,4 +1,6 @@
-// What the parts of libascendcl share: configuration, devices, contexts, the calling thread's state, argument checks.
+// Shared by the files of libascendcl: configuration, devices, contexts, thread state, argument checks. Lock order:
+// lifecycleMutex(), then a stream's mutex, then signal(); all others as in kParts (init.cpp). No lock is held while
+// waiting for a stream or calling a function of the program.
 //
 // Order of locks: lifecycleMutex() before a stream's mutex before signal(), and all others as fork.cpp takes them.
 // Nobody waits for a stream, or calls a function of the program, while holding one of these.
@@ -64,7 +66,7 @@ struct Device {
   Context *primary = nullptr;                       // lifecycle mutex
   DeviceMemory memory;
 
-  // A task has failed: the first failure is what later calls report.
+  // Records the first failure of a task, which later calls report.
   void fail(aclError code, const std::string &text);
   // ACL_SUCCESS, or the code of the task that failed, with a message that names `function`.
   aclError check(const char *function) {
@@ -118,7 +120,7 @@ aclError noDevices(const char *function);
 int32_t defaultDevice();  // -1: none
 void setSharedMessages(bool shared);
 
-// A thread that runs a stream's task has, until this ends, the messages and the last error of nobody.
+// Hides the thread's own messages and last error while it runs a task of a stream.
 class TaskErrorScope {
  public:
   TaskErrorScope() { exchange(); }
@@ -133,9 +135,9 @@ class TaskErrorScope {
   aclError last_error_ = ACL_SUCCESS;
 };
 
-bool dropDevicesInChild();  // false: there was nothing to lose, the child may start a runtime of its own
+bool dropDevicesInChild();  // false: no device was used yet, so the child may start a runtime of its own
 
-// One part's locks across a fork.
+// The locks of each part across fork().
 void contextsAtFork(Fork stage);
 void streamsAtFork(Fork stage);
 void eventsAtFork(Fork stage);
@@ -154,7 +156,7 @@ void readsAtFork(Fork stage);
 uint32_t coreCount(aclrtDevResLimitType kind);  // of the chip; 0: there is no such kind
 void forgetMemoryErrors();
 
-// device.cpp, context.cpp, stream.cpp, event.cpp, notify.cpp, graph.cpp: what the end of a device takes with it
+// The end of a device releases what belongs to it.
 void releaseAllDevices();
 aclError retainDevice(Device &device);
 Context *openContext(Device &device, bool primary);  // lifecycle mutex held; nullptr: no stream left
@@ -184,6 +186,7 @@ aclError noAddresses(const char *function);
   } while (0)
 // Declares `device`, the one with this id.
 #define SIM_REQUIRE_DEVICE(device, id)         \
+  SIM_REQUIRE_DEVICES();                       \
   sim::Device *device = sim::deviceOrNull(id); \
   if (device == nullptr) return sim::badDevice(__func__, id)
 // Declares `name`, the live object behind a handle, by a function such as resolveStream.

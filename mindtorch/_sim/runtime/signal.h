@@ -1,4 +1,4 @@
-// How tasks of different streams, and host threads, wait for one another.
+// Waiting of streams and host threads for each other.
 #ifndef MINDTORCH_SIM_RUNTIME_SIGNAL_H_
 #define MINDTORCH_SIM_RUNTIME_SIGNAL_H_
 #include <atomic>
@@ -14,12 +14,12 @@ namespace sim {
 
 using Clock = std::chrono::steady_clock;
 
-// The ends of waits.
+// Deadlines of waits.
 inline Clock::time_point forever() { return Clock::time_point::max(); }
 inline Clock::time_point afterMilliseconds(int64_t timeout) {
   return timeout < 0 ? forever() : Clock::now() + std::chrono::milliseconds(timeout);
 }
-// Waits of tasks are in seconds, and 0 means for ever.
+// Timeouts of tasks are in seconds; 0 means no timeout.
 inline Clock::time_point afterSeconds(int64_t timeout) {
   return timeout == 0 ? forever() : Clock::now() + std::chrono::seconds(timeout);
 }
@@ -32,8 +32,8 @@ bool waitUntil(std::condition_variable &condition, std::unique_lock<std::mutex> 
   return true;
 }
 
-// One lock and one condition for all that tasks wait for: waits are rare and short lists, so waking all is cheap, and
-// whoever cancels a wait need not know what it waits for.
+// One lock and one condition variable for all waits of tasks. Waits are rare, so waking all waiters is cheap, and a
+// wait can be cancelled without knowing what it waits for.
 class Signal {
  public:
   template <class Change>
@@ -44,7 +44,7 @@ class Signal {
     }
     condition_.notify_all();
   }
-  // False where the time ran out.
+  // Returns false on timeout.
   template <class Done>
   bool wait(Clock::time_point end, Done done) {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -65,8 +65,7 @@ inline Signal &signal() {
   return instance;
 }
 
-// A point that a stream passes once: what one record of an event leaves behind. Shared by the event, the task that
-// completes it and the waits for it, so that none of them outlives it.
+// Completion of one record of an event. The event, the task that completes it and the waits for it share it.
 struct Marker {
   std::atomic<bool> done{false};
   std::atomic<int64_t> nanoseconds{0};  // when it was passed

@@ -1,4 +1,4 @@
-// The queue and the thread of a stream, and the launch of kernels.
+// Streams: the task queue and its thread, kernel launches.
 #include "stream.h"
 
 #include <pthread.h>
@@ -323,9 +323,7 @@ aclError destroyStream(const char *function, aclrtStream handle, bool force) {
   if (stream == context->default_stream) {
     return simFail(ACL_ERROR_RT_PARAM_INVALID, "EE1001", "%s: the default stream ends with its context only", function);
   }
-  if (!force) {
-    SIM_TRY(refuseCapturing(function, *stream));
-  }
+  if (!force) SIM_TRY(refuseCapturing(function, *stream));
   discardCaptures(*stream);
   // A fault of the device does not keep a stream from being destroyed.
   if (!force && (context->device->attention.load() & Device::kFaulted) == 0) {
@@ -563,8 +561,8 @@ aclError aclrtGetThreadLastTaskId(uint32_t *taskId) {
   return ACL_SUCCESS;
 }
 
-// Host functions in streams: aclrtLaunchHostFunc runs them itself, aclrtLaunchCallback hands them to a thread of the
-// program that sits in aclrtProcessReport.
+// Host functions in streams: the stream's thread runs those of aclrtLaunchHostFunc; a thread of the program that calls
+// aclrtProcessReport runs those of aclrtLaunchCallback.
 
 namespace sim {
 
@@ -589,7 +587,7 @@ std::map<uint64_t, Subscriber> &subscribers() {
 
 uint64_t callingThread() { return static_cast<uint64_t>(pthread_self()); }
 
-// One stream less for the thread; callbacks that it has not run yet are dropped with the last, and nobody waits on.
+// Removes one subscription of the thread. With the last one, pending callbacks are dropped and their waits end.
 void unsubscribe(uint64_t thread) {
   signal().raise([&] {
     const auto found = subscribers().find(thread);
@@ -599,7 +597,7 @@ void unsubscribe(uint64_t thread) {
   });
 }
 
-// Run more than once where a graph stores it.
+// May run several times if a graph stores it.
 struct CallbackWork {
   uint64_t thread;
   aclrtCallback function;
@@ -700,9 +698,7 @@ aclError aclrtProcessReport(int32_t timeout) {
     return simFail(ACL_ERROR_RT_THREAD_SUBSCRIBE, "EE1001", "%s: no stream is subscribed to the calling thread",
                    __func__);
   }
-  if (!in_time) {
-    return simFail(ACL_ERROR_RT_REPORT_TIMEOUT, "EE9999", "%s: no callback came in time", __func__);
-  }
+  if (!in_time) return simFail(ACL_ERROR_RT_REPORT_TIMEOUT, "EE9999", "%s: no callback came in time", __func__);
   for (const Callback &callback : callbacks) {
     callback.function(callback.argument);
     complete(*callback.finished);

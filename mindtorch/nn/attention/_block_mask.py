@@ -15,7 +15,7 @@ def places(shape, device):
 
 
 def evaluated(function, shape, *arguments):
-    """What a score_mod or mask_mod says for all places at once, of the shape of the scores."""
+    """The result of a score_mod or mask_mod for all positions, in the shape of the scores."""
     found = function(*arguments)
     if not isinstance(found, mindtorch.Tensor):
         raise TypeError(f"a mask_mod or score_mod returns tensors, not {type(found).__name__}")

@@ -10,7 +10,7 @@ __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_le
 
 
 class CausalVariant(enum.IntEnum):
-    """The corner at which the diagonal begins: the first query has the first key, or the last one the last key."""
+    """The alignment of the diagonal: the first query with the first key, or the last with the last."""
 
     UPPER_LEFT = enum.auto()
     LOWER_RIGHT = enum.auto()

@@ -24,14 +24,14 @@ __all__ = ["AuxOutput", "AuxRequest", "BlockMask", "and_masks", "create_block_ma
 
 
 class AuxRequest(NamedTuple):
-    """What flex_attention shall return beside its result."""
+    """The additional results of flex_attention."""
 
     lse: bool = False
     max_scores: bool = False
 
 
 class AuxOutput(NamedTuple):
-    """What was asked for by an AuxRequest: logarithms of sums of exponentials and the largest of the scores."""
+    """The results of an AuxRequest: logarithms of sums of exponentials and the largest of the scores."""
 
     lse: mindtorch.Tensor | None = None
     max_scores: mindtorch.Tensor | None = None

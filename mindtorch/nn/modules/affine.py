@@ -6,7 +6,7 @@ from mindtorch.nn.parameter import Parameter
 
 
 class Affine(Module):
-    """A weight that begins with 1 and a bias that begins with 0."""
+    """A weight initialised to 1 and a bias initialised to 0."""
 
     def _set_affine(self, shape, wanted, device, dtype):
         """Parameters of this shape by the names in `wanted`, or None where it says so."""

@@ -227,7 +227,7 @@ class _Keyed(Module):
             del self[key]
 
     def pop(self, key):
-        """Take out what a key stands for."""
+        """Remove a key and return its value."""
         taken = self[key]
         del self[key]
         return taken
@@ -370,7 +370,7 @@ class ParameterDict(_Keyed):
         return ParameterDict(OrderedDict(self.items()))
 
     def setdefault(self, key, default=None):
-        """The entry of a key, which becomes `default` where there is none."""
+        """The value of a key, which is set to `default` if missing."""
         if key not in self:
             self[key] = default
         return self[key]

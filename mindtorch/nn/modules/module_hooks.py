@@ -193,7 +193,7 @@ class _HookedCall:
             self.result = found
 
     def after_exception(self):
-        """Call the hooks marked always_call that were not reached; what they raise becomes a warning."""
+        """Call the remaining hooks with always_call; their exceptions become warnings."""
         for kind, hooks in (("global module", GLOBAL.forward), ("module", self.module._forward_hooks)):
             for number, hook in hooks.items():
                 if number in self.called or not self.always(number):
@@ -282,11 +282,11 @@ class ModuleHooks:
         return add_hook(self._backward_hooks, hook, prepend)
 
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
-        """Call hook(module, args[, kwargs]) before forward; what it gives replaces the arguments."""
+        """Call hook(module, args[, kwargs]) before forward; its result replaces the arguments."""
         return add_hook(self._forward_pre_hooks, hook, prepend, ((self._forward_pre_hooks_with_kwargs, with_kwargs),))
 
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
-        """Call hook(module, args[, kwargs], output) after forward; what it gives replaces the output."""
+        """Call hook(module, args[, kwargs], output) after forward; its result replaces the output."""
         return add_hook(self._forward_hooks, hook, prepend, ((self._forward_hooks_with_kwargs, with_kwargs),
                                                              (self._forward_hooks_always_called, always_call)))
 

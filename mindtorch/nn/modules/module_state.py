@@ -12,7 +12,7 @@ EXTRA_STATE = "_extra_state"
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ("missing_keys", "unexpected_keys"))):
-    """What load_state_dict gives: the keys that the state lacked, and those that nothing asked for."""
+    """The result of load_state_dict: missing keys and unexpected keys."""
 
     __slots__ = ()
 
@@ -107,7 +107,7 @@ class ModuleState:
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
                               error_msgs):
-        """Take the state of this module alone; what goes wrong is put in the three lists."""
+        """Load the state of this module only; problems are added to the three lists."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         state = self._own_state()

@@ -17,7 +17,7 @@ class _PadNd(Module):
     _dims: Any = None
 
     def __init_subclass__(cls, dims=None, mode=None, **others):
-        """What a class says in its first line, those derived from it need not say again."""
+        """The first line of a class's docstring holds for derived classes, too."""
         super().__init_subclass__(**others)
         if dims is not None:
             cls._dims = dims

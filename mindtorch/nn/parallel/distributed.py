@@ -1,8 +1,8 @@
 """torch.nn.parallel.distributed: for programs that ask whether a module is trained by several processes. None is."""
-from mindtorch._compat.absent_device import class_without_instances
+from mindtorch._compat.absent_device import abstract_class
 
 __all__ = ["DistributedDataParallel"]
 
-DistributedDataParallel = class_without_instances(
+DistributedDataParallel = abstract_class(
     "torch.nn.parallel.distributed", "DistributedDataParallel",
     "mindtorch has no torch.distributed: it trains in one process")

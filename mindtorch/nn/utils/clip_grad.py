@@ -46,7 +46,7 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
 
 @no_grad()
 def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
-    """Scale the gradients so that a total norm above `max_norm` comes down to it."""
+    """Scale the gradients down if their total norm is above `max_norm`."""
     # Multiplied even where the factor is 1: to look at it would be to wait for the device.
     factor = mindtorch.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
     for group in _alike(_gradients(parameters)):
@@ -59,7 +59,7 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
 
 
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
-    """Scale the gradients so that their total norm is at most `max_norm`; gives the norm that they had."""
+    """Scale the gradients so that their total norm is at most `max_norm`; returns the norm before."""
     if not isinstance(parameters, TensorBase):
         generated = isinstance(parameters, types.GeneratorType)
         parameters = list(parameters)

@@ -37,7 +37,7 @@ def _check(layer, bn):
 
 
 def fuse_conv_bn_eval(conv, bn, transpose=False):
-    """A copy of a convolution that computes what the batch norm behind it makes of it; both must be in eval mode."""
+    """A copy of a convolution with the batch norm after it fused into it; both must be in eval mode."""
     _check(conv, bn)
     made = copy.deepcopy(conv)
     made.weight, made.bias = fuse_conv_bn_weights(made.weight, made.bias, bn.running_mean, bn.running_var, bn.eps,
@@ -46,7 +46,7 @@ def fuse_conv_bn_eval(conv, bn, transpose=False):
 
 
 def fuse_linear_bn_eval(linear, bn):
-    """A copy of a Linear that computes what the batch norm behind it makes of it; both must be in eval mode."""
+    """A copy of a Linear with the batch norm after it fused into it; both must be in eval mode."""
     _check(linear, bn)
     if bn.num_features not in (linear.out_features, 1):
         raise AssertionError("To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got "

@@ -1,4 +1,4 @@
-"""Parameters and buffers that are computed from others by a chain of modules, whenever they are asked for."""
+"""Parameters and buffers that a chain of modules computes from others at each access."""
 import copy
 from collections.abc import Sequence
 from contextlib import contextmanager

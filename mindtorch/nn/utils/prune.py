@@ -288,7 +288,7 @@ class CustomFromMask(BasePruningMethod):
 # --- functions -------------------------------------------------------------------------------------------------------
 
 def identity(module, name):
-    """Give a parameter a mask that prunes nothing; gives the module, as the functions below do."""
+    """Give a parameter a mask of ones. Returns the module, as the functions below do."""
     Identity.apply(module, name)
     return module
 

@@ -60,7 +60,7 @@ class _Place:
                          module.__dict__)
 
     def swap(self, value):
-        """Put a tensor, None or _ABSENT there; gives what was there."""
+        """Set a tensor, None or _ABSENT; returns the previous value."""
         old = self.dict.pop(self.name, _ABSENT)
         if value is not _ABSENT:
             self.dict[self.name] = value

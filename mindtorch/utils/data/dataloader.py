@@ -211,11 +211,11 @@ class _BaseDataLoaderIter:
         if loader.pin_memory and not self._pin_memory:
             warnings.warn("'pin_memory' argument is set as true but no accelerator is found, "
                           "then device pinned memory won't be used.", stacklevel=3)
-        self._begin(loader)
+        self._start_epoch(loader)
         # Drawn at this point whether or not there are workers, as torch does: it moves the generator on.
         self._base_seed = mindtorch.empty((), dtype=mindtorch.int64).random_(generator=loader.generator).item()
 
-    def _begin(self, loader):
+    def _start_epoch(self, loader):
         self._sampler_iter = iter(loader._index_sampler)
         self._num_yielded = 0
         self._promised_length = loader._IterableDataset_len_called
@@ -293,7 +293,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _reset(self, loader):
         """Begin another pass with the workers of the last one. Answers that are still to come of that are ignored."""
-        self._begin(loader)
+        self._start_epoch(loader)
         for number in range(loader.num_workers):
             self._pool.send(number, RESUME)
         self._schedule()

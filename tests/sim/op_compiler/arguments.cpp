@@ -1,4 +1,4 @@
-// Every function of libacl_op_compiler with every argument that it cannot use.
+// Every function of the library with invalid arguments.
 #include "../arguments.h"
 
 #include "declared.h"

@@ -1,4 +1,4 @@
-/* Activation functions by their formulas: prelu with a weight for each channel or one for all, celu and threshold. */
+/* Activation functions against their formulas: prelu with one weight or one for each channel, celu and threshold. */
 #include "aclnnop/aclnn_celu.h"
 #include "aclnnop/aclnn_prelu.h"
 #include "aclnnop/aclnn_prelu_backward.h"

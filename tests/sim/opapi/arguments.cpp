@@ -1,4 +1,4 @@
-// Every function of libnnopbase, and both phases of every operator, with every argument that they cannot use.
+// Every function of libnnopbase, and both phases of every operator, with invalid arguments.
 #include "../arguments.h"
 
 #include "declared.h"

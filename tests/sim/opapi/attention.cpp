@@ -1,4 +1,4 @@
-/* Attention in one operator and its gradient, against sums over keys one query at a time. */
+/* Flash attention and its gradient, against plain loops over the keys of each query. */
 #include "aclnnop/aclnn_flash_attention_score.h"
 #include "aclnnop/aclnn_flash_attention_score_grad.h"
 #include "op_test.h"

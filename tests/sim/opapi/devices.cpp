@@ -1,4 +1,4 @@
-/* Operators on two devices: a kernel reaches its own device's memory, and that of peers it was given access to. */
+/* Operators on two devices: a kernel can access the memory of its own device and of enabled peers. */
 #include "aclnn/aclnn_base.h"
 #include "aclnnop/aclnn_add.h"
 #include "aclnnop/aclnn_reduce_sum.h"

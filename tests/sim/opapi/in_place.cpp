@@ -1,5 +1,4 @@
-/* In-place operators that run the kernel of their plain form: the same values, in every layout, and the same refusals.
- */
+/* In-place operators that run the kernel of their plain form: equal values in every layout, equal errors. */
 #include "aclnnop/aclnn_acos.h"
 #include "aclnnop/aclnn_acosh.h"
 #include "aclnnop/aclnn_add_rms_norm.h"

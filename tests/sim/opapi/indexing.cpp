@@ -1,4 +1,4 @@
-/* Gathering and scattering through an index tensor, in every layout; an index out of range is a fault of the device. */
+/* gather and scatter in every layout; an index out of range is a device fault. */
 #include "aclnnop/aclnn_embedding_renorm.h"
 #include "aclnnop/aclnn_gather.h"
 #include "aclnnop/aclnn_index_select.h"

@@ -1,4 +1,4 @@
-/* The operators of a mixture of experts: 3 tokens of width 2, 2 of 4 experts each, by hand and by their formulas. */
+/* The operators of mixture of experts, for 3 tokens of width 2 and 2 of 4 experts each. */
 #include "aclnnop/aclnn_moe_finalize_routing.h"
 #include "aclnnop/aclnn_moe_gating_top_k_softmax.h"
 #include "aclnnop/aclnn_moe_init_routing.h"

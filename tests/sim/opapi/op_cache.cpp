@@ -1,4 +1,4 @@
-/* MINDTORCH_SIM_OP_CACHE=1: executors that phase 1 gives again cannot be made repeatable; keys of the caller's own. */
+/* MINDTORCH_SIM_OP_CACHE=1: executors from the cache cannot be made repeatable; the caller's own keys. */
 #include "aclnn/op_cache.h"
 
 #include <cstdlib>

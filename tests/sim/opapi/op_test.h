@@ -1,5 +1,5 @@
-/* What the tests of libnnopbase and libopapi share: tensors on the device with a plain copy of their values, every
- * layout of a view, and the two phases in one call. The expected values are plain C++ formulas on doubles. */
+/* Shared by the tests of libnnopbase and libopapi: device tensors with a host copy of their values, all layouts of a
+ * view, and calls of both phases. Expected values are plain formulas on doubles. */
 #ifndef MINDTORCH_TESTS_SIM_OPAPI_OP_TEST_H_
 #define MINDTORCH_TESTS_SIM_OPAPI_OP_TEST_H_
 #include <algorithm>
@@ -43,7 +43,7 @@ inline int64_t product(const Dims &dims) {
   return count;
 }
 
-/* Brings the device up, and at its end checks that nothing is left. */
+/* Initialises the device; at the end checks that no object is alive. */
 struct Session {
   Session() {
     EXPECT(aclInit(nullptr) == ACL_SUCCESS);
@@ -74,7 +74,7 @@ inline double decode16(uint16_t bits, int exponent_bits) {
   return bits & 0x8000 ? -value : value;
 }
 
-/* The nearest encoding by bisection over the ordered positive ones; ties go to the even encoding. */
+/* The nearest encoding, by bisection over the positive ones; ties go to the even encoding. */
 inline uint16_t encode16(double value, int exponent_bits) {
   uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   double target = std::fabs(value);
@@ -184,7 +184,7 @@ inline double getValue(const char *from, aclDataType type) {
   FOR_TYPE(type, GET16, GET)
 }
 
-/* What the type holds after `value` has been stored in it (in range values only). */
+/* The value that the type stores (for values in range only). */
 inline double rounded(double value, aclDataType type) {
   char bytes[16];
   if (type == ACL_BOOL) return value != 0.0;
@@ -313,7 +313,7 @@ struct IntArray {
 
 using Phase2 = aclnnStatus (*)(void *, uint64_t, aclOpExecutor *, aclrtStream);
 
-/* Both phases; the result of phase 1 where that fails. The stream is done when this returns. */
+/* Calls both phases and synchronizes the stream; returns the status of phase 1 if it fails. */
 inline aclnnStatus runBoth(const std::function<aclnnStatus(uint64_t *, aclOpExecutor **)> &begin, Phase2 launch) {
   uint64_t size = 0;
   aclOpExecutor *executor = nullptr;
@@ -350,7 +350,7 @@ inline void expectValues(const Values &actual, const Values &expected, double to
 }
 #define EXPECT_VALUES(actual, ...) expectValues(actual, __VA_ARGS__, __FILE__, __LINE__)
 
-/* The slope of `function` by each element of x. */
+/* The numerical gradient of `function` by x. */
 inline Values slopes(Values x, const std::function<double(const Values &)> &function) {
   Values found(x.size());
   for (size_t i = 0; i < x.size(); ++i) {
@@ -364,7 +364,7 @@ inline Values slopes(Values x, const std::function<double(const Values &)> &func
   return found;
 }
 
-/* Relative error that one rounding to the type, after a few in float, can make. */
+/* Relative tolerance for one rounding to the type after a few in float. */
 inline double toleranceOf(aclDataType type) {
   switch (type) {
     case ACL_FLOAT16:

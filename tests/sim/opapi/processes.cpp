@@ -1,4 +1,4 @@
-/* What loading libopapi costs a process, and what a fork leaves of it. */
+/* The cost of loading libopapi, and libopapi after a fork. */
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* Random filling: the generator's published vectors, the same values in every layout, and the distributions' moments.
- */
+/* Random operators: the published test vectors of the generator, equal values in every layout, moments of the
+ * distributions. */
 #include "opapi/random.h"
 
 #include "aclnnop/aclnn_multinomial.h"

@@ -1,4 +1,4 @@
-/* Moving elements along dimensions, in every layout, against index arithmetic; dropout masks. */
+/* Rearranging operators in every layout, against index arithmetic; dropout masks. */
 #include "aclnnop/aclnn_channel_shuffle.h"
 #include "aclnnop/aclnn_dropout_do_mask.h"
 #include "aclnnop/aclnn_dropout_gen_mask_v2.h"

@@ -1,4 +1,4 @@
-// Every function of the runtime with every argument that it cannot use.
+// Every function of the library with invalid arguments.
 #include "../arguments.h"
 
 // Nobody can tell how long the program's own memory is, so no copy goes from it into itself.

@@ -1,4 +1,4 @@
-// Events of both families: what a wait waits for, queries, times, limits.
+// Events of both kinds: waits, queries, times, limits.
 #include <atomic>
 #include <chrono>
 #include <thread>

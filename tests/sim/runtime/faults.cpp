@@ -1,4 +1,4 @@
-// Faults and latencies on demand, counts of calls, messages and last errors, faults of the device.
+// Fault injection, latencies, call counts, messages and last errors, device faults.
 #include <unistd.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Forks while other threads are inside the library: no child may wait for a lock that stayed with them.
+// Forks while other threads are inside the library: a child must not wait for a lock that another thread held.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Capture and graphs: what is stored, in which order it is run, what joins a capture, what is refused meanwhile.
+// Capture and graphs: stored tasks, their order, joining streams, forbidden calls.
 #include <pthread.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Device and pinned memory: what is accepted, what is counted, what an address may be used for.
+// Device and pinned memory: arguments, counters, use of addresses.
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// MINDTORCH_SIM_KERNELS=null: kernels are not run; everything else is, in its order.
+// MINDTORCH_SIM_KERNELS=null: kernels compute nothing; all other tasks run in order.
 #include "../check.h"
 
 int main() {

@@ -95,9 +95,7 @@ SIM_ELEMENT(Prelu, 2, kFloats, 0, x > C(0) ? x : x * y)
 /* x, approximate: 0 exact, 1 by tanh */
 aclnnStatus prepareGeluV2(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const int64_t mode = arguments[1].integer;
-  if (mode != 0 && mode != 1) {
-    return refuse(executor, "approximate is {}, expected 0 or 1", mode);
-  }
+  if (mode != 0 && mode != 1) return refuse(executor, "approximate is {}, expected 0 or 1", mode);
   return prepareLoops(executor, mode == 1 ? kLoopsOf<GeluTanh> : kLoopsOf<Gelu>, kSameType);
 }
 
@@ -111,7 +109,7 @@ aclnnStatus prepareGeluBackwardV2(aclOpExecutor &executor, const Argument *argum
   return prepareLoops(executor, by_tanh ? kLoopsOf<GeluTanhBackward> : kLoopsOf<GeluBackward>, kSameType);
 }
 
-/* self, out, buffer: the buffer is room for a device that keeps exp(-|x|) there, and stays as it is. */
+/* self, out, buffer: hardware stores exp(-|x|) in the buffer; here it stays as it is. */
 aclnnStatus prepareLogSigmoidForward(aclOpExecutor &executor, const Argument *, const OpBody &) {
   executor.operands.pop();
   return prepareLoops(executor, kLoopsOf<LogSigmoid>, kSameType);
@@ -124,7 +122,7 @@ aclnnStatus prepareLogSigmoidBackward(aclOpExecutor &executor, const Argument *,
   return prepareLoops(executor, kLoopsOf<LogSigmoidBackward>, kSameType);
 }
 
-/* A weight for all, or one for each channel, as a tensor that is broadcast to self. */
+/* Expands the weight, one number or one for each channel, to the shape of self. */
 aclnnStatus expandWeight(const aclOpExecutor &executor, const Operand &self, Operand *weight) {
   if (weight->count == 1) {
     weight->rank = 0;
@@ -148,11 +146,11 @@ aclnnStatus preparePrelu(aclOpExecutor &executor, const Argument *, const OpBody
   return prepareLoops(executor, kLoopsOf<Prelu>, kSameType);
 }
 
-/* gradOutput, self, weight, gradInput, gradWeight; sums for each weight are in the workspace */
+/* gradOutput, self, weight, gradInput, gradWeight; the workspace holds the sums of gradWeight */
 aclError runPreluBackward(const aclOpExecutor &executor) {
   const auto &operands = executor.operands;
   const int64_t total = operands[1].count, weights = operands[4].count, inner = executor.attributes[0];
-  Cursor grads(operands[0]), places(operands[1]), slopes(operands[2]), out(operands[3]), sums(operands[4]);
+  Cursor grads(operands[0]), places(operands[1]), slopes(operands[2]), out(operands[3]);
   double *sum = reinterpret_cast<double *>(executor.workspace);
   std::fill_n(sum, weights, 0.0);
   for (int64_t first = 0; first < total; first += kBlock) {
@@ -167,7 +165,7 @@ aclError runPreluBackward(const aclOpExecutor &executor) {
     }
     out.write(result, length);
   }
-  for (int64_t first = 0; first < weights; first += kBlock) sums.write(sum + first, std::min(kBlock, weights - first));
+  writeElements(operands[4], sum);
   return ACL_SUCCESS;
 }
 
@@ -237,7 +235,7 @@ SIM_POINTWISE(aclnnTanhBackward, 2, kFloats, 0, kSameType, x *(C(1) - y * y))
 
 namespace {
 
-/* x is the first half, y the second (backward: x the gradient, y and z the halves). */
+/* x is the first half, y the second; in backward operators x is the gradient, y and z are the halves. */
 SIM_ELEMENT(Glu, 2, kFloats, 0, x *vec::sigmoid(y))
 SIM_ELEMENT(SwiGlu, 2, kFloats, 0, x *vec::sigmoid(x) * y)
 
@@ -246,7 +244,8 @@ SIM_ELEMENT(GluSecond, 3, kFloats, 0, x * y * vec::sigmoid(z) * (C(1) - vec::sig
 SIM_ELEMENT(SwiGluFirst, 3, kFloats, 0, x * z * siluSlope(y))
 SIM_ELEMENT(SwiGluSecond, 3, kFloats, 0, x * y * vec::sigmoid(y))
 
-/* x is the plain half, y the one that is activated (backward: x the gradient, y the plain half, z the other). */
+/* x is the linear half, y the activated one; in backward operators x is the gradient, y the linear half, z the
+ * activated one. */
 SIM_ELEMENT(HalfGelu, 1, kFloats, 0, gelu(x))
 SIM_ELEMENT(HalfGeluByTanh, 1, kFloats, 0, geluByTanh(x))
 SIM_ELEMENT(GeGlu, 2, kFloats, 0, x *gelu(y))
@@ -283,7 +282,7 @@ aclnnStatus checkHalves(const aclOpExecutor &executor, const Operand &x, int64_t
   return refuse(executor, "dimension {} cannot be halved", *dim);
 }
 
-/* All operands have one type, in which the loops compute. */
+/* All operands must have the same type. */
 aclnnStatus plan(aclOpExecutor &executor, int32_t dim, const void *kernel, aclError (*run)(const aclOpExecutor &)) {
   const aclDataType type = executor.operands[0].type;
   for (Operand &operand : executor.operands) {
@@ -345,13 +344,13 @@ aclnnStatus prepareGatedBackward(aclOpExecutor &executor, const Argument *argume
 
 enum GeGluAttribute { kDim, kLeft }; /* kLeft: the first half is the activated one */
 
-/* The half that is activated, or the other one. */
+/* The activated or the linear half. */
 Operand halfOf(const aclOpExecutor &executor, const Operand &operand, bool activated) {
   const bool first = activated == (executor.attributes[kLeft] != 0);
   return halfOf(operand, static_cast<int32_t>(executor.attributes[kDim]), first ? 0 : 1);
 }
 
-/* x, out, and gelu where the operator gives that, too */
+/* x, out, and gelu if the operator returns it */
 aclError runGeGlu(const aclOpExecutor &executor) {
   const GeGluLoops &loops = *static_cast<const GeGluLoops *>(executor.kernel);
   const Operand &x = executor.operands[0];
@@ -359,9 +358,7 @@ aclError runGeGlu(const aclOpExecutor &executor) {
   const Operand plain = halfOf(executor, x, false), activated = halfOf(executor, x, true);
   const Operand *inputs[] = {&plain, &activated};
   runLoop(inputs, 2, executor.operands[1], loops.product.loop[x.compute], nullptr);
-  if (executor.operands.size() > 2) {
-    runLoop(inputs + 1, 1, executor.operands[2], loops.gelu.loop[x.compute], nullptr);
-  }
+  if (executor.operands.size() > 2) runLoop(inputs + 1, 1, executor.operands[2], loops.gelu.loop[x.compute], nullptr);
   return ACL_SUCCESS;
 }
 
@@ -377,19 +374,15 @@ aclError runGeGluBackward(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
-/* `halved` are half as long as x along the dimension. */
+/* The operands `halved` have half the size of x along the dimension. */
 aclnnStatus prepareGeGluOf(aclOpExecutor &executor, const Operand &x, int64_t dim, int64_t approximate, bool left,
                            std::initializer_list<uint32_t> halved, aclError (*run)(const aclOpExecutor &)) {
   int32_t normalized = 0;
   SIM_TRY(checkHalves(executor, x, dim, &normalized));
-  if (approximate != 0 && approximate != 1) {
-    return refuse(executor, "approximate is {}, expected 0 or 1", approximate);
-  }
+  if (approximate != 0 && approximate != 1) return refuse(executor, "approximate is {}, expected 0 or 1", approximate);
   Shape shape = shapeOf(x);
   shape.dims[normalized] /= 2;
-  for (uint32_t index : halved) {
-    SIM_TRY(requireShape(executor, executor.operands[index], shape));
-  }
+  for (uint32_t index : halved) SIM_TRY(requireShape(executor, executor.operands[index], shape));
   executor.attributes[kLeft] = left;
   return plan(executor, normalized, &kGeGluLoops[approximate], run);
 }

@@ -1,5 +1,5 @@
-/* Attention in one operator, over (batch, heads, length, width) however it is laid out: a block of queries at a time,
- * so that the scores stay in the cache. The gradient computes the weights once more from the statistics. */
+/* Flash attention over (batch, heads, length, width) in any layout. Blocks of queries keep the scores in the cache.
+ * The gradient recomputes the weights from the saved statistics. */
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
@@ -38,7 +38,7 @@ struct Block {
   int64_t first, count, end;
 };
 
-/* Where a call is bounded, it is told how far behind its own place a query may look; else it sees everything. */
+/* If the call is bounded, a query attends to keys up to a given distance behind its own position. */
 Block blockAt(const aclOpExecutor &executor, const Sizes &sizes, int64_t first) {
   const int64_t count = std::min(rowsOfBlock(sizes), sizes.queries - first);
   if (executor.attributes[kBounded] == 0) return {first, count, sizes.keys};
@@ -47,7 +47,7 @@ Block blockAt(const aclOpExecutor &executor, const Sizes &sizes, int64_t first) 
   return {first, count, std::max<int64_t>(0, std::min(sizes.keys, end))};
 }
 
-/* scores = -inf where the row's query may not look. */
+/* scores = -inf for masked keys. */
 SIM_CLONES void hide(const uint8_t *hidden, int64_t count, float *scores) {
   const float nothing = -std::numeric_limits<float>::infinity();
   SIM_INDEPENDENT
@@ -65,7 +65,7 @@ SIM_CLONES float largest(const float *values, int64_t count) {
   return *std::max_element(lanes, lanes + 8);
 }
 
-/* values = factor * exp(values - offset); what they sum to without the factor. */
+/* values = factor * exp(values - offset); returns the sum of the exponentials. */
 SIM_CLONES float exponentials(float *values, int64_t count, float offset, float factor) {
   float lanes[8] = {};
   int64_t i = 0;
@@ -126,7 +126,7 @@ int asInt(int64_t size) { return static_cast<int>(size); }
 
 Sgemm sgemmOf(const aclOpExecutor &executor) { return reinterpret_cast<Sgemm>(const_cast<void *>(executor.kernel)); }
 
-/* scores = scale * queries * keys^T, hidden ones -inf. */
+/* scores = scale * queries * keys^T, -inf where masked. */
 void computeScores(const aclOpExecutor &executor, const Sizes &sizes, const Block &block, const float *queries,
                    const float *keys, const Operand &mask, int64_t batch, int64_t head, uint8_t *line, float *scores) {
   sgemmOf(executor)(kRowMajor, kNoTranspose, kTranspose, asInt(block.count), asInt(block.end), asInt(sizes.width),
@@ -170,7 +170,7 @@ float readStatistic(const Operand &operand, int64_t batch, int64_t head, int64_t
 /* query, key, value, realShift, dropMask, paddingMask, attenMask, softmaxMax, softmaxSum, softmaxOut, attentionOut */
 enum Forward { kQuery, kKey, kValue, kShift, kDrop, kPaddingMask, kMask, kMax, kSum, kSoftmax, kResult };
 
-/* Weights of the block's rows, and their statistics. */
+/* Softmax of the block's rows; writes their statistics. */
 void takeWeights(const aclOpExecutor &executor, const Block &block, int64_t batch, int64_t head, float *scores) {
   for (int64_t i = 0; i < block.count; ++i, scores += block.end) {
     float most = largest(scores, block.end);
@@ -193,10 +193,10 @@ aclError runAttention(const aclOpExecutor &executor) {
   for (int64_t b = 0; b < s.batch; ++b) {
     for (int64_t h = 0; h < s.heads; ++h) {
       if (h % (s.heads / s.shared) == 0) {
-        copyPlain(headOf(key, b, h / (s.heads / s.shared)), keys, true);
-        copyPlain(headOf(value, b, h / (s.heads / s.shared)), values, true);
+        readElements(headOf(key, b, h / (s.heads / s.shared)), keys);
+        readElements(headOf(value, b, h / (s.heads / s.shared)), values);
       }
-      copyPlain(headOf(query, b, h), queries, true);
+      readElements(headOf(query, b, h), queries);
       for (int64_t first = 0; first < s.queries; first += rowsOfBlock(s)) {
         const Block block = blockAt(executor, s, first);
         float *rows = results + first * s.value_width;
@@ -209,7 +209,7 @@ aclError runAttention(const aclOpExecutor &executor) {
                           asInt(block.end), 1.0f, scores, asInt(block.end), values, asInt(s.value_width), 0.0f, rows,
                           asInt(s.value_width));
       }
-      copyPlain(headOf(result, b, h), results, false);
+      writeElements(headOf(result, b, h), results);
     }
   }
   return ACL_SUCCESS;
@@ -231,7 +231,7 @@ enum Backward {
   kGradShift
 };
 
-/* One head's matrices in the workspace; those of keys and values serve all heads of query that share them. */
+/* The matrices of one head in the workspace. Query heads that share keys and values share their matrices. */
 struct Head {
   float *queries, *keys, *values, *grads, *results, *of_queries, *of_keys, *of_values, *weights, *scores;
   uint8_t *line;
@@ -295,29 +295,29 @@ aclError runAttentionBackward(const aclOpExecutor &executor) {
   for (int64_t b = 0; b < s.batch; ++b) {
     for (int64_t h = 0; h < s.heads; ++h) {
       if (h % sharing == 0) {
-        copyPlain(headOf(operands[kKey], b, h / sharing), head.keys, true);
-        copyPlain(headOf(operands[kValue], b, h / sharing), head.values, true);
+        readElements(headOf(operands[kKey], b, h / sharing), head.keys);
+        readElements(headOf(operands[kValue], b, h / sharing), head.values);
         std::fill_n(head.of_keys, s.keys * s.width, 0.0f);
         std::fill_n(head.of_values, s.keys * s.value_width, 0.0f);
       }
-      copyPlain(headOf(operands[kQuery], b, h), head.queries, true);
-      copyPlain(headOf(operands[kGrad], b, h), head.grads, true);
-      copyPlain(headOf(operands[kAttention], b, h), head.results, true);
+      readElements(headOf(operands[kQuery], b, h), head.queries);
+      readElements(headOf(operands[kGrad], b, h), head.grads);
+      readElements(headOf(operands[kAttention], b, h), head.results);
       std::fill_n(head.of_queries, s.queries * s.width, 0.0f);
       for (int64_t first = 0; first < s.queries; first += rowsOfBlock(s)) {
         const Block block = blockAt(executor, s, first);
         if (block.end > 0) blockBackward(executor, s, head, block, b, h);
       }
-      copyPlain(headOf(operands[kGradQuery], b, h), head.of_queries, false);
+      writeElements(headOf(operands[kGradQuery], b, h), head.of_queries);
       if ((h + 1) % sharing != 0) continue;
-      copyPlain(headOf(operands[kGradKey], b, h / sharing), head.of_keys, false);
-      copyPlain(headOf(operands[kGradValue], b, h / sharing), head.of_values, false);
+      writeElements(headOf(operands[kGradKey], b, h / sharing), head.of_keys);
+      writeElements(headOf(operands[kGradValue], b, h / sharing), head.of_values);
     }
   }
   return ACL_SUCCESS;
 }
 
-/* What both calls say about themselves. */
+/* Options of both operators. */
 struct Options {
   double scale, keep;
   int64_t before, behind, heads;
@@ -331,10 +331,10 @@ Options optionsFrom(const Argument *arguments) {
           arguments[6].integer, arguments[7].integer};
 }
 
-/* What sparseMode says: which keys are hidden by their places, beside those that the mask hides. */
+/* sparseMode: which keys are masked by position, in addition to the mask. */
 enum Sparse : int64_t { kDefault, kAllMask, kLeftUp, kRightDown, kBand };
 
-/* This kernel has no shift of the scores and no prefix. */
+/* This kernel supports no position bias and no prefix. */
 aclnnStatus checkOptions(const aclOpExecutor &executor, const Options &options, const void *prefix) {
   const aclIntArray *array = static_cast<const aclIntArray *>(prefix);
   if (options.sparse < kDefault || options.sparse > kBand || (array != nullptr && array->size > 0)) {
@@ -374,7 +374,7 @@ aclnnStatus checkOperands(const aclOpExecutor &executor) {
   return requireShape(executor, value, shape);
 }
 
-/* The operand as (batch, heads, length, width), which is only another way to walk through its memory. */
+/* Views the operand as (batch, heads, length, width). */
 aclnnStatus arrange(const aclOpExecutor &executor, const char *layout, int64_t heads, Operand *operand) {
   if (std::strcmp(layout, "BNSD") == 0) return ACLNN_SUCCESS; /* the rank is checked with the others */
   const bool narrow = std::strcmp(layout, "BSH") == 0 || std::strcmp(layout, "SBH") == 0;
@@ -398,7 +398,7 @@ aclnnStatus arrange(const aclOpExecutor &executor, const char *layout, int64_t h
   return ACLNN_SUCCESS;
 }
 
-/* The operands with the heads of the queries, and those with the heads of keys and values. */
+/* Arranges the operands that have as many heads as the queries, and those that have as many as the keys. */
 aclnnStatus arrangeAll(aclOpExecutor &executor, const Options &options, std::initializer_list<uint32_t> of_queries,
                        std::initializer_list<uint32_t> of_keys) {
   static const char *const kLayouts[] = {"BNSD", "BSND", "BSH", "SBH"};
@@ -411,12 +411,8 @@ aclnnStatus arrangeAll(aclOpExecutor &executor, const Options &options, std::ini
   if (query.rank == 3 && key.rank == 3 && options.heads > 0 && query.dims[2] >= options.heads) {
     shared = key.dims[2] / (query.dims[2] / options.heads); /* keys are as wide as queries */
   }
-  for (uint32_t index : of_queries) {
-    SIM_TRY(arrange(executor, layout, options.heads, &executor.operands[index]));
-  }
-  for (uint32_t index : of_keys) {
-    SIM_TRY(arrange(executor, layout, shared, &executor.operands[index]));
-  }
+  for (uint32_t index : of_queries) SIM_TRY(arrange(executor, layout, options.heads, &executor.operands[index]));
+  for (uint32_t index : of_keys) SIM_TRY(arrange(executor, layout, shared, &executor.operands[index]));
   return ACLNN_SUCCESS;
 }
 
@@ -435,8 +431,8 @@ aclnnStatus prepareDrop(aclOpExecutor &executor, const Options &options, uint32_
   return refuse(executor, "dropMask has {} bytes, expected one bit for each of {} scores", drop.count, scores);
 }
 
-/* A mask for each query and key, which may be one for all batches or heads. In the causal modes and the band it is a
- * triangle of a fixed size, which is not looked at: the places say the same. */
+/* Expands the mask over batches and heads. In the causal and band modes the mask is a fixed triangle that is not
+ * read, as the positions imply it. */
 aclnnStatus prepareMask(aclOpExecutor &executor, const Options &options, uint32_t index) {
   Operand &mask = executor.operands[index];
   if (options.sparse >= kLeftUp) {
@@ -496,14 +492,10 @@ aclnnStatus prepareAttention(aclOpExecutor &executor, const Argument *arguments,
   SIM_TRY(arrangeAll(executor, options, {kQuery, kResult}, {kKey, kValue}));
   SIM_TRY(checkOperands(executor));
   SIM_TRY(checkOptions(executor, options, arguments[7].pointer));
-  for (int index : {kShift, kPaddingMask}) {
-    SIM_TRY(checkAbsent(executor, index));
-  }
+  for (int index : {kShift, kPaddingMask}) SIM_TRY(checkAbsent(executor, index));
   SIM_TRY(prepareDrop(executor, options, kDrop));
   SIM_TRY(prepareMask(executor, options, kMask));
-  for (uint32_t index : {kMax, kSum}) {
-    SIM_TRY(requireStatistics(executor, index));
-  }
+  for (uint32_t index : {kMax, kSum}) SIM_TRY(requireStatistics(executor, index));
   SIM_TRY(requireShape(executor, executor.operands[kResult], resultShape(executor)));
   const Sizes s = sizesOf(executor.operands[kQuery], executor.operands[kKey], executor.operands[kValue]);
   return plan(executor, options, kMask, (s.queries + s.keys) * (s.width + s.value_width) + rowsOfBlock(s) * s.keys,
@@ -516,14 +508,10 @@ aclnnStatus prepareAttentionBackward(aclOpExecutor &executor, const Argument *ar
   SIM_TRY(arrangeAll(executor, options, {kQuery, kGrad, kAttention, kGradQuery}, {kKey, kValue, kGradKey, kGradValue}));
   SIM_TRY(checkOperands(executor));
   SIM_TRY(checkOptions(executor, options, arguments[12].pointer));
-  for (int index : {kGrad + 1, kGradMask - 1}) {
-    SIM_TRY(checkAbsent(executor, index));
-  }
+  for (int index : {kGrad + 1, kGradMask - 1}) SIM_TRY(checkAbsent(executor, index));
   SIM_TRY(prepareDrop(executor, options, kGradDrop));
   SIM_TRY(prepareMask(executor, options, kGradMask));
-  for (uint32_t index : {kGradMax, kGradSum}) {
-    SIM_TRY(requireStatistics(executor, index));
-  }
+  for (uint32_t index : {kGradMax, kGradSum}) SIM_TRY(requireStatistics(executor, index));
   for (uint32_t index : {static_cast<uint32_t>(kGrad), static_cast<uint32_t>(kAttention)}) {
     SIM_TRY(requireShape(executor, executor.operands[index], resultShape(executor)));
   }

@@ -1,5 +1,5 @@
-/* Convolution in one to three dimensions: a sample's windows become columns, which a matrix product weighs. A
- * transposed convolution is the adjoint: the product comes first. */
+/* Convolution in one to three dimensions: im2col and a matrix product for each sample. A transposed convolution is
+ * the adjoint: the product, then col2im. */
 #include "opapi/kernels/convolution.h"
 
 #include <algorithm>
@@ -20,17 +20,6 @@ SlidingWindow convolutionWindow(const aclOpExecutor &executor, const Operand &im
     window.dilation[i] = from < 0 ? 1 : executor.attributes[kDilation + from];
   }
   return window;
-}
-
-void copyPlain(Operand part, float *plain, bool to_plain) {
-  Operand flat = part;
-  flat.type = ACL_FLOAT;
-  flat.item = sizeof(float);
-  flat.host = reinterpret_cast<char *>(plain);
-  int64_t stride = 1;
-  for (int32_t i = flat.rank; i-- > 0; stride *= flat.dims[i]) flat.strides[i] = stride;
-  part.compute = flat.compute = kF32;
-  to_plain ? convertView(part, flat) : convertView(flat, part);
 }
 
 Operand sampleOf(const Operand &batch, int64_t n) {
@@ -66,7 +55,7 @@ namespace {
 
 enum { kInput, kWeight, kBias, kOutput };
 
-/* Which of the two sides is the image that windows slide over: the input, or the output of the transposed one. */
+/* The window slides over the input, or over the output of a transposed convolution. */
 SlidingWindow windowOf(const aclOpExecutor &executor) {
   const bool transposed = executor.attributes[kTransposed] != 0;
   return convolutionWindow(executor, executor.operands[transposed ? kOutput : kInput],
@@ -127,17 +116,17 @@ aclError runConvolution(const aclOpExecutor &executor) {
   float *weights = reinterpret_cast<float *>(executor.workspace), *biases = weights + sizes.weight;
   float *in = biases + sizes.bias, *out = in + sizes.input, *columns = out + sizes.output;
   const int64_t channels = output.dims[1], plane = sizes.output / channels;
-  copyPlain(weight, weights, true);
+  readElements(weight, weights);
   std::fill_n(biases, channels, 0.0f);
-  if (bias.tensor != nullptr) copyPlain(bias, biases, true);
+  if (bias.tensor != nullptr) readElements(bias, biases);
   for (int64_t n = 0; n < output.dims[0]; ++n) {
     for (int64_t c = 0; c < channels; ++c) std::fill_n(out + c * plane, plane, biases[c]);
     if (input.count > 0) {
-      copyPlain(sampleOf(input, n), in, true);
+      readElements(sampleOf(input, n), in);
       convolve(executor, window, {weights, in, out, columns},
                reinterpret_cast<Sgemm>(const_cast<void *>(executor.kernel)));
     }
-    copyPlain(sampleOf(output, n), out, false);
+    writeElements(sampleOf(output, n), out);
   }
   return ACL_SUCCESS;
 }
@@ -153,9 +142,7 @@ aclnnStatus checkChannels(const aclOpExecutor &executor, int64_t groups, bool tr
     return refuse(executor, "groups is {}, expected a divisor of the channels", groups);
   }
   const int64_t expected = transposed ? weight.dims[0] : weight.dims[1] * groups;
-  if (input.dims[1] != expected) {
-    return refuse(executor, "input has {} channels, expected {}", input.dims[1], expected);
-  }
+  if (input.dims[1] != expected) return refuse(executor, "input has {} channels, expected {}", input.dims[1], expected);
   *out_channels = transposed ? weight.dims[1] * groups : weight.dims[0];
   if (bias.tensor == nullptr || (bias.rank == 1 && bias.dims[0] == *out_channels)) return ACLNN_SUCCESS;
   return refuse(executor, "bias has {} dimensions and {} elements, expected one dimension of {}", bias.rank, bias.count,

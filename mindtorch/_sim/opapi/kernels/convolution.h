@@ -1,5 +1,5 @@
-/* What convolution shares with its gradients. Windows of an image stand at positions: the input and the output of a
- * convolution, or the output and the input of a transposed one. */
+/* Shared by convolution and its gradients. A window slides over an image; its positions are the output of a
+ * convolution or the input of a transposed one. */
 #ifndef MINDTORCH_SIM_OPAPI_KERNELS_CONVOLUTION_H_
 #define MINDTORCH_SIM_OPAPI_KERNELS_CONVOLUTION_H_
 #include "opapi/blas.h"
@@ -7,11 +7,11 @@
 
 namespace sim {
 
-/* Sizes by dimension; unused leading dimensions have size 1, stride 1, no padding. */
+/* Sizes by dimension. Unused leading dimensions have size 1, stride 1, no padding. */
 struct SlidingWindow {
   int64_t image[3];
   int64_t kernel[3];
-  int64_t positions[3]; /* where the window stands: the output of a convolution */
+  int64_t positions[3]; /* positions of the window: the output of a convolution */
   int64_t stride[3];
   int64_t padding[3];
   int64_t dilation[3];
@@ -32,8 +32,6 @@ enum ConvolutionAttribute { kGroups, kTransposed, kStride, kPadding = kStride + 
 
 SlidingWindow convolutionWindow(const aclOpExecutor &executor, const Operand &image, const Operand &positions,
                                 const Operand &weight);
-/* A part of an operand, from and to plain floats. */
-void copyPlain(Operand part, float *plain, bool to_plain);
 Operand sampleOf(const Operand &batch, int64_t n);
 /* Up to three numbers from an array of `dims`. */
 aclnnStatus readSizes(aclOpExecutor &executor, const char *name, const void *array, int32_t dims, int64_t least,

@@ -1,5 +1,5 @@
-/* The gradients of a convolution, each where the mask asks for it. With windows as columns: the image's gradient is
- * weight^T * positions put back, the positions' gradient weight * columns, the weight's positions * columns^T. */
+/* Gradients of convolution, as outputMask selects them. With the columns of im2col, the image's gradient is
+ * col2im(weight^T * positions), that of the positions weight * columns, that of the weight positions * columns^T. */
 #include "opapi/kernels/convolution.h"
 
 namespace sim {
@@ -113,25 +113,23 @@ aclError runBackward(const aclOpExecutor &executor) {
   const SlidingWindow window = windowOf(executor);
   const BufferSizes sizes = bufferSizes(executor, window);
   const Buffers b = buffersOf(executor, sizes);
-  copyPlain(weight, b.weight, true);
+  readElements(weight, b.weight);
   std::fill_n(b.grad_weight, sizes.weight, 0.0f);
   for (int64_t n = 0; n < input.dims[0]; ++n) {
-    copyPlain(sampleOf(executor.operands[sides.image], n), b.image, true);
-    copyPlain(sampleOf(executor.operands[sides.positions], n), b.positions, true);
+    readElements(sampleOf(executor.operands[sides.image], n), b.image);
+    readElements(sampleOf(executor.operands[sides.positions], n), b.positions);
     std::fill_n(b.grad_input, sizes.input, 0.0f);
     for (int64_t g = 0; g < executor.attributes[kGroups]; ++g) oneGroup(executor, window, b, g);
-    if (wanted(executor, kGradInput)) copyPlain(sampleOf(executor.operands[kGradInput], n), b.grad_input, false);
+    if (wanted(executor, kGradInput)) writeElements(sampleOf(executor.operands[kGradInput], n), b.grad_input);
   }
-  if (wanted(executor, kGradWeight)) copyPlain(executor.operands[kGradWeight], b.grad_weight, false);
+  if (wanted(executor, kGradWeight)) writeElements(executor.operands[kGradWeight], b.grad_weight);
   if (wanted(executor, kGradBias)) sumOverPositions(executor);
   return ACL_SUCCESS;
 }
 
-/* A result that is asked for has the shape of what it is the gradient of; one that is not may be NULL. */
+/* Checks the shapes of the selected gradients. Others may be NULL. */
 aclnnStatus checkResults(aclOpExecutor &executor, const aclBoolArray *mask) {
-  if (mask->size != 3) {
-    return refuse(executor, "outputMask has {} elements, expected 3", mask->size);
-  }
+  if (mask->size != 3) return refuse(executor, "outputMask has {} elements, expected 3", mask->size);
   Shape shapes[3] = {shapeOf(executor.operands[kInput]), shapeOf(executor.operands[kWeight]), {}};
   shapes[2].rank = 1;
   shapes[2].dims[0] = executor.operands[kGrad].dims[1];

@@ -20,7 +20,7 @@ SIM_ELEMENT(Same, 1, kAll, 0, x)
 
 constexpr Loop kFill[] = {fillLoop<float>, fillLoop<double>, fillLoop<int64_t>, fillLoop<Complex>};
 
-/* Nothing is read: the operand becomes an output only. */
+/* The operand is written only. */
 aclnnStatus prepareFillWith(aclOpExecutor &executor, const Scalar &value) {
   Operand &out = executor.operands[0];
   executor.scalars[0] = value;
@@ -60,14 +60,12 @@ aclnnStatus prepareInplaceCopy(aclOpExecutor &executor, const Argument *, const 
 aclnnStatus prepareCast(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   Operand &out = executor.operands[1];
   aclDataType type = static_cast<aclDataType>(arguments[1].integer);
-  if (type != out.type) {
-    return refuse(executor, "out has data type {}, expected dtype, which is {}", out.type, type);
-  }
+  if (type != out.type) return refuse(executor, "out has data type {}, expected dtype, which is {}", out.type, type);
   SIM_TRY(requireShape(executor, out, shapeOf(executor.operands[0])));
   return prepareCopy(executor, executor.operands[0], out);
 }
 
-/* The compute type of the output decides whether it counts in integers or in double. */
+/* Integer outputs count in int64, others in double. */
 template <class C>
 void arangeLoop(const LoopArguments &arguments) {
   using Step = std::conditional_t<std::is_same<C, int64_t>::value, int64_t, double>;
@@ -113,7 +111,7 @@ aclnnStatus prepareArange(aclOpExecutor &executor, const Argument *, const OpBod
   return ACLNN_SUCCESS;
 }
 
-/* From the start in the first half, from the end in the second: both ends come out exactly. */
+/* Computed from the nearer end, so that both ends are exact. */
 template <class C>
 void linspaceLoop(const LoopArguments &arguments) {
   using Real = std::conditional_t<std::is_same<C, float>::value, float, double>;
@@ -157,11 +155,11 @@ SIM_OP(aclnnLinspace, prepareLinspace, nullptr, 0)
 SIM_FOREACH(aclnnForeachZeroInplace, Zero)
 SIM_FOREACH(aclnnForeachCopy, Same)
 
-/* cat and stack: every input is copied to its slice of the output. */
+/* cat and stack copy each input to its slice of the output. */
 
 namespace {
 
-/* torch lets an empty one-dimensional tensor stand in any cat. */
+/* As in torch, cat ignores empty one-dimensional tensors. */
 bool isLegacyEmpty(const Operand &operand) { return operand.rank == 1 && operand.dims[0] == 0; }
 
 aclError runJoin(const aclOpExecutor &executor) {
@@ -201,9 +199,7 @@ aclnnStatus prepareJoin(aclOpExecutor &executor, int32_t dim, const Shape &shape
   aclDataType type = executor.operands[0].type;
   for (uint32_t i = 1; i < inputs; ++i) type = promoteTypes(type, executor.operands[i].type);
   SIM_TRY(requireCast(executor, type, out));
-  for (uint32_t i = 0; i < inputs; ++i) {
-    executor.operands[i].compute = copyCompute(executor.operands[i].type, out.type);
-  }
+  for (uint32_t i = 0; i < inputs; ++i) executor.operands[i].compute = copyCompute(executor.operands[i].type, out.type);
   executor.attributes[0] = dim;
   executor.attributes[1] = stack;
   executor.run = runJoin;
@@ -239,9 +235,7 @@ aclnnStatus prepareStack(aclOpExecutor &executor, const Argument *arguments, con
   if (first.rank >= static_cast<int32_t>(kMaxRank)) return refuse(executor, "tensors has {} dimensions", first.rank);
   int32_t dim;
   SIM_TRY(normalizeDim(executor, arguments[1].integer, first.rank + 1, &dim));
-  for (uint32_t i = 1; i < inputs; ++i) {
-    SIM_TRY(requireShape(executor, executor.operands[i], shapeOf(first)));
-  }
+  for (uint32_t i = 1; i < inputs; ++i) SIM_TRY(requireShape(executor, executor.operands[i], shapeOf(first)));
   Shape shape = shapeOf(first);
   for (int32_t k = shape.rank++; k > dim; --k) shape.dims[k] = shape.dims[k - 1];
   shape.dims[dim] = inputs;
@@ -253,17 +247,17 @@ aclnnStatus prepareStack(aclOpExecutor &executor, const Argument *arguments, con
 SIM_OP(aclnnCat, prepareCat, nullptr, 0)
 SIM_OP(aclnnStack, prepareStack, nullptr, 0)
 
-/* Operators that move elements along dimensions, as bits: flip, roll, repeat, triangles, and what else is a map from
- * a place in the output to one in the input. */
+/* Operators that rearrange elements without reading their values: flip, roll, repeat, triangles, and other maps from
+ * an output index to an input index. */
 
 namespace {
 
-constexpr int64_t kFillZero = -1; /* the place holds a 0: of the last dimension only */
+constexpr int64_t kFillZero = -1; /* the element is 0; for the last dimension only */
 
-/* Where along each dimension the element at `place` of the output comes from. */
+/* The input index along `dim` of the output element `place`. */
 using Source = int64_t (*)(const aclOpExecutor &executor, int32_t dim, const int64_t *place);
 
-/* operands[0] to operands[1], by the source of each place; attributes[dim] is the operator's number for a dimension. */
+/* Copies operands[0] to operands[1] by the map `source`; attributes[dim] is its parameter for a dimension. */
 template <Source source>
 aclError runMap(const aclOpExecutor &executor) {
   const Operand &in = executor.operands[0], &out = executor.operands[1];
@@ -368,7 +362,7 @@ aclnnStatus prepareFlip(aclOpExecutor &executor, const Argument *arguments, cons
   return plan(executor, shapeOf(in), runMap<flipped>);
 }
 
-/* As if x were one line: its end, then its beginning. */
+/* Rolls the flattened tensor: its end, then its beginning. */
 aclError runRollFlat(const aclOpExecutor &executor) {
   const Operand &in = executor.operands[0];
   const int64_t shift = executor.attributes[0];
@@ -422,7 +416,7 @@ aclnnStatus prepareRepeat(aclOpExecutor &executor, const Argument *arguments, co
   return plan(executor, shape, runMap<repeated>);
 }
 
-/* The numbers of repeats, one for each index; a single one stands for all. */
+/* The repeats of each index; a single number stands for all. */
 class Repeats {
  public:
   explicit Repeats(Operand repeats) : single_(repeats.count == 1), numbers_(as64(&repeats)) {
@@ -571,7 +565,7 @@ aclError runUnfoldGrad(const aclOpExecutor &executor) {
   const int32_t dim = static_cast<int32_t>(executor.attributes[0]), last = windows.rank - 1;
   double *const sums = reinterpret_cast<double *>(executor.workspace);
   std::fill_n(sums, out.count, 0.0);
-  Cursor values(windows), target(out);
+  Cursor values(windows);
   int64_t place[kMaxRank] = {};
   for (int64_t i = 0; i < windows.count; ++i) {
     int64_t at = 0;
@@ -582,7 +576,7 @@ aclError runUnfoldGrad(const aclOpExecutor &executor) {
     sums[at] += *static_cast<const double *>(values.read(&value, 1));
     for (int32_t d = last + 1; d-- > 0 && ++place[d] == windows.dims[d];) place[d] = 0;
   }
-  for (int64_t i = 0; i < out.count; ++i) target.write(&sums[i], 1);
+  writeElements(out, sums);
   return ACL_SUCCESS;
 }
 

@@ -28,7 +28,7 @@ double distance(const double *x, const double *y, int64_t count, double p) {
   return p == 2.0 ? std::sqrt(sum) : std::pow(sum, 1.0 / p);
 }
 
-/* How fast a distance grows with one coordinate of its first row. */
+/* The derivative of a distance by a coordinate of its first row. */
 double slope(double difference, double distance, double p) {
   if (p == 0.0 || difference == 0.0 || distance == 0.0) return 0.0;
   const double sign = difference < 0.0 ? -1.0 : 1.0, size = std::fabs(difference);
@@ -82,7 +82,7 @@ aclError runCdistBackward(const aclOpExecutor &executor) {
     others_from.read(other);
     grads_from.read(grads);
     distances_from.read(distances);
-    /* Which coordinate decides is told from the differences: what was stored may be rounded. */
+    /* The largest difference is found from the inputs, as the stored distances may be rounded. */
     for (int64_t i = 0; std::isinf(p) && i < rows * others; ++i) {
       distances[i] = distance(one + i / others * columns, other + i % others * columns, columns, p);
     }
@@ -133,7 +133,7 @@ aclnnStatus planDistances(aclOpExecutor &executor, double p, aclError (*run)(con
   return ACLNN_SUCCESS;
 }
 
-/* The batch of both; the matrices are views of it from then on. */
+/* Broadcasts the batches of both and expands the matrices to them. */
 bool commonBatch(Operand *x1, Operand *x2, Shape *batch) {
   if (x1->rank < 2 || x2->rank < 2 || columnsOf(*x1) != columnsOf(*x2)) return false;
   for (Operand *matrices : {x1, x2}) {

@@ -33,10 +33,10 @@ Sizes sizesOf(const Operand &image, const Operand &grid) {
 
 template <class C>
 struct Position {
-  C at, direction; /* which way it moves with the coordinate; 0: the border holds it */
+  C at, direction; /* derivative by the coordinate: 1, -1 after a reflection, 0 if clamped to the border */
 };
 
-/* Mirrored at both ends until within; `low` and `high` are twice the positions of the ends. */
+/* Reflects at both ends; `low` and `high` are twice the positions of the ends. */
 template <class C>
 Position<C> reflected(C at, C low, C high) {
   if (low == high) return {C(0), C(0)};
@@ -81,9 +81,7 @@ template <class C>
 Tap<C> cubicTap(C share, int i) {
   const C signed_distance = share + static_cast<C>(1 - i), x = std::fabs(signed_distance);
   const C sign = i < 2 ? C(1) : C(-1);
-  if (i == 1 || i == 2) {
-    return {0, (C(1.25) * x - C(2.25)) * x * x + C(1), sign * (C(3.75) * x - C(4.5)) * x};
-  }
+  if (i == 1 || i == 2) return {0, (C(1.25) * x - C(2.25)) * x * x + C(1), sign * (C(3.75) * x - C(4.5)) * x};
   return {0, ((C(-0.75) * x + C(3.75)) * x - C(6)) * x + C(3), sign * ((C(-2.25) * x + C(7.5)) * x - C(6))};
 }
 
@@ -125,7 +123,7 @@ struct Element {
 
 constexpr int kMostElements = 16; /* four by four; two by two by two */
 
-/* The elements of the image that a place takes; those outside are left out. */
+/* Lists the elements of the image that a point depends on, without those outside of it. */
 template <class C>
 int elementsOf(const Sizes &sizes, const C *coordinates, const int64_t *attributes, Element<C> *elements) {
   elements[0] = {0, 1.0, {1.0, 1.0, 1.0}};
@@ -153,33 +151,20 @@ int elementsOf(const Sizes &sizes, const C *coordinates, const int64_t *attribut
 
 /* --- the kernels ------------------------------------------------------------------------------------------------- */
 
-Operand computed(Operand operand, uint8_t compute) {
-  operand.compute = compute;
-  return operand;
-}
-
-template <class C>
-constexpr uint8_t kComputeOf = std::is_same<C, float>::value ? kF32 : kF64;
-
-/* Whole tensors as plain arrays in the workspace, one after the other. */
+/* Allocates contiguous arrays for whole tensors in the workspace. */
 template <class C>
 class WorkspaceArrays {
  public:
   explicit WorkspaceArrays(const aclOpExecutor &executor) : free_(reinterpret_cast<C *>(executor.workspace)) {}
   C *take(const Operand &operand) {
-    C *room = free_;
+    C *array = free_;
     free_ += operand.count;
-    return room;
+    return array;
   }
   C *read(const Operand &operand) {
-    C *room = take(operand);
-    const Operand from = computed(operand, kComputeOf<C>);
-    convertView(from, plainOperand(from, room));
-    return room;
-  }
-  static void write(C *room, const Operand &operand) {
-    const Operand to = computed(operand, kComputeOf<C>);
-    convertView(plainOperand(to, room), to);
+    C *array = take(operand);
+    readElements(operand, array);
+    return array;
   }
 
  private:
@@ -207,7 +192,7 @@ aclError runSample(const aclOpExecutor &executor) {
       }
     }
   }
-  WorkspaceArrays<C>::write(out, executor.operands[2]);
+  writeElements(executor.operands[2], out);
   return ACL_SUCCESS;
 }
 
@@ -238,8 +223,8 @@ aclError runSampleBackward(const aclOpExecutor &executor) {
       for (int k = 0; k < sizes.dims; ++k) of_grid[place + sizes.dims - 1 - k] = static_cast<C>(slopes[k]);
     }
   }
-  if (executor.attributes[kOfImage]) WorkspaceArrays<C>::write(of_image, executor.operands[3]);
-  if (executor.attributes[kOfGrid]) WorkspaceArrays<C>::write(of_grid, executor.operands[4]);
+  if (executor.attributes[kOfImage]) writeElements(executor.operands[3], of_image);
+  if (executor.attributes[kOfGrid]) writeElements(executor.operands[4], of_grid);
   return ACL_SUCCESS;
 }
 
@@ -273,7 +258,7 @@ aclError runAffineGrid(const aclOpExecutor &executor) {
       }
     }
   }
-  WorkspaceArrays<C>::write(points, out);
+  writeElements(out, points);
   return ACL_SUCCESS;
 }
 
@@ -285,9 +270,7 @@ aclnnStatus planRun(aclOpExecutor &executor, Run of_float, Run of_double) {
   const Operand &first = executor.operands[0];
   int64_t count = 0;
   for (const Operand &operand : executor.operands) {
-    if (operand.type != first.type) {
-      return refuse(executor, "types differ: {} and {}", first.type, operand.type);
-    }
+    if (operand.type != first.type) return refuse(executor, "types differ: {} and {}", first.type, operand.type);
     count += operand.count;
   }
   const bool wide = first.type == ACL_DOUBLE;
@@ -328,9 +311,7 @@ aclnnStatus prepareSample(aclOpExecutor &executor, const Argument *arguments, co
 aclnnStatus prepareSampleBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &image = executor.operands[1], &grid = executor.operands[2];
   const aclBoolArray *mask = static_cast<const aclBoolArray *>(arguments[6].pointer);
-  if (mask->size != 2) {
-    return refuse(executor, "outputMask has {} elements, expected 2", mask->size);
-  }
+  if (mask->size != 2) return refuse(executor, "outputMask has {} elements, expected 2", mask->size);
   executor.attributes[kOfImage] = mask->items[0];
   executor.attributes[kOfGrid] = mask->items[1];
   SIM_TRY(checkGrid(executor, image, grid, arguments + 3));

@@ -48,9 +48,7 @@ aclError gatherElements(Target &source, const Operand &out) {
   for (int64_t first = 0, count; first < out.count; first += count) {
     count = std::min(kBlock, out.count - first);
     if (!source.read(addresses, count)) return ACL_ERROR_RT_AICORE_EXCEPTION;
-    for (int64_t i = 0; i < count; ++i) {
-      std::memcpy(buffer + i * out.item, addresses[i], static_cast<size_t>(out.item));
-    }
+    for (int64_t i = 0; i < count; ++i) std::memcpy(buffer + i * out.item, addresses[i], static_cast<size_t>(out.item));
     target.write(buffer, count);
   }
   return ACL_SUCCESS;
@@ -152,8 +150,7 @@ aclError runIndexCopy(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
-/* self, on, off, out: on where the index along the axis is the value, off elsewhere, which is all of it for a value out
- * of range. */
+/* self, on, off, out: one_hot; an index out of range gives `off` everywhere. */
 aclError runOneHot(const aclOpExecutor &executor) {
   Operand self = executor.operands[0], on = executor.operands[1], off = executor.operands[2],
           out = executor.operands[3];
@@ -333,11 +330,11 @@ SIM_OP(aclnnScatterAdd, prepareScatterAdd, nullptr, 0)
 SIM_OP(aclnnTake, prepareTake, nullptr, 0)
 SIM_OP(aclnnInplacePut, preparePut, nullptr, 0)
 
-/* Several dimensions indexed at once, as NumPy does it: index, index_put, and what is one index along a dimension. */
+/* Advanced indexing: index, index_put, index_add. */
 
 namespace {
 
-/* The dimensions that the indices make: where they begin in the result, and their sizes. */
+/* The dimensions that the indices broadcast to, and their position in the result. */
 struct IndexedDims {
   int32_t place = 0;
   Shape shape;
@@ -352,14 +349,14 @@ bool broadcastIndices(const Operand *indices, int32_t count, IndexedDims *indexe
     last = i;
     ++used;
   }
-  /* Indices that stand apart put their dimensions first. */
+  /* Indices that are not adjacent put their dimensions first, as in NumPy. */
   indexed_dims->place = used > 0 && last - first + 1 == used ? first : 0;
   return true;
 }
 
 bool isIndexed(const Operand *indices, int32_t count, int32_t dim) { return dim < count && indices[dim].count > 0; }
 
-/* An operand laid over the result: its dimension `dim` there is `place` here; along all others it does not move. */
+/* A view with the dimensions of the result and strides of 0. */
 Operand overResult(const Operand &operand, const Shape &result) {
   Operand laid = operand;
   laid.rank = result.rank;
@@ -471,9 +468,7 @@ aclnnStatus prepareIndex(aclOpExecutor &executor, const Argument *, const OpBody
   Shape shape;
   SIM_TRY(advancedIndexShape(executor, self, executor.operands.begin() + 1, count, &shape));
   SIM_TRY(requireShape(executor, out, shape));
-  if (out.type != self.type) {
-    SIM_TRY(refuse(executor, "out has data type {}, expected {}", out.type, self.type));
-  }
+  if (out.type != self.type) SIM_TRY(refuse(executor, "out has data type {}, expected {}", out.type, self.type));
   out.compute = kRaw;
   executor.run = runIndex;
   return ACLNN_SUCCESS;
@@ -499,9 +494,7 @@ aclnnStatus prepareIndexPut(aclOpExecutor &executor, const Argument *arguments, 
       !std::equal(shape.dims, shape.dims + shape.rank, broadcast.dims)) {
     return refuse(executor, "values does not broadcast to what the indices pick");
   }
-  if (values.type != self.type) {
-    return refuse(executor, "values has data type {}, expected {}", values.type, self.type);
-  }
+  if (values.type != self.type) return refuse(executor, "values has data type {}, expected {}", values.type, self.type);
   expandTo(&values, shape);
   values.count = 1;
   for (int32_t i = 0; i < shape.rank; ++i) values.count *= shape.dims[i];
@@ -583,19 +576,14 @@ SIM_OP(aclnnIndex, prepareIndex, nullptr, 0)
 SIM_OP(aclnnIndexPutImpl, prepareIndexPut, nullptr, 0)
 SIM_OP(aclnnIndexAdd, prepareIndexAdd, nullptr, 0)
 
-/* scatter in all its forms, and filling under a mask. */
+/* scatter with all reductions, masked_fill. */
 
 Constant::Constant(const Scalar &number, uint8_t compute, const Operand &shape) : operand_(shape) {
-  static constexpr aclDataType kTypes[] = {ACL_FLOAT, ACL_DOUBLE, ACL_INT64, ACL_COMPLEX128};
   const Complex complex(number.real, number.imaginary);
   const double real = number.real;
   const float single = static_cast<float>(number.real);
   const void *const values[] = {&single, &real, &number.integer, &complex};
-  static constexpr int32_t kItems[] = {sizeof(float), sizeof(double), sizeof(int64_t), sizeof(Complex)};
-  operand_.type = kTypes[compute];
-  operand_.compute = compute;
-  operand_.item = kItems[compute];
-  operand_.host = value_;
+  operand_ = contiguousOperand(shape, kComputeTypes[compute], value_);
   std::memcpy(value_, values[compute], static_cast<size_t>(operand_.item));
   std::fill(operand_.strides, operand_.strides + operand_.rank, 0);
 }
@@ -660,13 +648,7 @@ using DivideElement = void (*)(char *, LoadStrided, StoreStrided, int64_t);
 constexpr DivideElement kDivide[] = {divideLine<float>, divideLine<double>, divideLine<int64_t>, divideLine<Complex>};
 
 aclError average(const aclOpExecutor &executor, const Scattered &call, int32_t dim) {
-  Operand counts = call.out;
-  counts.type = ACL_INT64;
-  counts.compute = kI64;
-  counts.item = sizeof(int64_t);
-  counts.host = executor.workspace;
-  int64_t stride = 1;
-  for (int32_t i = counts.rank; i-- > 0; stride *= counts.dims[i]) counts.strides[i] = stride;
+  const Operand counts = contiguousOperand(call.out, ACL_INT64, executor.workspace);
   int64_t *const count = reinterpret_cast<int64_t *>(executor.workspace);
   std::fill(count, count + counts.count, executor.attributes[kIncludeSelf]);
   const Constant one({true, ACL_INT64, 1, 1.0, 0.0}, kI64, call.index);
@@ -690,10 +672,10 @@ aclError runScatter(const aclOpExecutor &executor) {
   if (call.index.count == 0) return ACL_SUCCESS;
   const Constant number(executor.scalars[0], compute, call.index);
   const Operand &source = executor.scalar_count > 0 ? number.operand() : call.source;
-  if (executor.attributes[kIncludeSelf] == 0) { /* what was there gives way to the reduction's neutral element */
+  if (executor.attributes[kIncludeSelf] == 0) { /* replace self by the neutral element of the reduction */
     const int64_t neutral = reduction == kMultiply;
     const Constant start({true, ACL_INT64, neutral, static_cast<double>(neutral), 0.0}, compute, call.index);
-    const bool ordered = reduction == kLargest || reduction == kSmallest; /* any element of source is */
+    const bool ordered = reduction == kLargest || reduction == kSmallest; /* which is any element of source */
     SIM_TRY(
         scatterElements(call.out, dim, call.index, ordered ? source : start.operand(), kFoldOf<Replacement>[compute]));
   }
@@ -780,11 +762,11 @@ SIM_OP(aclnnScatterReduce, prepareScatter, nullptr, 1)
 SIM_OP(aclnnInplaceMaskedFillScalar, prepareMaskedFill, nullptr, 0)
 SIM_OP(aclnnInplaceMaskedFillTensor, prepareMaskedFill, nullptr, 0)
 
-/* Rows of a table by their numbers, and the gradient of the table. */
+/* Embedding and the gradient of its table. */
 
 namespace {
 
-/* The numbers of rows, one after the other. */
+/* Iterates over row indices. */
 class RowIndices {
  public:
   RowIndices(Operand indices, int64_t rows) : rows_(rows), cursor_(as64(indices)) {}
@@ -938,7 +920,7 @@ SIM_OP(aclnnEmbedding, prepareEmbedding, nullptr, 0)
 SIM_OP(aclnnEmbeddingDenseBackward, prepareEmbeddingBackward, nullptr, 0)
 SIM_OP(aclnnEmbeddingRenorm, prepareEmbeddingRenorm, nullptr, 0)
 
-/* Outputs that are as long as the values decide: masked_select, nonzero, bincount. */
+/* Operators whose output size depends on values: masked_select, nonzero, bincount. */
 
 namespace {
 
@@ -984,9 +966,7 @@ aclnnStatus prepareMaskedSelect(aclOpExecutor &executor, const Argument *, const
   const Operand &out = executor.operands[2];
   Shape shape = shapeOf(self);
   if (!broadcastInto(&shape, mask)) return refuse(executor, "the shape of mask cannot be broadcast with that of self");
-  if (out.type != self.type) {
-    return refuse(executor, "out has data type {}, expected {}", out.type, self.type);
-  }
+  if (out.type != self.type) return refuse(executor, "out has data type {}, expected {}", out.type, self.type);
   SIM_TRY(requireShape(executor, out, vectorShape(elementsOf(shape)))); /* room for all there may be */
   expandAndCount(&self, shape);
   expandAndCount(&mask, shape);
@@ -1022,9 +1002,7 @@ aclnnStatus prepareMaskedScatter(aclOpExecutor &executor, const Argument *, cons
   if (!broadcastInto(&shape, mask) || elementsOf(shape) != self.count || shape.rank != self.rank) {
     return refuse(executor, "the shape of mask cannot be broadcast to that of selfRef");
   }
-  if (source.type != self.type) {
-    return refuse(executor, "source has data type {}, expected {}", source.type, self.type);
-  }
+  if (source.type != self.type) return refuse(executor, "source has data type {}, expected {}", source.type, self.type);
   expandAndCount(&mask, shape);
   mask.compute = kBoolean8;
   executor.run = runMaskedScatter;
@@ -1104,9 +1082,7 @@ aclError runBincount(const aclOpExecutor &executor) {
     if (value < 0 || value >= out.count) return ACL_ERROR_RT_AICORE_EXCEPTION;
     sums[value] += amount;
   }
-  out.compute = kF64;
-  Cursor target(out);
-  for (int64_t i = 0; i < out.count; ++i) target.write(&sums[i], 1);
+  writeElements(out, sums);
   return ACL_SUCCESS;
 }
 

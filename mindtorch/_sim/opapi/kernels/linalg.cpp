@@ -1,4 +1,5 @@
-/* Decompositions of batches of matrices by LAPACK, one matrix after the other, in complex double and by columns. */
+/* Linear algebra on batches of matrices by LAPACK, one matrix after the other, in complex double and column-major
+ * order. */
 #include "opapi/blas.h"
 #include "opapi/kernels/matrices.h"
 
@@ -13,7 +14,7 @@ const Lapack &lapackOf(const aclOpExecutor &executor) { return *static_cast<cons
 int sizeAs(int64_t size) { return static_cast<int>(size); }
 int leadingOf(int64_t rows) { return static_cast<int>(std::max<int64_t>(1, rows)); }
 
-/* The array as an operand: `rows` x `columns`, or what dimensions `like` has, column by column. */
+/* A column-major operand with the shape of `like` over an array. */
 Operand packed(const Operand &like, Complex *array) {
   Operand made = like;
   made.type = ACL_COMPLEX128;
@@ -33,7 +34,7 @@ void store(Complex *array, const Operand &part) { convertView(packed(part, array
 
 void fill(Complex *array, int64_t count, double value) { std::fill_n(array, count, Complex(value)); }
 
-/* Calls `each` with the parts of every operand; `trailing` is how many dimensions a part has. */
+/* Calls `each` for every element of the batch with the operands' last `trailing` dimensions. */
 template <size_t N, class Each>
 aclError forEach(const aclOpExecutor &executor, const int32_t (&trailing)[N], Each each) {
   Operand parts[N];
@@ -57,7 +58,7 @@ Complex *roomOf(const aclOpExecutor &executor) {
   return reinterpret_cast<Complex *>((start + 63) / 64 * 64);
 }
 
-/* The last step of every prepare function; `elements` is the room that a matrix takes. */
+/* The last step of every prepare function. `elements`: workspace of one matrix. */
 aclnnStatus plan(aclOpExecutor &executor, int64_t elements, aclError (*run)(const aclOpExecutor &)) {
   for (const Operand &operand : executor.operands) {
     for (int32_t i = 0; i < operand.rank; ++i) {
@@ -135,9 +136,7 @@ aclError runSlogdet(const aclOpExecutor &executor) {
 aclnnStatus prepareSlogdet(aclOpExecutor &executor, const Argument *, const OpBody &) {
   const Operand &self = executor.operands[0];
   SIM_TRY(requireSquare(executor, self));
-  for (uint32_t i = 1; i < 3; ++i) {
-    SIM_TRY(requireShape(executor, executor.operands[i], shapeLike(self, -1, -1)));
-  }
+  for (uint32_t i = 1; i < 3; ++i) SIM_TRY(requireShape(executor, executor.operands[i], shapeLike(self, -1, -1)));
   SIM_TRY(requireCast(executor, self.type, executor.operands[1]));
   return plan(executor, sizeOf(self) + rowsOf(self), runSlogdet);
 }

@@ -24,7 +24,7 @@ void writeAt(const Operand &operand, int64_t element, double value) {
   storeStrided(operand.type, kF64)(&value, operand.host + element * operand.item, 0, 1);
 }
 
-/* Offset of sample `i` in a tensor that has, the dimension `classes` aside, a place for each. */
+/* Offset of sample `i` in a tensor with one element for each sample, apart from the dimension `classes`. */
 int64_t offsetOf(const Operand &operand, int64_t i, int32_t classes = -1) {
   int64_t offset = 0;
   for (int32_t d = operand.rank; d-- > 0;) {
@@ -100,7 +100,7 @@ aclnnStatus requireCount(const aclOpExecutor &executor, const Operand &operand, 
                 operand.rank, count);
 }
 
-/* Something for each sample: one dimension, or those of images. */
+/* One element for each sample: one dimension, or those of images. */
 aclnnStatus requireSamples(const aclOpExecutor &executor, const Operand &operand, const Operand &scores) {
   if (scores.rank < 4) return requireCount(executor, operand, executor.attributes[kSamples]);
   return requireShape(executor, operand, {3, {scores.dims[0], scores.dims[2], scores.dims[3]}});
@@ -112,9 +112,7 @@ aclnnStatus prepareShared(aclOpExecutor &executor, const Operand &scores, const 
   if (!of_images && scores.rank != 1 && scores.rank != 2) {
     return refuse(executor, "self has {} dimensions, expected (N, C) or (C)", scores.rank);
   }
-  if (reduction < kNone || reduction > kSum) {
-    return refuse(executor, "reduction is {}, expected 0, 1 or 2", reduction);
-  }
+  if (reduction < kNone || reduction > kSum) return refuse(executor, "reduction is {}, expected 0, 1 or 2", reduction);
   executor.attributes[kReduction] = reduction;
   executor.attributes[kIgnored] = ignored;
   const int32_t dim = classDim(scores);
@@ -158,7 +156,8 @@ int64_t placeOf(const Operand &operand, int64_t row, int64_t c) {
   return operand.rank == 1 ? c * operand.strides[0] : 0;
 }
 
-/* Marks a row's labels, the classes before the first -1, and counts them; -1 where one is no class. */
+/* Sets the marks of a row's labels (the classes before the first -1) and returns their number; -1 if a label is out
+ * of range. */
 int64_t markLabels(const Operand &targets, const Operand &marks, int64_t row, int64_t classes) {
   for (int64_t c = 0; c < classes; ++c) writeAt(marks, placeOf(marks, row, c), 0.0);
   for (int64_t k = 0; k < classes; ++k) {
@@ -205,9 +204,7 @@ aclnnStatus prepareMultilabel(aclOpExecutor &executor, const Argument *arguments
   const Operand &scores = operands[0];
   const int64_t reduction = arguments[2].integer;
   if (scores.rank > 2) return refuse(executor, "self has {} dimensions, expected (N, C) or (C)", scores.rank);
-  if (reduction < kNone || reduction > kSum) {
-    return refuse(executor, "reduction is {}, expected 0, 1 or 2", reduction);
-  }
+  if (reduction < kNone || reduction > kSum) return refuse(executor, "reduction is {}, expected 0, 1 or 2", reduction);
   executor.attributes[kReduction] = reduction;
   executor.attributes[kClasses] = scores.rank == 0 ? 1 : scores.dims[scores.rank - 1];
   executor.attributes[kSamples] = scores.rank == 2 ? scores.dims[0] : 1;
@@ -260,7 +257,7 @@ double smoothSlope(const double *x, double beta) {
 double margin(const double *x, double) { return softplus(-x[0] * x[1]); }
 double marginSlope(const double *x, double) { return -x[1] * sigmoid(-x[0] * x[1]); }
 
-/* Logarithms are held above -100, so that a wrong certainty costs much but not everything. */
+/* As in torch, logarithms are clamped to -100. */
 double entropy(const double *x, double) {
   return -x[2] * (x[1] * std::max(std::log(x[0]), -100.0) + (1 - x[1]) * std::max(std::log1p(-x[0]), -100.0));
 }
@@ -358,9 +355,7 @@ aclError runPointwiseLossBackward(const aclOpExecutor &executor) {
 /* Operands [0, inputs) are broadcast together; the result is theirs, or one number. */
 aclnnStatus plan(aclOpExecutor &executor, uint32_t inputs, int64_t reduction, bool reduces, Formula formula,
                  double parameter) {
-  if (reduction < kNone || reduction > kSum) {
-    return refuse(executor, "reduction is {}, expected 0, 1 or 2", reduction);
-  }
+  if (reduction < kNone || reduction > kSum) return refuse(executor, "reduction is {}, expected 0, 1 or 2", reduction);
   Shape shape;
   for (uint32_t i = 0; i < inputs; ++i) {
     const Operand &operand = executor.operands[i];
@@ -370,9 +365,7 @@ aclnnStatus plan(aclOpExecutor &executor, uint32_t inputs, int64_t reduction, bo
   }
   const Operand &out = executor.operands[inputs];
   if (reduces && reduction != kNone && out.count != 1) return refuse(executor, "out has more than one element");
-  if (!reduces || reduction == kNone) {
-    SIM_TRY(requireShape(executor, out, shape));
-  }
+  if (!reduces || reduction == kNone) SIM_TRY(requireShape(executor, out, shape));
   int64_t count = 1;
   for (int32_t i = 0; i < shape.rank; ++i) count *= shape.dims[i];
   for (uint32_t i = 0; i < inputs; ++i) {
@@ -450,8 +443,7 @@ SIM_OP(aclnnKlDiv, prepareDivergence, nullptr, 0)
 SIM_OP(aclnnKlDivBackward, prepareDivergenceBackward, nullptr, 0)
 SIM_OP(aclnnKlDivTargetBackward, prepareDivergenceBackward, nullptr, 1)
 
-/* Connectionist temporal classification: the loss sums over all paths of labels with blanks between and around them,
- * forwards for the loss, backwards too for the gradient. */
+/* CTC loss: forward variables (alpha) give the loss; backward variables (beta) the gradient. */
 
 namespace {
 
@@ -478,17 +470,6 @@ struct CtcSample {
   /* Whether `state` may be reached from the one two before it. */
   bool skips(int64_t state) const { return state > 1 && label(state) != blank && label(state) != label(state - 2); }
 };
-
-void moveMatrix(Operand part, double *plain, bool to_plain) {
-  Operand flat = part;
-  flat.type = ACL_DOUBLE;
-  flat.item = sizeof(double);
-  flat.host = reinterpret_cast<char *>(plain);
-  flat.strides[0] = part.dims[1];
-  flat.strides[1] = 1;
-  part.compute = flat.compute = kF64;
-  to_plain ? convertView(part, flat) : convertView(flat, part);
-}
 
 /* The (time, classes) of one sample of (time, batch, classes). */
 Operand planeOf(const Operand &operand, int64_t sample) {
@@ -540,7 +521,7 @@ bool readCtcSample(const aclOpExecutor &executor, const Operand &logs, const Ope
   sample->times = executor.integers[static_cast<uint32_t>(n)];
   sample->count = executor.integers[static_cast<uint32_t>(n) + executor.integers.size() / 2];
   sample->states = 2 * sample->count + 1;
-  moveMatrix(planeOf(logs, n), sample->logs, true);
+  readElements(planeOf(logs, n), sample->logs);
   return readLabels(executor, targets, n, sample);
 }
 
@@ -588,7 +569,7 @@ aclError runCtcLoss(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
-/* The scores of all endings from time t on, in beta; those from the next time on are in `later`. */
+/* Computes beta at time t; `later` holds that of time t + 1. */
 void scoreEndings(const CtcSample &s, int64_t t) {
   for (int64_t i = 0; i < s.states; ++i) {
     double reached = i >= s.states - 2 ? 0.0 : kNever;
@@ -601,7 +582,7 @@ void scoreEndings(const CtcSample &s, int64_t t) {
   }
 }
 
-/* exp(log_probs) less the share of the paths that go through each class, into the place of log_probs. */
+/* Replaces log_probs by their gradient: exp(log_probs) minus the posterior of each class. */
 void takeSlopes(CtcSample *s, double loss, double grad) {
   for (int64_t t = s->times; t-- > 0;) {
     scoreEndings(*s, t);
@@ -635,7 +616,7 @@ aclError runCtcLossBackward(const aclOpExecutor &executor) {
       takeSlopes(&s, loss, grad);
     }
     std::fill(s.logs + kept * s.classes, s.logs + logs.dims[0] * s.classes, 0.0);
-    moveMatrix(planeOf(out, n), s.logs, false);
+    writeElements(planeOf(out, n), s.logs);
   }
   return ACL_SUCCESS;
 }
@@ -700,9 +681,7 @@ aclnnStatus prepareCtcLoss(aclOpExecutor &executor, const Argument *arguments, c
 aclnnStatus prepareCtcLossBackward(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const auto &operands = executor.operands;
   SIM_TRY(prepareCtc(executor, operands[1], operands[2], arguments + 3, arguments[7], arguments[8]));
-  for (uint32_t index : {0u, 3u}) {
-    SIM_TRY(requireLosses(executor, operands[index], operands[1].dims[1]));
-  }
+  for (uint32_t index : {0u, 3u}) SIM_TRY(requireLosses(executor, operands[index], operands[1].dims[1]));
   SIM_TRY(requireScores(executor, operands[4], operands[1]));
   SIM_TRY(requireShape(executor, operands[5], shapeOf(operands[1])));
   executor.run = runCtcLossBackward;

@@ -53,7 +53,7 @@ Factor factorOf(const Operand &matrix, float *room) {
   return {room, kNoTranspose, static_cast<int>(std::max<int64_t>(1, columnsOf(matrix)))};
 }
 
-/* out = product + beta * bias; beta 0 hides even a NaN in the bias, as in torch. */
+/* out = product + beta * bias. As in torch, beta 0 ignores NaN in the bias. */
 void combine(const float *product, const Operand &out, const Operand *bias, float beta) {
   float values[kBlock], buffer[kBlock];
   Cursor target(out), addend(bias != nullptr ? *bias : out);
@@ -68,8 +68,8 @@ void combine(const float *product, const Operand &out, const Operand *bias, floa
   }
 }
 
-/* Where a product is computed: factors that the BLAS cannot read as they lie are packed, and results that it cannot
-   write, or that share memory with a factor, are put together beside them. */
+/* Workspace of a product: copies of factors that the BLAS cannot read in place, and the product if the BLAS cannot
+ * write the result in place or if the result overlaps a factor. */
 struct BufferSizes {
   int64_t left, right, product; /* floats of each; 0: none is needed */
 
@@ -95,7 +95,7 @@ void multiplyOne(const Operand &left, const Operand &right, const Operand &out, 
   const int leading = static_cast<int>(in_place ? out.strides[0] : std::max<int64_t>(1, n));
   const bool added = in_place && bias != nullptr;
   if (added) convertView(*bias, out);
-  const float kept = added ? beta : 0.0f; /* of what the target holds already */
+  const float kept = added ? beta : 0.0f; /* factor of what the target already holds */
   if (k == 0) {
     for (int64_t i = 0; i < m; ++i) {
       for (float *value = target + i * leading; value < target + i * leading + n; ++value) {
@@ -239,7 +239,7 @@ aclnnStatus prepareAddbmm(aclOpExecutor &executor, const Argument *, const OpBod
   SIM_TRY(checkAddedProduct(executor, 2));
   SIM_TRY(plan(executor, 1, 2, 3, 0));
   executor.run = runAddbmm;
-  if (executor.workspace_size > 0) { /* a room for each matrix, however they lie */
+  if (executor.workspace_size > 0) { /* a copy of each matrix */
     const int64_t floats = sizeOf(executor.operands[1]) + sizeOf(executor.operands[2]) + sizeOf(executor.operands[3]);
     executor.workspace_size = roundUp(static_cast<uint64_t>(floats) * sizeof(float));
   }
@@ -298,7 +298,7 @@ SIM_OP(aclnnDot, prepareDot, nullptr, 0)
 namespace {
 
 SIM_ELEMENT(Product, 2, kAll, 0, multiply(x, y))
-/* A beta of 0 hides even a NaN in self. */
+/* A beta of 0 ignores NaN in self. */
 SIM_ELEMENT(AddedProduct, 3, kAll, 2,
             p[0] == C(0) ? multiply(p[1], multiply(y, z)) : add(multiply(p[0], x), multiply(p[1], multiply(y, z))))
 

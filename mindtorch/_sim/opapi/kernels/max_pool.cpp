@@ -116,8 +116,8 @@ aclError runBackward(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
-/* self, out, mask: how the mask says where the maxima were is the operator's own affair. Here it says nothing, and the
- * gradient looks for the maxima once more. */
+/* self, out, mask: the format of the mask is internal to CANN's operators. Here it stays unused, and the gradient
+ * finds the maxima again. */
 aclError runMasked(const aclOpExecutor &executor) {
   const Operand &image = executor.operands[0], &positions = executor.operands[1];
   const Sizes sizes = sizesOf(image, positions, 2);
@@ -150,7 +150,8 @@ aclError runMaskedBackward(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
-/* self, indices, ..., out: zeros, with each element at its index. What is 0 of a double is 0 of an integer. */
+/* self, indices, ..., out: writes each element at its index, zeros elsewhere. The bits of 0 are the same for double
+ * and int64. */
 aclError runUnpool(const aclOpExecutor &executor) {
   const int dims = static_cast<const Pool *>(executor.kernel)->dims;
   const Operand &positions = executor.operands[0], &image = executor.operands[2];
@@ -193,25 +194,13 @@ aclnnStatus planRun(aclOpExecutor &executor, const OpBody &body, const Operand &
   return ACLNN_SUCCESS;
 }
 
-aclnnStatus readArray(const aclOpExecutor &executor, const void *array, int count, int64_t least, int64_t *values) {
-  const aclIntArray *given = static_cast<const aclIntArray *>(array);
-  if (given->size != static_cast<uint64_t>(count)) {
-    return refuse(executor, "an array of {} elements, expected {}", given->size, count);
-  }
-  for (int i = 0; i < count; ++i) {
-    values[i] = given->items[i];
-    if (values[i] < least) return refuse(executor, "{} in an array, expected more", values[i]);
-  }
-  return ACLNN_SUCCESS;
-}
-
-/* Kernel, stride, padding, dilation and ceilMode from the argument `at` on; the positions they make. */
+/* Reads kernel, stride, padding, dilation and ceilMode from the argument `at` on; computes the output sizes. */
 aclnnStatus readPoolArguments(aclOpExecutor &executor, const Argument *arguments, int at, int dims,
                               const Operand &image, int64_t *sizes) {
   int64_t *attributes = executor.attributes;
   const int offsets[] = {kKernel, kStride, kPadding, kDilation};
   for (int i = 0; i < 4; ++i) {
-    SIM_TRY(readArray(executor, arguments[at + i].pointer, dims, i == 2 ? 0 : 1, attributes + offsets[i]));
+    SIM_TRY(readInts(executor, arguments[at + i].pointer, dims, i == 2 ? 0 : 1, attributes + offsets[i]));
   }
   const bool ceil = arguments[at + 4].integer != 0;
   for (int i = 0; i < dims && image.rank > dims; ++i) {
@@ -243,7 +232,7 @@ aclnnStatus prepareAdaptive(aclOpExecutor &executor, const Argument *arguments, 
   const int dims = static_cast<const Pool *>(body.kernel)->dims;
   const Operand &image = executor.operands[0], &out = executor.operands[1];
   int64_t sizes[3] = {};
-  SIM_TRY(readArray(executor, arguments[1].pointer, dims, 0, sizes));
+  SIM_TRY(readInts(executor, arguments[1].pointer, dims, 0, sizes));
   SIM_TRY(requirePositions(executor, image, sizes, dims, out, executor.operands[2]));
   return planRun(executor, body, image, out, runPool);
 }
@@ -253,12 +242,10 @@ aclnnStatus prepareUnpool(aclOpExecutor &executor, const Argument *arguments, co
   const int dims = static_cast<const Pool *>(body.kernel)->dims;
   const Operand &positions = executor.operands[0], &image = executor.operands[2];
   int64_t sizes[3] = {};
-  SIM_TRY(readArray(executor, arguments[2].pointer, dims, 1, sizes));
+  SIM_TRY(readInts(executor, arguments[2].pointer, dims, 1, sizes));
   SIM_TRY(requirePositions(executor, positions, sizes, dims, image, image));
   SIM_TRY(requireShape(executor, executor.operands[1], shapeOf(positions)));
-  if (image.type != positions.type) {
-    return refuse(executor, "types differ: {} and {}", positions.type, image.type);
-  }
+  if (image.type != positions.type) return refuse(executor, "types differ: {} and {}", positions.type, image.type);
   return planRun(executor, body, image, positions, runUnpool);
 }
 

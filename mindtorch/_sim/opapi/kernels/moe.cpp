@@ -1,5 +1,5 @@
-/* What a mixture of experts does to its tokens: which experts a token goes to, its copies sorted by expert, and the sum
- * of what comes back. Integers are counted on the stream's thread: an index that is none faults. */
+/* Mixture of experts: gating, copies of tokens sorted by expert, and the weighted sum of the experts' results.
+ * Indices are checked on the stream's thread; an invalid one is a device fault. */
 #include <cstring>
 
 #include "opapi/scan_sort.h"
@@ -8,29 +8,6 @@ namespace sim {
 namespace {
 
 const aclError kFault = ACL_ERROR_RT_AICORE_EXCEPTION;
-
-/* All elements of an operand in the compute type C. */
-template <class C>
-void readElements(Operand operand, C *to) {
-  if (operand.count == 0) return;
-  operand.compute = computeOfType<C>();
-  Cursor cursor(operand);
-  for (int64_t first = 0; first < operand.count; first += kBlock) {
-    const int64_t count = std::min(kBlock, operand.count - first);
-    const void *block = cursor.read(to + first, count);
-    if (block != to + first) std::memcpy(to + first, block, static_cast<size_t>(count) * sizeof(C));
-  }
-}
-
-template <class C>
-void writeElements(Operand operand, const C *from) {
-  if (operand.count == 0) return;
-  operand.compute = computeOfType<C>();
-  Cursor cursor(operand);
-  for (int64_t first = 0; first < operand.count; first += kBlock) {
-    cursor.write(from + first, std::min(kBlock, operand.count - first));
-  }
-}
 
 /* Rows of a matrix, in float. */
 class Rows {
@@ -52,7 +29,7 @@ class Rows {
   StoreStrided store_;
 };
 
-/* order[i]: the place of what comes i-th by value, equals in the order they came. */
+/* Stable argsort. */
 void sortByValue(const int64_t *values, int64_t count, int64_t *order) {
   for (int64_t i = 0; i < count; ++i) order[i] = i;
   std::sort(order, order + count,
@@ -109,7 +86,7 @@ aclError runGating(const aclOpExecutor &executor) {
               [line](int64_t a, int64_t b) { return line[a] > line[b] || (line[a] == line[b] && a < b); });
     for (int64_t j = 0; j < k; ++j) {
       best[i * k + j] = static_cast<float>(static_cast<double>(line[order[j]]) / sum);
-      chosen[i * k + j] = done[i] != 0 ? experts : order[j]; /* a finished token goes nowhere */
+      chosen[i * k + j] = done[i] != 0 ? experts : order[j]; /* a finished token gets no expert */
       rows[i * k + j] = j * tokens + i;
     }
   }
@@ -125,15 +102,11 @@ aclnnStatus prepareGating(aclOpExecutor &executor, const Argument *arguments, co
   const int64_t k = arguments[2].integer;
   if (x.rank < 2 || x.rank > 3) return refuse(executor, "x has {} dimensions, expected 2 or 3", x.rank);
   const int64_t experts = x.dims[x.rank - 1];
-  if (k < 1 || k > experts) {
-    return refuse(executor, "k is {}, expected 1 to the number of experts, {}", k, experts);
-  }
+  if (k < 1 || k > experts) return refuse(executor, "k is {}, expected 1 to the number of experts, {}", k, experts);
   Shape shape = shapeOf(x);
   shape.dims[x.rank - 1] = k;
   SIM_TRY(requireSameType(executor, x, operands[2]));
-  for (uint32_t index : {2u, 3u, 4u}) {
-    SIM_TRY(requireShape(executor, operands[index], shape));
-  }
+  for (uint32_t index : {2u, 3u, 4u}) SIM_TRY(requireShape(executor, operands[index], shape));
   if (finished.tensor != nullptr) {
     shape.rank -= 1;
     SIM_TRY(requireShape(executor, finished, shape));
@@ -181,9 +154,7 @@ aclnnStatus prepareInitRouting(aclOpExecutor &executor, const Argument *argument
   SIM_TRY(requireShape(executor, operands[1], shapeOf(experts)));
   SIM_TRY(requireMatrix(executor, operands[3], rows, x.dims[1]));
   SIM_TRY(requireSameType(executor, x, operands[3]));
-  for (uint32_t index : {4u, 5u}) {
-    SIM_TRY(requireVector(executor, operands[index], experts.count));
-  }
+  for (uint32_t index : {4u, 5u}) SIM_TRY(requireVector(executor, operands[index], experts.count));
   return planRun(executor, runInitRouting, 5 * experts.count * 8 + x.dims[1] * 4);
 }
 
@@ -243,7 +214,7 @@ aclnnStatus prepareFinalizeRouting(aclOpExecutor &executor, const Argument *, co
 /* --- copies of tokens in the order of their experts: tokens, indices, permuted tokens, sorted indices ----------------
  */
 
-/* How many of `copies` stay: all for 0, and as a slice's end for others. */
+/* The number of copies that are kept: all for 0, else as a slice's end. */
 int64_t keptOf(int64_t asked, int64_t copies) {
   if (asked == 0) return copies;
   return std::max<int64_t>(0, std::min(copies, asked < 0 ? copies + asked : asked));
@@ -281,8 +252,8 @@ aclnnStatus preparePermute(aclOpExecutor &executor, const Argument *arguments, c
   return planRun(executor, runPermute, 3 * indices.count * 8 + tokens.dims[1] * 16);
 }
 
-/* The sum of the rows at `places`, each times its probability where there are any; a place behind the rows was dropped.
- * Returns false where a place is none. */
+/* Adds up the rows at `places`, weighted by probabilities if given. Places behind the last row were dropped. Returns
+ * false for a negative place. */
 bool sumRows(const Rows &rows, const int64_t *places, const float *probabilities, int64_t count, float *line,
              float *sum) {
   std::fill_n(sum, rows.width(), 0.0f);
@@ -333,7 +304,7 @@ aclnnStatus preparePermuteGrad(aclOpExecutor &executor, const Argument *argument
   return planSum(executor, arguments[2].integer);
 }
 
-/* How many experts a token goes to: as many as have probabilities. */
+/* The number of experts of a token. */
 int64_t choicesOf(const Operand &probabilities) {
   return probabilities.tensor != nullptr && probabilities.rank == 2 ? probabilities.dims[1] : 1;
 }

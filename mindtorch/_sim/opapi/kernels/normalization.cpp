@@ -1,5 +1,4 @@
-/* Normalization over lines (layer and RMS norm), over groups of channels, and over one channel of all samples (batch
- * norm), forward and backward: the same formulas on other layout of the tensor. */
+/* Layer, RMS, group and batch norm, forward and backward: the same formulas over different groups of elements. */
 #include <algorithm>
 #include <initializer_list>
 
@@ -36,7 +35,7 @@ void keepReal(aclOpExecutor &executor, Attribute which, double value) {
   std::memcpy(&executor.attributes[which], &value, sizeof value);
 }
 
-/* The elements that are normalized together. */
+/* The elements of one group. */
 Operand groupOf(const aclOpExecutor &executor, const Operand &operand, int64_t index) {
   const int64_t chunk = executor.attributes[kChunk];
   Operand part = operand;
@@ -62,37 +61,18 @@ int64_t firstWeight(const aclOpExecutor &executor, const Operand &operand, int64
   return chunk == 0 ? 0 : index % (operand.dims[1] / chunk) * chunk;
 }
 
-void readAll(const Operand &operand, double *values) {
-  Cursor cursor(operand);
-  for (int64_t first = 0, count; first < operand.count; first += count) {
-    count = std::min(kBlock, operand.count - first);
-    const void *block = cursor.read(values + first, count);
-    if (block != values + first) std::memcpy(values + first, block, static_cast<size_t>(count) * sizeof(double));
-  }
-}
-
-void writeAll(const Operand &operand, const double *values) {
-  Cursor cursor(operand);
-  for (int64_t first = 0, count; first < operand.count; first += count) {
-    count = std::min(kBlock, operand.count - first);
-    cursor.write(values + first, count);
-  }
-}
-
 /* A vector of the call in double; `missing` everywhere where it is left out. */
 void readVector(Operand operand, int64_t count, double missing, double *values) {
   if (operand.tensor == nullptr) {
     std::fill_n(values, count, missing);
     return;
   }
-  operand.compute = kF64;
-  readAll(operand, values);
+  readElements(operand, values);
 }
 
 void writeVector(Operand operand, const double *values) {
   if (operand.tensor == nullptr || operand.count == 0) return;
-  operand.compute = kF64;
-  writeAll(operand, values);
+  writeElements(operand, values);
 }
 
 /* In layout side by side: one sum would wait for its own last step. */
@@ -109,7 +89,8 @@ SIM_INLINE double sumOf(int64_t count, F term) {
   return total;
 }
 
-/* Without a mean (RMS norm) the variance is the mean of the squares; of nothing it is NaN, and the mean 0. */
+/* Without centring (RMS norm) the variance is the mean of the squares. An empty group has the mean 0 and the variance
+ * NaN. */
 struct Statistics {
   double mean, variance;
 };
@@ -157,7 +138,7 @@ Buffers forwardBuffers(const aclOpExecutor &executor) {
   return buffers;
 }
 
-/* The statistics of the part, which move the running ones; or the running ones themselves. */
+/* The statistics of the group, which update the running ones in training; otherwise the running statistics. */
 Statistics statisticsOf(const aclOpExecutor &executor, const Buffers &buffers, int64_t i, bool has_running) {
   if (executor.attributes[kTraining] == 0) return {buffers.running_mean[i], buffers.running_variance[i]};
   const int64_t count = executor.attributes[kElements];
@@ -182,14 +163,14 @@ aclError runNormalization(const aclOpExecutor &executor, const Operand &input) {
   for (int64_t i = 0; i < attributes[kGroups]; ++i) {
     Operand in = groupOf(executor, input, i), out = groupOf(executor, operands[kOutput], i);
     in.count = out.count = attributes[kElements];
-    readAll(in, buffers.part);
+    readElements(in, buffers.part);
     const Statistics found = statisticsOf(executor, buffers, i, has_running);
     buffers.mean[i] = found.mean;
     buffers.reciprocal[i] = 1.0 / std::sqrt(found.variance + realOf(executor, kEpsilon));
     const int64_t first = firstWeight(executor, input, i);
     normalize(buffers.part, in.count, attributes[kRun], found, buffers.reciprocal[i], buffers.weight + first,
               buffers.bias + first);
-    writeAll(out, buffers.part);
+    writeElements(out, buffers.part);
   }
   if (attributes[kTraining] != 0 && has_running) {
     writeVector(operands[kRunningMean], buffers.running_mean);
@@ -203,7 +184,7 @@ aclError runNormalization(const aclOpExecutor &executor, const Operand &input) {
 /* gradient, input, mean, reciprocal deviation, weight, and the gradients of input, weight and bias */
 enum Backward { kGrad, kGradInput, kGradMean, kGradReciprocal, kGradWeight, kOfInput, kOfWeight, kOfBias };
 
-/* What a part knows of itself, and where its weights begin. */
+/* One group and its slices of weights and gradients. */
 struct Part {
   int64_t count, run;
   double mean, reciprocal;
@@ -211,7 +192,7 @@ struct Part {
   double *of_weight, *of_bias;
 };
 
-/* Adds to the gradients of weight and bias, and weighs those in `grads`. */
+/* Adds to the gradients of weight and bias, and multiplies `grads` by the weights. */
 SIM_CLONES void weighGradients(const Part &part, const double *values, double *grads) {
   const double mean = part.mean, reciprocal = part.reciprocal;
   if (part.run == 1) {
@@ -234,7 +215,7 @@ SIM_CLONES void weighGradients(const Part &part, const double *values, double *g
   }
 }
 
-/* The gradient of the part's elements, of `grads`, which are weighed. */
+/* The gradient of the group's elements from the weighted `grads`. */
 SIM_CLONES void partBackward(const Part &part, bool centred, const double *values, double *grads) {
   const double mean = part.mean, reciprocal = part.reciprocal, n = static_cast<double>(part.count);
   const double product = sumOf(part.count, [=](int64_t i) { return grads[i] * ((values[i] - mean) * reciprocal); });
@@ -262,8 +243,8 @@ aclError runNormalizationBackward(const aclOpExecutor &executor, const Operand &
   for (int64_t i = 0; i < layout; ++i) {
     Operand grad = groupOf(executor, operands[kGrad], i), in = groupOf(executor, input, i);
     grad.count = in.count = elements;
-    readAll(grad, grads);
-    readAll(in, values);
+    readElements(grad, grads);
+    readElements(in, values);
     const int64_t first = firstWeight(executor, input, i);
     const Part part = {elements,       attributes[kRun],  mean[i],        reciprocal[i],
                        weight + first, of_weight + first, of_bias + first};
@@ -276,7 +257,7 @@ aclError runNormalizationBackward(const aclOpExecutor &executor, const Operand &
     }
     Operand out = groupOf(executor, operands[kOfInput], i);
     out.count = elements;
-    writeAll(out, grads);
+    writeElements(out, grads);
   }
   writeVector(operands[kOfWeight], of_weight);
   writeVector(operands[kOfBias], of_bias);
@@ -295,9 +276,7 @@ aclnnStatus requireSize(const aclOpExecutor &executor, const Operand &operand, i
 }
 
 aclnnStatus requireSizes(const aclOpExecutor &executor, std::initializer_list<int> which, int64_t count) {
-  for (int index : which) {
-    SIM_TRY(requireSize(executor, executor.operands[static_cast<uint32_t>(index)], count));
-  }
+  for (int index : which) SIM_TRY(requireSize(executor, executor.operands[static_cast<uint32_t>(index)], count));
   return ACLNN_SUCCESS;
 }
 
@@ -348,9 +327,7 @@ aclnnStatus planForward(aclOpExecutor &executor, const NormLayout &layout, const
   SIM_TRY(requireShape(executor, operands[kOutput], shapeOf(operands[kInput])));
   SIM_TRY(requireSizes(executor, {kWeight, kBias}, layout.weights));
   SIM_TRY(requireSizes(executor, {kRunningMean, kRunningVariance}, layout.count));
-  if (options.training) {
-    SIM_TRY(requireSizes(executor, {kMean, kReciprocal}, layout.count));
-  }
+  if (options.training) SIM_TRY(requireSizes(executor, {kMean, kReciprocal}, layout.count));
   if (!options.training && (operands[kRunningMean].tensor == nullptr || operands[kRunningVariance].tensor == nullptr)) {
     return refuse(executor, "neither training nor running statistics");
   }
@@ -365,9 +342,7 @@ aclnnStatus planBackward(aclOpExecutor &executor, const NormLayout &layout, cons
   const auto &operands = executor.operands;
   const Shape shape = shapeOf(operands[kGradInput]);
   SIM_TRY(requireShape(executor, operands[kGrad], shape));
-  if (operands[kOfInput].tensor != nullptr) {
-    SIM_TRY(requireShape(executor, operands[kOfInput], shape));
-  }
+  if (operands[kOfInput].tensor != nullptr) SIM_TRY(requireShape(executor, operands[kOfInput], shape));
   SIM_TRY(requireSizes(executor, {kGradMean, kGradReciprocal}, layout.count));
   SIM_TRY(requireSizes(executor, {kGradWeight, kOfWeight, kOfBias}, layout.weights));
   keepLayout(executor, layout, options);
@@ -529,13 +504,13 @@ aclnnStatus prepareGroupNormBackward(aclOpExecutor &executor, const Argument *ar
   return planBackward(executor, layoutOfGroups(executor.operands[1], arguments[8].integer), NormOptions());
 }
 
-/* Norms of a sum: the tensors are added up in float, and what is normalized is that. */
+/* Normalization of a sum of two tensors, which is computed in float. */
 
 SIM_ELEMENT(ScaledSum, 2, kFloats, 1, x *p[0] + y)
 SIM_ELEMENT(Product, 1, kFloats, 1, x *p[0])
 
-enum SumAttribute { kSumOffset = 14, kAlpha = 15 }; /* where the sum lies in the workspace; the bits of a float */
-constexpr uint32_t kFirst = 8, kSecond = 9;         /* the operands that are added up, behind those of the norm */
+enum SumAttribute { kSumOffset = 14, kAlpha = 15 }; /* offset of the sum in the workspace; the bits of a float */
+constexpr uint32_t kFirst = 8, kSecond = 9;         /* the operands that are added, after those of the norm */
 constexpr uint32_t kFurther = 10;
 
 float alphaOf(const aclOpExecutor &executor) { return bitsToFloat(static_cast<uint32_t>(executor.attributes[kAlpha])); }
@@ -549,12 +524,7 @@ void apply(const Operand *const *inputs, uint32_t count, const Operand &out, con
 /* alpha * first + second, in the workspace. */
 Operand sumInputs(const aclOpExecutor &executor) {
   const Operand *inputs[] = {&executor.operands[kFirst], &executor.operands[kSecond]};
-  Operand sum = *inputs[0];
-  sum.type = ACL_FLOAT;
-  sum.item = sizeof(float);
-  sum.host = executor.workspace + executor.attributes[kSumOffset];
-  int64_t stride = 1;
-  for (int32_t i = sum.rank; i-- > 0; stride *= sum.dims[i]) sum.strides[i] = stride;
+  const Operand sum = contiguousOperand(*inputs[0], ACL_FLOAT, executor.workspace + executor.attributes[kSumOffset]);
   apply(inputs, 2, sum, kLoopsOf<ScaledSum>, alphaOf(executor));
   return sum;
 }
@@ -589,9 +559,7 @@ aclnnStatus checkSameShapes(aclOpExecutor &executor, std::initializer_list<uint3
     const Operand &operand = executor.operands[index];
     if (operand.tensor == nullptr) continue;
     SIM_TRY(requireShape(executor, operand, shapeOf(first)));
-    if (operand.type != first.type) {
-      return refuse(executor, "{} and {} have different data types", first, operand);
-    }
+    if (operand.type != first.type) return refuse(executor, "{} and {} have different data types", first, operand);
   }
   for (Operand &operand : executor.operands) operand.compute = kF32;
   return ACLNN_SUCCESS;

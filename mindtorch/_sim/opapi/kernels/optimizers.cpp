@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kMostStates = 5;
 
-/* Blocks of several tensors of one shape, in double: read together, changed, and written back. */
+/* Reads blocks of several tensors of the same shape in double, updates them and writes them back. */
 class StateBlocks {
  public:
   StateBlocks(const Operand *const *operands, uint32_t count) : count_(count), total_(operands[0]->count) {
@@ -62,9 +62,7 @@ double realOf(const aclOpExecutor &executor, int index) {
 }
 
 aclnnStatus checkShapes(const aclOpExecutor &executor, const Operand *const *operands, uint32_t count) {
-  for (uint32_t k = 1; k < count; ++k) {
-    SIM_TRY(requireShape(executor, *operands[k], shapeOf(*operands[0])));
-  }
+  for (uint32_t k = 1; k < count; ++k) SIM_TRY(requireShape(executor, *operands[k], shapeOf(*operands[0])));
   return ACLNN_SUCCESS;
 }
 

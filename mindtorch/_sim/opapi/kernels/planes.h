@@ -1,24 +1,9 @@
-/* Kernels that work on whole planes, the last dimensions of a tensor, as plain arrays of one compute type. */
+/* Kernels that work on planes, the last dimensions of a tensor, as contiguous arrays. */
 #ifndef MINDTORCH_SIM_OPAPI_KERNELS_PLANES_H_
 #define MINDTORCH_SIM_OPAPI_KERNELS_PLANES_H_
 #include "opapi/loops.h"
 
 namespace sim {
-
-inline aclDataType plainType(uint8_t compute) {
-  return compute == kF32 ? ACL_FLOAT : compute == kF64 ? ACL_DOUBLE : compute == kI64 ? ACL_INT64 : ACL_COMPLEX128;
-}
-
-/* A dense operand like `part` over an array of its compute type. */
-inline Operand plainOperand(const Operand &part, void *plain) {
-  Operand flat = part;
-  flat.type = plainType(part.compute);
-  flat.item = static_cast<int32_t>(part.compute == kF32 ? 4 : part.compute == kC128 ? 16 : 8);
-  flat.host = static_cast<char *>(plain);
-  int64_t stride = 1;
-  for (int32_t i = flat.rank; i-- > 0; stride *= flat.dims[i]) flat.strides[i] = stride;
-  return flat;
-}
 
 /* The planes of an operand that has a compute type, one after the other. */
 class Planes {
@@ -26,8 +11,8 @@ class Planes {
   Planes(const Operand &operand, int64_t dims) : plane_(operand), starts_(first(operand, dims)) {
     for (int64_t i = 0; i < operand.rank - dims; ++i) plane_.dims[i] = 1;
   }
-  void read(void *plain) { convertView(here(), plainOperand(here(), plain)); }
-  void write(void *plain) { convertView(plainOperand(here(), plain), here()); }
+  void read(void *array) { convertView(here(), contiguousOperand(here(), kComputeTypes[here().compute], array)); }
+  void write(void *array) { convertView(contiguousOperand(here(), kComputeTypes[here().compute], array), here()); }
   void next() { starts_.skip(1); }
 
  private:

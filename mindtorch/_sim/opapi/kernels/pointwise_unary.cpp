@@ -141,7 +141,7 @@ auto angle(C x) {
   }
 }
 
-/* x * p[0] / p[1], one of which is 1, rounded and taken back. */
+/* Rounds x * p[0] / p[1] and scales back; one of the factors is 1. */
 template <class C>
 C roundScaled(C x, const C *p) {
   return nearest(x * p[0] / p[1]) * p[1] / p[0];

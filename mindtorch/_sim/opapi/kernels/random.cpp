@@ -15,7 +15,7 @@ namespace {
 
 enum Attribute { kCompute, kInputs, kFrom, kTo, kReplacement };
 
-/* Of as many leading bits as the type has digits: u alone never rounds up to 1. */
+/* Uses as many random bits as the type has mantissa digits, so that the result is never rounded up to 1. */
 template <int Digits>
 struct Uniform {
   static double apply(const uint32_t *words, double from, double to) {
@@ -25,7 +25,7 @@ struct Uniform {
   }
 };
 
-/* Box and Muller: the logarithm is taken of (0, 1]. */
+/* Box-Muller transform; the logarithm is taken of (0, 1]. */
 struct Normal {
   static double apply(const uint32_t *words, double mean, double deviation) {
     constexpr double kTurn = 6.283185307179586;
@@ -198,7 +198,7 @@ uint64_t wordOf(const Philox &philox, uint64_t element) {
 
 double unitOf(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
-/* Integers on their way to memory of a floating type become doubles, which take the same room. */
+/* Converts integers in place to double if the output is floating. */
 void toCompute(int64_t *values, int64_t count, uint8_t compute) {
   double *reals = reinterpret_cast<double *>(values);
   for (int64_t i = 0; compute == kF64 && i < count; ++i) {
@@ -243,7 +243,7 @@ aclnnStatus prepareRandomInteger(aclOpExecutor &executor, const Argument *argume
   return takeSeed(executor, arguments, 3, body.variant);
 }
 
-/* Fisher and Yates: every place gets one of those not yet given away. */
+/* Fisher-Yates shuffle. */
 aclError runPermutation(const aclOpExecutor &executor) {
   const Philox philox = philoxOf(executor);
   const uint8_t compute = static_cast<uint8_t>(executor.attributes[kCompute]);
@@ -273,7 +273,7 @@ aclnnStatus prepareRandperm(aclOpExecutor &executor, const Argument *arguments, 
   return takeSeed(executor, arguments, 1, body.variant);
 }
 
-/* A choice by weights, which stay as they are. */
+/* Samples an index with probabilities proportional to the weights. */
 int64_t chooseOne(const double *weights, int64_t length, double unit) {
   double total = 0.0;
   for (int64_t i = 0; i < length; ++i) total += weights[i];
@@ -341,11 +341,10 @@ aclnnStatus prepareExponential(aclOpExecutor &executor, const Argument *argument
   return prepareRandom(executor, kRandomOf<Exponential>, arguments[2].real, 0.0);
 }
 
-/* Of as many leading bits as the type has digits, as aclnnInplaceUniform draws. */
+/* The random bits of a uniform number, as in aclnnInplaceUniform. */
 int digitsOf(aclDataType type) { return type == ACL_BF16 ? 8 : type == ACL_FLOAT16 ? 11 : type == ACL_FLOAT ? 24 : 53; }
 
-/* noise is the slope: drawn where self is not positive, else 1; as its type holds it, it is what self is multiplied by.
- */
+/* noise is the slope: random where self <= 0, else 1, and rounded to its data type. */
 aclError runRRelu(const aclOpExecutor &executor) {
   const Philox philox = philoxOf(executor);
   const double lower = executor.scalars[0].real, range = executor.scalars[1].real - lower;
@@ -395,7 +394,7 @@ SIM_OP(aclnnMultinomialTensor, prepareMultinomial, nullptr, kTensors)
 SIM_OP(aclnnSimThreadExponential, prepareExponential, nullptr, kScalars)
 SIM_OP(aclnnRReluWithNoise, prepareRRelu, nullptr, kScalars)
 
-/* Dropout in two calls: a mask of one bit an element, lowest bit first, and what is done with it. */
+/* Dropout in two operators: a mask of one bit for each element, lowest bit first, and its application. */
 
 namespace {
 
@@ -442,7 +441,7 @@ aclnnStatus prepareGenerate(aclOpExecutor &executor, const Argument *arguments, 
   return ACLNN_SUCCESS;
 }
 
-/* self, mask, out: what stays is divided by the probability to stay. */
+/* self, mask, out: kept elements are divided by the probability to be kept. */
 aclError runApply(const aclOpExecutor &executor) {
   Operand self = executor.operands[0], mask = executor.operands[1], out = executor.operands[2];
   self.compute = out.compute = kF64;

@@ -1,5 +1,5 @@
-/* The cell of an LSTM, from the sums of both products, and its gradients. Gates lie in the order input, forget, cell,
- * output; the storage holds them activated. */
+/* LSTM cell from the products of inputs and hidden state, and its gradients. The gates are in the order input,
+ * forget, cell, output; the storage holds the activated gates. */
 #include <algorithm>
 
 #include "opapi/loops.h"
@@ -17,7 +17,7 @@ Operand inDouble(Operand operand) {
   return operand;
 }
 
-/* A line of a tensor as doubles, zeros where the tensor is absent, in a room of the workspace. */
+/* Reads and writes the rows of a tensor as doubles; an absent tensor gives zeros. */
 class Rows {
  public:
   Rows(const Operand &operand, int64_t size, double *room)
@@ -116,7 +116,7 @@ aclError runCellBackward(const aclOpExecutor &executor) {
 
 /* --- phase 1 ----------------------------------------------------------------------------------------------------- */
 
-/* The cell state is (batch, size); operands of gates are four times as wide, biases have no batch. */
+/* The cell state is (batch, size). `wide` operands (gates) have four times that size; biases have no batch. */
 aclnnStatus checkSizes(aclOpExecutor &executor, const Operand &cell, const bool *wide, int64_t elements) {
   if (cell.rank != 2) return refuse(executor, "the cell state has {} dimensions, expected 2", cell.rank);
   for (uint32_t i = 0; i < executor.operands.size(); ++i) {
@@ -129,9 +129,7 @@ aclnnStatus checkSizes(aclOpExecutor &executor, const Operand &cell, const bool 
       shape.dims[0] = shape.dims[1];
     }
     SIM_TRY(requireShape(executor, operand, shape));
-    if (operand.type != cell.type) {
-      return refuse(executor, "types differ: {} and {}", cell.type, operand.type);
-    }
+    if (operand.type != cell.type) return refuse(executor, "types differ: {} and {}", cell.type, operand.type);
   }
   executor.workspace_size = roundUp(static_cast<uint64_t>(elements * cell.dims[1]) * sizeof(double));
   return ACLNN_SUCCESS;

@@ -12,10 +12,10 @@ C *valuesOf(Lanes *lanes) {
   return reinterpret_cast<C *>(lanes->values);
 }
 
-/* As many parts as a loop folds side by side: one would wait for its own last step. */
+/* The number of independent partial results of a loop, which the processor can overlap. */
 constexpr int64_t kParts = 32;
 
-/* Nan: those count as 0. */
+/* With Nan, NaN counts as 0. */
 template <class C, bool Nan>
 struct SumOf {
   using Value = std::conditional_t<std::is_same<C, float>::value, double, C>;
@@ -50,7 +50,7 @@ using Sum = SumOf<C, false>;
 template <class C>
 using NanSum = SumOf<C, true>;
 
-/* The first extreme element wins, and the first NaN wins over everything. WithIndex: its position is wanted too. */
+/* The first extreme element, or the first NaN. WithIndex: records its index, too. */
 template <class C, bool Largest, bool WithIndex>
 struct Extreme {
   using Value = C;
@@ -174,13 +174,13 @@ void divideBy(Lanes *lanes, int64_t count, double divisor) {
   for (int64_t i = 0; i < count; ++i) valuesOf<C>(lanes)[i] /= divisor;
 }
 
-/* What is computed, and the operands that take values and indices: -1 where nobody asks for them. */
+/* The reducer and the operands for values and indices; -1: none. */
 struct Goal {
   const Reducer &reducer;
   int64_t values, indices;
 };
 
-/* Where the results go, a block at a time. */
+/* Writes blocks of results. */
 class Results {
  public:
   Results(const aclOpExecutor &executor, const Goal &goal)
@@ -216,7 +216,7 @@ class Results {
   Cursor values_, indices_;
 };
 
-/* Each result reads its elements in turn. */
+/* Reduces the elements of one result after the other. */
 void reduceAlong(const aclOpExecutor &executor, const Goal &goal, const ReductionView &view, uint8_t compute) {
   const Reducer &reducer = goal.reducer;
   const int64_t total = elementsOf(view.kept), inner = elementsOf(view.reduced);
@@ -238,7 +238,7 @@ void reduceAlong(const aclOpExecutor &executor, const Goal &goal, const Reductio
   }
 }
 
-/* Neighbours in memory belong to neighbouring results: a row of results reads a row of elements at a time. */
+/* Reduces rows of elements into a row of results, if neighbours in memory belong to neighbouring results. */
 void reduceAcross(const aclOpExecutor &executor, const Goal &goal, const ReductionView &view, uint8_t compute) {
   const Reducer &reducer = goal.reducer;
   const int64_t total = elementsOf(view.kept), inner = elementsOf(view.reduced);
@@ -378,9 +378,7 @@ aclnnStatus prepareSum(aclOpExecutor &executor, const Argument *arguments, const
   const Operand &in = executor.operands[0];
   Operand &out = executor.operands[1];
   aclDataType type = static_cast<aclDataType>(arguments[3].integer);
-  if (type != out.type) {
-    return refuse(executor, "out has data type {}, expected dtype, which is {}", out.type, type);
-  }
+  if (type != out.type) return refuse(executor, "out has data type {}, expected dtype, which is {}", out.type, type);
   uint32_t mask;
   SIM_TRY(readDims(executor, arguments[1].pointer, in.rank, &mask));
   if (type == ACL_BOOL) { /* a sum of truth values, not the truth of a sum */
@@ -462,9 +460,7 @@ aclnnStatus prepareTrace(aclOpExecutor &executor, const Argument *, const OpBody
   Operand &in = executor.operands[0];
   const Operand &out = executor.operands[1];
   const aclDataType type = categoryOf(in.type) < kFloating ? ACL_INT64 : in.type;
-  if (out.type != type) {
-    return refuse(executor, "out has data type {}, expected {}", out.type, type);
-  }
+  if (out.type != type) return refuse(executor, "out has data type {}, expected {}", out.type, type);
   in.rank = 1;
   in.count = in.dims[0] = std::min(in.dims[0], in.dims[1]);
   in.strides[0] += in.strides[1];
@@ -492,13 +488,13 @@ SIM_OP(aclnnMinDim, prepareDim, &kArgMinimum, 0)
 SIM_OP(aclnnArgMax, prepareDim, &kArgMaximum, 1)
 SIM_OP(aclnnArgMin, prepareDim, &kArgMinimum, 1)
 
-/* Reductions that need more than one pass, or more than a sum: variance, logarithm of a sum, product. */
+/* Reductions that need several passes or are no sum: variance, logsumexp, product. */
 
 namespace {
 
 constexpr int kMostOuts = 2;
 
-/* One result in the making. A fold sees all elements in each of its passes, then writes its results. */
+/* The state of one result. A fold sees all elements in each of its passes, then writes its results. */
 struct Moments {
   static constexpr int kPasses = 2;
   using Element = double;
@@ -640,9 +636,7 @@ aclnnStatus prepareProduct(aclOpExecutor &executor, aclDataType type, uint32_t m
                                               runFold<Product<int64_t>>, runFold<Product<Complex>>,
                                               runFold<Product<Boolean>>};
   const Operand &out = executor.operands[1];
-  if (type != out.type) {
-    return refuse(executor, "out has data type {}, expected dtype, which is {}", out.type, type);
-  }
+  if (type != out.type) return refuse(executor, "out has data type {}, expected dtype, which is {}", out.type, type);
   const uint8_t compute = type == ACL_BOOL ? uint8_t{kBoolean8} : uint8_t{computeOf(type)}; /* of truth values */
   if (compute >= kRaw || runs[compute] == nullptr) return refuseType(executor, type);
   return prepareFold(executor, runs[compute], mask, keep);

@@ -5,9 +5,7 @@
 
 namespace sim {
 
-/* Results in the making, up to a block of neighbours. Sums of floats accumulate in double: exact enough for every
- * order.
- */
+/* Partial results of up to kBlock neighbouring results. Sums of floats accumulate in double. */
 struct Lanes {
   alignas(64) char values[kBlockBytes]; /* in the reducer's compute type */
   alignas(64) int64_t integers[kBlock]; /* positions of the extreme elements, or truth values */
@@ -26,14 +24,14 @@ struct Reducer {
   bool needs_elements;           /* has no value for an empty set */
 };
 
-/* A view divided into the dimensions that stay and those that go, both without those of one element. */
+/* The dimensions of a view that are kept and those that are reduced, both without dimensions of size 1. */
 struct ReductionView {
   Operand kept;
   Operand reduced;
 };
 ReductionView splitDims(const Operand &in, uint32_t mask);
-void orderReduced(ReductionView *view);    /* so that memory is walked from start to end */
-bool isRowwise(const ReductionView &view); /* the last dimension that stays is the closest in memory */
+void orderReduced(ReductionView *view);    /* so that memory is accessed in order */
+bool isRowwise(const ReductionView &view); /* whether the last kept dimension has the smallest stride */
 int64_t elementsOf(const Operand &view);
 
 /* Fills the mask from a dim array (NULL or empty: all). */

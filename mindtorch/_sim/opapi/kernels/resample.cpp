@@ -1,6 +1,6 @@
-/* Operators whose every result along a dimension is a weighted sum of a few elements of the image: upsampling, averages
- * over windows, reflection and replication padding. An operator is a rule that lists the elements and their weights
- * (its taps); one loop applies the rules of up to three dimensions, another one is its adjoint, the gradient. */
+/* Operators whose results are weighted sums of elements of an image: upsampling, average pooling, reflection and
+ * replication padding. A rule lists the elements and weights (taps) of each output position along a dimension. One
+ * loop applies the rules of up to three dimensions; another is its adjoint, the gradient. */
 #include <cstring>
 
 #include "opapi/kernels/planes.h"
@@ -8,12 +8,12 @@
 namespace sim {
 namespace {
 
-/* attributes: which of the following an operator uses is its own matter. */
+/* Parameters; each operator uses some of them. */
 enum Attribute {
   kDims,     /* dimensions that are resampled: the last ones */
   kMostTaps, /* of any position in any dimension */
   kAlign,    /* align_corners */
-  kScale,    /* by dimension, a double's bits: what the caller says input / output is, 0 if nothing */
+  kScale,    /* by dimension, the bits of a double: the given scale (input / output), or 0 */
   kKernel = kScale,
   kStride = kScale + 3,
   kPadding = kStride + 3, /* before the image */
@@ -106,7 +106,7 @@ int64_t cubicTaps(const Axis &axis, int64_t position, int64_t *indices, double *
   return 4;
 }
 
-/* A filter that widens where the image shrinks, so that every element counts; its weights then add up to 1. */
+/* An antialiasing filter: it widens when downsampling; its weights are normalized to the sum 1. */
 template <class Filter>
 int64_t wideTaps(const Axis &axis, int64_t position, int64_t *indices, double *weights, double reach, Filter filter) {
   const double step = stepOf(axis), stretch = std::max(step, 1.0),
@@ -349,9 +349,7 @@ aclnnStatus planRun(aclOpExecutor &executor, const OpBody &body, int64_t most_ta
   executor.attributes[kMostTaps] = most_taps;
   executor.kernel = body.kernel;
   const Operand &image = imageOf(executor), &positions = positionsOf(executor);
-  if (image.type != positions.type) {
-    return refuse(executor, "types differ: {} and {}", image.type, positions.type);
-  }
+  if (image.type != positions.type) return refuse(executor, "types differ: {} and {}", image.type, positions.type);
   executor.run = runResample;
   if (firstOut(executor).count > 0) executor.workspace_size = workspaceOf(executor);
   return ACLNN_SUCCESS;
@@ -369,15 +367,6 @@ aclnnStatus requireLast(const aclOpExecutor &executor, const Operand &tensor, co
     if (image.dims[image.rank - dims + i] < 1 || sizes[i] < 1) return refuse(executor, "an image of size 0");
   }
   return requireShape(executor, tensor, shape);
-}
-
-aclnnStatus readArray(const aclOpExecutor &executor, const void *array, int count, int64_t *values) {
-  const aclIntArray *given = static_cast<const aclIntArray *>(array);
-  if (given->size != static_cast<uint64_t>(count)) {
-    return refuse(executor, "an array of {} elements, expected {}", given->size, count);
-  }
-  for (int i = 0; i < count; ++i) values[i] = given->items[i];
-  return ACLNN_SUCCESS;
 }
 
 enum UpsampleVariant : int64_t { kPlain = 0, kAligned = 1, kScaled = 2, kWide = 4 };
@@ -402,9 +391,9 @@ aclnnStatus prepareUpsample(aclOpExecutor &executor, const Argument *arguments, 
   const int dims = resampler.dims;
   const Operand &given = executor.operands[0], &out = firstOut(executor);
   int64_t sizes[3], input[5] = {}, next = 2;
-  SIM_TRY(readArray(executor, arguments[1].pointer, dims, sizes));
+  SIM_TRY(readInts(executor, arguments[1].pointer, dims, INT64_MIN, sizes));
   if (resampler.backward) {
-    SIM_TRY(readArray(executor, arguments[next++].pointer, dims + 2, input));
+    SIM_TRY(readInts(executor, arguments[next++].pointer, dims + 2, INT64_MIN, input));
     SIM_TRY(requireLast(executor, given, out, dims, sizes));
     SIM_TRY(requireLast(executor, out, given, dims, input + 2));
   } else {
@@ -428,7 +417,7 @@ aclnnStatus prepareAdaptiveAvgPool(aclOpExecutor &executor, const Argument *argu
   for (int i = 0; i < resampler.dims && resampler.backward && positions.rank == image.rank; ++i) {
     sizes[i] = positions.dims[positions.rank - resampler.dims + i];
   }
-  if (!resampler.backward) SIM_TRY(readArray(executor, arguments[1].pointer, resampler.dims, sizes));
+  if (!resampler.backward) SIM_TRY(readInts(executor, arguments[1].pointer, resampler.dims, INT64_MIN, sizes));
   if (positions.count > 0) {
     SIM_TRY(positions.rank == image.rank ? requireLast(executor, positions, image, resampler.dims, sizes)
                                          : refuse(executor, "ranks differ: {} and {}", positions.rank, image.rank));
@@ -448,11 +437,11 @@ aclnnStatus prepareAvgPool(aclOpExecutor &executor, const Argument *arguments, c
   int64_t *attributes = executor.attributes;
   const Operand &image = resampler.backward ? executor.operands[1] : executor.operands[0];
   const Operand &positions = resampler.backward ? executor.operands[0] : firstOut(executor);
-  SIM_TRY(readArray(executor, arguments[at].pointer, dims, attributes + kKernel));
+  SIM_TRY(readInts(executor, arguments[at].pointer, dims, INT64_MIN, attributes + kKernel));
   const void *strides = arguments[at + 1].pointer; /* an empty array: the sizes of the window */
   if (static_cast<const aclIntArray *>(strides)->size == 0) strides = arguments[at].pointer;
-  SIM_TRY(readArray(executor, strides, dims, attributes + kStride));
-  SIM_TRY(readArray(executor, arguments[at + 2].pointer, dims, attributes + kPadding));
+  SIM_TRY(readInts(executor, strides, dims, INT64_MIN, attributes + kStride));
+  SIM_TRY(readInts(executor, arguments[at + 2].pointer, dims, INT64_MIN, attributes + kPadding));
   const bool ceil = arguments[at + 3].integer != 0;
   int64_t sizes[3], most = 1;
   for (int i = 0; i < dims; ++i) {
@@ -482,7 +471,7 @@ aclnnStatus preparePad(aclOpExecutor &executor, const Argument *arguments, const
   const Operand &image = resampler.backward ? executor.operands[1] : executor.operands[0];
   const Operand &positions = resampler.backward ? executor.operands[0] : firstOut(executor);
   int64_t pads[6], sizes[3];
-  SIM_TRY(readArray(executor, arguments[resampler.backward ? 2 : 1].pointer, 2 * dims, pads));
+  SIM_TRY(readInts(executor, arguments[resampler.backward ? 2 : 1].pointer, 2 * dims, INT64_MIN, pads));
   for (int i = 0; i < dims; ++i) {
     const int64_t size = image.rank > dims ? image.dims[image.rank - dims + i] : 0;
     const int64_t before = pads[2 * (dims - 1 - i)], after = pads[2 * (dims - 1 - i) + 1];

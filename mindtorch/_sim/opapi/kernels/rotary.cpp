@@ -1,6 +1,5 @@
-/* Rotary position embedding: pairs of elements of a line turned by the angle whose cosine and sine lie beside them.
- *
- * out[i] = x[straight(i)] * cos[i] + sign(i) * x[crossed(i)] * sin[i]; the mode says which elements make a pair. */
+/* Rotary position embedding: rotates pairs of elements by the given cosines and sines. out[i] = x[straight(i)] *
+ * cos[i] + sign(i) * x[crossed(i)] * sin[i]; the mode selects the pairs. */
 #include "opapi/scan_sort.h"
 
 namespace sim {
@@ -13,7 +12,7 @@ struct Pair {
   float sign;
 };
 
-/* What element i of a line of `width` is made of. */
+/* The pair of element i of a row of `width`. */
 Pair pairOf(int64_t mode, int64_t width, int64_t i) {
   if (mode == kInterleave) return {i, i ^ 1, i % 2 == 0 ? -1.0f : 1.0f};
   if (mode == kInterleaveHalf) {
@@ -30,7 +29,7 @@ int64_t widthOf(const Operand &operand) { return operand.dims[operand.rank - 1];
 
 SliceCursor linesOf(const Operand &operand) { return SliceCursor(operand, operand.rank - 1, kF32); }
 
-/* The cosines or sines beside every line of x. */
+/* Cosines or sines, expanded to the shape of x. */
 Operand expanded(const Operand &angles, const Operand &x) {
   Operand result = angles;
   expandTo(&result, shapeOf(x));
@@ -64,18 +63,6 @@ aclError runRotary(const aclOpExecutor &executor) {
 /* dy, cos, sin, x, dx, dcos, dsin */
 enum Backward { kGrad, kCosine, kSine, kInput, kOfInput, kOfCosine, kOfSine };
 
-/* Room like the operand, in double: what is added up for its elements. */
-Operand sumsOf(const Operand &operand, double *room) {
-  Operand sums = operand;
-  sums.type = ACL_DOUBLE;
-  sums.compute = kF64;
-  sums.item = sizeof(double);
-  sums.host = reinterpret_cast<char *>(room);
-  int64_t stride = 1;
-  for (int32_t i = sums.rank; i-- > 0; stride *= sums.dims[i]) sums.strides[i] = stride;
-  return sums;
-}
-
 void addTo(const SliceCursor &lines, const float *values, double *line) {
   lines.read(line);
   for (int64_t k = 0; k < lines.length(); ++k) line[k] += static_cast<double>(values[k]);
@@ -92,7 +79,8 @@ aclError runRotaryBackward(const aclOpExecutor &executor) {
   float *g = reinterpret_cast<float *>(sums + width), *line = g + width, *cosine = line + width, *sine = cosine + width;
   float *turned = sine + width, *crossed = turned + width;
   std::fill_n(of_cosines, 2 * angles, 0.0);
-  const Operand cosine_sums = sumsOf(operands[kOfCosine], of_cosines), sine_sums = sumsOf(operands[kOfSine], of_sines);
+  const Operand cosine_sums = contiguousOperand(operands[kOfCosine], ACL_DOUBLE, of_cosines),
+                sine_sums = contiguousOperand(operands[kOfSine], ACL_DOUBLE, of_sines);
   if (grad.count > 0) {
     SliceCursor grads = linesOf(grad), from = linesOf(of_angles ? x : grad), to = linesOf(operands[kOfInput]);
     SliceCursor cosines = linesOf(expanded(operands[kCosine], grad)), sines = linesOf(expanded(operands[kSine], grad));
@@ -127,9 +115,7 @@ aclError runRotaryBackward(const aclOpExecutor &executor) {
 }
 
 aclnnStatus checkMode(aclOpExecutor &executor, int64_t mode, const Operand &x) {
-  if (mode < kHalf || mode > kInterleaveHalf) {
-    return refuse(executor, "mode is {}, expected 0 to 3", mode);
-  }
+  if (mode < kHalf || mode > kInterleaveHalf) return refuse(executor, "mode is {}, expected 0 to 3", mode);
   if (x.rank < 3 || x.rank > 4) return refuse(executor, "x has {} dimensions, expected 3 or 4", x.rank);
   const int64_t whole = mode == kQuarter ? 4 : 2;
   if (widthOf(x) % whole == 0) {
@@ -177,9 +163,7 @@ aclnnStatus prepareRotaryBackward(aclOpExecutor &executor, const Argument *argum
   const Operand &grad = operands[kGrad];
   SIM_TRY(checkMode(executor, arguments[4].integer, grad));
   SIM_TRY(checkAngles(executor, grad, operands[kCosine], operands[kSine]));
-  if (operands[kInput].tensor != nullptr) {
-    SIM_TRY(requireShape(executor, operands[kInput], shapeOf(grad)));
-  }
+  if (operands[kInput].tensor != nullptr) SIM_TRY(requireShape(executor, operands[kInput], shapeOf(grad)));
   SIM_TRY(requireShape(executor, operands[kOfInput], shapeOf(grad)));
   for (int index : {kOfCosine, kOfSine}) {
     SIM_TRY(requireShape(executor, operands[static_cast<uint32_t>(index)], shapeOf(operands[kCosine])));

@@ -1,7 +1,6 @@
-/* softmax and log_softmax over one dimension, forward and backward, computed in float, or in double where a tensor is.
- *
- * A tile of neighbouring slices is brought to the workspace, worked on and written back: [element of the line][line]
- * where slices are neighbours in memory, and one whole line at a time where its own elements are. */
+/* softmax and log_softmax over one dimension, forward and backward, in float, or in double if a tensor is double. A
+ * tile of neighbouring slices is copied to the workspace, processed and written back: [element][slice] if slices are
+ * neighbours in memory, else one slice at a time. */
 #include <algorithm>
 
 #include "opapi/kernels/reduce.h"
@@ -220,11 +219,11 @@ SIM_OP(aclnnLogSoftmax, prepareForward, nullptr, 1)
 SIM_OP(aclnnSoftmaxBackward, prepareBackward, nullptr, 0)
 SIM_OP(aclnnLogSoftmaxBackward, prepareBackward, nullptr, 1)
 
-/* Softmax along the last dimension of scaled scores, of which a mask takes some away, and its gradient. */
+/* Scaled masked softmax along the last dimension, and its gradient. */
 
 namespace {
 
-constexpr float kHidden = -10000.0f; /* what stands for a score that the mask takes away: a line has always a sum */
+constexpr float kHidden = -10000.0f; /* the value of masked scores, as in CANN */
 
 SliceCursor linesOf(const Operand &operand, uint8_t compute) { return SliceCursor(operand, operand.rank - 1, compute); }
 

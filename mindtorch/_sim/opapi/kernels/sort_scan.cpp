@@ -3,7 +3,7 @@
 
 #include "opapi/scan_sort.h"
 
-/* Cumulative and sorting operators: line by line, in the workspace. */
+/* Cumulative and sorting operators, slice by slice in the workspace. */
 
 namespace sim {
 namespace {
@@ -121,7 +121,7 @@ SIM_OP(aclnnCumsum, prepareCumsum, &kScanOf<CumulativeSum>, 0)
 SIM_OP(aclnnCumprod, prepareCumprod, &kScanOf<CumulativeProduct>, 0)
 SIM_OP(aclnnSort, prepareSort, nullptr, 0)
 
-/* What follows from the order of a line's elements: selections, running extrema, searches, histograms. */
+/* Selection by rank, running extrema, searches, histograms. */
 
 namespace {
 
@@ -132,7 +132,7 @@ void rank(const C *values, Ranked<C> *ranked, int64_t length) {
   for (int64_t i = 0; i < length; ++i) ranked[i] = {values[i], i};
 }
 
-/* Each selects from `ranked`, of which `length` are in the order they came, what goes to the outputs. */
+/* Each selects the outputs from the `length` elements in `ranked` and returns their number. */
 template <bool Largest>
 struct Top {
   template <class C>
@@ -152,7 +152,7 @@ struct Kth {
   }
 };
 
-/* The lower of the middle elements. NaN in a line is its median, unless NaN is ignored and there are others. */
+/* The lower median. NaN is the median of a slice with NaN, unless NaN is ignored and there are other elements. */
 template <bool IgnoreNan>
 struct Median {
   template <class C>
@@ -196,7 +196,7 @@ aclError runSelect(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
-/* self flattened in logical order is one line. */
+/* Selects from the flattened tensor. */
 template <class S, class C>
 aclError runSelectWhole(const aclOpExecutor &executor) {
   Operand in = executor.operands[0], out = executor.operands[1];
@@ -208,19 +208,14 @@ aclError runSelectWhole(const aclOpExecutor &executor) {
   }
   Ranked<C> *ranked = reinterpret_cast<Ranked<C> *>(executor.workspace);
   C *values = reinterpret_cast<C *>(ranked + in.count);
-  Cursor elements(in);
-  alignas(64) char buffer[kBlockBytes];
-  for (int64_t at = 0; at < in.count; at += kBlock) {
-    const int64_t count = std::min(kBlock, in.count - at);
-    std::memcpy(values + at, elements.read(buffer, count), static_cast<size_t>(count) * sizeof(C));
-  }
+  readElements(in, values);
   rank(values, ranked, in.count);
   S::select(executor, ranked, in.count);
   Cursor(out).write(&ranked[0].value, 1);
   return ACL_SUCCESS;
 }
 
-/* The extremum so far and where it was met last; NaN replaces all. */
+/* Cumulative extremum and the index of its last occurrence; NaN replaces all. */
 template <bool Largest, class C>
 aclError runRunning(const aclOpExecutor &executor) {
   const int32_t dim = static_cast<int32_t>(executor.attributes[kDim]);
@@ -256,7 +251,7 @@ constexpr Runs kSelectWhole = {{runSelectWhole<S, float>, runSelectWhole<S, doub
 template <bool Largest>
 constexpr Runs kRunning = {{runRunning<Largest, float>, runRunning<Largest, double>, runRunning<Largest, int64_t>}};
 
-/* `length` elements of a line, each with its place, are in the workspace. */
+/* The workspace holds `length` elements with their indices. */
 aclnnStatus prepareOrdered(aclOpExecutor &executor, const Runs &runs, int32_t dim, int64_t length) {
   const Operand &in = executor.operands[0];
   const uint8_t compute = computeOf(in.type);
@@ -269,9 +264,7 @@ aclnnStatus prepareOrdered(aclOpExecutor &executor, const Runs &runs, int32_t di
 }
 
 aclnnStatus requireShapes(const aclOpExecutor &executor, const Shape &shape) {
-  for (uint32_t i = 1; i < executor.operands.size(); ++i) {
-    SIM_TRY(requireShape(executor, executor.operands[i], shape));
-  }
+  for (uint32_t i = 1; i < executor.operands.size(); ++i) SIM_TRY(requireShape(executor, executor.operands[i], shape));
   return ACLNN_SUCCESS;
 }
 
@@ -281,9 +274,7 @@ aclnnStatus prepareTopk(aclOpExecutor &executor, const Argument *arguments, cons
   int32_t dim;
   SIM_TRY(normalizeDim(executor, arguments[2].integer, in.rank, &dim));
   const int64_t k = arguments[1].integer, length = lineLength(in, dim);
-  if (k < 0 || k > length) {
-    return refuse(executor, "k is {}, dimension {} has {} elements", k, dim, length);
-  }
+  if (k < 0 || k > length) return refuse(executor, "k is {}, dimension {} has {} elements", k, dim, length);
   Shape shape = shapeOf(in);
   if (in.rank > 0) shape.dims[dim] = k;
   SIM_TRY(requireShapes(executor, shape));
@@ -292,7 +283,8 @@ aclnnStatus prepareTopk(aclOpExecutor &executor, const Argument *arguments, cons
   return prepareOrdered(executor, runs, dim, length);
 }
 
-/* Of one element of each line: the outputs get the dimension back, so that all have lines along it. */
+/* For operators that select one element of each slice: the outputs get the dimension back, so that all operands have
+ * slices along it. */
 aclnnStatus prepareOne(aclOpExecutor &executor, const Runs &runs, int64_t wanted_dim, bool keep) {
   const Operand &in = executor.operands[0];
   int32_t dim;
@@ -323,9 +315,7 @@ aclnnStatus prepareKthvalue(aclOpExecutor &executor, const Argument *arguments, 
   const int64_t k = arguments[1].integer;
   SIM_TRY(prepareOne(executor, kSelect<Kth>, arguments[2].integer, arguments[3].integer != 0));
   const int64_t length = lineLength(executor.operands[0], static_cast<int32_t>(executor.attributes[kDim]));
-  if (k < 1 || k > length) {
-    return refuse(executor, "k is {}, there are {} elements", k, length);
-  }
+  if (k < 1 || k > length) return refuse(executor, "k is {}, there are {} elements", k, length);
   executor.attributes[kFirst] = k;
   return ACLNN_SUCCESS;
 }
@@ -351,7 +341,7 @@ aclnnStatus prepareRunning(aclOpExecutor &executor, const Argument *arguments, c
   return prepareOrdered(executor, *static_cast<const Runs *>(body.kernel), dim, lineLength(in, dim));
 }
 
-/* The place in a sorted line, reached through the sorter if there is one; NaN is above all numbers. */
+/* Binary search in a sorted slice, optionally through `sorter`; NaN is greater than all numbers. */
 template <class C>
 int64_t placeOf(C value, const C *line, const int64_t *sorter, int64_t length, bool right) {
   int64_t low = 0, high = length;
@@ -411,9 +401,7 @@ aclnnStatus prepareSearch(aclOpExecutor &executor, const Argument *arguments, co
     fits = sequence.dims[i] == values.dims[i];
   if (!fits) return refuse(executor, "the shapes of sortedSequence and self differ before the last dimension");
   const aclDataType wanted = arguments[2].integer != 0 ? ACL_INT32 : ACL_INT64;
-  if (out.type != wanted) {
-    return refuse(executor, "out has data type {}, outInt32 asks for {}", out.type, wanted);
-  }
+  if (out.type != wanted) return refuse(executor, "out has data type {}, outInt32 asks for {}", out.type, wanted);
   if (sequence.type != values.type) {
     return refuse(executor, "self has data type {}, sortedSequence {}", values.type, sequence.type);
   }
@@ -443,7 +431,7 @@ void visitAll(const Operand &operand, Visit visit) {
   }
 }
 
-/* Equal bounds mean the elements' own, one less and one more where these are equal too. */
+/* Equal bounds stand for the extrema of the elements, widened by one if these are equal, too. */
 aclError runHistc(const aclOpExecutor &executor) {
   Operand in = executor.operands[0], out = executor.operands[1];
   in.compute = out.compute = kF64;
@@ -469,8 +457,7 @@ aclError runHistc(const aclOpExecutor &executor) {
     const int64_t place = static_cast<int64_t>((x - low) / (high - low) * static_cast<double>(bins));
     counts[std::min(place, bins - 1)] += 1;
   });
-  Cursor results(out);
-  for (int64_t at = 0; at < bins; at += kBlock) results.write(counts + at, std::min(kBlock, bins - at));
+  writeElements(out, counts);
   return ACL_SUCCESS;
 }
 
@@ -505,7 +492,7 @@ namespace {
 
 constexpr int64_t kFlat = -1; /* kDim: elements, whatever the shape */
 
-/* The operand as so many slices of so many elements each. */
+/* The number of slices. */
 int64_t slicesOf(const Operand &self, int64_t dim) { return dim == kFlat ? self.count : self.dims[dim]; }
 
 /* Slice `i` alone. */
@@ -517,18 +504,7 @@ Operand sliceAt(const Operand &self, int64_t dim, int64_t i) {
   return slice;
 }
 
-template <class C>
-void readSlice(const Operand &slice, C *to) {
-  Cursor elements(slice);
-  C room[kBlock];
-  for (int64_t first = 0, count; first < slice.count; first += count) {
-    count = std::min(kBlock, slice.count - first);
-    const C *values = static_cast<const C *>(elements.read(room, count));
-    std::copy(values, values + count, to + first);
-  }
-}
-
-/* The slices one after the other, by their indices: compared element by element, NaN above all. */
+/* Slices in one array, compared lexicographically; NaN is greater than all numbers. */
 template <class C>
 struct Slices {
   const C *values;
@@ -546,7 +522,7 @@ struct Slices {
   bool equal(int64_t a, int64_t b) const { return std::equal(at(a), at(a) + length, at(b)); }
 };
 
-/* A dense tensor of the shape that was found, at the beginning of `out`. */
+/* A contiguous tensor of the resulting shape at the start of `out`. */
 Operand foundIn(const Operand &out, int64_t dim, int64_t groups) {
   Operand found = out;
   if (dim == kFlat) {
@@ -571,8 +547,8 @@ aclError runUnique(const aclOpExecutor &executor) {
   int64_t *order = reinterpret_cast<int64_t *>(executor.workspace), *inverse = order + count;
   C *values = reinterpret_cast<C *>(inverse + count);
   const Slices<C> slices{values, count, count == 0 ? 0 : self.count / count};
-  if (dim == kFlat) readSlice(self, values);
-  for (int64_t i = 0; dim != kFlat && i < count; ++i) readSlice(sliceAt(self, dim, i), values + i * slices.length);
+  if (dim == kFlat) readElements(self, values);
+  for (int64_t i = 0; dim != kFlat && i < count; ++i) readElements(sliceAt(self, dim, i), values + i * slices.length);
   std::iota(order, order + count, int64_t{0});
   if (executor.attributes[kConsecutive] == 0) {
     std::sort(order, order + count, [&](int64_t a, int64_t b) { return slices.before(a, b); });
@@ -615,9 +591,7 @@ aclnnStatus prepareGroups(aclOpExecutor &executor, bool consecutive, bool invers
   const int64_t count = slicesOf(self, dim);
   const bool flat = dim == kFlat; /* outputs have room for all there may be */
   SIM_TRY(requireShape(executor, values, flat ? vectorShape(count) : shapeOf(self)));
-  if (inverse) {
-    SIM_TRY(requireShape(executor, executor.operands[2], flat ? shapeOf(self) : vectorShape(count)));
-  }
+  if (inverse) SIM_TRY(requireShape(executor, executor.operands[2], flat ? shapeOf(self) : vectorShape(count)));
   if (counts) SIM_TRY(requireShape(executor, executor.operands[3], vectorShape(count)));
   for (int i = 0; i < 3; ++i) expectShape(executor, executor.operands[static_cast<uint32_t>(1 + i)], i);
   executor.attributes[kInverse] = inverse;

@@ -9,7 +9,7 @@ namespace {
 
 /* The number as one element of the compute type. */
 Operand constantOf(const Operand &out, const Scalar &number, Complex *room) {
-  Operand constant = plainOperand(out, room);
+  Operand constant = contiguousOperand(out, kComputeTypes[out.compute], room);
   for (int32_t i = 0; i < constant.rank; ++i) constant.strides[i] = 0;
   if (out.compute == kF32) *reinterpret_cast<float *>(room) = static_cast<float>(number.real);
   if (out.compute == kF64) *reinterpret_cast<double *>(room) = number.real;
@@ -151,24 +151,12 @@ aclError runColumns(const aclOpExecutor &executor) {
   return ACL_SUCCESS;
 }
 
-aclnnStatus readPair(const aclOpExecutor &executor, const void *array, int64_t least, int64_t *values) {
-  const aclIntArray *given = static_cast<const aclIntArray *>(array);
-  if (given->size != 2 || given->items[0] < least || given->items[1] < least) {
-    return refuse(executor, "an array that is no pair of numbers from {} on", least);
-  }
-  values[0] = given->items[0];
-  values[1] = given->items[1];
-  return ACLNN_SUCCESS;
-}
-
 aclnnStatus planColumns(aclOpExecutor &executor, const Operand &image, const Operand &columns, const Move *moves) {
   const SlidingWindow window = windowOf(executor, image);
   if (image.rank != 3 && image.rank != 4) {
     return refuse(executor, "an image of {} dimensions, expected 3 or 4", image.rank);
   }
-  if (image.type != columns.type) {
-    return refuse(executor, "types differ: {} and {}", image.type, columns.type);
-  }
+  if (image.type != columns.type) return refuse(executor, "types differ: {} and {}", image.type, columns.type);
   Shape shape = shapeOf(image);
   shape.rank = image.rank - 1;
   shape.dims[shape.rank - 2] = image.dims[image.rank - 3] * window.kernelSize();
@@ -185,7 +173,7 @@ aclnnStatus planColumns(aclOpExecutor &executor, const Operand &image, const Ope
 aclnnStatus readPairs(aclOpExecutor &executor, const Argument *arguments, int at) {
   const int offsets[] = {kKernel, kDilation, kPadding, kStride};
   for (int i = 0; i < 4; ++i) {
-    SIM_TRY(readPair(executor, arguments[at + i].pointer, i == 2 ? 0 : 1, executor.attributes + offsets[i]));
+    SIM_TRY(readInts(executor, arguments[at + i].pointer, 2, i == 2 ? 0 : 1, executor.attributes + offsets[i]));
   }
   return ACLNN_SUCCESS;
 }
@@ -200,7 +188,7 @@ aclnnStatus prepareIm2col(aclOpExecutor &executor, const Argument *arguments, co
 aclnnStatus prepareCol2im(aclOpExecutor &executor, const Argument *arguments, const OpBody &) {
   const Operand &image = executor.operands[1];
   int64_t size[2] = {};
-  SIM_TRY(readPair(executor, arguments[1].pointer, 1, size));
+  SIM_TRY(readInts(executor, arguments[1].pointer, 2, 1, size));
   SIM_TRY(readPairs(executor, arguments, 2));
   if (image.rank < 3 || planeSize(image, 2, 0) != size[0] || planeSize(image, 2, 1) != size[1]) {
     return refuse(executor, "out does not have the size that inputSize states");

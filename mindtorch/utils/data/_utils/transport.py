@@ -23,7 +23,7 @@ def empty_shared(shape, dtype):
     nbytes = int(np.prod(shape)) * dtype.itemsize
     if nbytes < SHARED_FROM:
         return mindtorch.empty(shape, dtype=dtype)
-    return backend.allocate(nbytes).view(dtype).view(shape)
+    return backend.allocate_shared(nbytes).view(dtype).view(shape)
 
 
 class _Pickler(pickle.Pickler):

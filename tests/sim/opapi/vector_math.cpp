@@ -1,5 +1,5 @@
-/* The functions that have a loop of their own in float: right within 2 units in the last place over the whole range,
- * with infinities, NaN, subnormals and both zeros. The expected values are libm's in double. */
+/* The vectorised float functions have an error of at most 2 ulp over the whole range, including infinities, NaN,
+ * subnormals and both zeros. The reference is libm in double. */
 #include "aclnnop/aclnn_erf.h"
 #include "aclnnop/aclnn_exp.h"
 #include "aclnnop/aclnn_log.h"

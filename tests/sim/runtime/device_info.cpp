@@ -1,4 +1,4 @@
-// Versions, device properties, data types, and what is refused by name.
+// Versions, device properties, data types, unsupported functions.
 #include <cmath>
 #include <limits>
 

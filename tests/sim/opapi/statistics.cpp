@@ -1,4 +1,4 @@
-/* Moments, selections, running extrema, searches and histograms in every layout, and what they refuse. */
+/* Moments, selection by rank, cumulative extrema, searches and histograms in every layout, and their errors. */
 #include "aclnnop/aclnn_cummax.h"
 #include "aclnnop/aclnn_cumprod.h"
 #include "aclnnop/aclnn_histc.h"

@@ -1,4 +1,4 @@
-"""The step counters of a group's parameters: tensors of their own to whoever looks, one tensor to whoever counts.
+"""The step counters of a group's parameters, which are elements of one tensor.
 
 Each parameter's state has its counter, as torch keeps them. An operator on each would cost more than all the rest of a
 step on the host, so the counters of the parameters that step together are the elements of one tensor.
@@ -47,7 +47,7 @@ def gather(states, name):
 def count(states, gathers):
     """Count a step of the parameters that `states` are of; return their counters, and what has them as its elements.
 
-    Counters that lie apart are gathered if `gathers` allows for new ones.
+    Separate counters are gathered into one tensor if `gathers`.
     """
     steps = column(states, "step")
     together = whole(steps)

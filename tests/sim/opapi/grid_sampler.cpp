@@ -1,5 +1,5 @@
-/* Samples at the places of a grid, grids of affine maps, averages, unpooling and antialiasing: by plain formulas,
- * gradients by finite differences, in every layout. */
+/* grid_sampler, affine grids, average pooling, unpooling and antialiased upsampling against plain formulas; gradients
+ * against finite differences; in every layout. */
 #include "aclnnop/aclnn_affine_grid.h"
 #include "aclnnop/aclnn_avg_pool2d.h"
 #include "aclnnop/aclnn_avg_pool2d_backward.h"

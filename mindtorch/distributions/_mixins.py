@@ -1,4 +1,4 @@
-"""What several distributions have in common, beside what all have."""
+"""Mixins for distributions."""
 import math
 
 import mindtorch
@@ -6,7 +6,7 @@ from mindtorch.distributions.transformed_distribution import TransformedDistribu
 from mindtorch.distributions.utils import lazy_property, logits_to_probs, probs_to_logits
 
 
-class Located:
+class LocationMixin:
     """Distributions around `loc`."""
 
     @property
@@ -18,18 +18,18 @@ class Located:
         return self.loc
 
 
-class OfProbabilities:
-    """Distributions of probabilities `probs`, or their logarithms `logits`: the one that is given tells the other."""
+class ProbsLogitsMixin:
+    """Distributions with parameters `probs` or `logits`; each is computed from the other."""
 
-    _of_one_event = False
+    _is_binary = False
 
     @lazy_property
     def logits(self):
-        return probs_to_logits(self.probs, is_binary=self._of_one_event)
+        return probs_to_logits(self.probs, is_binary=self._is_binary)
 
     @lazy_property
     def probs(self):
-        return logits_to_probs(self.logits, is_binary=self._of_one_event)
+        return logits_to_probs(self.logits, is_binary=self._is_binary)
 
     @property
     def _param(self):
@@ -40,10 +40,10 @@ class OfProbabilities:
         return self._param.size()
 
 
-class OfOneEvent(OfProbabilities):
+class BinaryProbsLogitsMixin(ProbsLogitsMixin):
     """Those of a single event, whose `logits` are its log odds."""
 
-    _of_one_event = True
+    _is_binary = True
 
 
 def inverse_of_factor(factor):
@@ -58,7 +58,7 @@ def factor_of_inverse(matrix):
     return inverse_of_factor(reversed_factor.flip(-2, -1).mT)
 
 
-class OfOneMatrix:
+class MatrixMixin:
     """Distributions of a positive definite matrix, given by itself, its inverse or its Cholesky factor."""
 
     @staticmethod
@@ -90,7 +90,7 @@ class OfOneMatrix:
         return self._square(inverse.mT @ inverse)
 
 
-class Half(TransformedDistribution):
+class HalfMixin(TransformedDistribution):
     """|X| of X symmetrical around 0, with the scale of X."""
 
     @property
@@ -119,7 +119,7 @@ class Half(TransformedDistribution):
         return self.base_dist.entropy() - math.log(2)
 
 
-class Relaxed(TransformedDistribution):
+class RelaxedMixin(TransformedDistribution):
     """Of a distribution that has a temperature."""
 
     @property

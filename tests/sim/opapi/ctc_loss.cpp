@@ -1,4 +1,4 @@
-/* The loss over all paths of labels and blanks, and its gradient, against the sum over every path one by one. */
+/* CTC loss and its gradient, against the sum over all alignments. */
 #include "aclnnop/aclnn_ctc_loss.h"
 #include "aclnnop/aclnn_ctc_loss_backward.h"
 #include "op_test.h"

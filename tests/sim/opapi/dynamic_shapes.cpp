@@ -1,4 +1,4 @@
-/* Outputs as long as the values decide: what is found, in every layout, and the shape that is known afterwards. */
+/* Operators whose output size depends on values: results in every layout, and the reported shape. */
 #include "aclnnop/aclnn_bincount.h"
 #include "aclnnop/aclnn_masked_scatter.h"
 #include "aclnnop/aclnn_masked_select.h"

@@ -1,5 +1,4 @@
-/* Reductions and softmax of shapes that span several blocks, in every layout and along every dimension: along the
- * elements of one result, and across rows of results. */
+/* Reductions and softmax over several blocks, in every layout and along every dimension. */
 #include "aclnnop/aclnn_all.h"
 #include "aclnnop/aclnn_amax.h"
 #include "aclnnop/aclnn_arg_min.h"
