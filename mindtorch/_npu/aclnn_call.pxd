@@ -70,7 +70,7 @@ cdef TensorBase flat(TensorBase tensor, const Shape *dim)
 cdef TensorBase as_row(TensorBase tensor)                               # all elements in one dimension
 cdef TensorBase as_line(TensorBase tensor)                              # a 1-d tensor as a matrix of one row
 cdef TensorBase ones_of(TensorBase like, const Shape *shape)            # in the dtype of `like`
-cdef int64_t first(const Shape *dim) noexcept
+cdef int64_t first(const Shape *values) noexcept                        # 0 if there is none
 cdef bint kept(bint keepdim, const Shape *dim) noexcept
 cdef const Scalar *number(Scalar *storage, double value) noexcept       # a float as a scalar
 # Random numbers: two arguments of one call. The second advances the generator.
@@ -104,4 +104,3 @@ cdef bint to_the_right(bint right, object side) except -1               # of sea
 cdef double real_of(const Scalar *value) noexcept
 cdef int rotary(object mode) except -1                                  # "half" 0, "interleave" 1
 cdef char *attention_layout(object layout) except NULL                  # BNSD, BSND, BSH or SBH
-cdef int64_t or_all(const Shape *number) noexcept                       # of tokens: 0 means all

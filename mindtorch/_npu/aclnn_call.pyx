@@ -759,16 +759,11 @@ cdef list cat_list(list tensors, TensorBase out):
 
 
 cdef TensorBase flat(TensorBase tensor, const Shape *dim):
-    if dim.ndim:
-        return tensor
-    if not tensor.contiguous:
-        tensor = make_contiguous(tensor)
-    return make_view(tensor, 1, &tensor.numel, NULL, tensor.offset)
+    return tensor if dim.ndim else as_row(tensor)
 
 
 cdef TensorBase as_row(TensorBase tensor):
-    if not tensor.contiguous:
-        tensor = make_contiguous(tensor)
+    tensor = make_contiguous(tensor)
     return make_view(tensor, 1, &tensor.numel, NULL, tensor.offset)
 
 
@@ -784,8 +779,8 @@ cdef TensorBase ones_of(TensorBase like, const Shape *shape):
     return op_fill__Scalar(empty_tensor(shape, like.dtype, like.device_type, like.device_index), &ONE)
 
 
-cdef int64_t first(const Shape *dim) noexcept:
-    return dim.sizes[0] if dim.ndim else 0
+cdef int64_t first(const Shape *values) noexcept:
+    return values.sizes[0] if values.ndim else 0
 
 
 cdef bint kept(bint keepdim, const Shape *dim) noexcept:
@@ -965,7 +960,3 @@ cdef dict ATTENTION_LAYOUTS = {"BNSD": b"BNSD", "BSND": b"BSND", "BSH": b"BSH", 
 cdef char *attention_layout(object layout) except NULL:
     cdef bytes name = ATTENTION_LAYOUTS[layout]     # the dict keeps the bytes alive
     return name
-
-
-cdef int64_t or_all(const Shape *number) noexcept:
-    return number.sizes[0] if number.ndim else 0

@@ -11,7 +11,7 @@ from mindtorch._core.tensor.dtype cimport code_name
 from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, Storage, TensorBase, empty_like_tensor, pinned_like
 from mindtorch._npu.acl cimport api, check, require
 from mindtorch._npu.cann cimport ACL_HOST_REG_MAPPED, ACL_HOST_REG_PINNED, aclBoolArray, aclOpExecutor, aclScalarList
-from mindtorch._npu.segments cimport Stat, lower_by, raise_by
+from mindtorch._npu.segments cimport Stat, lower_by, metrics_of, raise_by
 from mindtorch._npu.streams cimport (
     STREAMS, bind_device, captures, give_event, is_complete, record, take_event, thread_state, use_device,
     wait_for_stream,
@@ -511,10 +511,6 @@ def is_pinned(TensorBase tensor not None):
 
 # Statistics
 
-cdef dict counted(Stat *stat):
-    return {"current": stat.current, "peak": stat.peak, "allocated": stat.allocated, "freed": stat.freed}
-
-
 cdef dict timed(Times *times):
     return {"total": times.total, "max": times.longest, "min": times.shortest, "count": times.count,
             "avg": times.total // times.count if times.count else 0}
@@ -540,9 +536,9 @@ def nested_stats():
     if unwanted != NULL:
         give_unwanted()
     requests, nbytes = summed(False), summed(True)
-    return {"num_host_alloc": blocks.allocated, "num_host_free": blocks.freed, "allocations": counted(&blocks),
-            "active_requests": counted(&requests), "allocated_bytes": counted(&bytes_taken),
-            "active_bytes": counted(&nbytes), "host_alloc_time": timed(&taking), "host_free_time": timed(&giving)}
+    return {"num_host_alloc": blocks.allocated, "num_host_free": blocks.freed, "allocations": metrics_of(&blocks),
+            "active_requests": metrics_of(&requests), "allocated_bytes": metrics_of(&bytes_taken),
+            "active_bytes": metrics_of(&nbytes), "host_alloc_time": timed(&taking), "host_free_time": timed(&giving)}
 
 
 def reset_accumulated():

@@ -73,6 +73,8 @@ cdef class MemoryStats:
     cdef int64_t *counter(self, str key) except NULL
 
 
+cdef dict metrics_of(Stat *stat)                 # by torch's names
+
 # `pools` is the array of one kind, such as stats.table[ALLOCATION].
 
 cdef inline void raise_by(Stat *stat, int64_t amount) noexcept nogil:
