@@ -78,7 +78,7 @@ cdef dict CONVERSIONS = {
 cdef struct Parameter:
     Conversion conversion
     int place               # index of the argument; behind these come the results of adapters
-    bint reported           # an output whose shape the function determines
+    bint dynamic_shape           # an output whose shape the function determines
     AclnnValue constant
 
 cdef struct Preparation:    # what to do with the tensor of an argument before the call
@@ -86,7 +86,7 @@ cdef struct Preparation:    # what to do with the tensor of an argument before t
     unsigned int mask       # the dtypes that the function takes
     bint written            # an output, which is not cast
     bint promoted           # a 0-d tensor is cast to the dtype of the computation
-    bint bits               # the function only copies elements: other dtypes may go as integers of their size
+    bint view_as_int               # the function only copies elements: other dtypes may go as integers of their size
     bint contiguous         # the function takes no strides
     const char *name        # of the parameter in the prototype
 
@@ -203,11 +203,11 @@ cdef int read_preparation(AclnnCall call, Parameter *parameter, list encoded) ex
     cdef Preparation *preparation = &call.preparations[call.prepared]
     name, mask, steps = encoded
     words = steps.split()
-    parameter.reported = "dynamic_shape" in words
-    call.reports = call.reports or parameter.reported
+    parameter.dynamic_shape = "dynamic_shape" in words
+    call.reports = call.reports or parameter.dynamic_shape
     preparation.place, preparation.mask, preparation.name = parameter.place, mask, kept_bytes(name)
     preparation.written, preparation.promoted = "written" in words, "promoted" in words
-    preparation.bits, preparation.contiguous = "view_as_int" in words, "contiguous" in words
+    preparation.view_as_int, preparation.contiguous = "view_as_int" in words, "contiguous" in words
     call.prepared += 1
     return 0
 
@@ -268,7 +268,7 @@ cdef TensorBase prepare(AclnnCall call, const Preparation *preparation, TensorBa
         tensor = cast_to(tensor, dtype)
     if (preparation.mask >> <int>tensor.dtype) & 1:
         return tensor
-    if preparation.bits:
+    if preparation.view_as_int:
         return as_bits(tensor, preparation.mask, call.name, preparation.name)
     return conform(tensor, tensor.dtype if preparation.written else dtype, preparation.mask, call.name,
                    preparation.name)
@@ -348,7 +348,7 @@ cdef int take_reports(AclnnCall made, Call *call, const AclnnValue *values, Argu
     cdef int i
     await_reports(call)
     for i in range(made.count):
-        if made.parameters[i].reported:
+        if made.parameters[i].dynamic_shape:
             take_report(call, <const aclTensor *>values[i].pointer, <TensorBase>given[made.parameters[i].place].object)
     close_call(call)
     return 0

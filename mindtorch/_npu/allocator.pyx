@@ -766,7 +766,7 @@ STATES = ("inactive", "active_allocated", "active_pending_free")
 cdef struct Copied:                  # what a snapshot says about a block
     intptr_t address
     size_t size
-    size_t requested
+    size_t requested_size
     State state
     PyObject *context
     bint first                       # in its segment, or in a mapped part of an expandable segment
@@ -794,7 +794,7 @@ cdef void copy_block(Copied *copied, Block *block) noexcept:
     cdef Segment *segment = block.segment
     copied.address = <intptr_t>block.address
     copied.size = block.size
-    copied.requested = block.requested
+    copied.requested_size = block.requested
     copied.state = INACTIVE if block.requested == 0 else PENDING_FREE if is_freed(block) else ALLOCATED
     copied.first = block.previous == NULL or not block.previous.mapped
     copied.small = block.pool.small
@@ -832,7 +832,7 @@ cdef list frames_of(PyObject *context):
 
 
 cdef dict describe_block(Copied *copied):
-    return {"address": copied.address, "size": copied.size, "requested_size": copied.requested,
+    return {"address": copied.address, "size": copied.size, "requested_size": copied.requested_size,
             "state": STATES[<int>copied.state], "frames": frames_of(copied.context)}
 
 
@@ -855,7 +855,7 @@ cdef list describe(Copied *copies, Py_ssize_t count, int device):
             segments.append(segment)
         segment["blocks"].append(describe_block(copied))
         segment["total_size"] += copied.size
-        segment["requested_size"] += copied.requested
+        segment["requested_size"] += copied.requested_size
         segment["allocated_size"] += copied.size if copied.state == ALLOCATED else 0
         segment["active_size"] += copied.size if copied.state != INACTIVE else 0
     segments.sort(key=lambda segment: segment["address"])
