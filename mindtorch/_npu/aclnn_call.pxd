@@ -72,7 +72,7 @@ cdef TensorBase as_line(TensorBase tensor)                              # a 1-d 
 cdef TensorBase ones_of(TensorBase like, const Shape *shape)            # in the dtype of `like`
 cdef int64_t first(const Shape *values) noexcept                        # 0 if there is none
 cdef bint kept(bint keepdim, const Shape *dim) noexcept
-cdef const Scalar *number(Scalar *storage, double value) noexcept       # a float as a scalar
+cdef const Scalar *float_scalar(Scalar *storage, double value) noexcept       # a float as a scalar
 # Random numbers: two arguments of one call. The second advances the generator.
 cdef int64_t seed_of(Generator generator) noexcept
 cdef int64_t next_offset(Generator generator) noexcept
@@ -90,7 +90,7 @@ cdef int64_t size_along(TensorBase tensor, const Shape *dim) noexcept
 # For index_copy: `source` with as many dimensions as `self`, if either is 0-d.
 cdef TensorBase slices_of(TensorBase source, TensorBase self, int64_t dim, TensorBase index)
 cdef int64_t heads_of(TensorBase query) noexcept                        # of attention: (batch, heads, length, width)
-cdef TensorBase written(TensorBase out, TensorBase like)                # `out`; a temporary tensor if it is None
+cdef TensorBase out_or_temporary(TensorBase out, TensorBase like)                # `out`; a temporary tensor if it is None
 cdef int64_t rows_of(TensorBase matrix) noexcept
 cdef int64_t columns_of(TensorBase matrix) noexcept
 cdef TensorBase nothing(TensorBase tensor)                              # a tensor without elements, as unused output

@@ -78,7 +78,7 @@ cdef dict CONVERSIONS = {
 cdef struct Parameter:
     Conversion conversion
     int place               # index of the argument; behind these come the results of adapters
-    bint dynamic_shape           # an output whose shape the function determines
+    bint dynamic_shape      # an output whose shape the function determines
     AclnnValue constant
 
 cdef struct Preparation:    # what to do with the tensor of an argument before the call
@@ -86,7 +86,7 @@ cdef struct Preparation:    # what to do with the tensor of an argument before t
     unsigned int mask       # the dtypes that the function takes
     bint written            # an output, which is not cast
     bint promoted           # a 0-d tensor is cast to the dtype of the computation
-    bint view_as_int               # the function only copies elements: other dtypes may go as integers of their size
+    bint view_as_int        # the function only copies elements: other dtypes may go as integers of their size
     bint contiguous         # the function takes no strides
     const char *name        # of the parameter in the prototype
 
@@ -223,7 +223,7 @@ cdef int make_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
     cdef Preparation *preparation
     cdef TensorBase tensor
     cdef PyObject *found
-    cdef list kept = None               # temporary tensors in `arguments`, which live until the launch
+    cdef list temporaries = None        # tensors in `arguments`, which live until the launch
     cdef list copies = None             # [(output, the temporary tensor that the function writes)]
     cdef int i
     if call.function.phase1 == NULL:
@@ -237,22 +237,22 @@ cdef int make_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
                 and not (preparation.promoted and (<TensorBase>found).ndim == 0 and (<TensorBase>found).dtype != dtype)
                 and not (preparation.contiguous and not (<TensorBase>found).contiguous)):
             continue
-        if kept is None:
-            kept = []
+        if temporaries is None:
+            temporaries = []
             memcpy(changed, given, call.arguments * sizeof(Argument))
             arguments = changed
         tensor = prepare(call, preparation, <TensorBase>found, dtype)
-        kept.append(tensor)
+        temporaries.append(tensor)
         if preparation.contiguous and not tensor.contiguous:
             found = <PyObject *>tensor
             tensor = make_contiguous(tensor)
-            kept.append(tensor)
+            temporaries.append(tensor)
             if preparation.written:
                 copies = copies or []
                 copies.append((<object>found, tensor))
         arguments[preparation.place].object = <PyObject *>tensor
     if call.adapted:
-        kept = adapt(call, arguments, adapted, storage, kept)
+        temporaries = adapt(call, arguments, adapted, storage, temporaries)
     marshal(call, arguments, adapted, given, dtype,
             <TensorBase>(<list>given[call.beside].object)[0] if call.of_lists else
             <TensorBase>arguments[call.beside].object)
@@ -274,8 +274,8 @@ cdef TensorBase prepare(AclnnCall call, const Preparation *preparation, TensorBa
                    preparation.name)
 
 
-cdef list adapt(AclnnCall call, Argument *arguments, Argument *adapted, Storage *storage, list kept):
-    """Run the adapters of a call. Returns `kept` (a list or None) with the objects that must live until the launch."""
+cdef list adapt(AclnnCall call, Argument *arguments, Argument *adapted, Storage *storage, list temporaries):
+    """Run the adapters of a call. Returns `temporaries`, a list or None, with objects that must live until the launch."""
     cdef Argument values[MAX_OPERANDS]
     cdef Adapter *adapter
     cdef int i, j
@@ -285,9 +285,9 @@ cdef list adapt(AclnnCall call, Argument *arguments, Argument *adapted, Storage 
             values[j] = adapter.constants[j] if adapter.places[j] < 0 else arguments[adapter.places[j]]
         made = adapter.function(values, &adapted[i], &storage[i])
         if made is not None:
-            kept = kept or []
-            kept.append(made)
-    return kept
+            temporaries = temporaries or []
+            temporaries.append(made)
+    return temporaries
 
 
 cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *adapted, Argument *given, ScalarType dtype,
@@ -398,7 +398,7 @@ cdef int call_for_each(AclnnCall call, Argument *given, ScalarType dtype) except
         for i in range(call.prepared):
             prepare(call, &call.preparations[i], <TensorBase>tensor, dtype)
     memcpy(arguments, given, call.arguments * sizeof(Argument))
-    _kept = adapt(call, arguments, &arguments[call.arguments], storage, None)
+    _temporaries = adapt(call, arguments, &arguments[call.arguments], storage, None)
     for at in range(len(tensors)):
         memcpy(one, arguments, (call.arguments + call.adapted) * sizeof(Argument))
         for i in range(call.count):
@@ -599,7 +599,7 @@ cdef int run_decomposition(Decomposition made, Argument *arguments, ScalarType d
     cdef uint32_t version = 0 if target is None else version_of(target)
     cdef bint recorded
     cdef unsigned int casting
-    cdef int i, first = made.count - made.results
+    cdef int i, first_result = made.count - made.results
     for i in range(made.count):
         value = convert(<OperandConversion>made.conversions[i], &arguments[i], dtype)
         Py_INCREF(value)
@@ -614,8 +614,8 @@ cdef int run_decomposition(Decomposition made, Argument *arguments, ScalarType d
         set_version(target, version)
         return store(target, results)
     if made.results == 1:
-        return store(<TensorBase>arguments[first].object, results)
-    return store_all([<object>arguments[i].object for i in range(first, made.count)], results)
+        return store(<TensorBase>arguments[first_result].object, results)
+    return store_all([<object>arguments[i].object for i in range(first_result, made.count)], results)
 
 
 cdef int run_kernel(const Kernel *kernel, Argument *arguments, ScalarType dtype, bint inplace) except -1:
@@ -665,7 +665,7 @@ cdef list decayed(list grads, list tensors, double weight_decay, bint maximize):
     if weight_decay == 0:
         return grads
     # The operator negates the result if `maximize`, so the decay has the other sign.
-    number(&alpha, -weight_decay if maximize else weight_decay)
+    float_scalar(&alpha, -weight_decay if maximize else weight_decay)
     return list(op__foreach_add_List(grads, tensors, &alpha))
 
 
@@ -787,7 +787,7 @@ cdef bint kept(bint keepdim, const Shape *dim) noexcept:
     return keepdim or dim.ndim == 0
 
 
-cdef const Scalar *number(Scalar *storage, double value) noexcept:
+cdef const Scalar *float_scalar(Scalar *storage, double value) noexcept:
     storage.kind = FLOAT_KIND
     storage.real = value
     return storage
@@ -901,7 +901,7 @@ cdef TensorBase nothing(TensorBase tensor):
     return empty_tensor(&shape, tensor.dtype, tensor.device_type, tensor.device_index)
 
 
-cdef TensorBase written(TensorBase out, TensorBase like):
+cdef TensorBase out_or_temporary(TensorBase out, TensorBase like):
     cdef Shape shape
     if out is not None:
         return out
