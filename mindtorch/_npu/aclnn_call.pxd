@@ -90,7 +90,7 @@ cdef int64_t size_along(TensorBase tensor, const Shape *dim) noexcept
 # For index_copy: `source` with as many dimensions as `self`, if either is 0-d.
 cdef TensorBase slices_of(TensorBase source, TensorBase self, int64_t dim, TensorBase index)
 cdef int64_t heads_of(TensorBase query) noexcept                        # of attention: (batch, heads, length, width)
-cdef TensorBase out_or_temporary(TensorBase out, TensorBase like)                # `out`; a temporary tensor if it is None
+cdef TensorBase out_or_temporary(TensorBase out, TensorBase like)       # `out`; a temporary tensor if it is None
 cdef int64_t rows_of(TensorBase matrix) noexcept
 cdef int64_t columns_of(TensorBase matrix) noexcept
 cdef TensorBase nothing(TensorBase tensor)                              # a tensor without elements, as unused output

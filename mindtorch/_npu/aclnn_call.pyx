@@ -275,7 +275,7 @@ cdef TensorBase prepare(AclnnCall call, const Preparation *preparation, TensorBa
 
 
 cdef list adapt(AclnnCall call, Argument *arguments, Argument *adapted, Storage *storage, list temporaries):
-    """Run the adapters of a call. Returns `temporaries`, a list or None, with objects that must live until the launch."""
+    """Run the adapters. Returns `temporaries`, a list or None, with objects that must live until the launch."""
     cdef Argument values[MAX_OPERANDS]
     cdef Adapter *adapter
     cdef int i, j
