@@ -1,4 +1,5 @@
-/* How the arguments of an operator's phase 1 are handed on: one function for each C signature reads them from an array. */
+/* A uniform way to call phase 1 (...GetWorkspaceSize) of any operator: the arguments stand in an array, and for each C
+ * signature there is one generated function that reads them from it. */
 #ifndef MINDTORCH_ACLNN_CALL_H_
 #define MINDTORCH_ACLNN_CALL_H_
 #include "aclnn/acl_meta.h"
@@ -9,7 +10,7 @@ typedef union AclnnValue {
   double real;     /* double and float */
 } AclnnValue;
 
-/* Calls `function`, the operator's ...GetWorkspaceSize. */
+/* Calls `function`, which is the operator's ...GetWorkspaceSize, with `values`. */
 typedef aclnnStatus (*AclnnPhase1)(void *function, const AclnnValue *values, uint64_t *workspaceSize,
                                    aclOpExecutor **executor);
 

@@ -1,16 +1,16 @@
-/* The struct of function pointers through which every call of CANN's runtime goes.
+/* CannApi: a struct of function pointers, through which mindtorch calls CANN's runtime.
  *
- * The types come from the declarations in include/, so a call whose arguments drift from them does not compile.
- * The loader fills it once. Its functions are required but for those that came later or that little depends on, which
- * stay NULL where the toolkit has none. Functions of ACLNN are found by name: mindtorch/_npu/symbols.pyx. */
+ * The types of the pointers come from the declarations in include/, so a call with wrong arguments does not compile.
+ * The loader fills the struct once. The optional functions stay NULL if the toolkit lacks them: CANN added them later,
+ * or little depends on them. The functions of ACLNN are looked up by name instead (mindtorch/_npu/acl.pyx). */
 #ifndef MINDTORCH_CANN_API_H_
 #define MINDTORCH_CANN_API_H_
 #include "acl/acl.h"
 #include "aclnn/acl_meta.h"
 #include "aclnn/op_cache.h"
 
-/* delete[] of C++ (the name is the ABI's), which frees what aclGetViewShape hands out: found through libnnopbase, whose
- * new[] it goes with. */
+/* delete[] of C++, by its name in the ABI. It frees the array that aclGetViewShape returns, which libnnopbase allocates
+ * with new[]; so the loader looks it up through libnnopbase. */
 #ifdef __cplusplus
 extern "C"
 #endif
@@ -39,7 +39,8 @@ void _ZdaPv(void *array);
 
 #define MINDTORCH_OPTIONAL_FUNCTIONS(X) \
   X(aclGetDeviceCapability) X(aclrtGetDeviceUtilizationRate) X(aclrtDeviceGetUuid) \
-  X(aclrtCreateEventWithFlag) X(aclrtResetEvent) X(aclrtEventGetTimestamp) X(aclrtIpcGetEventHandle) X(aclrtIpcOpenEventHandle) X(aclrtLaunchHostFunc) \
+  X(aclrtCreateEventWithFlag) X(aclrtResetEvent) X(aclrtEventGetTimestamp) X(aclrtIpcGetEventHandle) \
+  X(aclrtIpcOpenEventHandle) X(aclrtLaunchHostFunc) \
   X(aclrtCtxSetSysParamOpt) X(aclrtSetOpExecuteTimeOutWithMs) \
   X(aclrtHostRegister) X(aclrtHostRegisterV2) X(aclrtHostUnregister) \
   X(aclrtGetMemUceInfo) X(aclrtDeviceTaskAbort) X(aclrtSetDeviceResLimit) X(aclrtGetDeviceResLimit) \

@@ -1,17 +1,12 @@
-/* What each thread remembers about devices. Included by one module only (handles.pyx), which hands out the address. */
+/* The device and the streams of a thread. The functions for it are in threads.h. */
 #ifndef MINDTORCH_THREAD_STATE_H_
 #define MINDTORCH_THREAD_STATE_H_
 #define MINDTORCH_MAX_DEVICES 16
 
 typedef struct ThreadState {
   int device;                           /* torch.npu.current_device() */
-  int bound;                            /* device whose context the driver has current for this thread; -1: none */
-  void *streams[MINDTORCH_MAX_DEVICES]; /* current StreamSlot of each device; NULL: not asked for yet */
+  int bound;                            /* the device whose context is current for this thread in the driver, or -1 */
+  void *streams[MINDTORCH_MAX_DEVICES]; /* the current StreamSlot of each device; NULL before the first use */
 } ThreadState;
-
-static inline ThreadState *mindtorch_thread_state(void) {
-  static __thread ThreadState state = {0, -1, {0}};
-  return &state;
-}
 
 #endif

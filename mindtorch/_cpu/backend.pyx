@@ -1,4 +1,4 @@
-"""The CPU as a backend: memory, memory shared between processes, copies, and how a kernel of NumPy is called."""
+"""The CPU as a backend: memory, copies, NumPy kernels, and memory that processes share."""
 import numpy as np
 import os
 
@@ -29,317 +29,93 @@ from mindtorch._core.tensor.tensor cimport (
 )
 
 
-# --- memory shared between processes ---------------------------------------------------------------------------------
-# Host memory that several processes see: files that live in memory and have no name.
-#
-# 1. The system frees such a file when the last process that maps it, or has its descriptor open or under way in a
-# socket,
-#    is gone: no process has to tidy up after another that was killed.
-# 2. New pages cost several times what filling them does. So a process keeps what it has made, and a file begins with a
-#    count of the storages on it, here and elsewhere: at 0 it is used again.
-# 3. A fork doubles storages that are counted once. Those that lived through one do not count themselves out: their
-# files
-#    are never used again, so nobody's memory changes below him.
+# --- the backend -----------------------------------------------------------------------------------------------------
+# Allocation, copies, and the registration of the backend.
 
-
-cdef extern from *:
-    """
-    #include <stdint.h>
-    static inline int32_t add_user(int32_t *users, int32_t count) {
-        return __atomic_add_fetch(users, count, __ATOMIC_ACQ_REL);
-    }
-    """
-    int32_t add_user(int32_t *users, int32_t count) noexcept
-
-cdef extern from "<sys/mman.h>" nogil:
-    int MAP_POPULATE
 
 cdef enum:
-    HEADER = 64                     # bytes before the content: the count, and what keeps the content aligned
-    KEPT = 64                       # files at most
-    IDLE_BYTES = 64 * 1024 * 1024   # of unused files that are kept, or as many bytes as are in use
-
-cdef list FILES = []                # the files that this process has made and may use again, oldest first
-cdef int forks = 0
+    ALIGNMENT = 64
+    ONE_ELEMENT = 16            # bytes of the largest element
+    LONG_COPY = 256 * 1024      # copies of at least so many bytes release the GIL
 
 
-@cython.final
-@cython.no_gc
-cdef class File:
-    """A file that this process has made, mapped."""
-    cdef int descriptor
-    cdef char *address
-    cdef size_t capacity            # bytes of content
-
-    def __cinit__(self, size_t capacity):
-        self.descriptor = -1
-        self.descriptor = os.memfd_create("mindtorch-shared")
-        self.capacity = capacity
-        os.ftruncate(self.descriptor, HEADER + capacity)
-        self.address = map_shared(self.descriptor, HEADER + capacity)
-
+cdef class CpuStorage(Storage):
     def __dealloc__(self):
-        if self.address != NULL:
-            munmap(self.address, HEADER + self.capacity)
-        if self.descriptor >= 0:
-            close(self.descriptor)
-
-    cdef int32_t users(self) noexcept:
-        return add_user(<int32_t *>self.address, 0)
+        free(self.data if self.lender == NULL else self.former)
 
 
-@cython.final
-@cython.no_gc
-cdef class SharedStorage(Storage):
-    cdef File file                  # None for a file that another process has made
-    cdef int forks
-
-    def __dealloc__(self):
-        if self.data == NULL:           # it was never finished
-            return
-        if self.forks == forks:
-            add_user(<int32_t *>(self.data - HEADER), -1)
-        if self.file is None:
-            munmap(self.data - HEADER, HEADER + self.nbytes)
-
-
-cdef char *map_shared(int descriptor, size_t nbytes) except NULL:
-    cdef void *address
-    with nogil:
-        # All pages at once: the faults that they would cost one by one take longer.
-        address = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor, 0)
-    if address == MAP_FAILED:
-        raise MemoryError(f"cannot map {nbytes} bytes of shared memory")
-    return <char *>address
-
-
-cdef TensorBase tensor_on(char *address, size_t nbytes, File file):
-    """A tensor of bytes on a file that has already counted it as a user."""
-    cdef SharedStorage storage = SharedStorage.__new__(SharedStorage)
-    cdef int64_t count = nbytes
-    require_backend(CPU)
-    storage.file = file
-    storage.forks = forks
-    storage.data = address + HEADER
+cdef Storage allocate(size_t nbytes, int index):
+    cdef CpuStorage storage = CpuStorage.__new__(CpuStorage)
+    cdef void *data = NULL
+    if 0 < nbytes <= ONE_ELEMENT:       # malloc aligns to 16 bytes and is faster
+        data = malloc(nbytes)
+    elif nbytes and posix_memalign(&data, ALIGNMENT, nbytes):
+        data = NULL
+    if data == NULL and nbytes:
+        raise RuntimeError(f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {nbytes} bytes.")
+    storage.data = <char *>data
     storage.nbytes = nbytes
     storage.device_type = CPU
-    return make_tensor(storage, Byte, 1, &count, NULL, 0)
+    return storage
 
 
-cdef File unused_file(size_t capacity):
-    """A file of that capacity which nobody uses, or None. What has been kept too long is let go."""
-    cdef File file, found = None
-    cdef size_t used = 0, idle = 0
-    del FILES[:max(0, len(FILES) - KEPT)]
-    for file in FILES:
-        if file.users() != 0:
-            used += file.capacity
-        elif found is None and file.capacity == capacity:
-            found = file
-        else:
-            idle += file.capacity
-    for file in list(FILES) if idle > max(used, <size_t>IDLE_BYTES) else ():
-        if file is not found and file.users() == 0:
-            FILES.remove(file)
-    return found
-
-
-def allocate_shared(size_t nbytes):
-    """`nbytes` (not 0) of uninitialised shared memory as a tensor of bytes. OSError where the system has no more."""
-    # Eight sizes between a power of two and the next: batches that differ a little find each other's files.
-    cdef size_t step = max(4096, 1 << max(0, (nbytes - 1).bit_length() - 4))
-    cdef size_t capacity = (nbytes + step - 1) // step * step
-    cdef File file = unused_file(capacity)
-    if file is None:
-        file = File(capacity)
-        FILES.append(file)
-    add_user(<int32_t *>file.address, 1)
-    return tensor_on(file.address, nbytes, file)
-
-
-def attach(int descriptor, size_t nbytes):
-    """The content of the file that another process has lent; the descriptor stays the caller's to close."""
-    if os.fstat(descriptor).st_size < <int64_t>(HEADER + nbytes):
-        raise ValueError(f"the file of descriptor {descriptor} has less than {nbytes} bytes")
-    return tensor_on(map_shared(descriptor, HEADER + nbytes), nbytes, None)
-
-
-def lend(storage, size_t address, size_t nbytes):
-    """The descriptor of the file whose content begins with these bytes, for one `attach`; -1 for any other memory."""
-    cdef SharedStorage shared = shared_of(storage)
-    if shared is None or shared.file is None or <size_t>shared.data != address or shared.nbytes != nbytes:
-        return -1
-    add_user(<int32_t *>(shared.data - HEADER), 1)
-    return shared.file.descriptor
-
-
-def whole_of(storage):
-    """All of `storage` as a tensor of bytes; None where it is no shared memory."""
-    cdef int64_t count
-    cdef SharedStorage shared = shared_of(storage)
-    if shared is None:
-        return None
-    count = shared.nbytes
-    return make_tensor(shared, Byte, 1, &count, NULL, 0)
-
-
-def whole_below(TensorBase tensor not None):
-    """All of the shared memory that the tensor lies in, as a tensor of bytes; None where it lies in no such memory."""
-    return whole_of(tensor.storage)
-
-
-cdef SharedStorage shared_of(storage):
-    """The shared memory that a storage is, or has moved to; None for any other."""
-    if isinstance(storage, SharedStorage):
-        return storage
-    if isinstance(storage, Storage) and (<Storage>storage).lender != NULL:
-        return <SharedStorage>(<Storage>storage).lender
-    return None
-
-
-def is_shared(TensorBase self):
-    """Whether other processes can see the tensor's memory: after share_memory_, in batches from workers, on an NPU."""
-    return self.device_type != CPU or shared_of(self.storage) is not None
-
-
-def share_memory_(TensorBase self not None):
-    """Move the tensor's memory, and with it that of all views, to where processes that are given it see it too.
-
-    What is written is seen by all of them. Nothing happens to shared memory and to tensors on an NPU.
-    """
-    cdef Storage storage = self.storage
-    cdef Storage shared
-    if self.device_type != CPU or shared_of(storage) is not None:
-        return self
-    shared = (<TensorBase>allocate_shared(max(storage.nbytes, 1))).storage
-    if storage.nbytes:
-        memcpy(shared.data, storage.data, storage.nbytes)
-    shared.version = storage.version
-    if Py_REFCNT(storage) == 2:         # the tensor's reference, and that of this function
-        shared.nbytes = storage.nbytes
-        set_storage(self, shared, self.dtype)
-        return self
-    storage.former, storage.data = storage.data, shared.data
-    storage.lender = <PyObject *>shared
-    Py_INCREF(shared)
-    return self
-
-
-def _before_fork():
-    global forks
-    forks += 1
-
-
-os.register_at_fork(before=_before_fork, after_in_child=FILES.clear)
-
-
-# --- functions of the C library --------------------------------------------------------------------------------------
-# Functions of the C library that NumPy lacks, as ufuncs of float32 and float64.
-
-
-cdef extern from "<math.h>" nogil:
-    float erff(float)
-    float erfcf(float)
-
-
-cnp.import_array()
-cnp.import_ufunc()
-
-# What a ufunc reads as long as it lives.
-cdef cnp.PyUFuncGenericFunction LOOPS[2]
-cdef char TYPES[4]
-cdef void *ERF[2]
-cdef void *ERFC[2]
-LOOPS[:] = [cnp.PyUFunc_f_f, cnp.PyUFunc_d_d]
-TYPES[:] = [cnp.NPY_FLOAT, cnp.NPY_FLOAT, cnp.NPY_DOUBLE, cnp.NPY_DOUBLE]
-ERF[:] = [<void *>erff, <void *>c_erf]
-ERFC[:] = [<void *>erfcf, <void *>c_erfc]
-
-
-cdef object of_one(const char *name, void **functions):
-    return cnp.PyUFunc_FromFuncAndData(LOOPS, functions, TYPES, 2, 1, 1, cnp.PyUFunc_None, name, NULL, 0)
-
-
-erf = of_one("erf", ERF)
-erfc = of_one("erfc", ERFC)
-
-
-# --- arrays ----------------------------------------------------------------------------------------------------------
-
-
-cdef int store_shaped(list outputs, object values) except -1:
-    cdef TensorBase out
-    cdef int64_t sizes[MAX_DIMS]
-    cdef int64_t strides[MAX_DIMS]
-    cdef int i
-    for out, value in zip(outputs, values):
-        for i in range(value.ndim):
-            sizes[i] = value.shape[i]
-        contiguous_strides(value.ndim, sizes, strides)
-        set_geometry(out, value.ndim, sizes, strides, out.offset)
-        as_array(out)[...] = value
+cdef int current_index() except -1:
     return 0
 
 
-cdef TensorBase widened(TensorBase tensor):
-    return cast_on_host(tensor, Float)
+cdef inline void copy_bytes(char *target, const char *source, size_t nbytes) noexcept:
+    if nbytes < LONG_COPY:
+        memcpy(target, source, nbytes)
+    else:
+        with nogil:
+            memcpy(target, source, nbytes)
 
 
-cdef int narrow(TensorBase target, TensorBase wide) except -1:
-    return BACKENDS[<int>CPU].copy(target, wide, False)
+cdef int copy(TensorBase dst, TensorBase src, bint non_blocking) except -1:
+    if dst.numel == 0:
+        return 0
+    if dst.dtype == src.dtype and dst.contiguous and src.contiguous and dst.numel == src.numel:
+        copy_bytes(dst.data_ptr(), src.data_ptr(), dst.numel * ITEMSIZE[<int>dst.dtype])
+        return 0
+    array = as_array(src)
+    if KIND[<int>src.dtype] == COMPLEX_KIND and KIND[<int>dst.dtype] != COMPLEX_KIND and dst.dtype != Bool:
+        array = array.real
+    with np.errstate(all="ignore"):
+        if src.dtype != dst.dtype and is_float8(src.dtype):
+            array = array.astype(np.float32)
+        if src.dtype != dst.dtype and is_float8(dst.dtype):
+            array = float8.rounded(array.astype(np.float32), as_array(dst).dtype)
+        as_array(dst)[...] = array
+    return 0
 
 
-cdef object numpy_dtype(ScalarType dtype):
-    return (<torch_dtype>DTYPES[<int>dtype]).numpy_dtype
-
-
-cdef object operand(TensorBase tensor, ScalarType dtype):
-    array = as_array(tensor)
-    return array if tensor.dtype == dtype else array.astype(numpy_dtype(dtype))
-
-
-cdef object promoted(TensorBase tensor, ScalarType element, ScalarType dtype):
-    return operand(cast_on_host(tensor, element), dtype)
-
-
-cdef list operands(list tensors, ScalarType dtype):
-    cdef TensorBase tensor
-    return [operand(tensor, dtype) for tensor in tensors]
-
-
-cdef list arrays(list tensors):
-    return [None if tensor is None else as_array(<TensorBase>tensor) for tensor in tensors]
-
-
-cdef object number(const Scalar *scalar, ScalarType element, ScalarType dtype):
-    cdef Scalar value = as_element(scalar, element)
-    if is_float8(element):
-        return operand(scalar_tensor(&value, element), dtype)[()]
-    return np.asarray(scalar_to(&value)).astype(numpy_dtype(dtype))[()]
-
-
-cdef object ints_or_none(const Shape *values):
-    cdef int i
-    return tuple([values.sizes[i] for i in range(values.ndim)]) if values.ndim else None
+def register():
+    """Register the backend of device type "cpu". mindtorch._backend calls this once."""
+    cdef Backend *backend = &BACKENDS[<int>CPU]
+    backend.allocate = allocate
+    backend.current_index = current_index
+    backend.copy = copy
+    from mindtorch._cpu import _gen     # its modules import this one
+    register_kernels(_gen.KERNELS)
+    backend.ready = True
 
 
 # --- kernels ---------------------------------------------------------------------------------------------------------
-# How the CPU runs an operator: its arguments become NumPy's, and the row's function in mindtorch/_cpu/_gen is called.
-#
-# Backends of other devices marshal arguments for a C function; this one converts them for a Python function.
+# The kernel of a row is a generated Python function in mindtorch/_cpu/_gen. `call_function` converts the operator's
+# arguments to NumPy's and calls it.
 
 
 cdef enum Conversion:
     ARRAY                   # a tensor in its own dtype
-    OPERAND                 # a tensor in the dtype that is computed in
-    PROMOTED                # the same, rounded to the dtype that the operands have in common before
-    PROMOTED_TENSOR         # the same; a 0-d tensor counts as a number, which is not rounded
-    ARRAYS                  # tensors in their own dtypes
-    OPERANDS                # tensors in the dtype that is computed in
-    NUMBER                  # as an element of the operands' dtype holds it
-    EXACT_NUMBER            # as the dtype that is computed in holds it
-    INTS                    # a tuple; None where it is empty
-    DIMS                    # the same; None where `self` has no dimension
+    OPERAND                 # a tensor in the dtype of the computation (opmath)
+    PROMOTED                # the same, rounded to the operator's dtype first
+    PROMOTED_TENSOR         # the same; a 0-d tensor is not rounded
+    ARRAYS                  # a list of tensors in their own dtypes
+    OPERANDS                # a list of tensors in the dtype of the computation
+    NUMBER                  # a number rounded to the operator's dtype
+    EXACT_NUMBER            # a number in the dtype of the computation
+    INTS                    # a tuple; None if it is empty
+    DIMS                    # the same; also None if `self` is 0-d
     BOOLS
     OPTIONAL_FLOAT
     GENERATOR
@@ -357,27 +133,27 @@ cdef dict CONVERSIONS = {
 
 
 cdef class NumpyKernel:
-    """What the `data` of a CPU kernel points to."""
+    """The `data` of a CPU kernel."""
     cdef object function
     cdef unsigned char conversions[MAX_ARGUMENTS]
-    cdef int count                  # arguments, with the results
-    cdef int results                # how many of them are results; without any, `self` is written
-    cdef unsigned int rare          # dtypes taken beyond the common ones, as bits
-    cdef str refusal                # torch's name of the kernel, for the refusal of others
-    cdef bint wider                 # a float of 8 bits is computed as a float32
+    cdef int count                  # number of arguments and results
+    cdef int results                # number of results; at 0, the kernel writes to `self`
+    cdef unsigned int rare          # rare dtypes that the kernel supports, as bits
+    cdef str refusal                # torch's name of the kernel, for the error of other rare dtypes
+    cdef bint wider                 # 8-bit floats are computed as float32
 
-cdef list REGISTERED = []                 # operators hold bare pointers to them
+cdef list REGISTERED = []                 # kernels, which operators have C pointers to
 
 
 def store_some(targets, values):
-    """Write the results that are asked for."""
+    """Write the values to the targets that are not None."""
     for target, value in zip(targets, values):
         if target is not None:
             target[...] = value
 
 
 def register_kernels(kernels):
-    """Give the operators named their functions: entries of KERNELS in mindtorch/_cpu/_gen."""
+    """Register the kernels of operators: `kernels` is KERNELS of mindtorch/_cpu/_gen."""
     cdef NumpyKernel kernel
     cdef Operator op
     cdef int i
@@ -463,72 +239,290 @@ cdef object convert(Conversion conversion, Argument *arguments, int i, ScalarTyp
     return argument.integer != 0 if conversion == BOOL else argument.integer
 
 
-# --- the backend -----------------------------------------------------------------------------------------------------
-# The CPU as a backend: memory and copies. Kernels are generated from the op rows.
+# --- arrays ----------------------------------------------------------------------------------------------------------
 
+
+cdef int store_shaped(list outputs, object values) except -1:
+    cdef TensorBase out
+    cdef int64_t sizes[MAX_DIMS]
+    cdef int64_t strides[MAX_DIMS]
+    cdef int i
+    for out, value in zip(outputs, values):
+        for i in range(value.ndim):
+            sizes[i] = value.shape[i]
+        contiguous_strides(value.ndim, sizes, strides)
+        set_geometry(out, value.ndim, sizes, strides, out.offset)
+        as_array(out)[...] = value
+    return 0
+
+
+cdef TensorBase widened(TensorBase tensor):
+    return cast_on_host(tensor, Float)
+
+
+cdef int narrow(TensorBase target, TensorBase wide) except -1:
+    return BACKENDS[<int>CPU].copy(target, wide, False)
+
+
+cdef object numpy_dtype(ScalarType dtype):
+    return (<torch_dtype>DTYPES[<int>dtype]).numpy_dtype
+
+
+cdef object operand(TensorBase tensor, ScalarType dtype):
+    array = as_array(tensor)
+    return array if tensor.dtype == dtype else array.astype(numpy_dtype(dtype))
+
+
+cdef object promoted(TensorBase tensor, ScalarType element, ScalarType dtype):
+    return operand(cast_on_host(tensor, element), dtype)
+
+
+cdef list operands(list tensors, ScalarType dtype):
+    cdef TensorBase tensor
+    return [operand(tensor, dtype) for tensor in tensors]
+
+
+cdef list arrays(list tensors):
+    return [None if tensor is None else as_array(<TensorBase>tensor) for tensor in tensors]
+
+
+cdef object number(const Scalar *scalar, ScalarType element, ScalarType dtype):
+    cdef Scalar value = as_element(scalar, element)
+    if is_float8(element):
+        return operand(scalar_tensor(&value, element), dtype)[()]
+    return np.asarray(scalar_to(&value)).astype(numpy_dtype(dtype))[()]
+
+
+cdef object ints_or_none(const Shape *values):
+    cdef int i
+    return tuple([values.sizes[i] for i in range(values.ndim)]) if values.ndim else None
+
+
+# --- functions of the C library --------------------------------------------------------------------------------------
+# NumPy lacks erf and erfc. Here they are ufuncs of float32 and float64.
+
+
+cdef extern from "<math.h>" nogil:
+    float erff(float)
+    float erfcf(float)
+
+
+cnp.import_array()
+cnp.import_ufunc()
+
+# The ufuncs have pointers to these arrays.
+cdef cnp.PyUFuncGenericFunction LOOPS[2]
+cdef char TYPES[4]
+cdef void *ERF[2]
+cdef void *ERFC[2]
+LOOPS[:] = [cnp.PyUFunc_f_f, cnp.PyUFunc_d_d]
+TYPES[:] = [cnp.NPY_FLOAT, cnp.NPY_FLOAT, cnp.NPY_DOUBLE, cnp.NPY_DOUBLE]
+ERF[:] = [<void *>erff, <void *>c_erf]
+ERFC[:] = [<void *>erfcf, <void *>c_erfc]
+
+
+cdef object of_one(const char *name, void **functions):
+    return cnp.PyUFunc_FromFuncAndData(LOOPS, functions, TYPES, 2, 1, 1, cnp.PyUFunc_None, name, NULL, 0)
+
+
+erf = of_one("erf", ERF)
+erfc = of_one("erfc", ERFC)
+
+
+# --- memory shared between processes ---------------------------------------------------------------------------------
+# Shared memory is an anonymous file (memfd), which several processes map.
+#
+# 1. The system frees the file with its last mapping and descriptor. So no process has to clean up after one that was
+#    killed.
+# 2. New pages are several times slower than writing to them. So a process caches the files that it has created. A file
+#    begins with the number of its users, which are storages of all processes; at 0 the file may be reused.
+# 3. A fork doubles storages without counting them. So a storage from before a fork never decrements the count: its file
+#    is never reused.
+
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    static inline int32_t add_user(int32_t *users, int32_t count) {
+        return __atomic_add_fetch(users, count, __ATOMIC_ACQ_REL);
+    }
+    """
+    int32_t add_user(int32_t *users, int32_t count) noexcept
+
+cdef extern from "<sys/mman.h>" nogil:
+    int MAP_POPULATE
 
 cdef enum:
-    ALIGNMENT = 64
-    ONE_ELEMENT = 16            # bytes at most
-    LONG_COPY = 256 * 1024      # bytes from which other threads may run meanwhile
+    HEADER = 64                     # bytes before the content: the number of users, and padding
+    KEPT = 64                       # the most files that are cached
+    IDLE_BYTES = 64 * 1024 * 1024   # of unused files that are cached; more if more bytes are in use
+
+cdef list FILES = []                # the cached files of this process, oldest first
+cdef int forks = 0
 
 
-cdef class CpuStorage(Storage):
+@cython.final
+@cython.no_gc
+cdef class File:
+    """A mapped file that this process has created."""
+    cdef int descriptor
+    cdef char *address
+    cdef size_t capacity            # bytes of content
+
+    def __cinit__(self, size_t capacity):
+        self.descriptor = -1
+        self.descriptor = os.memfd_create("mindtorch-shared")
+        self.capacity = capacity
+        os.ftruncate(self.descriptor, HEADER + capacity)
+        self.address = map_shared(self.descriptor, HEADER + capacity)
+
     def __dealloc__(self):
-        free(self.data if self.lender == NULL else self.former)
+        if self.address != NULL:
+            munmap(self.address, HEADER + self.capacity)
+        if self.descriptor >= 0:
+            close(self.descriptor)
+
+    cdef int32_t users(self) noexcept:
+        return add_user(<int32_t *>self.address, 0)
 
 
-cdef Storage allocate(size_t nbytes, int index):
-    cdef CpuStorage storage = CpuStorage.__new__(CpuStorage)
-    cdef void *data = NULL
-    if 0 < nbytes <= ONE_ELEMENT:       # aligned for any of them; to ask for more takes longer
-        data = malloc(nbytes)
-    elif nbytes and posix_memalign(&data, ALIGNMENT, nbytes):
-        data = NULL
-    if data == NULL and nbytes:
-        raise RuntimeError(f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {nbytes} bytes.")
-    storage.data = <char *>data
+@cython.final
+@cython.no_gc
+cdef class SharedStorage(Storage):
+    cdef File file                  # None if another process has created the file
+    cdef int forks                  # number of forks when the storage was created
+
+    def __dealloc__(self):
+        if self.data == NULL:           # the constructor has failed
+            return
+        if self.forks == forks:
+            add_user(<int32_t *>(self.data - HEADER), -1)
+        if self.file is None:
+            munmap(self.data - HEADER, HEADER + self.nbytes)
+
+
+cdef char *map_shared(int descriptor, size_t nbytes) except NULL:
+    cdef void *address
+    with nogil:
+        # MAP_POPULATE: mapping all pages at once is faster than a page fault for each.
+        address = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor, 0)
+    if address == MAP_FAILED:
+        raise MemoryError(f"cannot map {nbytes} bytes of shared memory")
+    return <char *>address
+
+
+cdef TensorBase tensor_on(char *address, size_t nbytes, File file):
+    """A tensor of bytes on a file; the caller has incremented the number of users."""
+    cdef SharedStorage storage = SharedStorage.__new__(SharedStorage)
+    cdef int64_t count = nbytes
+    require_backend(CPU)
+    storage.file = file
+    storage.forks = forks
+    storage.data = address + HEADER
     storage.nbytes = nbytes
     storage.device_type = CPU
-    return storage
+    return make_tensor(storage, Byte, 1, &count, NULL, 0)
 
 
-cdef int current_index() except -1:
-    return 0
+cdef File unused_file(size_t capacity):
+    """A cached file of that capacity without users, or None. Surplus files leave the cache."""
+    cdef File file, found = None
+    cdef size_t used = 0, idle = 0
+    del FILES[:max(0, len(FILES) - KEPT)]
+    for file in FILES:
+        if file.users() != 0:
+            used += file.capacity
+        elif found is None and file.capacity == capacity:
+            found = file
+        else:
+            idle += file.capacity
+    for file in list(FILES) if idle > max(used, <size_t>IDLE_BYTES) else ():
+        if file is not found and file.users() == 0:
+            FILES.remove(file)
+    return found
 
 
-cdef inline void copy_bytes(char *target, const char *source, size_t nbytes) noexcept:
-    if nbytes < LONG_COPY:
-        memcpy(target, source, nbytes)
-    else:
-        with nogil:
-            memcpy(target, source, nbytes)
+def allocate_shared(size_t nbytes):
+    """`nbytes` (not 0) of uninitialised shared memory as a tensor of bytes. OSError if the system has no more."""
+    # Eight sizes between two powers of two, so that batches of slightly different size reuse files.
+    cdef size_t step = max(4096, 1 << max(0, (nbytes - 1).bit_length() - 4))
+    cdef size_t capacity = (nbytes + step - 1) // step * step
+    cdef File file = unused_file(capacity)
+    if file is None:
+        file = File(capacity)
+        FILES.append(file)
+    add_user(<int32_t *>file.address, 1)
+    return tensor_on(file.address, nbytes, file)
 
 
-cdef int copy(TensorBase dst, TensorBase src, bint non_blocking) except -1:
-    if dst.numel == 0:
-        return 0
-    if dst.dtype == src.dtype and dst.contiguous and src.contiguous and dst.numel == src.numel:
-        copy_bytes(dst.data_ptr(), src.data_ptr(), dst.numel * ITEMSIZE[<int>dst.dtype])
-        return 0
-    array = as_array(src)
-    if KIND[<int>src.dtype] == COMPLEX_KIND and KIND[<int>dst.dtype] != COMPLEX_KIND and dst.dtype != Bool:
-        array = array.real
-    with np.errstate(all="ignore"):
-        if src.dtype != dst.dtype and is_float8(src.dtype):
-            array = array.astype(np.float32)
-        if src.dtype != dst.dtype and is_float8(dst.dtype):
-            array = float8.rounded(array.astype(np.float32), as_array(dst).dtype)
-        as_array(dst)[...] = array
-    return 0
+def attach(int descriptor, size_t nbytes):
+    """A tensor of bytes on a file that another process has lent. The caller closes the descriptor."""
+    if os.fstat(descriptor).st_size < <int64_t>(HEADER + nbytes):
+        raise ValueError(f"the file of descriptor {descriptor} has less than {nbytes} bytes")
+    return tensor_on(map_shared(descriptor, HEADER + nbytes), nbytes, None)
 
 
-def register():
-    """Fill the CPU's slots. Called once, by mindtorch._backend."""
-    cdef Backend *backend = &BACKENDS[<int>CPU]
-    backend.allocate = allocate
-    backend.current_index = current_index
-    backend.copy = copy
-    from mindtorch._cpu import _gen     # whose modules import this one
-    register_kernels(_gen.KERNELS)
-    backend.ready = True
+def lend(storage, size_t address, size_t nbytes):
+    """The descriptor of the file whose content is these bytes, for one call of `attach`; -1 for any other memory."""
+    cdef SharedStorage shared = shared_of(storage)
+    if shared is None or shared.file is None or <size_t>shared.data != address or shared.nbytes != nbytes:
+        return -1
+    add_user(<int32_t *>(shared.data - HEADER), 1)
+    return shared.file.descriptor
+
+
+def whole_of(storage):
+    """All of `storage` as a tensor of bytes; None if it is no shared memory."""
+    cdef int64_t count
+    cdef SharedStorage shared = shared_of(storage)
+    if shared is None:
+        return None
+    count = shared.nbytes
+    return make_tensor(shared, Byte, 1, &count, NULL, 0)
+
+
+def whole_below(TensorBase tensor not None):
+    """The storage of a tensor as a tensor of bytes; None if it is no shared memory."""
+    return whole_of(tensor.storage)
+
+
+cdef SharedStorage shared_of(storage):
+    """The SharedStorage that a storage is or has moved to, or None."""
+    if isinstance(storage, SharedStorage):
+        return storage
+    if isinstance(storage, Storage) and (<Storage>storage).lender != NULL:
+        return <SharedStorage>(<Storage>storage).lender
+    return None
+
+
+def is_shared(TensorBase self):
+    """Whether processes can share the tensor's memory: after share_memory_, in batches of workers, on an NPU."""
+    return self.device_type != CPU or shared_of(self.storage) is not None
+
+
+def share_memory_(TensorBase self not None):
+    """Move the tensor's storage, with all its views, to shared memory. Tensors on an NPU stay as they are."""
+    cdef Storage storage = self.storage
+    cdef Storage shared
+    if self.device_type != CPU or shared_of(storage) is not None:
+        return self
+    shared = (<TensorBase>allocate_shared(max(storage.nbytes, 1))).storage
+    if storage.nbytes:
+        memcpy(shared.data, storage.data, storage.nbytes)
+    shared.version = storage.version
+    if Py_REFCNT(storage) == 2:         # the tensor's reference, and that of this function
+        shared.nbytes = storage.nbytes
+        set_storage(self, shared, self.dtype)
+        return self
+    storage.former, storage.data = storage.data, shared.data
+    storage.lender = <PyObject *>shared
+    Py_INCREF(shared)
+    return self
+
+
+def _before_fork():
+    global forks
+    forks += 1
+
+
+os.register_at_fork(before=_before_fork, after_in_child=FILES.clear)

@@ -1,12 +1,12 @@
-"""CANN's functions: finding them in libraries, the errors of their statuses, and the runtime under pyACL's names."""
-from mindtorch._npu.cann.cann_api cimport CannApi
+"""CANN's functions: lookup in the libraries, exceptions for their statuses, and the runtime under pyACL's names."""
+from mindtorch._npu.cann cimport CannApi
 
 
 # --- symbols ---------------------------------------------------------------------------------------------------------
-# The struct through which every call of CANN's runtime goes, and the functions of ACLNN by name.
+# Runtime functions are called through `api`. Functions of ACLNN are looked up by name.
 
 
-cdef CannApi api            # runtime and descriptors: complete once the loader has succeeded, but for the optional ones
+cdef CannApi api            # the loader fills it; optional functions may stay NULL
 
 cdef struct AclnnFunction:  # both NULL where the toolkit lacks the operator
     void *phase1            # ...GetWorkspaceSize
@@ -14,12 +14,12 @@ cdef struct AclnnFunction:  # both NULL where the toolkit lacks the operator
 
 cdef int find_function(AclnnFunction *found, str name) except -1
 
-# Raises where the toolkit lacks an optional function.
+# Raises if `function` is NULL: the toolkit lacks an optional function.
 cdef int require(void *function, str name) except -1
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------
-# Success is one compare; failure is raise_status.
+# Checking a status costs one comparison; `raise_status` handles failures.
 
 
 cdef inline int check(int status, const char *function) except -1 nogil:
@@ -27,5 +27,5 @@ cdef inline int check(int status, const char *function) except -1 nogil:
         return 0
     return raise_status(status, function)
 
-# Always raises. To be called on the thread whose call failed, before its next call: CANN keeps its message per thread.
+# Always raises. The thread whose call failed calls this before its next call, because CANN keeps one message a thread.
 cdef int raise_status(int status, const char *function) except -1 with gil

@@ -1,28 +1,38 @@
-"""CANN's functions: finding them in libraries, the errors of their statuses, and the runtime under pyACL's names."""
+"""CANN's functions: lookup in the libraries, exceptions for their statuses, and the runtime under pyACL's names."""
 from libc.stdint cimport int32_t, int64_t, intptr_t, uint32_t
 from libc.string cimport memset
 from posix.dlfcn cimport dlsym
 
 from mindtorch._core.errors import OutOfMemoryError
 
-from mindtorch._npu.cann.acl_base_rt cimport (
+from mindtorch._npu.cann cimport (
     ACL_DEVICE_INFO_AI_CORE_NUM, ACL_DEVICE_INFO_L2_SIZE, ACL_DEVICE_INFO_VECTOR_CORE_NUM,
-    ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, aclDeviceInfo, aclSysParamOpt,
-    aclrtContext, aclrtStream,
+    ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_HBM_MEM, ACL_HOST_REGISTER_MAPPED, ACL_RT_DEV_RES_CUBE_CORE,
+    ACL_RT_DEV_RES_VECTOR_CORE, ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, aclDeviceInfo, aclSysParamOpt,
+    aclrtContext, aclrtDevResLimitType, aclrtHostRegisterType, aclrtMemAttr, aclrtMemMallocPolicy, aclrtMemUceInfo,
+    aclrtStream, aclrtUtilizationInfo, aclrtUuid,
 )
-from mindtorch._npu.cann.acl_rt cimport (
-    ACL_HBM_MEM, ACL_HOST_REGISTER_MAPPED, ACL_RT_DEV_RES_CUBE_CORE, ACL_RT_DEV_RES_VECTOR_CORE, aclrtDevResLimitType,
-    aclrtHostRegisterType, aclrtMemAttr, aclrtMemMallocPolicy, aclrtMemUceInfo, aclrtUtilizationInfo, aclrtUuid,
-)
-from mindtorch._npu.cann.error_table cimport StatusText, mindtorch_statuses
-from mindtorch._npu.cann.symbol_table cimport mindtorch_acl_names, mindtorch_nnopbase_names, mindtorch_optional_names
 
 
 # --- symbols ---------------------------------------------------------------------------------------------------------
-# Finds functions in loaded libraries: those of CannApi at once, those of ACLNN when an operator is first used.
+# The loader calls `fill` once, which looks up the functions of CannApi. A function of ACLNN is looked up when its
+# operator runs for the first time.
 
 
-cdef list OPERATORS = []        # handles of the libraries that have ACLNN's functions
+cdef extern from "mindtorch/cann_tables.h" nogil:
+    const char *mindtorch_acl_names[]
+    const char *mindtorch_nnopbase_names[]
+    const char *mindtorch_optional_names[]
+
+    ctypedef struct StatusText:
+        int status
+        const char *name
+        const char *meaning
+
+    StatusText mindtorch_statuses[]
+
+
+cdef list OPERATORS = []        # handles of the libraries with ACLNN's functions
 
 
 cdef void *look_up(list handles, const char *name) except? NULL:
@@ -46,9 +56,9 @@ cdef void **fill_members(void **member, const char **names, list handles, list m
 
 
 def fill(list runtime, list operators):
-    """Looks up every function in libraries given as dlopen handles, in order. Gives the required ones that lack.
+    """Fill CannApi from `runtime`, a list of dlopen handles. Return the names of required functions that are missing.
 
-    Nothing is kept of a toolkit that lacks a required function. Those of ACLNN are found in `operators` later.
+    If any is missing, nothing is kept. `operators` are the handles of the libraries with ACLNN's functions.
     """
     global OPERATORS
     cdef list missing = []
@@ -71,7 +81,7 @@ cdef int find_function(AclnnFunction *found, str name) except -1:
 
 
 def has_function(str name):
-    """Whether the toolkit in use has a function of ACLNN, both of its phases."""
+    """Whether the toolkit in use has both phases of a function of ACLNN."""
     cdef AclnnFunction found
     find_function(&found, name)
     return found.phase1 != NULL
@@ -84,10 +94,10 @@ cdef int require(void *function, str name) except -1:
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------
-# From a status of CANN to a Python exception.
+# CANN's functions return a status. Here it becomes a Python exception.
 
 
-# What to do about a status, where there is more to say than what it means.
+# Advice for some statuses, which follows the meaning in the message.
 REMEDIES = {
     561003: "the toolkit has no kernel for these arguments: is the ops package of this chip installed?",
     561107: "ASCEND_OPP_PATH should name the opp folder of the toolkit",
@@ -106,7 +116,7 @@ cdef const StatusText *find_status(int status) noexcept:
 
 
 def driver_message():
-    """What CANN last said on this thread, or ""; reading it clears it."""
+    """CANN's last error message on this thread, or "". Reading the message clears it."""
     if api.aclGetRecentErrMsg == NULL:
         return ""
     cdef const char *message = api.aclGetRecentErrMsg()
@@ -114,7 +124,7 @@ def driver_message():
 
 
 def describe(str function, int status):
-    """The text of the exception for a call of `function` that returned `status`."""
+    """The message of the exception for a call of `function` that returned `status`."""
     cdef const StatusText *known = find_status(status)
     text = f"NPU error: {function} failed with code {status}"
     if known != NULL:
@@ -128,7 +138,7 @@ def describe(str function, int status):
 
 
 def check_status(int status, str function):
-    """Raises what `status` stands for unless it is success. For cold paths written in Python."""
+    """Raise the exception for `status`, unless it is success."""
     if status != 0:
         kind = OutOfMemoryError if status == ACL_ERROR_RT_MEMORY_ALLOCATION else RuntimeError
         raise kind(describe(function, status))
@@ -140,12 +150,13 @@ cdef int raise_status(int status, const char *function) except -1 with gil:
 
 
 # --- the runtime under pyACL's names ---------------------------------------------------------------------------------
-# CANN's runtime in pyACL's names and conventions: handles are ints, results come first, the status comes last.
+# Python functions for code where speed does not matter (runtime.py). Names and conventions are pyACL's: handles are
+# ints, results come first, the status comes last.
 #
 #     stream, ret = acl.rt.create_stream()
 #
-# For cold paths, which read well that way and can be tested with a double. Nothing here raises for a status, and every
-# call that may wait for the device gives up the GIL. Usable once acl_loader.ensure_acl() has returned this module.
+# These functions return the status and do not raise for it. They release the GIL for calls that may wait for the
+# device. They work after acl_loader.ensure_acl().
 
 
 CUBE_CORES = ACL_DEVICE_INFO_AI_CORE_NUM
@@ -155,7 +166,7 @@ CUBE_CORE_LIMIT = ACL_RT_DEV_RES_CUBE_CORE
 VECTOR_CORE_LIMIT = ACL_RT_DEV_RES_VECTOR_CORE
 
 cdef enum:
-    MEMORY_ERRORS = 128              # how many a call can name
+    MAX_MEMORY_ERRORS = 128          # that one call of get_mem_uce_info returns
 
 
 def init(config=None):
@@ -190,7 +201,7 @@ def get_device_capability(uint32_t device_id, int device_info):
 
 
 class mdl:
-    """acl.mdl: dumps of what operators read and write."""
+    """acl.mdl: dumps of the inputs and outputs of operators."""
 
     @staticmethod
     def init_dump():
@@ -322,7 +333,7 @@ class rt:
 
     @staticmethod
     def get_device_utilization_rate(int32_t device_id):
-        """A dict of percentages; -1 stands for what the chip does not measure."""
+        """A dict of percentages; -1 for a unit that the chip does not measure."""
         cdef aclrtUtilizationInfo info
         cdef int ret
         require(<void *>api.aclrtGetDeviceUtilizationRate, "aclrtGetDeviceUtilizationRate")
@@ -333,7 +344,7 @@ class rt:
 
     @staticmethod
     def device_get_uuid(int32_t device_id):
-        """16 bytes; None where the toolkit does not tell."""
+        """16 bytes; None if the toolkit has no such function."""
         cdef aclrtUuid uuid
         if api.aclrtDeviceGetUuid == NULL:
             return None, 0
@@ -342,18 +353,18 @@ class rt:
 
     @staticmethod
     def get_mem_uce_info(int32_t device_id):
-        """[(address, bytes)] of errors that the device could not correct."""
-        cdef aclrtMemUceInfo found[MEMORY_ERRORS]
+        """[(address, bytes)] of memory errors that the device could not correct."""
+        cdef aclrtMemUceInfo found[MAX_MEMORY_ERRORS]
         cdef size_t count = 0
         cdef int ret
         require(<void *>api.aclrtGetMemUceInfo, "aclrtGetMemUceInfo")
         with nogil:
-            ret = api.aclrtGetMemUceInfo(device_id, found, MEMORY_ERRORS, &count)
+            ret = api.aclrtGetMemUceInfo(device_id, found, MAX_MEMORY_ERRORS, &count)
         return [(<intptr_t>found[number].addr, found[number].len) for number in range(count)], ret
 
     @staticmethod
     def device_task_abort(int32_t device_id, uint32_t timeout=0):
-        """`timeout` in milliseconds; 0: waits for as long as it takes."""
+        """`timeout` is in milliseconds; 0 means no limit."""
         cdef int ret
         require(<void *>api.aclrtDeviceTaskAbort, "aclrtDeviceTaskAbort")
         with nogil:

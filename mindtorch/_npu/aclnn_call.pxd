@@ -1,4 +1,4 @@
-"""Running a row's call of ACLNN, or its decomposition; the NPU as a backend."""
+"""The kernels of the NPU: the ACLNN call of a row, or its decomposition; the NPU as a backend."""
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
@@ -6,19 +6,47 @@ from mindtorch._core.operators.operator cimport MAX_ARGUMENTS, Argument, Kernel
 from mindtorch._core.tensor.dtype cimport Scalar, ScalarType
 from mindtorch._core.tensor.generator cimport Generator
 from mindtorch._core.tensor.tensor cimport Shape, TensorBase
-from mindtorch._npu.cann.aclnn_call cimport AclnnPhase1
-from mindtorch._npu.cann.cann_api cimport aclDataType
+from mindtorch._npu.cann cimport AclnnPhase1, aclDataType
+
+
+# --- calls -----------------------------------------------------------------------------------------------------------
+# The generated module `thunks` registers C functions here, which aclnn_call.pyx calls by index.
+
+
+cdef union Storage:             # memory for the result of an adapter
+    Shape shape
+    Scalar scalar
+
+# Calls an adapter: sets `result`, and returns an object that must live as long as the call, or None.
+ctypedef object (*AdapterFunction)(Argument *values, Argument *result, Storage *storage)
+ctypedef int (*ConditionFunction)(Argument *arguments) except -1
+
+cdef int register_thunks(AclnnPhase1 *signatures, dict adapters_by_name, AdapterFunction *adapters,
+                         dict conditions_by_name, ConditionFunction *conditions) except -1
+
+
+# --- decompositions --------------------------------------------------------------------------------------------------
+# ACLNN lacks some operators. They are Python functions over other operators (mindtorch/_npu/_gen/decompositions.py).
+
+
+cdef class Decomposition:
+    cdef object function
+    cdef int count                                  # arguments, with the results
+    cdef int results                                # at 0, the function's result is copied to `self`
+    cdef unsigned char conversions[MAX_ARGUMENTS]
+
+cdef int run_decomposition(Decomposition made, Argument *arguments, ScalarType dtype) except -1
 
 
 # --- adapters of arguments -------------------------------------------------------------------------------------------
-# Adapters that the npu column of a row may call: arguments that an operator wants in another form.
+# The npu column of a row may call an adapter: it converts an argument to the form that the ACLNN function needs.
 
 
-cdef const Shape *axes(Shape *all_of_them, const Shape *dim, TensorBase self) noexcept    # an empty list: every axis
+cdef const Shape *axes(Shape *all_of_them, const Shape *dim, TensorBase self) noexcept    # an empty list: all axes
 cdef aclDataType dtype_of(TensorBase tensor) noexcept
 cdef const Shape *sizes_of(Shape *storage, TensorBase tensor) except NULL
 cdef int rounding(object rounding_mode) except -1                       # None 0, "trunc" 1, "floor" 2
-# Optional numbers, NULL where they are absent.
+# Optional numbers: NULL if absent.
 cdef double or_zero(const double *value) noexcept
 cdef double or_negative(const double *value) noexcept                   # aclnnLogit: no eps
 cdef double or_epsilon(const double *value) noexcept                    # of float32
@@ -26,48 +54,48 @@ cdef double or_highest(const double *value, TensorBase tensor) noexcept    # of 
 cdef double or_lowest(const double *value, TensorBase tensor) noexcept
 cdef TensorBase cast(TensorBase tensor, TensorBase out)                 # `tensor` in the dtype of `out`
 cdef TensorBase cast_to(TensorBase tensor, ScalarType dtype)
-# Of decompositions: an operand in the dtype they compute in, and the results in the outputs.
+# For decompositions: an operand in its opmath dtype; copying the results to the outputs.
 cdef TensorBase computed(TensorBase tensor, ScalarType dtype)
 cdef int store(TensorBase out, object result) except -1
 cdef int store_all(list outs, object results) except -1
 cdef list cast_list(list tensors, TensorBase out)
 cdef list cat_list(list tensors, TensorBase out)                        # the same without empty 1-d tensors
-cdef list decayed(list grads, list tensors, double weight_decay, bint maximize)     # with the decay of Adam's weights
-cdef list steps_before(list state_steps)                                # aclnnApplyAdamWV2 counts the step itself
+cdef list decayed(list grads, list tensors, double weight_decay, bint maximize)     # gradients with Adam's weight decay
+cdef list steps_before(list state_steps)                                # minus 1: aclnnApplyAdamWV2 adds it
 cdef int reduction(object reduce) except -1                             # of scatter, by torch's name
-# An index for each dimension: without elements where the list has None, which leaves the dimension as it is.
+# An index for each dimension; None becomes a tensor without elements, which means the whole dimension.
 cdef list index_list(list indices, TensorBase self)
-# Operators with exactly one dim: without it, they see the tensor as one row.
+# For functions that need a dim: without one, the tensor is flattened.
 cdef TensorBase flat(TensorBase tensor, const Shape *dim)
 cdef TensorBase as_row(TensorBase tensor)                               # all elements in one dimension
-cdef TensorBase as_line(TensorBase tensor)                              # of one dimension, as the line of a matrix
-cdef TensorBase ones_of(TensorBase like, const Shape *shape)            # of its dtype
-cdef int64_t first(const Shape *dim) noexcept
+cdef TensorBase as_line(TensorBase tensor)                              # a 1-d tensor as a matrix of one row
+cdef TensorBase ones_of(TensorBase like, const Shape *shape)            # in the dtype of `like`
+cdef int64_t first(const Shape *values) noexcept                        # 0 if there is none
 cdef bint kept(bint keepdim, const Shape *dim) noexcept
-cdef const Scalar *number(Scalar *storage, double value) noexcept       # a float where the operator wants a scalar
-# Random numbers: two arguments of one call, the second of which moves the generator on.
+cdef const Scalar *float_scalar(Scalar *storage, double value) noexcept       # a float as a scalar
+# Random numbers: two arguments of one call. The second advances the generator.
 cdef int64_t seed_of(Generator generator) noexcept
 cdef int64_t next_offset(Generator generator) noexcept
 cdef TensorBase seed_tensor(Generator generator)                        # while a graph is captured
 cdef TensorBase offset_tensor(Generator generator)
-cdef TensorBase expanded(TensorBase tensor, TensorBase out)             # a view of that shape
+cdef TensorBase expanded(TensorBase tensor, TensorBase out)             # a view with the shape of `out`
 cdef TensorBase in_batch(TensorBase matrices, TensorBase other)         # the same for all dimensions but the last two
 cdef int qr_mode(object mode) except -1                                 # "reduced" 0, "complete" 1, "r" 2
-cdef TensorBase adjoint(TensorBase tensor)                              # a view with the last two dimensions turned
+cdef TensorBase adjoint(TensorBase tensor)                              # a view with the last two dimensions swapped
 cdef int64_t count_of(TensorBase tensor) noexcept
-# Where ACLNN wants an output that nobody asked for: with counts, the inverse.
+# For unique: with counts, ACLNN writes the inverse even if the caller did not request it.
 cdef TensorBase inverse_for(TensorBase inverse, TensorBase self, bint return_counts)
 cdef int64_t dim_or_none(const Shape *dim) noexcept                     # of aclnnUniqueConsecutive
 cdef int64_t size_along(TensorBase tensor, const Shape *dim) noexcept
-# What index_copy writes: `source` with as many dimensions as `self`, where either has none.
+# For index_copy: `source` with as many dimensions as `self`, if either is 0-d.
 cdef TensorBase slices_of(TensorBase source, TensorBase self, int64_t dim, TensorBase index)
 cdef int64_t heads_of(TensorBase query) noexcept                        # of attention: (batch, heads, length, width)
-cdef TensorBase written(TensorBase out, TensorBase like)                # a result that is written, asked for or not
+cdef TensorBase out_or_temporary(TensorBase out, TensorBase like)       # `out`; a temporary tensor if it is None
 cdef int64_t rows_of(TensorBase matrix) noexcept
 cdef int64_t columns_of(TensorBase matrix) noexcept
-cdef TensorBase nothing(TensorBase tensor)                              # without elements, for results not asked for
-cdef int64_t end_of_dtype(TensorBase self) noexcept                     # of the integers that it holds without gaps
-cdef int64_t end_of(const Shape *to) noexcept                           # of a range without end: the largest int64
+cdef TensorBase nothing(TensorBase tensor)                              # a tensor without elements, as unused output
+cdef int64_t end_of_dtype(TensorBase self) noexcept                     # 1 + the last integer of those that are exact
+cdef int64_t end_of(const Shape *to) noexcept                           # empty: the largest int64
 # Reductions and searches.
 cdef int64_t whole_correction(const Scalar *correction) except? -1      # None: 1; NotImplementedError for fractions
 cdef const Scalar *dim_number(Scalar *storage, int64_t dim) noexcept
@@ -76,33 +104,3 @@ cdef bint to_the_right(bint right, object side) except -1               # of sea
 cdef double real_of(const Scalar *value) noexcept
 cdef int rotary(object mode) except -1                                  # "half" 0, "interleave" 1
 cdef char *attention_layout(object layout) except NULL                  # BNSD, BSND, BSH or SBH
-cdef int64_t or_all(const Shape *number) noexcept                       # of tokens: 0 where none is given
-
-
-# --- decompositions --------------------------------------------------------------------------------------------------
-# Operators that ACLNN lacks, as Python functions over other operators: mindtorch/_npu/_gen/decompositions.py.
-
-
-cdef class Decomposition:
-    cdef object function
-    cdef int count                                  # arguments, with the results
-    cdef int results                                # without any, `self` is written
-    cdef unsigned char conversions[MAX_ARGUMENTS]
-
-cdef int run_decomposition(Decomposition made, Argument *arguments, ScalarType dtype) except -1
-
-
-# --- calls -----------------------------------------------------------------------------------------------------------
-# How the NPU runs an operator: a call of ACLNN is data, and one function prepares and marshals its arguments.
-
-
-cdef union Storage:             # what an adapter may fill
-    Shape shape
-    Scalar scalar
-
-# An adapter of adapt.pxd: fills `result`, and gives the object that has to live as long as the call, or None.
-ctypedef object (*AdapterFunction)(Argument *values, Argument *result, Storage *storage)
-ctypedef int (*ConditionFunction)(Argument *arguments) except -1
-
-cdef int register_thunks(AclnnPhase1 *signatures, dict adapters_by_name, AdapterFunction *adapters,
-                         dict conditions_by_name, ConditionFunction *conditions) except -1

@@ -1,4 +1,4 @@
-"""Running a row's call of ACLNN, or its decomposition; the NPU as a backend."""
+"""The kernels of the NPU: the ACLNN call of a row, or its decomposition; the NPU as a backend."""
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 cimport cython
@@ -27,8 +27,7 @@ from mindtorch._core.tensor.tensor cimport (
 )
 from mindtorch._npu.acl cimport AclnnFunction, find_function
 from mindtorch._npu.allocator cimport allocate
-from mindtorch._npu.cann.acl_meta cimport aclTensor
-from mindtorch._npu.cann.aclnn_call cimport AclnnValue
+from mindtorch._npu.cann cimport AclnnValue, aclTensor
 from mindtorch._npu.host_memory cimport allocate_pinned
 from mindtorch._npu.launch cimport (
     LIST_TENSORS, Call, Phase2, acl_dtype, as_bits, await_reports, bool_array_argument, close_call, conform, copy,
@@ -36,6 +35,603 @@ from mindtorch._npu.launch cimport (
     refuse_capture, scalar_argument, scalar_list_argument, take_report, tensor_argument, tensor_list_argument,
 )
 from mindtorch._npu.streams cimport capture_of, thread_state
+
+
+# --- calls -----------------------------------------------------------------------------------------------------------
+# The ACLNN calls of rows are data, in mindtorch/_npu/_gen/calls.py. `read_call` makes an AclnnCall of an entry when its
+# operator runs for the first time, and `make_call` runs it:
+#
+# 1. Tensors are cast to a dtype that the function takes, and made contiguous if it takes no strides.
+# 2. Adapters compute arguments that the function needs in another form.
+# 3. Each argument is converted to C, by the conversion of the table. Phase 1 is called, through its C signature.
+# 4. `launch` does the rest.
+
+
+cdef enum:
+    MAX_PARAMETERS = 32     # of a function of ACLNN
+    MAX_ADAPTERS = 6        # of one call
+    MAX_OPERANDS = 4        # of an adapter
+    MAX_CONDITIONS = 2      # of a row
+
+cdef enum Conversion:       # of a value to an argument of ACLNN
+    TENSOR
+    CONSTANT
+    SCALAR                  # rounded to the dtype of the computation
+    INTEGER                 # bool, ints, enums
+    OPTIONAL_TENSOR
+    INT_ARRAY
+    REAL
+    PLAIN_SCALAR            # not rounded
+    OPMATH_SCALAR           # rounded to the opmath dtype
+    TENSOR_LIST
+    BOOL_ARRAY
+    SCALAR_LIST
+    OPMATH_SCALAR_LIST
+    TEXT
+
+cdef dict CONVERSIONS = {
+    "tensor": TENSOR, "constant": CONSTANT, "scalar": SCALAR, "integer": INTEGER, "optional_tensor": OPTIONAL_TENSOR,
+    "int_array": INT_ARRAY, "real": REAL, "plain_scalar": PLAIN_SCALAR, "opmath_scalar": OPMATH_SCALAR,
+    "tensor_list": TENSOR_LIST, "bool_array": BOOL_ARRAY, "scalar_list": SCALAR_LIST,
+    "opmath_scalar_list": OPMATH_SCALAR_LIST, "text": TEXT}
+
+cdef struct Parameter:
+    Conversion conversion
+    int place               # index of the argument; behind these come the results of adapters
+    bint dynamic_shape      # an output whose shape the function determines
+    AclnnValue constant
+
+cdef struct Preparation:    # what to do with the tensor of an argument before the call
+    int place
+    unsigned int mask       # the dtypes that the function takes
+    bint written            # an output, which is not cast
+    bint promoted           # a 0-d tensor is cast to the dtype of the computation
+    bint view_as_int        # the function only copies elements: other dtypes may go as integers of their size
+    bint contiguous         # the function takes no strides
+    const char *name        # of the parameter in the prototype
+
+cdef struct Adapter:
+    AdapterFunction function
+    int count
+    int places[MAX_OPERANDS]            # indices of arguments; -1: a constant
+    Argument constants[MAX_OPERANDS]
+
+cdef AclnnPhase1 *SIGNATURES = NULL
+cdef AdapterFunction *ADAPTERS = NULL
+cdef ConditionFunction *CONDITIONS = NULL
+cdef dict ADAPTERS_BY_NAME = None
+cdef dict CONDITIONS_BY_NAME = None
+cdef list KEPT = []                     # objects that operators and structs have C pointers to
+
+
+cdef int register_thunks(AclnnPhase1 *signatures, dict adapters_by_name, AdapterFunction *adapters,
+                         dict conditions_by_name, ConditionFunction *conditions) except -1:
+    global SIGNATURES, ADAPTERS, CONDITIONS, ADAPTERS_BY_NAME, CONDITIONS_BY_NAME
+    SIGNATURES, ADAPTERS, CONDITIONS = signatures, adapters, conditions
+    ADAPTERS_BY_NAME, CONDITIONS_BY_NAME = adapters_by_name, conditions_by_name
+    return 0
+
+
+# Reading an entry of the table
+
+@cython.final
+cdef class AclnnCall:
+    cdef AclnnFunction function
+    cdef AclnnPhase1 signature
+    cdef const char *name
+    cdef const char *since              # the first release of CANN that has the function
+    cdef int arguments                  # number of the operator's arguments and results
+    cdef int beside                     # index of a tensor, or list of tensors, on the device of the call
+    cdef int count
+    cdef Parameter parameters[MAX_PARAMETERS]
+    cdef int prepared
+    cdef Preparation preparations[MAX_PARAMETERS]
+    cdef int adapted
+    cdef Adapter adapters[MAX_ADAPTERS]
+    cdef bint of_lists                  # the operator takes lists of tensors
+    cdef bint each                      # the function takes single tensors: one call for each element of the lists
+    cdef bint reports                   # the function determines the shapes of results
+
+
+cdef const char *kept_bytes(object text):
+    encoded = text if isinstance(text, bytes) else text.encode()
+    KEPT.append(encoded)
+    return encoded
+
+
+cdef AclnnCall read_call(Operator op, tuple encoded):
+    """The AclnnCall of an entry of the table."""
+    cdef AclnnCall call = AclnnCall.__new__(AclnnCall)
+    cdef Parameter *parameter
+    name, since, signature, call.beside, call.each, parameters = encoded
+    call.name, call.since = kept_bytes(name), kept_bytes(since)
+    call.signature = SIGNATURES[<int>signature]
+    find_function(&call.function, name)
+    call.of_lists = op.of_lists
+    call.arguments = op.count + op.results
+    if len(parameters) > MAX_PARAMETERS:
+        raise ValueError(f"{name} has {len(parameters)} parameters, {MAX_PARAMETERS} at most")
+    for word, found, *preparation in parameters:
+        parameter = &call.parameters[call.count]
+        parameter.conversion = <Conversion><int>CONVERSIONS[word]
+        if parameter.conversion == CONSTANT:
+            read_constant(&parameter.constant, found)
+        elif isinstance(found, tuple):
+            parameter.place = read_adapter(call, found)
+        else:
+            parameter.place = found
+        if preparation:
+            read_preparation(call, parameter, preparation)
+        call.count += 1
+    return call
+
+
+cdef int read_constant(AclnnValue *constant, object value) except -1:
+    if value is None:
+        constant.pointer = NULL
+    elif isinstance(value, bytes):
+        constant.pointer = <void *>kept_bytes(value)
+    elif isinstance(value, float):
+        constant.real = value
+    else:
+        constant.integer = value
+    return 0
+
+
+cdef int read_adapter(AclnnCall call, tuple encoded) except -1:
+    """Add an adapter to the call; returns the index of its result."""
+    cdef Adapter *adapter = &call.adapters[call.adapted]
+    cdef int i
+    adapter.count = len(encoded) - 1
+    if call.adapted == MAX_ADAPTERS or adapter.count > MAX_OPERANDS:
+        raise ValueError(f"too many adapters, or operands of {encoded[0]}")
+    adapter.function = ADAPTERS[<int>ADAPTERS_BY_NAME[encoded[0]]]
+    for i in range(adapter.count):
+        operand = encoded[i + 1]
+        adapter.places[i] = -1 if isinstance(operand, tuple) else operand
+        if adapter.places[i] >= 0:
+            continue
+        if isinstance(operand[1], float):
+            adapter.constants[i].real = operand[1]
+        else:
+            adapter.constants[i].integer = operand[1]
+    call.adapted += 1
+    return call.arguments + call.adapted - 1
+
+
+cdef int read_preparation(AclnnCall call, Parameter *parameter, list encoded) except -1:
+    cdef Preparation *preparation = &call.preparations[call.prepared]
+    name, mask, steps = encoded
+    words = steps.split()
+    parameter.dynamic_shape = "dynamic_shape" in words
+    call.reports = call.reports or parameter.dynamic_shape
+    preparation.place, preparation.mask, preparation.name = parameter.place, mask, kept_bytes(name)
+    preparation.written, preparation.promoted = "written" in words, "promoted" in words
+    preparation.view_as_int, preparation.contiguous = "view_as_int" in words, "contiguous" in words
+    call.prepared += 1
+    return 0
+
+
+# Running a call
+
+cdef int make_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
+    """Prepare the arguments and launch. `given` does not change."""
+    cdef Argument changed[MAX_ARGUMENTS]
+    cdef Argument adapted[MAX_ADAPTERS]
+    cdef Storage storage[MAX_ADAPTERS]
+    cdef Argument *arguments = given
+    cdef Preparation *preparation
+    cdef TensorBase tensor
+    cdef PyObject *found
+    cdef list temporaries = None        # tensors in `arguments`, which live until the launch
+    cdef list copies = None             # [(output, the temporary tensor that the function writes)]
+    cdef int i
+    if call.function.phase1 == NULL:
+        missing_symbol(call.name, call.since)
+    for i in range(call.prepared):
+        preparation = &call.preparations[i]
+        found = arguments[preparation.place].object
+        if found == <PyObject *>None:
+            continue
+        if ((preparation.mask >> <int>(<TensorBase>found).dtype) & 1
+                and not (preparation.promoted and (<TensorBase>found).ndim == 0 and (<TensorBase>found).dtype != dtype)
+                and not (preparation.contiguous and not (<TensorBase>found).contiguous)):
+            continue
+        if temporaries is None:
+            temporaries = []
+            memcpy(changed, given, call.arguments * sizeof(Argument))
+            arguments = changed
+        tensor = prepare(call, preparation, <TensorBase>found, dtype)
+        temporaries.append(tensor)
+        if preparation.contiguous and not tensor.contiguous:
+            found = <PyObject *>tensor
+            tensor = make_contiguous(tensor)
+            temporaries.append(tensor)
+            if preparation.written:
+                copies = copies or []
+                copies.append((<object>found, tensor))
+        arguments[preparation.place].object = <PyObject *>tensor
+    if call.adapted:
+        temporaries = adapt(call, arguments, adapted, storage, temporaries)
+    marshal(call, arguments, adapted, given, dtype,
+            <TensorBase>(<list>given[call.beside].object)[0] if call.of_lists else
+            <TensorBase>arguments[call.beside].object)
+    if copies is not None:
+        for output, written in copies:
+            BACKENDS[<int>NPU].copy(<TensorBase>output, <TensorBase>written, True)
+    return 0
+
+
+cdef TensorBase prepare(AclnnCall call, const Preparation *preparation, TensorBase tensor, ScalarType dtype):
+    """The tensor in a dtype that the function takes. NotImplementedError if there is none."""
+    if preparation.promoted and tensor.ndim == 0 and tensor.dtype != dtype:
+        tensor = cast_to(tensor, dtype)
+    if (preparation.mask >> <int>tensor.dtype) & 1:
+        return tensor
+    if preparation.view_as_int:
+        return as_bits(tensor, preparation.mask, call.name, preparation.name)
+    return conform(tensor, tensor.dtype if preparation.written else dtype, preparation.mask, call.name,
+                   preparation.name)
+
+
+cdef list adapt(AclnnCall call, Argument *arguments, Argument *adapted, Storage *storage, list temporaries):
+    """Run the adapters. Returns `temporaries`, a list or None, with objects that must live until the launch."""
+    cdef Argument values[MAX_OPERANDS]
+    cdef Adapter *adapter
+    cdef int i, j
+    for i in range(call.adapted):
+        adapter = &call.adapters[i]
+        for j in range(adapter.count):
+            values[j] = adapter.constants[j] if adapter.places[j] < 0 else arguments[adapter.places[j]]
+        made = adapter.function(values, &adapted[i], &storage[i])
+        if made is not None:
+            temporaries = temporaries or []
+            temporaries.append(made)
+    return temporaries
+
+
+cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *adapted, Argument *given, ScalarType dtype,
+                        TensorBase beside) except -1:
+    """Convert the arguments to C, run phase 1 and launch, on the device of `beside`."""
+    cdef AclnnValue values[MAX_PARAMETERS]
+    cdef const Parameter *parameter
+    cdef Argument argument
+    cdef Conversion conversion
+    cdef Scalar element
+    cdef Call call
+    cdef int i, status
+    open_call(&call, beside)
+    call.reports = made.reports
+    for i in range(made.count):
+        parameter = &made.parameters[i]
+        conversion = parameter.conversion
+        if conversion == CONSTANT:
+            values[i] = parameter.constant
+            continue
+        argument = (arguments[parameter.place] if parameter.place < made.arguments else
+                    adapted[parameter.place - made.arguments])
+        if conversion == TENSOR:
+            values[i].pointer = tensor_argument(&call, <TensorBase>argument.object)
+        elif conversion == SCALAR or conversion == OPMATH_SCALAR:
+            values[i].pointer = NULL
+            if argument.scalar != NULL:
+                element = as_element(argument.scalar, dtype if conversion == SCALAR else opmath(dtype))
+                values[i].pointer = scalar_argument(&call, &element)
+        elif conversion == INTEGER:
+            values[i].integer = argument.integer
+        elif conversion == OPTIONAL_TENSOR:
+            values[i].pointer = optional_tensor_argument(&call, <TensorBase>argument.object)
+        elif conversion == INT_ARRAY:
+            values[i].pointer = int_array_argument(&call, argument.ints)
+        elif conversion == REAL:
+            values[i].real = argument.real
+        elif conversion == PLAIN_SCALAR:
+            values[i].pointer = scalar_argument(&call, argument.scalar)
+        elif conversion == TENSOR_LIST:
+            values[i].pointer = tensor_list_argument(&call, <list>argument.object)
+        elif conversion == BOOL_ARRAY:
+            values[i].pointer = bool_array_argument(&call, argument.ints)
+        elif conversion == TEXT:
+            values[i].pointer = argument.object
+        else:
+            values[i].pointer = scalar_list_argument(
+                &call, <tuple>argument.object, dtype if conversion == SCALAR_LIST else opmath(dtype))
+    status = made.signature(made.function.phase1, values, &call.workspace_size, &call.executor)
+    launch(&call, status, made.name, <Phase2>made.function.phase2)
+    if made.reports:
+        take_reports(made, &call, values, given)
+    return 0
+
+
+cdef int take_reports(AclnnCall made, Call *call, const AclnnValue *values, Argument *given) except -1:
+    """Give the results the shapes that the function has determined."""
+    cdef int i
+    await_reports(call)
+    for i in range(made.count):
+        if made.parameters[i].dynamic_shape:
+            take_report(call, <const aclTensor *>values[i].pointer, <TensorBase>given[made.parameters[i].place].object)
+    close_call(call)
+    return 0
+
+
+# Operators on lists
+
+cdef int call_in_parts(AclnnKernel kernel, Argument *arguments, ScalarType dtype) except -1:
+    """One call for each LIST_TENSORS tensors of the lists, as in torch_npu."""
+    cdef Argument part[MAX_ARGUMENTS]
+    cdef AclnnCall call = kernel.call
+    cdef list tensors = <list>arguments[call.beside].object
+    cdef list slices                            # keeps the lists in `part` alive
+    cdef Py_ssize_t count = len(tensors), most, at
+    cdef bint has_result = call.arguments > kernel.count
+    cdef bint apart = has_result and arguments[kernel.count].object != <PyObject *>tensors
+    cdef int place
+    most = LIST_TENSORS // (kernel.lists + apart)
+    if count <= most:
+        return make_call(call, arguments, dtype)
+    for at in range(0, count, most):
+        memcpy(part, arguments, call.arguments * sizeof(Argument))
+        slices = []
+        for place in kernel.parts + (kernel.count,) * apart:
+            piece = (<object>arguments[place].object)[at:at + most]
+            slices.append(piece)
+            part[place].object = <PyObject *>piece
+        if has_result and not apart:
+            part[kernel.count] = part[call.beside]
+        make_call(call, part, dtype)
+    return 0
+
+
+cdef int call_for_each(AclnnCall call, Argument *given, ScalarType dtype) except -1:
+    """One call for each tensor of the lists. Adapters run once, on the whole lists."""
+    cdef Argument arguments[MAX_ARGUMENTS + MAX_ADAPTERS]
+    cdef Argument one[MAX_ARGUMENTS + MAX_ADAPTERS]
+    cdef Storage storage[MAX_ADAPTERS]
+    cdef list tensors = <list>given[call.beside].object
+    cdef list elements
+    cdef Parameter *parameter
+    cdef Py_ssize_t at
+    cdef int i
+    if call.function.phase1 == NULL:
+        missing_symbol(call.name, call.since)
+    for tensor in tensors:
+        for i in range(call.prepared):
+            prepare(call, &call.preparations[i], <TensorBase>tensor, dtype)
+    memcpy(arguments, given, call.arguments * sizeof(Argument))
+    _temporaries = adapt(call, arguments, &arguments[call.arguments], storage, None)
+    for at in range(len(tensors)):
+        memcpy(one, arguments, (call.arguments + call.adapted) * sizeof(Argument))
+        for i in range(call.count):
+            parameter = &call.parameters[i]
+            if parameter.conversion == OPTIONAL_TENSOR:
+                elements = <list>arguments[parameter.place].object
+                element = elements[at] if elements else None
+                one[parameter.place].object = <PyObject *>element
+        marshal(call, one, &one[call.arguments], given, dtype, <TensorBase>tensors[at])
+    return 0
+
+
+# --- kernels ---------------------------------------------------------------------------------------------------------
+# `run_aclnn` is the kernel of all rows with an ACLNN call. A row may have several calls: `choose` selects one.
+
+
+@cython.final
+cdef class AclnnKernel:
+    """The `data` of an NPU kernel: the calls of a row."""
+    cdef str key
+    cdef dict entry                     # of the table
+    cdef bint ready                     # `read_kernel` has read the entry
+    cdef AclnnCall call
+    cdef AclnnCall inplace              # the call if the result is `self`
+    cdef bint chooses                   # the row has any of the following
+    cdef int count                      # number of the operator's arguments; the results follow
+    cdef int generator                  # index of the generator, or -1
+    cdef AclnnCall in_graph             # the call while a graph is captured
+    cdef Decomposition decomposed_in_graph
+    cdef int conditions
+    cdef ConditionFunction condition[MAX_CONDITIONS]
+    cdef list conditional               # the call for each condition
+    cdef Decomposition fallback
+    cdef unsigned int documented        # dtypes of the call, as bits; the fallback runs for others
+    cdef int lists                      # number of arguments that are lists of tensors
+    cdef tuple parts                    # indices of the lists that are split
+
+
+cdef int read_kernel(AclnnKernel kernel) except -1:
+    cdef Operator op = find_operator(kernel.key)
+    cdef dict entry = kernel.entry
+    cdef int i
+    from mindtorch._npu._gen import decompositions
+    if not op.loaded:
+        load_operator(op)
+    kernel.count = op.count
+    kernel.call = read_call(op, entry["call"])
+    if "inplace" in entry:
+        kernel.inplace = read_call(op, entry["inplace"])
+    kernel.generator = -1
+    if "in_graph" in entry:
+        kernel.generator = op.generator
+        if entry["in_graph"] is not None:
+            kernel.in_graph = read_call(op, entry["in_graph"])
+        elif kernel.key in decompositions.IN_GRAPHS:
+            kernel.decomposed_in_graph = Decomposition(*decompositions.IN_GRAPHS[kernel.key])
+    conditional = []
+    for i, (name, call) in enumerate(entry.get("conditions", ())):
+        kernel.condition[i] = CONDITIONS[<int>CONDITIONS_BY_NAME[name]]
+        conditional.append(read_call(op, call))
+    kernel.conditional, kernel.conditions = conditional, len(conditional)
+    if "fallback" in entry:
+        kernel.fallback = Decomposition(*decompositions.FALLBACKS[kernel.key])
+        kernel.documented = entry["fallback"]
+    kernel.parts = entry.get("parts")
+    kernel.lists = len([i for i in range(op.count) if op.types[i] == operators.TENSOR_LIST])
+    kernel.chooses = (kernel.generator >= 0 or kernel.conditions or kernel.fallback is not None or kernel.call.of_lists)
+    kernel.ready = True
+    return 0
+
+
+cdef int run_aclnn(const Kernel *entry, Argument *arguments, ScalarType dtype, bint inplace) except -1:
+    cdef AclnnKernel kernel = <AclnnKernel>entry.data
+    if not kernel.ready:
+        read_kernel(kernel)
+    if kernel.inplace is not None and arguments[0].object == arguments[kernel.count].object:
+        return make_call(kernel.inplace, arguments, dtype)
+    if kernel.chooses:
+        return choose(kernel, arguments, dtype)
+    return make_call(kernel.call, arguments, dtype)
+
+
+cdef int choose(AclnnKernel kernel, Argument *arguments, ScalarType dtype) except -1:
+    cdef int i
+    if kernel.generator >= 0 and (<Generator>arguments[kernel.generator].object).seed_tensor is not None:
+        if kernel.in_graph is not None:
+            return make_call(kernel.in_graph, arguments, dtype)
+        if kernel.decomposed_in_graph is not None:
+            return run_decomposition(kernel.decomposed_in_graph, arguments, dtype)
+        return refuse_capture(kernel.call.name)
+    for i in range(kernel.conditions):
+        if kernel.condition[i](arguments):
+            return make_call(<AclnnCall>kernel.conditional[i], arguments, dtype)
+    if kernel.fallback is not None and (
+            kernel.call.function.phase1 == NULL or not (kernel.documented >> <int>dtype) & 1):
+        return run_decomposition(kernel.fallback, arguments, dtype)
+    if kernel.call.each:
+        return call_for_each(kernel.call, arguments, dtype)
+    if kernel.parts is not None:
+        return call_in_parts(kernel, arguments, dtype)
+    return make_call(kernel.call, arguments, dtype)
+
+
+def register_calls():
+    """Register the kernels of the operators with an ACLNN call."""
+    cdef AclnnKernel kernel
+    cdef Operator op
+    from mindtorch._npu._gen import thunks  # no-cython-lint: importing it registers the functions
+    from mindtorch._npu._gen.calls import CALLS
+    for key, entry in CALLS.items():
+        op = find_operator(key)
+        kernel = AclnnKernel.__new__(AclnnKernel)
+        kernel.key, kernel.entry = key, entry
+        KEPT.append(kernel)
+        op.kernels[<int>NPU].data = <void *>kernel
+        op.kernels[<int>NPU].call = run_aclnn
+        op.list_dtypes[<int>NPU] = entry.get("list_dtypes", 0)
+
+
+# --- the backend -----------------------------------------------------------------------------------------------------
+
+
+cdef int current_index() except -1:
+    return thread_state().device
+
+
+cdef intptr_t capturing(int index) noexcept:
+    return <intptr_t>capture_of(index)
+
+
+def register():
+    """Load CANN and register the backend of device type "npu". A device starts at its first use."""
+    if BACKENDS[<int>NPU].ready:
+        return
+    ensure_acl()
+    BACKENDS[<int>NPU].allocate = allocate
+    BACKENDS[<int>NPU].allocate_pinned = allocate_pinned
+    BACKENDS[<int>NPU].current_index = current_index
+    BACKENDS[<int>NPU].copy = copy
+    BACKENDS[<int>NPU].read = read
+    BACKENDS[<int>NPU].capturing = capturing
+    register_calls()
+    register_decompositions()
+    BACKENDS[<int>NPU].ready = True
+
+
+# --- decompositions --------------------------------------------------------------------------------------------------
+# ACLNN lacks some operators. Their kernels are Python functions over other operators.
+
+
+cdef enum OperandConversion:
+    AS_OBJECT                      # a tensor in its own dtype, a generator, or None
+    AS_COMPUTED                    # a tensor in the opmath dtype: 16-bit floats become float32
+    AS_SCALAR
+    AS_INTS                        # a tuple
+    AS_INT
+    AS_FLOAT
+    AS_BOOL
+    AS_OPTIONAL_FLOAT
+
+cdef dict OPERAND_CONVERSIONS = {
+    "object": AS_OBJECT, "computed": AS_COMPUTED, "scalar": AS_SCALAR, "ints": AS_INTS, "int": AS_INT,
+    "float": AS_FLOAT, "bool": AS_BOOL, "optional_float": AS_OPTIONAL_FLOAT}
+
+
+cdef class Decomposition:
+    def __init__(self, function, str conversions, int results):
+        words = conversions.split()
+        self.function, self.count, self.results = function, len(words), results
+        for i, word in enumerate(words):
+            self.conversions[i] = <int>OPERAND_CONVERSIONS[word]
+
+
+cdef object convert(OperandConversion conversion, const Argument *argument, ScalarType dtype):
+    if conversion == AS_OBJECT:
+        return <object>argument.object
+    if conversion == AS_COMPUTED:
+        return computed(<TensorBase>argument.object, dtype)
+    if conversion == AS_SCALAR:
+        return scalar_to(argument.scalar)
+    if conversion == AS_INTS:
+        return ints_of(argument.ints)
+    if conversion == AS_OPTIONAL_FLOAT:
+        return None if argument.optional_real == NULL else argument.optional_real[0]
+    if conversion == AS_FLOAT:
+        return argument.real
+    return argument.integer != 0 if conversion == AS_BOOL else argument.integer
+
+
+cdef int run_decomposition(Decomposition made, Argument *arguments, ScalarType dtype) except -1:
+    """Call the function and copy its results to the outputs.
+
+    The operators inside record no history, because the row has a node of its own. Autocast is off inside, because it
+    has cast the row's arguments.
+    """
+    cdef tuple values = PyTuple_New(made.count)
+    cdef TensorBase target = <TensorBase>arguments[0].object if made.results == 0 else None
+    cdef uint32_t version = 0 if target is None else version_of(target)
+    cdef bint recorded
+    cdef unsigned int casting
+    cdef int i, first_result = made.count - made.results
+    for i in range(made.count):
+        value = convert(<OperandConversion>made.conversions[i], &arguments[i], dtype)
+        Py_INCREF(value)
+        PyTuple_SET_ITEM(values, i, value)
+    recorded, casting = set_grad_enabled(False), suspend()
+    try:
+        results = made.function(*values)
+    finally:
+        set_grad_enabled(recorded)
+        resume(casting)
+    if target is not None:              # the caller increments the version, once
+        set_version(target, version)
+        return store(target, results)
+    if made.results == 1:
+        return store(<TensorBase>arguments[first_result].object, results)
+    return store_all([<object>arguments[i].object for i in range(first_result, made.count)], results)
+
+
+cdef int run_kernel(const Kernel *kernel, Argument *arguments, ScalarType dtype, bint inplace) except -1:
+    return run_decomposition(<Decomposition>kernel.data, arguments, dtype)
+
+
+def register_decompositions():
+    """Register the kernels of the operators that are decomposed on the NPU."""
+    cdef Decomposition made
+    cdef Operator op
+    from mindtorch._npu._gen import decompositions
+    for key, entry in decompositions.KERNELS.items():
+        op, made = find_operator(key), Decomposition(*entry)
+        KEPT.append(made)
+        op.kernels[<int>NPU].data = <void *>made
+        op.kernels[<int>NPU].call = run_kernel
 
 
 # --- adapters of arguments -------------------------------------------------------------------------------------------
@@ -68,8 +664,8 @@ cdef list decayed(list grads, list tensors, double weight_decay, bint maximize):
     cdef Scalar alpha
     if weight_decay == 0:
         return grads
-    # What the operator negates has the decay with the other sign.
-    number(&alpha, -weight_decay if maximize else weight_decay)
+    # The operator negates the result if `maximize`, so the decay has the other sign.
+    float_scalar(&alpha, -weight_decay if maximize else weight_decay)
     return list(op__foreach_add_List(grads, tensors, &alpha))
 
 
@@ -163,16 +759,11 @@ cdef list cat_list(list tensors, TensorBase out):
 
 
 cdef TensorBase flat(TensorBase tensor, const Shape *dim):
-    if dim.ndim:
-        return tensor
-    if not tensor.contiguous:
-        tensor = make_contiguous(tensor)
-    return make_view(tensor, 1, &tensor.numel, NULL, tensor.offset)
+    return tensor if dim.ndim else as_row(tensor)
 
 
 cdef TensorBase as_row(TensorBase tensor):
-    if not tensor.contiguous:
-        tensor = make_contiguous(tensor)
+    tensor = make_contiguous(tensor)
     return make_view(tensor, 1, &tensor.numel, NULL, tensor.offset)
 
 
@@ -188,22 +779,22 @@ cdef TensorBase ones_of(TensorBase like, const Shape *shape):
     return op_fill__Scalar(empty_tensor(shape, like.dtype, like.device_type, like.device_index), &ONE)
 
 
-cdef int64_t first(const Shape *dim) noexcept:
-    return dim.sizes[0] if dim.ndim else 0
+cdef int64_t first(const Shape *values) noexcept:
+    return values.sizes[0] if values.ndim else 0
 
 
 cdef bint kept(bint keepdim, const Shape *dim) noexcept:
     return keepdim or dim.ndim == 0
 
 
-cdef const Scalar *number(Scalar *storage, double value) noexcept:
+cdef const Scalar *float_scalar(Scalar *storage, double value) noexcept:
     storage.kind = FLOAT_KIND
     storage.real = value
     return storage
 
 
 cdef enum:
-    STEPS = 10          # what a call may use of the generator's counter, as torch_npu reckons
+    STEPS = 10          # by how much a call advances the generator's offset, as in torch_npu
 
 
 cdef int64_t seed_of(Generator generator) noexcept:
@@ -262,7 +853,7 @@ cdef TensorBase adjoint(TensorBase tensor):
     return make_view(tensor, shape.ndim, shape.sizes, strides.sizes, tensor.offset)
 
 
-cdef int64_t ENDS[SCALAR_TYPES]       # by ScalarType; that of int64 is no int64, and its last number never comes
+cdef int64_t ENDS[SCALAR_TYPES]       # by ScalarType; 1 << 63 is no int64, so the largest int64 is never drawn
 for dtype, end in ((Bool, 2), (Byte, 1 << 8), (Char, 1 << 7), (Short, 1 << 15), (Int, 1 << 31), (Long, (1 << 63) - 1),
                    (Half, (1 << 11) + 1), (BFloat16, (1 << 8) + 1), (Float, (1 << 24) + 1), (Double, (1 << 53) + 1)):
     ENDS[<int>dtype] = end
@@ -281,7 +872,7 @@ cdef TensorBase inverse_for(TensorBase inverse, TensorBase self, bint return_cou
 
 
 cdef int64_t dim_or_none(const Shape *dim) noexcept:
-    return dim.sizes[0] if dim.ndim else 1000       # no tensor has so many; torch_npu passes the same number
+    return dim.sizes[0] if dim.ndim else 1000       # means no dim, as in torch_npu
 
 
 cdef int64_t size_along(TensorBase tensor, const Shape *dim) noexcept:
@@ -310,7 +901,7 @@ cdef TensorBase nothing(TensorBase tensor):
     return empty_tensor(&shape, tensor.dtype, tensor.device_type, tensor.device_index)
 
 
-cdef TensorBase written(TensorBase out, TensorBase like):
+cdef TensorBase out_or_temporary(TensorBase out, TensorBase like):
     cdef Shape shape
     if out is not None:
         return out
@@ -367,603 +958,5 @@ cdef dict ATTENTION_LAYOUTS = {"BNSD": b"BNSD", "BSND": b"BSND", "BSH": b"BSH", 
 
 
 cdef char *attention_layout(object layout) except NULL:
-    cdef bytes name = ATTENTION_LAYOUTS[layout]     # which lives as long as the module
+    cdef bytes name = ATTENTION_LAYOUTS[layout]     # the dict keeps the bytes alive
     return name
-
-
-cdef int64_t or_all(const Shape *number) noexcept:
-    return number.sizes[0] if number.ndim else 0
-
-
-# --- decompositions --------------------------------------------------------------------------------------------------
-
-
-cdef enum OperandConversion:
-    AS_OBJECT                      # a tensor in its own dtype, None, a generator
-    AS_COMPUTED                    # a tensor in the dtype that is computed in, halves in float32
-    AS_SCALAR
-    AS_INTS                        # a tuple
-    AS_INT
-    AS_FLOAT
-    AS_BOOL
-    AS_OPTIONAL_FLOAT
-
-cdef dict OPERAND_CONVERSIONS = {
-    "object": AS_OBJECT, "computed": AS_COMPUTED, "scalar": AS_SCALAR, "ints": AS_INTS, "int": AS_INT,
-    "float": AS_FLOAT, "bool": AS_BOOL, "optional_float": AS_OPTIONAL_FLOAT}
-
-
-cdef class Decomposition:
-    def __init__(self, function, str conversions, int results):
-        words = conversions.split()
-        self.function, self.count, self.results = function, len(words), results
-        for i, word in enumerate(words):
-            self.conversions[i] = <int>OPERAND_CONVERSIONS[word]
-
-
-cdef object convert(OperandConversion conversion, const Argument *argument, ScalarType dtype):
-    if conversion == AS_OBJECT:
-        return <object>argument.object
-    if conversion == AS_COMPUTED:
-        return computed(<TensorBase>argument.object, dtype)
-    if conversion == AS_SCALAR:
-        return scalar_to(argument.scalar)
-    if conversion == AS_INTS:
-        return ints_of(argument.ints)
-    if conversion == AS_OPTIONAL_FLOAT:
-        return None if argument.optional_real == NULL else argument.optional_real[0]
-    if conversion == AS_FLOAT:
-        return argument.real
-    return argument.integer != 0 if conversion == AS_BOOL else argument.integer
-
-
-cdef int run_decomposition(Decomposition made, Argument *arguments, ScalarType dtype) except -1:
-    """Call the function and store what it gives.
-
-    What it calls records no history, and casts nothing: the row's own node stands for all of it, and autocast has seen
-    the row's arguments.
-    """
-    cdef tuple values = PyTuple_New(made.count)
-    cdef TensorBase target = <TensorBase>arguments[0].object if made.results == 0 else None
-    cdef uint32_t version = 0 if target is None else version_of(target)
-    cdef bint recorded
-    cdef unsigned int casting
-    cdef int i, first = made.count - made.results
-    for i in range(made.count):
-        value = convert(<OperandConversion>made.conversions[i], &arguments[i], dtype)
-        Py_INCREF(value)
-        PyTuple_SET_ITEM(values, i, value)
-    recorded, casting = set_grad_enabled(False), suspend()
-    try:
-        results = made.function(*values)
-    finally:
-        set_grad_enabled(recorded)
-        resume(casting)
-    if target is not None:              # it was written to once, as the caller counts it
-        set_version(target, version)
-        return store(target, results)
-    if made.results == 1:
-        return store(<TensorBase>arguments[first].object, results)
-    return store_all([<object>arguments[i].object for i in range(first, made.count)], results)
-
-
-cdef int run_kernel(const Kernel *kernel, Argument *arguments, ScalarType dtype, bint inplace) except -1:
-    return run_decomposition(<Decomposition>kernel.data, arguments, dtype)
-
-
-def register_decompositions():
-    """Give the operators that are decomposed on the NPU their kernels."""
-    cdef Decomposition made
-    cdef Operator op
-    from mindtorch._npu._gen import decompositions
-    for key, entry in decompositions.KERNELS.items():
-        op, made = find_operator(key), Decomposition(*entry)
-        KEPT.append(made)
-        op.kernels[<int>NPU].data = <void *>made
-        op.kernels[<int>NPU].call = run_kernel
-
-
-# --- calls -----------------------------------------------------------------------------------------------------------
-# Running a row's call of ACLNN: mindtorch/_npu/_gen/calls.py has the rows as data, this reads and runs them.
-#
-# 1. Tensors are prepared: brought to a dtype that the function takes, to contiguous memory where it wants that.
-# 2. Adapters compute arguments that the function wants in another form.
-# 3. Each argument becomes ACLNN's, by the conversion that the table names; phase 1 is called, by its C signature.
-# 4. `launch` does the rest.
-
-
-cdef enum:
-    MAX_PARAMETERS = 32     # of a function of ACLNN
-    MAX_ADAPTERS = 6        # of one call
-    MAX_OPERANDS = 4        # of an adapter
-    MAX_CONDITIONS = 2      # of a row
-
-cdef enum Conversion:       # of a value to an argument of ACLNN; in the table by these names
-    TENSOR
-    CONSTANT
-    SCALAR                  # as an element of the dtype that is computed in
-    INTEGER                 # bool, ints, enums
-    OPTIONAL_TENSOR
-    INT_ARRAY
-    REAL
-    PLAIN_SCALAR            # as it is
-    OPMATH_SCALAR           # as the operator computes with it
-    TENSOR_LIST
-    BOOL_ARRAY
-    SCALAR_LIST
-    OPMATH_SCALAR_LIST
-    TEXT
-
-cdef dict CONVERSIONS = {
-    "tensor": TENSOR, "constant": CONSTANT, "scalar": SCALAR, "integer": INTEGER, "optional_tensor": OPTIONAL_TENSOR,
-    "int_array": INT_ARRAY, "real": REAL, "plain_scalar": PLAIN_SCALAR, "opmath_scalar": OPMATH_SCALAR,
-    "tensor_list": TENSOR_LIST, "bool_array": BOOL_ARRAY, "scalar_list": SCALAR_LIST,
-    "opmath_scalar_list": OPMATH_SCALAR_LIST, "text": TEXT}
-
-cdef struct Parameter:
-    Conversion conversion
-    int place               # among the arguments and, behind them, what adapters have given
-    bint reported           # an output whose shape the function decides
-    AclnnValue constant
-
-cdef struct Preparation:    # of the tensor in a place
-    int place
-    unsigned int mask       # the dtypes that the function takes
-    bint written            # an output: it is not cast
-    bint promoted           # 0-d tensors are brought to the dtype that is computed in
-    bint bits               # its elements are only moved: integers of their size may stand for them
-    bint contiguous         # the function takes no strides
-    const char *name        # in the prototype
-
-cdef struct Adapter:
-    AdapterFunction function
-    int count
-    int places[MAX_OPERANDS]            # -1: the constant
-    Argument constants[MAX_OPERANDS]
-
-cdef AclnnPhase1 *SIGNATURES = NULL
-cdef AdapterFunction *ADAPTERS = NULL
-cdef ConditionFunction *CONDITIONS = NULL
-cdef dict ADAPTERS_BY_NAME = None
-cdef dict CONDITIONS_BY_NAME = None
-cdef list KEPT = []                     # operators and structs hold bare pointers to these
-
-
-cdef int register_thunks(AclnnPhase1 *signatures, dict adapters_by_name, AdapterFunction *adapters,
-                         dict conditions_by_name, ConditionFunction *conditions) except -1:
-    global SIGNATURES, ADAPTERS, CONDITIONS, ADAPTERS_BY_NAME, CONDITIONS_BY_NAME
-    SIGNATURES, ADAPTERS, CONDITIONS = signatures, adapters, conditions
-    ADAPTERS_BY_NAME, CONDITIONS_BY_NAME = adapters_by_name, conditions_by_name
-    return 0
-
-
-# --- a call, as the table has it -------------------------------------------------------------------------------------
-
-@cython.final
-cdef class AclnnCall:
-    cdef AclnnFunction function
-    cdef AclnnPhase1 signature
-    cdef const char *name
-    cdef const char *since              # the release of CANN that brought it
-    cdef int arguments                  # of the operator, with its results
-    cdef int beside                     # the place of a tensor on the device of the call, or of a list of them
-    cdef int count
-    cdef Parameter parameters[MAX_PARAMETERS]
-    cdef int prepared
-    cdef Preparation preparations[MAX_PARAMETERS]
-    cdef int adapted
-    cdef Adapter adapters[MAX_ADAPTERS]
-    cdef bint of_lists, each            # `each`: the function takes one tensor of each list
-    cdef bint reports                   # the function decides the shapes of results
-
-
-cdef const char *kept_bytes(object text):
-    encoded = text if isinstance(text, bytes) else text.encode()
-    KEPT.append(encoded)
-    return encoded
-
-
-cdef AclnnCall read_call(Operator op, tuple encoded):
-    """A call of the table. `op` has `arguments` values, its results among them."""
-    cdef AclnnCall call = AclnnCall.__new__(AclnnCall)
-    cdef Parameter *parameter
-    name, since, signature, call.beside, call.each, parameters = encoded
-    call.name, call.since = kept_bytes(name), kept_bytes(since)
-    call.signature = SIGNATURES[<int>signature]
-    find_function(&call.function, name)
-    call.of_lists = op.of_lists
-    call.arguments = op.count + op.results
-    if len(parameters) > MAX_PARAMETERS:
-        raise ValueError(f"{name} has {len(parameters)} parameters, {MAX_PARAMETERS} at most")
-    for word, found, *preparation in parameters:
-        parameter = &call.parameters[call.count]
-        parameter.conversion = <Conversion><int>CONVERSIONS[word]
-        if parameter.conversion == CONSTANT:
-            read_constant(&parameter.constant, found)
-        elif isinstance(found, tuple):
-            parameter.place = read_adapter(call, found)
-        else:
-            parameter.place = found
-        if preparation:
-            read_preparation(call, parameter, preparation)
-        call.count += 1
-    return call
-
-
-cdef int read_constant(AclnnValue *constant, object value) except -1:
-    if value is None:
-        constant.pointer = NULL
-    elif isinstance(value, bytes):
-        constant.pointer = <void *>kept_bytes(value)
-    elif isinstance(value, float):
-        constant.real = value
-    else:
-        constant.integer = value
-    return 0
-
-
-cdef int read_adapter(AclnnCall call, tuple encoded) except -1:
-    """The place of what the adapter gives."""
-    cdef Adapter *adapter = &call.adapters[call.adapted]
-    cdef int i
-    adapter.count = len(encoded) - 1
-    if call.adapted == MAX_ADAPTERS or adapter.count > MAX_OPERANDS:
-        raise ValueError(f"too many adapters, or operands of {encoded[0]}")
-    adapter.function = ADAPTERS[<int>ADAPTERS_BY_NAME[encoded[0]]]
-    for i in range(adapter.count):
-        operand = encoded[i + 1]
-        adapter.places[i] = -1 if isinstance(operand, tuple) else operand
-        if adapter.places[i] >= 0:
-            continue
-        if isinstance(operand[1], float):
-            adapter.constants[i].real = operand[1]
-        else:
-            adapter.constants[i].integer = operand[1]
-    call.adapted += 1
-    return call.arguments + call.adapted - 1
-
-
-cdef int read_preparation(AclnnCall call, Parameter *parameter, list encoded) except -1:
-    cdef Preparation *preparation = &call.preparations[call.prepared]
-    name, mask, steps = encoded
-    words = steps.split()
-    parameter.reported = "dynamic_shape" in words
-    call.reports = call.reports or parameter.reported
-    preparation.place, preparation.mask, preparation.name = parameter.place, mask, kept_bytes(name)
-    preparation.written, preparation.promoted = "written" in words, "promoted" in words
-    preparation.bits, preparation.contiguous = "view_as_int" in words, "contiguous" in words
-    call.prepared += 1
-    return 0
-
-
-# --- running a call --------------------------------------------------------------------------------------------------
-
-cdef int make_call(AclnnCall call, Argument *given, ScalarType dtype) except -1:
-    """Prepare the arguments, and launch. `given` is left as it is."""
-    cdef Argument changed[MAX_ARGUMENTS]
-    cdef Argument adapted[MAX_ADAPTERS]
-    cdef Storage storage[MAX_ADAPTERS]
-    cdef Argument *arguments = given
-    cdef Preparation *preparation
-    cdef TensorBase tensor
-    cdef PyObject *found
-    cdef list kept = None               # what stands in `arguments` for what was given; it lives until the launch
-    cdef list copies = None             # (output, what the function writes) pairs
-    cdef int i
-    if call.function.phase1 == NULL:
-        missing_symbol(call.name, call.since)
-    for i in range(call.prepared):
-        preparation = &call.preparations[i]
-        found = arguments[preparation.place].object
-        if found == <PyObject *>None:
-            continue
-        if ((preparation.mask >> <int>(<TensorBase>found).dtype) & 1
-                and not (preparation.promoted and (<TensorBase>found).ndim == 0 and (<TensorBase>found).dtype != dtype)
-                and not (preparation.contiguous and not (<TensorBase>found).contiguous)):
-            continue
-        if kept is None:
-            kept = []
-            memcpy(changed, given, call.arguments * sizeof(Argument))
-            arguments = changed
-        tensor = prepare(call, preparation, <TensorBase>found, dtype)
-        kept.append(tensor)
-        if preparation.contiguous and not tensor.contiguous:
-            found = <PyObject *>tensor
-            tensor = make_contiguous(tensor)
-            kept.append(tensor)
-            if preparation.written:
-                copies = copies or []
-                copies.append((<object>found, tensor))
-        arguments[preparation.place].object = <PyObject *>tensor
-    if call.adapted:
-        kept = adapt(call, arguments, adapted, storage, kept)
-    marshal(call, arguments, adapted, given, dtype,
-            <TensorBase>(<list>given[call.beside].object)[0] if call.of_lists else
-            <TensorBase>arguments[call.beside].object)
-    if copies is not None:
-        for output, written in copies:
-            BACKENDS[<int>NPU].copy(<TensorBase>output, <TensorBase>written, True)
-    return 0
-
-
-cdef TensorBase prepare(AclnnCall call, const Preparation *preparation, TensorBase tensor, ScalarType dtype):
-    """The tensor in a dtype that the function takes; NotImplementedError where there is none."""
-    if preparation.promoted and tensor.ndim == 0 and tensor.dtype != dtype:
-        tensor = cast_to(tensor, dtype)
-    if (preparation.mask >> <int>tensor.dtype) & 1:
-        return tensor
-    if preparation.bits:
-        return as_bits(tensor, preparation.mask, call.name, preparation.name)
-    return conform(tensor, tensor.dtype if preparation.written else dtype, preparation.mask, call.name,
-                   preparation.name)
-
-
-cdef list adapt(AclnnCall call, Argument *arguments, Argument *adapted, Storage *storage, list kept):
-    """Compute what adapters give. Returns `kept` with the objects that have to live, None without any."""
-    cdef Argument values[MAX_OPERANDS]
-    cdef Adapter *adapter
-    cdef int i, j
-    for i in range(call.adapted):
-        adapter = &call.adapters[i]
-        for j in range(adapter.count):
-            values[j] = adapter.constants[j] if adapter.places[j] < 0 else arguments[adapter.places[j]]
-        made = adapter.function(values, &adapted[i], &storage[i])
-        if made is not None:
-            kept = kept or []
-            kept.append(made)
-    return kept
-
-
-cdef inline int marshal(AclnnCall made, Argument *arguments, Argument *adapted, Argument *given, ScalarType dtype,
-                        TensorBase beside) except -1:
-    """Convert the arguments and launch, on the device of `beside`."""
-    cdef AclnnValue values[MAX_PARAMETERS]
-    cdef const Parameter *parameter
-    cdef Argument argument
-    cdef Conversion conversion
-    cdef Scalar element
-    cdef Call call
-    cdef int i, status
-    open_call(&call, beside)
-    call.reports = made.reports
-    for i in range(made.count):
-        parameter = &made.parameters[i]
-        conversion = parameter.conversion
-        if conversion == CONSTANT:
-            values[i] = parameter.constant
-            continue
-        argument = (arguments[parameter.place] if parameter.place < made.arguments else
-                    adapted[parameter.place - made.arguments])
-        if conversion == TENSOR:
-            values[i].pointer = tensor_argument(&call, <TensorBase>argument.object)
-        elif conversion == SCALAR or conversion == OPMATH_SCALAR:
-            values[i].pointer = NULL
-            if argument.scalar != NULL:
-                element = as_element(argument.scalar, dtype if conversion == SCALAR else opmath(dtype))
-                values[i].pointer = scalar_argument(&call, &element)
-        elif conversion == INTEGER:
-            values[i].integer = argument.integer
-        elif conversion == OPTIONAL_TENSOR:
-            values[i].pointer = optional_tensor_argument(&call, <TensorBase>argument.object)
-        elif conversion == INT_ARRAY:
-            values[i].pointer = int_array_argument(&call, argument.ints)
-        elif conversion == REAL:
-            values[i].real = argument.real
-        elif conversion == PLAIN_SCALAR:
-            values[i].pointer = scalar_argument(&call, argument.scalar)
-        elif conversion == TENSOR_LIST:
-            values[i].pointer = tensor_list_argument(&call, <list>argument.object)
-        elif conversion == BOOL_ARRAY:
-            values[i].pointer = bool_array_argument(&call, argument.ints)
-        elif conversion == TEXT:
-            values[i].pointer = argument.object
-        else:
-            values[i].pointer = scalar_list_argument(
-                &call, <tuple>argument.object, dtype if conversion == SCALAR_LIST else opmath(dtype))
-    status = made.signature(made.function.phase1, values, &call.workspace_size, &call.executor)
-    launch(&call, status, made.name, <Phase2>made.function.phase2)
-    if made.reports:
-        take_reports(made, &call, values, given)
-    return 0
-
-
-cdef int take_reports(AclnnCall made, Call *call, const AclnnValue *values, Argument *given) except -1:
-    """Give the results the shapes that the function has found."""
-    cdef int i
-    await_reports(call)
-    for i in range(made.count):
-        if made.parameters[i].reported:
-            take_report(call, <const aclTensor *>values[i].pointer, <TensorBase>given[made.parameters[i].place].object)
-    close_call(call)
-    return 0
-
-
-# --- operators on lists ----------------------------------------------------------------------------------------------
-
-cdef int call_in_parts(AclnnKernel kernel, Argument *arguments, ScalarType dtype) except -1:
-    """A function takes so many tensors in all, as in torch_npu: long lists are split over several calls."""
-    cdef Argument part[MAX_ARGUMENTS]
-    cdef AclnnCall call = kernel.call
-    cdef list tensors = <list>arguments[call.beside].object
-    cdef list slices                            # which the parts borrow
-    cdef Py_ssize_t count = len(tensors), most, at
-    cdef bint has_result = call.arguments > kernel.count
-    cdef bint apart = has_result and arguments[kernel.count].object != <PyObject *>tensors
-    cdef int place
-    most = LIST_TENSORS // (kernel.lists + apart)
-    if count <= most:
-        return make_call(call, arguments, dtype)
-    for at in range(0, count, most):
-        memcpy(part, arguments, call.arguments * sizeof(Argument))
-        slices = []
-        for place in kernel.parts + (kernel.count,) * apart:
-            piece = (<object>arguments[place].object)[at:at + most]
-            slices.append(piece)
-            part[place].object = <PyObject *>piece
-        if has_result and not apart:
-            part[kernel.count] = part[call.beside]
-        make_call(call, part, dtype)
-    return 0
-
-
-cdef int call_for_each(AclnnCall call, Argument *given, ScalarType dtype) except -1:
-    """A call for each tensor of the lists. Adapters see the whole lists, once."""
-    cdef Argument arguments[MAX_ARGUMENTS + MAX_ADAPTERS]
-    cdef Argument one[MAX_ARGUMENTS + MAX_ADAPTERS]
-    cdef Storage storage[MAX_ADAPTERS]
-    cdef list tensors = <list>given[call.beside].object
-    cdef list elements
-    cdef Parameter *parameter
-    cdef Py_ssize_t at
-    cdef int i
-    if call.function.phase1 == NULL:
-        missing_symbol(call.name, call.since)
-    for tensor in tensors:
-        for i in range(call.prepared):
-            prepare(call, &call.preparations[i], <TensorBase>tensor, dtype)
-    memcpy(arguments, given, call.arguments * sizeof(Argument))
-    _kept = adapt(call, arguments, &arguments[call.arguments], storage, None)
-    for at in range(len(tensors)):
-        memcpy(one, arguments, (call.arguments + call.adapted) * sizeof(Argument))
-        for i in range(call.count):
-            parameter = &call.parameters[i]
-            if parameter.conversion == OPTIONAL_TENSOR:
-                elements = <list>arguments[parameter.place].object
-                element = elements[at] if elements else None
-                one[parameter.place].object = <PyObject *>element
-        marshal(call, one, &one[call.arguments], given, dtype, <TensorBase>tensors[at])
-    return 0
-
-
-# --- kernels ---------------------------------------------------------------------------------------------------------
-
-@cython.final
-cdef class AclnnKernel:
-    """What the `data` of an NPU kernel points to: the calls between which a row chooses."""
-    cdef str key
-    cdef dict entry                     # of the table
-    cdef bint ready                     # the entry has been read
-    cdef AclnnCall call
-    cdef AclnnCall inplace              # where the result is `self`
-    cdef bint chooses                   # whether there is one of what follows
-    cdef int count                      # the operator's arguments; its results follow
-    cdef int generator                  # the place of a generator, or -1
-    cdef AclnnCall in_graph
-    cdef Decomposition decomposed_in_graph
-    cdef int conditions
-    cdef ConditionFunction condition[MAX_CONDITIONS]
-    cdef list conditional               # the calls where these hold
-    cdef Decomposition fallback
-    cdef unsigned int documented        # the dtypes beyond which the fallback runs
-    cdef int lists                      # how many lists of tensors
-    cdef tuple parts                    # the places of lists that are split
-
-
-cdef int read_kernel(AclnnKernel kernel) except -1:
-    cdef Operator op = find_operator(kernel.key)
-    cdef dict entry = kernel.entry
-    cdef int i
-    from mindtorch._npu._gen import decompositions
-    if not op.loaded:
-        load_operator(op)
-    kernel.count = op.count
-    kernel.call = read_call(op, entry["call"])
-    if "inplace" in entry:
-        kernel.inplace = read_call(op, entry["inplace"])
-    kernel.generator = -1
-    if "in_graph" in entry:
-        kernel.generator = op.generator
-        if entry["in_graph"] is not None:
-            kernel.in_graph = read_call(op, entry["in_graph"])
-        elif kernel.key in decompositions.IN_GRAPHS:
-            kernel.decomposed_in_graph = Decomposition(*decompositions.IN_GRAPHS[kernel.key])
-    conditional = []
-    for i, (name, call) in enumerate(entry.get("conditions", ())):
-        kernel.condition[i] = CONDITIONS[<int>CONDITIONS_BY_NAME[name]]
-        conditional.append(read_call(op, call))
-    kernel.conditional, kernel.conditions = conditional, len(conditional)
-    if "fallback" in entry:
-        kernel.fallback = Decomposition(*decompositions.FALLBACKS[kernel.key])
-        kernel.documented = entry["fallback"]
-    kernel.parts = entry.get("parts")
-    kernel.lists = len([i for i in range(op.count) if op.types[i] == operators.TENSOR_LIST])
-    kernel.chooses = (kernel.generator >= 0 or kernel.conditions or kernel.fallback is not None or kernel.call.of_lists)
-    kernel.ready = True
-    return 0
-
-
-cdef int run_aclnn(const Kernel *entry, Argument *arguments, ScalarType dtype, bint inplace) except -1:
-    cdef AclnnKernel kernel = <AclnnKernel>entry.data
-    if not kernel.ready:
-        read_kernel(kernel)
-    # The same tensor, not merely the same memory.
-    if kernel.inplace is not None and arguments[0].object == arguments[kernel.count].object:
-        return make_call(kernel.inplace, arguments, dtype)
-    if kernel.chooses:
-        return choose(kernel, arguments, dtype)
-    return make_call(kernel.call, arguments, dtype)
-
-
-cdef int choose(AclnnKernel kernel, Argument *arguments, ScalarType dtype) except -1:
-    cdef int i
-    if kernel.generator >= 0 and (<Generator>arguments[kernel.generator].object).seed_tensor is not None:
-        if kernel.in_graph is not None:
-            return make_call(kernel.in_graph, arguments, dtype)
-        if kernel.decomposed_in_graph is not None:
-            return run_decomposition(kernel.decomposed_in_graph, arguments, dtype)
-        return refuse_capture(kernel.call.name)
-    for i in range(kernel.conditions):
-        if kernel.condition[i](arguments):
-            return make_call(<AclnnCall>kernel.conditional[i], arguments, dtype)
-    if kernel.fallback is not None and (
-            kernel.call.function.phase1 == NULL or not (kernel.documented >> <int>dtype) & 1):
-        return run_decomposition(kernel.fallback, arguments, dtype)
-    if kernel.call.each:
-        return call_for_each(kernel.call, arguments, dtype)
-    if kernel.parts is not None:
-        return call_in_parts(kernel, arguments, dtype)
-    return make_call(kernel.call, arguments, dtype)
-
-
-def register_calls():
-    """Give the operators of the table their kernels on the NPU."""
-    cdef AclnnKernel kernel
-    cdef Operator op
-    from mindtorch._npu._gen import thunks  # no-cython-lint: importing it registers the functions
-    from mindtorch._npu._gen.calls import CALLS
-    for key, entry in CALLS.items():
-        op = find_operator(key)
-        kernel = AclnnKernel.__new__(AclnnKernel)
-        kernel.key, kernel.entry = key, entry
-        KEPT.append(kernel)
-        op.kernels[<int>NPU].data = <void *>kernel
-        op.kernels[<int>NPU].call = run_aclnn
-        op.list_dtypes[<int>NPU] = entry.get("list_dtypes", 0)
-
-
-# --- the backend -----------------------------------------------------------------------------------------------------
-# Enters the NPU into the table of backends.
-
-
-cdef int current_index() except -1:
-    return thread_state().device
-
-
-cdef intptr_t capturing(int index) noexcept:
-    return <intptr_t>capture_of(index)
-
-
-def register():
-    """Loads CANN and makes device "npu" usable; the devices themselves start at their first use."""
-    if BACKENDS[<int>NPU].ready:
-        return
-    ensure_acl()
-    BACKENDS[<int>NPU].allocate = allocate
-    BACKENDS[<int>NPU].allocate_pinned = allocate_pinned
-    BACKENDS[<int>NPU].current_index = current_index
-    BACKENDS[<int>NPU].copy = copy
-    BACKENDS[<int>NPU].read = read
-    BACKENDS[<int>NPU].capturing = capturing
-    register_calls()
-    register_decompositions()
-    BACKENDS[<int>NPU].ready = True

@@ -1,16 +1,16 @@
-"""The caching allocator of device memory: torch's algorithm, one NpuAllocator a device."""
+"""The caching allocator of device memory: torch's algorithm, one NpuAllocator for each device."""
 from mindtorch._core.tensor.tensor cimport Storage
 from mindtorch._npu.segments cimport SegmentCache
 from mindtorch._npu.structs cimport Block, BlockPool, PrivatePool, StreamSlot
 
 
 # --- private pools ---------------------------------------------------------------------------------------------------
-# The pools that blocks come from.
 
 
 cdef class PoolCache(SegmentCache):
     cdef PrivatePool *private_pools
-    # [(id of a private pool, thread or capture)]: where the blocks of a thread, or of streams, come from; last first
+    # [(id of a private pool, thread or capture)]: requests of that thread, or of the capture's streams, use the pool.
+    # The last entry that fits counts.
     cdef list routes
 
     cdef BlockPool *choose_pool(self, StreamSlot *stream, bint small) except NULL
@@ -20,12 +20,11 @@ cdef class PoolCache(SegmentCache):
 
 
 # --- the allocator ---------------------------------------------------------------------------------------------------
-# The caching allocator of device memory.
 
 
 cdef class NpuAllocator(PoolCache):
     cdef double fraction             # of the device's memory that may be reserved; 1.0: no limit
-    cdef bint uncached               # every block is a segment of its own
+    cdef bint uncached               # nothing is cached: every block is a segment of its own
 
     cdef Block *search(self, BlockPool *pool, size_t size) except? NULL
     cdef Block *refill(self, BlockPool *pool, size_t size, object context) except NULL
@@ -41,19 +40,18 @@ cdef class NpuAllocator(PoolCache):
 
 cdef NpuAllocator allocator_of(int device)
 
-# `nbytes` > 0 of device memory that belongs to `stream`: 512-byte aligned, 32 bytes of tail.
+# `nbytes` > 0 of device memory for `stream`, aligned to 512 bytes; 32 more bytes may be touched.
 cdef Block *allocate_block(size_t nbytes, StreamSlot *stream) except NULL
-# Ready for reuse in stream order. Calls no driver, never raises: fit for __dealloc__.
+# Later work of the stream may reuse the block. Never raises or calls the driver, so __dealloc__ may call it.
 cdef inline void free_block(Block *block) noexcept nogil:
     (<NpuAllocator>block.segment.allocator).give(block)
-# `stream` works on the block too: it is reused only after that work.
+# `stream` uses the block too: after it is freed, it is reused only when `stream` has done its work.
 cdef int add_stream_use(Block *block, StreamSlot *stream) except -1
-# It does so no longer.
+# Undo `add_stream_use`.
 cdef void drop_stream_use(Block *block, StreamSlot *stream) noexcept
 
 
 # --- storage ---------------------------------------------------------------------------------------------------------
-# Storage on the NPU.
 
 
 cdef class NpuStorage(Storage):

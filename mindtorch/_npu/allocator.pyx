@@ -1,4 +1,4 @@
-"""The caching allocator of device memory: torch's algorithm, one NpuAllocator a device."""
+"""The caching allocator of device memory: torch's algorithm, one NpuAllocator for each device."""
 import os
 import threading
 
@@ -13,7 +13,7 @@ from mindtorch._npu.segments import flatten
 
 from mindtorch._core.tensor.tensor cimport NPU, Storage, TensorBase
 from mindtorch._npu.acl cimport api, check
-from mindtorch._npu.cann.acl_rt cimport ACL_HBM_MEM
+from mindtorch._npu.cann cimport ACL_HBM_MEM
 from mindtorch._npu.host_memory cimport defer, drain, drain_all, waiting
 from mindtorch._npu.lock cimport acquire, release
 from mindtorch._npu.segments cimport LARGE_LIMIT, SMALL_LIMIT, SMALL_SEGMENT, SegmentCache, round_size, settings
@@ -22,7 +22,7 @@ from mindtorch._npu.structs cimport Block, PrivatePool, Segment, StreamSlot, Str
 
 
 # --- private pools ---------------------------------------------------------------------------------------------------
-# Private pools: segments that only those use who ask for them (MemPool, graphs). All of it runs under the GIL.
+# A private pool has segments of its own, for one MemPool or for graphs. All functions here hold the GIL.
 
 
 cdef class PoolCache(SegmentCache):
@@ -61,7 +61,7 @@ cdef class PoolCache(SegmentCache):
         return owner
 
     def hold_pool(self, tuple number, source=None, bint use_on_oom=False, bint no_split=False):
-        """Counts one more user of the private pool, which is made where there is none of this id."""
+        """Add a user of the private pool of this id, which is created if it does not exist."""
         cdef PrivatePool *owner = self.find_pool(number)
         if owner == NULL:
             owner = <PrivatePool *>calloc(1, sizeof(PrivatePool))
@@ -82,7 +82,7 @@ cdef class PoolCache(SegmentCache):
         return 0 if owner == NULL else owner.uses
 
     def _forget_pools(self):
-        """Drops the records of private pools that have neither users nor memory."""
+        """Free the structs of private pools that have neither users nor memory."""
         cdef PrivatePool **link = &self.private_pools
         cdef PrivatePool *owner
         cdef BlockPool *pool
@@ -110,10 +110,650 @@ cdef class PoolCache(SegmentCache):
         return found
 
 
+# --- the allocator ---------------------------------------------------------------------------------------------------
+# 1. The driver gives memory in segments. A segment belongs to one stream and is cut into blocks.
+# 2. Requests up to 1 MiB use segments of 2 MiB (the small pool), larger ones segments of 20 MiB or more.
+# 3. BlockCache (segments.pyx) serves most requests without the GIL. NpuAllocator does the rest, with the GIL: blocks
+#    that several streams use, private pools, memory history, and the attempts that precede OutOfMemoryError.
+
+
+cdef enum:
+    MANY_WAIT = 512                  # pending events from which on lazy reclaiming queries them
+
+cdef size_t MAX_REQUEST = <size_t>1 << 60
+cdef size_t UNLIMITED = <size_t>-1
+
+cdef list ALLOCATORS = [None] * MAX_DEVICES
+OOM_OBSERVERS = []                   # called with (device, bytes requested from the driver, limit, free bytes)
+
+# For allocators created from now on: (NPUPluggableAllocator or None, NpuAllocator.uncached).
+_first_source = (None, os.environ.get("PYTORCH_NO_NPU_MEMORY_CACHING") == "1")
+
+
+def _make_history():
+    return None
+
+
+cdef inline size_t segment_size(size_t size, bint small) noexcept:
+    if small:
+        return SMALL_SEGMENT
+    if size < LARGE_LIMIT:
+        return settings.large_segment
+    return (size + settings.segment_unit - 1) // settings.segment_unit * settings.segment_unit
+
+
+def format_size(size):
+    """A number of bytes in the format of torch's out-of-memory message."""
+    if size <= 1024:
+        return f"{size} bytes"
+    for unit, name in ((1 << 10, "KiB"), (1 << 20, "MiB")):
+        if size <= unit * 1024:
+            return f"{size / unit:.2f} {name}"
+    return f"{size / (1 << 30):.2f} GiB"
+
+
+@cython.final
+cdef class NpuAllocator(PoolCache):
+    """The memory of one device, as the memory functions of torch.npu use it."""
+
+    def __cinit__(self, int device_id=0):
+        chosen = settings_module.current_settings.per_process_memory_fraction
+        self.fraction = 1.0 if chosen is None else chosen
+        if settings.max_split_size != UNLIMITED:
+            self._stats.max_split_size = settings.max_split_size
+
+    # Requests that BlockCache could not serve without the GIL
+
+    cdef Block *take_slowly(self, size_t nbytes, StreamSlot *stream) except NULL:
+        cdef size_t size
+        cdef BlockPool *pool
+        cdef Block *block = NULL
+        if nbytes >= MAX_REQUEST:
+            self._run_out(nbytes, nbytes, <intptr_t>stream.handle)
+        context = None if self.history is None else self.history.gather()
+        if self.uncached or self.source is not None:
+            size = nbytes + settings.tail
+            block = self.add_segment(&stream.pools[<int>(round_size(nbytes) <= SMALL_LIMIT)], size, context)
+            if block == NULL:
+                self._run_out(size, size, <intptr_t>stream.handle)
+        else:
+            size = round_size(nbytes)
+            pool = self.choose_pool(stream, size <= SMALL_LIMIT)
+            block = self.search(pool, size)
+            if block == NULL:
+                block = self.refill(pool, size, context)
+        acquire(&self.lock)
+        block = self.hand_out(block, nbytes, size)
+        release(&self.lock)
+        if self.history is not None:
+            if context is not None:
+                Py_INCREF(context)
+                block.context = <PyObject *>context
+            self.trace("alloc", block.address, nbytes, block.pool, self.history.of_allocation(context))
+        return block
+
+    cdef Block *search(self, BlockPool *pool, size_t size) except? NULL:
+        """A free block, detached, or NULL. Events are queried first; with lazy reclaiming, only if no block is free."""
+        cdef Block *block
+        cdef bint looks = not capturing[self.device]         # an event of a capture never completes
+        if looks and (not settings.lazy_reclaim or waiting > MANY_WAIT):
+            self.process_events()
+        acquire(&self.lock)
+        block = self.detach_fit(pool, size)
+        release(&self.lock)
+        if block == NULL and looks and settings.lazy_reclaim:
+            self.process_events()
+            acquire(&self.lock)
+            block = self.detach_fit(pool, size)
+            release(&self.lock)
+        return block
+
+    cdef void give_slowly(self, Block *block) noexcept:
+        if self.history is not None:
+            self.trace("free_requested", block.address, block.requested, block.pool,
+                       self.history.of_free(block_context(block)))
+        acquire(&self.lock)
+        self.retire(block)
+        release(&self.lock)
+        if block.uses == NULL:
+            self.finish(block)
+
+    cdef void finish(self, Block *block) noexcept:
+        """Make a freed block free for reuse, when no stream uses it any more."""
+        cdef PyObject *context = block.context
+        cdef Segment *segment = block.segment
+        if self.history is not None:
+            self.trace("free_completed", block.address, block.requested, block.pool,
+                       self.history.of_free(block_context(block)))
+        block.context = NULL
+        acquire(&self.lock)
+        self.put_back(block)
+        if self.uncached or self.source is not None:
+            self.detach_segment(segment)
+        release(&self.lock)
+        Py_XDECREF(context)
+        if self.unwanted != NULL and not capturing[self.device]:
+            if self.source is None:
+                self.wait_for_device()
+            self.release_detached()
+
+    # Blocks that several streams use
+
+    cdef int process_events(self) except -1:
+        self.process_retired()
+        return drain() if waiting != 0 else 0
+
+    cdef int process_retired(self) except -1:
+        """Record an event on every stream that uses a retired block; `release_use` runs when the event completes."""
+        cdef Block *block
+        cdef StreamUse *use
+        while True:
+            acquire(&self.lock)
+            block = self.retired
+            if block != NULL:
+                self.retired = block.left
+            release(&self.lock)
+            if block == NULL:
+                return 0
+            block.pending += 1       # so that the block is not put back before the loop ends
+            try:
+                while block.uses != NULL:
+                    use = block.uses
+                    if use.stream.handle != NULL:    # else the stream is destroyed: its work is done
+                        block.pending += 1
+                        try:
+                            defer(use.stream, release_use, block)
+                        except BaseException:
+                            block.pending -= 1
+                            raise
+                    block.uses = use.next
+                    free(use)
+            except BaseException:
+                block.pending -= 1
+                acquire(&self.lock)
+                block.left = self.retired
+                self.retired = block
+                release(&self.lock)
+                raise
+            release_use(block)
+
+    # New memory if no free block fits, and the attempts that precede OutOfMemoryError
+
+    cdef Block *refill(self, BlockPool *pool, size_t size, object context) except NULL:
+        """A detached block of at least `size`, from new memory."""
+        cdef Block *block
+        acquire(&self.lock)
+        self.searches += not pool.small          # detach_fit counts successful searches only
+        release(&self.lock)
+        if settings.collect_at > 0 and self.fraction < 1.0 and not capturing[self.device]:
+            self.collect_garbage()
+        block = self.obtain(pool, size, context)
+        if block == NULL and not capturing[self.device]:         # freeing memory waits, which a capture forbids
+            block = self.make_room(pool, size, context)
+        if block == NULL:
+            self._run_out(segment_size(size, pool.small), size, <intptr_t>pool.stream.handle)
+        return block
+
+    cdef Block *make_room(self, BlockPool *pool, size_t size, object context) except? NULL:
+        """The same if the driver has no memory: from other pools, or after freeing cached segments."""
+        cdef Block *block = self.borrow(pool.stream, size)
+        if block == NULL and settings.max_split_size != UNLIMITED and self.release_oversize(pool, size):
+            block = self.obtain(pool, size, context)
+        if block == NULL and settings.refuse:
+            self._stats.num_oom_rejections += 1
+            wanted = format_size(segment_size(size, pool.small))
+            raise OutOfMemoryError(f"NPU out of memory. Tried to allocate {wanted}; the setting "
+                                   "throw_on_npumalloc_oom forbids to wait for memory to be freed")
+        if block == NULL:
+            self.release_cached()
+            self._stats.num_alloc_retries += 1
+            block = self.obtain(pool, size, context)
+        return block
+
+    cdef Block *obtain(self, BlockPool *pool, size_t size, object context) except? NULL:
+        """A detached block of new memory; NULL if the driver has none, or the process would exceed its limit."""
+        cdef size_t wanted = segment_size(size, pool.small)
+        if self.fraction < 1.0 and wanted > self._allowed():
+            return NULL
+        if settings.expandable and self.source is None and (pool.owner == NULL or pool.owner.source == NULL):
+            return self.grow(pool, size, context)
+        return self.add_segment(pool, wanted, context)
+
+    cdef Block *borrow(self, StreamSlot *stream, size_t size) noexcept:
+        """A free block of a private pool with `use_on_oom`, or NULL."""
+        cdef PrivatePool *owner = self.private_pools
+        cdef BlockPool *pool
+        cdef Block *block = NULL
+        acquire(&self.lock)
+        while owner != NULL and block == NULL:
+            pool = owner.pools if owner.use_on_oom else NULL
+            while pool != NULL and block == NULL:
+                if pool.stream == stream and pool.small == (size <= SMALL_LIMIT):
+                    block = self.detach_fit(pool, size)
+                pool = pool.next
+            owner = owner.next
+        release(&self.lock)
+        return block
+
+    cdef int release_cached(self) except -1:
+        """Wait for the device, then free all segments without a block in use."""
+        cdef PrivatePool *owner = self.private_pools
+        if capturing[self.device]:
+            return 0                 # waiting would invalidate the capture
+        self._stats.num_sync_all_streams += 1
+        self.wait_for_device()
+        self.process_retired()
+        drain_all(self.device)
+        detached = self.detach_unused(NULL)
+        while owner != NULL:
+            if owner.uses == 0:
+                detached |= self.detach_unused(owner)
+            owner = owner.next
+        if detached:
+            self.wait_for_device()
+        return self.release_detached()
+
+    cdef int collect_garbage(self) except -1:
+        """Free old large segments if more is reserved than `garbage_collection_threshold` of the process's limit.
+
+        The age of a free segment is the number of searches for large blocks since it became free. Segments of at least
+        average age are freed, in rounds, until the reserved memory is below the threshold.
+        """
+        cdef double limit = settings.collect_at * self.fraction * self._mem_get_info()[1]
+        cdef long long excess = self._stats["reserved_bytes.all.current"] - <long long>limit
+        cdef Segment *segment
+        cdef Segment *following
+        cdef long long total, count, age, oldest
+        if excess <= 0:
+            return 0
+        self.wait_for_device()
+        acquire(&self.lock)
+        while excess > 0:
+            total = count = 0
+            segment = self.segments
+            while segment != NULL:
+                if is_collectable(segment):
+                    total += self.searches - segment.first.freed_at
+                    count += 1
+                segment = segment.next
+            if count == 0:
+                break
+            oldest = total // count
+            segment = self.segments
+            while segment != NULL:
+                following = segment.next
+                age = self.searches - segment.first.freed_at
+                if is_collectable(segment) and age >= oldest:
+                    excess -= segment.size
+                    self.detach_segment(segment)
+                segment = following
+        release(&self.lock)
+        return self.release_detached()
+
+    cdef int release_oversize(self, BlockPool *pool, size_t size) except -1:
+        """Free segments that max_split_size_mb keeps whole: one of at least `size`, or else the largest ones."""
+        cdef size_t wanted = max(size, settings.max_split_size)
+        cdef size_t released = 0
+        cdef Segment *segment
+        cdef Segment *chosen
+        acquire(&self.lock)
+        while released < wanted:
+            chosen = NULL
+            segment = self.segments
+            while segment != NULL:
+                if (is_collectable(segment) and segment.pool == pool and segment.size >= settings.max_split_size
+                        and (chosen == NULL or suits_better(segment.size, chosen.size, wanted))):
+                    chosen = segment
+                segment = segment.next
+            if chosen == NULL:
+                break
+            released += chosen.size
+            self.detach_segment(chosen)
+        release(&self.lock)
+        if self.unwanted != NULL:
+            self.wait_for_device()
+            self.release_detached()
+        return released >= wanted
+
+    def _run_out(self, wanted, size, intptr_t stream):
+        """Raise OutOfMemoryError: the driver could not give `wanted` bytes, for a request of `size`."""
+        free_bytes, total = self._mem_get_info()
+        limit = int(total * self.fraction) if self.fraction < 1.0 else total
+        message = self._describe_oom(wanted, free_bytes, total)
+        self._stats.num_ooms += 1
+        if self.history is not None:
+            self.history.record("oom", free_bytes, size, stream, (0, 0), self.history.gather())
+        for observer in list(OOM_OBSERVERS):
+            observer(self.device, wanted, limit, free_bytes)
+        raise OutOfMemoryError(message)
+
+    def _describe_oom(self, wanted, free_bytes, total):
+        parts = [f"NPU {self.device}", f"{format_size(total)} total capacity",
+                 f"{format_size(self._stats['allocated_bytes.all.current'])} already allocated",
+                 f"{format_size(self._stats['active_bytes.all.current'])} current active",
+                 f"{format_size(free_bytes)} free"]
+        if self.fraction < 1.0:
+            parts.append(f"{format_size(int(total * self.fraction))} allowed")
+        parts.append(f"{format_size(self._stats['reserved_bytes.all.current'])} reserved in total by mindtorch")
+        return (f"NPU out of memory. Tried to allocate {format_size(wanted)} ({'; '.join(parts)}). If much more is "
+                "reserved than allocated, the free memory is in pieces: max_split_size_mb in PYTORCH_NPU_ALLOC_CONF "
+                "keeps large blocks whole, and torch.npu.memory_summary() shows what there is")
+
+    def _mem_get_info(self):
+        """(free, total) bytes of the device, from the driver."""
+        cdef size_t free_bytes = 0
+        cdef size_t total = 0
+        use_device(self.device)
+        with nogil:
+            check(api.aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total), b"aclrtGetMemInfo")
+        return free_bytes, total
+
+    def _allowed(self):
+        """How many more bytes set_per_process_memory_fraction allows to reserve; may be negative."""
+        return int(self._mem_get_info()[1] * self.fraction) - self._stats["reserved_bytes.all.current"]
+
+    def _enforce_memory_fraction(self, nbytes):
+        """Raise OutOfMemoryError if reserving `nbytes` more would exceed that limit."""
+        if self.fraction < 1.0 and nbytes > self._allowed():
+            self._run_out(nbytes, nbytes, 0)
+
+    # Private pools
+
+    def leave_pool(self, tuple number):
+        """Remove a user of the pool. The last one frees the pool's segments without a block in use."""
+        cdef PrivatePool *owner = self.find_pool(number)
+        if owner == NULL:
+            return
+        owner.uses -= 1
+        if owner.uses == 0 and not capturing[self.device]:
+            self._stats.num_sync_all_streams += 1        # torch_npu counts it, too
+            self.process_events()
+            if self.detach_unused(owner):
+                self.wait_for_device()
+                self.release_detached()
+            self._forget_pools()
+
+    def route(self, tuple number, intptr_t capture=0):
+        """Until `unroute`, serve requests of the calling thread, or of the capture's streams, from a private pool."""
+        whose = (0, capture) if capture else (threading.get_ident(), 0)
+        if any(number == other for other, _ in self.routes):
+            raise RuntimeError(f"memory is allocated to pool {number} already")
+        self.hold_pool(number)
+        self.routes.append((number, whose))
+        self._watch()
+
+    def unroute(self, tuple number):
+        routed = [entry for entry in self.routes if entry[0] == number]
+        if not routed:
+            raise RuntimeError(f"no memory is being allocated to pool {number}")
+        self.routes.remove(routed.pop())
+        self._watch()
+        self.leave_pool(number)
+
+    # For torch.npu
+
+    def _watch(self):
+        """Update `watched`: whether all requests must take the slow path."""
+        acquire(&self.lock)
+        self.watched = self.history is not None or bool(self.routes) or self.uncached or self.source is not None
+        release(&self.lock)
+
+    def set_history(self, history):
+        """Record all events in this MemoryHistory from now on; None stops."""
+        self.history = history
+        self._watch()
+
+    def get_history(self):
+        return self.history
+
+    def set_source(self, source, uncached=False):
+        """Take every block straight from `source`, or from the driver if `uncached`. Only before the first request."""
+        if self.segments != NULL:
+            raise RuntimeError("Can't swap an already initialized allocator")
+        self.source = source
+        self.uncached = uncached
+        self._watch()
+
+    def empty_cache(self):
+        self.release_cached()
+        self._forget_pools()
+
+    def empty_virt_addr_cache(self):
+        """Unmap what no block uses, but keep the physical memory for the next mapping."""
+        self.keep_physical = True
+        try:
+            self.release_cached()
+        finally:
+            self.keep_physical = False
+
+    def memory_stats(self):
+        """torch.npu.memory_stats(): a flat dictionary with sorted keys."""
+        return flatten(self._stats.nested())
+
+    def nested_stats(self):
+        return self._stats.nested()
+
+    def reset_peak(self):
+        self._stats.reset_peak()
+
+    def reset_accumulated(self):
+        self._stats.reset_accumulated()
+
+    def snapshot(self, mempool_id=None):
+        """torch.npu.memory_snapshot(): every segment with its blocks, by address."""
+        return segments_of(self, mempool_id)
+
+    def set_memory_fraction(self, double fraction):
+        self.fraction = fraction
+
+    def memory_fraction(self):
+        return self.fraction
+
+    def close(self):
+        """Free all memory, in use or not, because the device is being closed. Errors are ignored."""
+        close_segments(self.segments)
+        close_segments(self.unwanted)
+        self.segments = self.unwanted = NULL
+
+
+cdef void close_segments(Segment *segment) noexcept:
+    while segment != NULL:
+        if segment.granule == 0:
+            api.aclrtFree(segment.address)
+        else:
+            close_pages(segment)
+        segment = segment.next
+
+
+cdef void close_pages(Segment *segment) noexcept:
+    cdef size_t number
+    for number in range(segment.size // segment.granule):
+        if segment.handles[number] != NULL:
+            api.aclrtUnmapMem(<char *>segment.address + number * segment.granule)
+            api.aclrtFreePhysical(segment.handles[number])
+    api.aclrtReleaseMemAddress(segment.address)
+
+
+cdef inline bint is_collectable(Segment *segment) noexcept:
+    return (segment.granule == 0 and segment.pool.owner == NULL and not segment.pool.small
+            and not segment.first.allocated and segment.first.next == NULL)
+
+
+cdef inline bint suits_better(size_t size, size_t other, size_t wanted) noexcept:
+    """Whether a block of `size` is better than one of `other`: the smallest that is enough, else the largest."""
+    if size >= wanted:
+        return other < wanted or size < other
+    return other < wanted and size > other
+
+
+cdef object block_context(Block *block):
+    return None if block.context == NULL else <object>block.context
+
+
+cdef NpuAllocator allocator_of(int device):
+    if ALLOCATORS[device] is None:
+        settings_module.set_tail(acl.get_soc_name(), acl_loader.toolkit().version)
+        ALLOCATORS[device] = NpuAllocator(device)
+        ALLOCATORS[device].set_source(*_first_source)
+        ALLOCATORS[device].set_history(_make_history())
+    return <NpuAllocator>ALLOCATORS[device]
+
+
+def set_first_source(source):
+    """Take all memory from an NPUPluggableAllocator. Only before any device is used."""
+    global _first_source
+    if any(allocator is not None for allocator in ALLOCATORS):
+        raise RuntimeError("Can't swap an already initialized allocator")
+    _first_source = (source, False)
+
+
+def first_source():
+    return _first_source[0]
+
+
+def record_history(make_history):
+    """Give every allocator, also future ones, a MemoryHistory or None: the result of `make_history()`."""
+    global _make_history
+    _make_history = make_history
+    for allocator in ALLOCATORS:
+        if allocator is not None:
+            allocator.set_history(make_history())
+
+
+def get_allocator(int device):
+    """The allocator of a device, which must exist."""
+    return allocator_of(device)
+
+
+cdef Block *allocate_block(size_t nbytes, StreamSlot *stream) except NULL:
+    cdef NpuAllocator allocator
+    if stream.allocator == NULL:
+        allocator = allocator_of(stream.device)      # ALLOCATORS holds it, so the pointer stays valid
+        stream.allocator = <void *>allocator
+    return (<NpuAllocator>stream.allocator).take(nbytes, stream)
+
+
+cdef void release_use(void *argument) noexcept:
+    cdef Block *block = <Block *>argument
+    block.pending -= 1
+    if block.pending == 0 and block.uses == NULL:
+        (<NpuAllocator>block.segment.allocator).finish(block)
+
+
+cdef int add_stream_use(Block *block, StreamSlot *stream) except -1:
+    cdef StreamUse *use = block.uses
+    if stream == block.pool.stream:
+        return 0                     # stream order makes reuse safe
+    while use != NULL:
+        if use.stream == stream:
+            return 0
+        use = use.next
+    use = <StreamUse *>malloc(sizeof(StreamUse))
+    if use == NULL:
+        raise MemoryError()
+    use.stream = stream
+    use.next = block.uses
+    block.uses = use
+    return 0
+
+
+cdef void drop_stream_use(Block *block, StreamSlot *stream) noexcept:
+    cdef StreamUse **link = &block.uses
+    cdef StreamUse *use
+    while link[0] != NULL:
+        use = link[0]
+        if use.stream == stream:
+            link[0] = use.next
+            free(use)
+        else:
+            link = &use.next
+
+
+# --- storage ---------------------------------------------------------------------------------------------------------
+# Storage on the NPU is a block of the caching allocator.
+
+
+@cython.final
+@cython.no_gc
+cdef class NpuStorage(Storage):
+    def __dealloc__(self):
+        if self.block != NULL:
+            free_block(self.block)
+
+
+cdef Storage allocate(size_t nbytes, int index):
+    cdef NpuStorage storage = NpuStorage.__new__(NpuStorage)
+    storage.device_type = NPU
+    storage.device_index = index
+    stream = current_stream(index)
+    if nbytes != 0:
+        storage.block = allocate_block(nbytes, stream)
+        storage.data = storage.block.address
+        storage.nbytes = nbytes
+    return storage
+
+
+def record_stream(TensorBase tensor not None, stream):
+    """Tensor.record_stream: when the memory is freed, it is reused only after the work of `stream` so far."""
+    cdef Storage storage = tensor.storage
+    if not isinstance(stream, Stream):
+        raise RuntimeError("unknown parameter type")
+    if isinstance(storage, NpuStorage) and (<NpuStorage>storage).block != NULL:
+        add_stream_use((<NpuStorage>storage).block, (<Stream>stream).slot)
+
+
+# --- memory by address -----------------------------------------------------------------------------------------------
+# torch.npu.caching_allocator_alloc: device memory by address, without a tensor.
+
+
+cdef dict BLOCKS = {}                # address -> Block *
+
+
+cdef StreamSlot *find_stream(int device, intptr_t handle) except NULL:
+    cdef StreamSlot *slot = STREAMS
+    while slot != NULL and (slot.device != device or <intptr_t>slot.handle != handle):
+        slot = slot.next
+    if slot == NULL:
+        raise ValueError(f"{handle:#x} is no stream of npu:{device}")
+    return slot
+
+
+def allocate_raw(size_t nbytes, int device, intptr_t stream):
+    """The address of `nbytes` of new memory for the stream with this handle; 0 for no bytes."""
+    cdef Block *block
+    if nbytes == 0:
+        return 0
+    block = allocate_block(nbytes, find_stream(device, stream))
+    BLOCKS[<intptr_t>block.address] = <intptr_t>block
+    return <intptr_t>block.address
+
+
+def release_raw(intptr_t address):
+    """Free memory of `allocate_raw`. RuntimeError for any other address."""
+    if address == 0:
+        return
+    if address not in BLOCKS:
+        raise RuntimeError(f"invalid device pointer: {address:#x}")
+    free_block(<Block *><intptr_t>BLOCKS.pop(address))
+
+
+def erase_stream(TensorBase tensor not None, Stream stream not None):
+    """Undo Tensor.record_stream: the caller has made the stream of the memory wait for `stream`.
+
+    Nothing happens unless the current stream is the one that the memory was allocated for.
+    """
+    cdef Block *block
+    if isinstance(tensor.storage, NpuStorage):
+        block = (<NpuStorage>tensor.storage).block
+        if block != NULL and current_stream(tensor.device_index) == block.pool.stream:
+            drop_stream_use(block, stream.slot)
+
+
 # --- snapshots -------------------------------------------------------------------------------------------------------
-# Pictures of an allocator's memory, for torch.npu.memory_snapshot() and PyTorch's memory viewer.
+# torch.npu.memory_snapshot(), in the format of PyTorch's memory viewer.
 #
-# What the lock guards is copied under it into plain records; Python objects, whose making may free tensors, come after.
+# Under the lock, the blocks are copied into an array of C structs. Python objects are created afterwards: creating one
+# may free tensors, which takes the lock.
 
 
 cdef enum State:
@@ -123,13 +763,13 @@ cdef enum State:
 
 STATES = ("inactive", "active_allocated", "active_pending_free")
 
-cdef struct Copied:                  # a block
+cdef struct Copied:                  # what a snapshot says about a block
     intptr_t address
     size_t size
-    size_t requested
+    size_t requested_size
     State state
     PyObject *context
-    bint first                       # of a segment, or of a mapped part of an expandable one
+    bint first                       # in its segment, or in a mapped part of an expandable segment
     bint small
     bint expandable
     intptr_t stream
@@ -154,7 +794,7 @@ cdef void copy_block(Copied *copied, Block *block) noexcept:
     cdef Segment *segment = block.segment
     copied.address = <intptr_t>block.address
     copied.size = block.size
-    copied.requested = block.requested
+    copied.requested_size = block.requested
     copied.state = INACTIVE if block.requested == 0 else PENDING_FREE if is_freed(block) else ALLOCATED
     copied.first = block.previous == NULL or not block.previous.mapped
     copied.small = block.pool.small
@@ -192,7 +832,7 @@ cdef list frames_of(PyObject *context):
 
 
 cdef dict describe_block(Copied *copied):
-    return {"address": copied.address, "size": copied.size, "requested_size": copied.requested,
+    return {"address": copied.address, "size": copied.size, "requested_size": copied.requested_size,
             "state": STATES[<int>copied.state], "frames": frames_of(copied.context)}
 
 
@@ -215,7 +855,7 @@ cdef list describe(Copied *copies, Py_ssize_t count, int device):
             segments.append(segment)
         segment["blocks"].append(describe_block(copied))
         segment["total_size"] += copied.size
-        segment["requested_size"] += copied.requested
+        segment["requested_size"] += copied.requested_size
         segment["allocated_size"] += copied.size if copied.state == ALLOCATED else 0
         segment["active_size"] += copied.size if copied.state != INACTIVE else 0
     segments.sort(key=lambda segment: segment["address"])
@@ -223,7 +863,7 @@ cdef list describe(Copied *copies, Py_ssize_t count, int device):
 
 
 def segments_of(SegmentCache allocator, pool_id=None):
-    """Every segment of an allocator as a dictionary, by address; only those of one pool where `pool_id` is given."""
+    """The segments of an allocator as dictionaries, sorted by address; with `pool_id`, only those of one pool."""
     cdef Copied *copies = NULL
     cdef Py_ssize_t room = 0
     cdef Py_ssize_t count, number
@@ -248,645 +888,3 @@ def segments_of(SegmentCache allocator, pool_id=None):
             Py_XDECREF(copies[number].segment_context)
         free(copies)
     return segments if pool_id is None else [s for s in segments if s["segment_pool_id"] == tuple(pool_id)]
-
-
-# --- the allocator ---------------------------------------------------------------------------------------------------
-# The caching allocator of device memory: torch's algorithm, one NpuAllocator a device.
-#
-# 1. Memory comes from the driver in segments. A segment belongs to the stream it was made for and is cut into blocks.
-# 2. Requests up to 1 MiB are served by 2 MiB segments (the small pool), larger ones by segments of 20 MiB or more.
-# 3. blocks.pyx hands blocks out and takes them back without the GIL. Whatever else there is to do is done here, under
-# it:
-#    streams that share a block, private pools, history, and the ladder that ends in OutOfMemoryError.
-
-
-cdef enum:
-    MANY_WAIT = 512                  # events from which on lazy reclaiming looks at them
-
-cdef size_t MAX_REQUEST = <size_t>1 << 60
-cdef size_t UNLIMITED = <size_t>-1
-
-cdef list ALLOCATORS = [None] * MAX_DEVICES
-OOM_OBSERVERS = []                   # called with (device, bytes asked of the driver, limit, free bytes)
-
-# (NPUPluggableAllocator or None, whether every block is a segment of its own) of allocators made from now on.
-_first_source = (None, os.environ.get("PYTORCH_NO_NPU_MEMORY_CACHING") == "1")
-
-
-def _make_history():
-    return None
-
-
-cdef inline size_t segment_size(size_t size, bint small) noexcept:
-    if small:
-        return SMALL_SEGMENT
-    if size < LARGE_LIMIT:
-        return settings.large_segment
-    return (size + settings.segment_unit - 1) // settings.segment_unit * settings.segment_unit
-
-
-def format_size(size):
-    """A number of bytes as torch's out-of-memory message has it."""
-    if size <= 1024:
-        return f"{size} bytes"
-    for unit, name in ((1 << 10, "KiB"), (1 << 20, "MiB")):
-        if size <= unit * 1024:
-            return f"{size / unit:.2f} {name}"
-    return f"{size / (1 << 30):.2f} GiB"
-
-
-@cython.final
-cdef class NpuAllocator(PoolCache):
-    """The memory of one device. Public through torch.npu's memory functions."""
-
-    def __cinit__(self, int device_id=0):
-        chosen = settings_module.current_settings.per_process_memory_fraction
-        self.fraction = 1.0 if chosen is None else chosen
-        if settings.max_split_size != UNLIMITED:
-            self._stats.max_split_size = settings.max_split_size
-
-    # Blocks, beside what blocks.pyx does without the GIL
-
-    cdef Block *take_slowly(self, size_t nbytes, StreamSlot *stream) except NULL:
-        cdef size_t size
-        cdef BlockPool *pool
-        cdef Block *block = NULL
-        if nbytes >= MAX_REQUEST:
-            self._run_out(nbytes, nbytes, <intptr_t>stream.handle)
-        context = None if self.history is None else self.history.gather()
-        if self.uncached or self.source is not None:
-            size = nbytes + settings.tail
-            block = self.add_segment(&stream.pools[<int>(round_size(nbytes) <= SMALL_LIMIT)], size, context)
-            if block == NULL:
-                self._run_out(size, size, <intptr_t>stream.handle)
-        else:
-            size = round_size(nbytes)
-            pool = self.choose_pool(stream, size <= SMALL_LIMIT)
-            block = self.search(pool, size)
-            if block == NULL:
-                block = self.refill(pool, size, context)
-        acquire(&self.lock)
-        block = self.hand_out(block, nbytes, size)
-        release(&self.lock)
-        if self.history is not None:
-            if context is not None:
-                Py_INCREF(context)
-                block.context = <PyObject *>context
-            self.trace("alloc", block.address, nbytes, block.pool, self.history.of_allocation(context))
-        return block
-
-    cdef Block *search(self, BlockPool *pool, size_t size) except? NULL:
-        """A free block for a request, detached; events are looked at first, or if lazy only where there was none."""
-        cdef Block *block
-        cdef bint looks = not capturing[self.device]         # events of a capture never come to pass
-        if looks and (not settings.lazy_reclaim or waiting > MANY_WAIT):
-            self.process_events()
-        acquire(&self.lock)
-        block = self.detach_fit(pool, size)
-        release(&self.lock)
-        if block == NULL and looks and settings.lazy_reclaim:
-            self.process_events()
-            acquire(&self.lock)
-            block = self.detach_fit(pool, size)
-            release(&self.lock)
-        return block
-
-    cdef void give_slowly(self, Block *block) noexcept:
-        if self.history is not None:
-            self.trace("free_requested", block.address, block.requested, block.pool,
-                       self.history.of_free(block_context(block)))
-        acquire(&self.lock)
-        self.retire(block)
-        release(&self.lock)
-        if block.uses == NULL:
-            self.finish(block)
-
-    cdef void finish(self, Block *block) noexcept:
-        """What remains to be done when nobody uses a freed block any more."""
-        cdef PyObject *context = block.context
-        cdef Segment *segment = block.segment
-        if self.history is not None:
-            self.trace("free_completed", block.address, block.requested, block.pool,
-                       self.history.of_free(block_context(block)))
-        block.context = NULL
-        acquire(&self.lock)
-        self.put_back(block)
-        if self.uncached or self.source is not None:
-            self.detach_segment(segment)
-        release(&self.lock)
-        Py_XDECREF(context)
-        if self.unwanted != NULL and not capturing[self.device]:
-            if self.source is None:
-                self.wait_for_device()
-            self.release_detached()
-
-    # Blocks that several streams use
-
-    cdef int process_events(self) except -1:
-        self.process_retired()
-        return drain() if waiting != 0 else 0
-
-    cdef int process_retired(self) except -1:
-        """Has every stream that uses a retired block say when it is done with it."""
-        cdef Block *block
-        cdef StreamUse *use
-        while True:
-            acquire(&self.lock)
-            block = self.retired
-            if block != NULL:
-                self.retired = block.left
-            release(&self.lock)
-            if block == NULL:
-                return 0
-            block.pending += 1       # this loop's own, so that an early event does not put the block back
-            try:
-                while block.uses != NULL:
-                    use = block.uses
-                    if use.stream.handle != NULL:    # a destroyed stream has done its work
-                        block.pending += 1
-                        try:
-                            defer(use.stream, release_use, block)
-                        except BaseException:
-                            block.pending -= 1
-                            raise
-                    block.uses = use.next
-                    free(use)
-            except BaseException:
-                block.pending -= 1
-                acquire(&self.lock)
-                block.left = self.retired
-                self.retired = block
-                release(&self.lock)
-                raise
-            release_use(block)
-
-    # Where there is no free block: the ladder before torch.OutOfMemoryError
-
-    cdef Block *refill(self, BlockPool *pool, size_t size, object context) except NULL:
-        """A detached block of at least `size`, from new memory."""
-        cdef Block *block
-        acquire(&self.lock)
-        self.searches += not pool.small          # one that found nothing
-        release(&self.lock)
-        if settings.collect_at > 0 and self.fraction < 1.0 and not capturing[self.device]:
-            self.collect_garbage()
-        block = self.obtain(pool, size, context)
-        if block == NULL and not capturing[self.device]:         # which forbids to wait, so nothing can be given back
-            block = self.make_room(pool, size, context)
-        if block == NULL:
-            self._run_out(segment_size(size, pool.small), size, <intptr_t>pool.stream.handle)
-        return block
-
-    cdef Block *make_room(self, BlockPool *pool, size_t size, object context) except? NULL:
-        """The same where there is no new memory, unless something is given back."""
-        cdef Block *block = self.borrow(pool.stream, size)
-        if block == NULL and settings.max_split_size != UNLIMITED and self.release_oversize(pool, size):
-            block = self.obtain(pool, size, context)
-        if block == NULL and settings.refuse:
-            self._stats.num_oom_rejections += 1
-            wanted = format_size(segment_size(size, pool.small))
-            raise OutOfMemoryError(f"NPU out of memory. Tried to allocate {wanted}; the setting "
-                                   "throw_on_npumalloc_oom forbids to wait for memory to be freed")
-        if block == NULL:
-            self.release_cached()
-            self._stats.num_alloc_retries += 1
-            block = self.obtain(pool, size, context)
-        return block
-
-    cdef Block *obtain(self, BlockPool *pool, size_t size, object context) except? NULL:
-        """A detached block from the driver; NULL where it has no room or the process's limit would be passed."""
-        cdef size_t wanted = segment_size(size, pool.small)
-        if self.fraction < 1.0 and wanted > self._allowed():
-            return NULL
-        if settings.expandable and self.source is None and (pool.owner == NULL or pool.owner.source == NULL):
-            return self.grow(pool, size, context)
-        return self.add_segment(pool, wanted, context)
-
-    cdef Block *borrow(self, StreamSlot *stream, size_t size) noexcept:
-        """A free block of a private pool that lends them out; NULL where there is none."""
-        cdef PrivatePool *owner = self.private_pools
-        cdef BlockPool *pool
-        cdef Block *block = NULL
-        acquire(&self.lock)
-        while owner != NULL and block == NULL:
-            pool = owner.pools if owner.use_on_oom else NULL
-            while pool != NULL and block == NULL:
-                if pool.stream == stream and pool.small == (size <= SMALL_LIMIT):
-                    block = self.detach_fit(pool, size)
-                pool = pool.next
-            owner = owner.next
-        release(&self.lock)
-        return block
-
-    cdef int release_cached(self) except -1:
-        """Waits for the device, then gives everything without a block in use back to the driver."""
-        cdef PrivatePool *owner = self.private_pools
-        if capturing[self.device]:
-            return 0                 # to wait would spoil the capture
-        self._stats.num_sync_all_streams += 1
-        self.wait_for_device()
-        self.process_retired()
-        drain_all(self.device)
-        detached = self.detach_unused(NULL)
-        while owner != NULL:
-            if owner.uses == 0:
-                detached |= self.detach_unused(owner)
-            owner = owner.next
-        if detached:
-            self.wait_for_device()
-        return self.release_detached()
-
-    cdef int collect_garbage(self) except -1:
-        """Gives back large segments that have been free for longest, where little is left below the process's limit.
-
-        Above the share `garbage_collection_threshold` of the limit: those whose age, counted in searches for large
-        blocks, is at least the average, until as much is free again as that share says.
-        """
-        cdef double limit = settings.collect_at * self.fraction * self._mem_get_info()[1]
-        cdef long long excess = self._stats["reserved_bytes.all.current"] - <long long>limit
-        cdef Segment *segment
-        cdef Segment *following
-        cdef long long total, count, age, oldest
-        if excess <= 0:
-            return 0
-        self.wait_for_device()
-        acquire(&self.lock)
-        while excess > 0:
-            total = count = 0
-            segment = self.segments
-            while segment != NULL:
-                if is_collectable(segment):
-                    total += self.searches - segment.first.freed_at
-                    count += 1
-                segment = segment.next
-            if count == 0:
-                break
-            oldest = total // count
-            segment = self.segments
-            while segment != NULL:
-                following = segment.next
-                age = self.searches - segment.first.freed_at
-                if is_collectable(segment) and age >= oldest:
-                    excess -= segment.size
-                    self.detach_segment(segment)
-                segment = following
-        release(&self.lock)
-        return self.release_detached()
-
-    cdef int release_oversize(self, BlockPool *pool, size_t size) except -1:
-        """Gives back free blocks that max_split_size_mb keeps whole: one that is large enough, or the largest."""
-        cdef size_t wanted = max(size, settings.max_split_size)
-        cdef size_t released = 0
-        cdef Segment *segment
-        cdef Segment *chosen
-        acquire(&self.lock)
-        while released < wanted:
-            chosen = NULL
-            segment = self.segments
-            while segment != NULL:
-                if (is_collectable(segment) and segment.pool == pool and segment.size >= settings.max_split_size
-                        and (chosen == NULL or suits_better(segment.size, chosen.size, wanted))):
-                    chosen = segment
-                segment = segment.next
-            if chosen == NULL:
-                break
-            released += chosen.size
-            self.detach_segment(chosen)
-        release(&self.lock)
-        if self.unwanted != NULL:
-            self.wait_for_device()
-            self.release_detached()
-        return released >= wanted
-
-    def _run_out(self, wanted, size, intptr_t stream):
-        """Raises OutOfMemoryError: `wanted` bytes could not be had for a request of `size`."""
-        free_bytes, total = self._mem_get_info()
-        limit = int(total * self.fraction) if self.fraction < 1.0 else total
-        message = self._describe_oom(wanted, free_bytes, total)
-        self._stats.num_ooms += 1
-        if self.history is not None:
-            self.history.record("oom", free_bytes, size, stream, (0, 0), self.history.gather())
-        for observer in list(OOM_OBSERVERS):
-            observer(self.device, wanted, limit, free_bytes)
-        raise OutOfMemoryError(message)
-
-    def _describe_oom(self, wanted, free_bytes, total):
-        parts = [f"NPU {self.device}", f"{format_size(total)} total capacity",
-                 f"{format_size(self._stats['allocated_bytes.all.current'])} already allocated",
-                 f"{format_size(self._stats['active_bytes.all.current'])} current active",
-                 f"{format_size(free_bytes)} free"]
-        if self.fraction < 1.0:
-            parts.append(f"{format_size(int(total * self.fraction))} allowed")
-        parts.append(f"{format_size(self._stats['reserved_bytes.all.current'])} reserved in total by mindtorch")
-        return (f"NPU out of memory. Tried to allocate {format_size(wanted)} ({'; '.join(parts)}). If much more is "
-                "reserved than allocated, the free memory is in pieces: max_split_size_mb in PYTORCH_NPU_ALLOC_CONF "
-                "keeps large blocks whole, and torch.npu.memory_summary() shows what there is")
-
-    def _mem_get_info(self):
-        """(free, total) bytes of the device, as the driver has it."""
-        cdef size_t free_bytes = 0
-        cdef size_t total = 0
-        use_device(self.device)
-        with nogil:
-            check(api.aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total), b"aclrtGetMemInfo")
-        return free_bytes, total
-
-    def _allowed(self):
-        """How many bytes more may be reserved under the limit of set_per_process_memory_fraction; may be negative."""
-        return int(self._mem_get_info()[1] * self.fraction) - self._stats["reserved_bytes.all.current"]
-
-    def _enforce_memory_fraction(self, nbytes):
-        """OutOfMemoryError when reserving `nbytes` more would pass that limit."""
-        if self.fraction < 1.0 and nbytes > self._allowed():
-            self._run_out(nbytes, nbytes, 0)
-
-    # Private pools
-
-    def leave_pool(self, tuple number):
-        """Counts one user less; memory that nobody uses of a pool without users goes back to the driver."""
-        cdef PrivatePool *owner = self.find_pool(number)
-        if owner == NULL:
-            return
-        owner.uses -= 1
-        if owner.uses == 0 and not capturing[self.device]:
-            self._stats.num_sync_all_streams += 1        # torch_npu empties the pool's cache
-            self.process_events()
-            if self.detach_unused(owner):
-                self.wait_for_device()
-                self.release_detached()
-            self._forget_pools()
-
-    def route(self, tuple number, intptr_t capture=0):
-        """From now on blocks of the calling thread, or of a capture's streams, come from a pool, until `unroute`."""
-        whose = (0, capture) if capture else (threading.get_ident(), 0)
-        if any(number == other for other, _ in self.routes):
-            raise RuntimeError(f"memory is allocated to pool {number} already")
-        self.hold_pool(number)
-        self.routes.append((number, whose))
-        self._watch()
-
-    def unroute(self, tuple number):
-        routed = [entry for entry in self.routes if entry[0] == number]
-        if not routed:
-            raise RuntimeError(f"no memory is being allocated to pool {number}")
-        self.routes.remove(routed.pop())
-        self._watch()
-        self.leave_pool(number)
-
-    # For torch.npu
-
-    def _watch(self):
-        """Sends every request through the slow paths while something must see them."""
-        acquire(&self.lock)
-        self.watched = self.history is not None or bool(self.routes) or self.uncached or self.source is not None
-        release(&self.lock)
-
-    def set_history(self, history):
-        """Records what happens in a MemoryHistory from now on; None: nothing."""
-        self.history = history
-        self._watch()
-
-    def get_history(self):
-        return self.history
-
-    def set_source(self, source, uncached=False):
-        """Takes every block straight from `source` (None and uncached: from the driver), before the first is taken."""
-        if self.segments != NULL:
-            raise RuntimeError("Can't swap an already initialized allocator")
-        self.source = source
-        self.uncached = uncached
-        self._watch()
-
-    def empty_cache(self):
-        self.release_cached()
-        self._forget_pools()
-
-    def empty_virt_addr_cache(self):
-        """Unmaps what no block uses, and keeps the memory behind it for the next mapping."""
-        self.keep_physical = True
-        try:
-            self.release_cached()
-        finally:
-            self.keep_physical = False
-
-    def memory_stats(self):
-        """torch.npu.memory_stats(): one flat dictionary, its keys sorted."""
-        return flatten(self._stats.nested())
-
-    def nested_stats(self):
-        return self._stats.nested()
-
-    def reset_peak(self):
-        self._stats.reset_peak()
-
-    def reset_accumulated(self):
-        self._stats.reset_accumulated()
-
-    def snapshot(self, mempool_id=None):
-        """Every segment with its blocks, by address. For torch.npu.memory_snapshot()."""
-        return segments_of(self, mempool_id)
-
-    def set_memory_fraction(self, double fraction):
-        self.fraction = fraction
-
-    def memory_fraction(self):
-        return self.fraction
-
-    def close(self):
-        """Gives all memory to the driver, in use or not: the device is being closed. Statuses no longer matter."""
-        close_segments(self.segments)
-        close_segments(self.unwanted)
-        self.segments = self.unwanted = NULL
-
-
-cdef void close_segments(Segment *segment) noexcept:
-    while segment != NULL:
-        if segment.granule == 0:
-            api.aclrtFree(segment.address)
-        else:
-            close_pages(segment)
-        segment = segment.next
-
-
-cdef void close_pages(Segment *segment) noexcept:
-    cdef size_t number
-    for number in range(segment.size // segment.granule):
-        if segment.handles[number] != NULL:
-            api.aclrtUnmapMem(<char *>segment.address + number * segment.granule)
-            api.aclrtFreePhysical(segment.handles[number])
-    api.aclrtReleaseMemAddress(segment.address)
-
-
-cdef inline bint is_collectable(Segment *segment) noexcept:
-    return (segment.granule == 0 and segment.pool.owner == NULL and not segment.pool.small
-            and not segment.first.allocated and segment.first.next == NULL)
-
-
-cdef inline bint suits_better(size_t size, size_t other, size_t wanted) noexcept:
-    """Whether a block of `size` serves `wanted` better than one of `other`: enough and smaller, or else larger."""
-    if size >= wanted:
-        return other < wanted or size < other
-    return other < wanted and size > other
-
-
-cdef object block_context(Block *block):
-    return None if block.context == NULL else <object>block.context
-
-
-cdef NpuAllocator allocator_of(int device):
-    if ALLOCATORS[device] is None:
-        settings_module.set_tail(acl.get_soc_name(), acl_loader.toolkit().version)
-        ALLOCATORS[device] = NpuAllocator(device)
-        ALLOCATORS[device].set_source(*_first_source)
-        ALLOCATORS[device].set_history(_make_history())
-    return <NpuAllocator>ALLOCATORS[device]
-
-
-def set_first_source(source):
-    """Takes all memory from an NPUPluggableAllocator: before any device is used."""
-    global _first_source
-    if any(allocator is not None for allocator in ALLOCATORS):
-        raise RuntimeError("Can't swap an already initialized allocator")
-    _first_source = (source, False)
-
-
-def first_source():
-    return _first_source[0]
-
-
-def record_history(make_history):
-    """Gives every device, those not used yet too, what `make_history()` returns: a MemoryHistory or None."""
-    global _make_history
-    _make_history = make_history
-    for allocator in ALLOCATORS:
-        if allocator is not None:
-            allocator.set_history(make_history())
-
-
-def get_allocator(int device):
-    """The allocator of a device that exists."""
-    return allocator_of(device)
-
-
-cdef Block *allocate_block(size_t nbytes, StreamSlot *stream) except NULL:
-    cdef NpuAllocator allocator
-    if stream.allocator == NULL:
-        allocator = allocator_of(stream.device)      # ALLOCATORS keeps it for ever
-        stream.allocator = <void *>allocator
-    return (<NpuAllocator>stream.allocator).take(nbytes, stream)
-
-
-cdef void release_use(void *argument) noexcept:
-    cdef Block *block = <Block *>argument
-    block.pending -= 1
-    if block.pending == 0 and block.uses == NULL:
-        (<NpuAllocator>block.segment.allocator).finish(block)
-
-
-cdef int add_stream_use(Block *block, StreamSlot *stream) except -1:
-    cdef StreamUse *use = block.uses
-    if stream == block.pool.stream:
-        return 0                     # its own order makes reuse safe
-    while use != NULL:
-        if use.stream == stream:
-            return 0
-        use = use.next
-    use = <StreamUse *>malloc(sizeof(StreamUse))
-    if use == NULL:
-        raise MemoryError()
-    use.stream = stream
-    use.next = block.uses
-    block.uses = use
-    return 0
-
-
-cdef void drop_stream_use(Block *block, StreamSlot *stream) noexcept:
-    cdef StreamUse **link = &block.uses
-    cdef StreamUse *use
-    while link[0] != NULL:
-        use = link[0]
-        if use.stream == stream:
-            link[0] = use.next
-            free(use)
-        else:
-            link = &use.next
-
-
-# --- storage ---------------------------------------------------------------------------------------------------------
-# Storage on the NPU: a block of the caching allocator, given back with the last view.
-
-
-@cython.final
-@cython.no_gc
-cdef class NpuStorage(Storage):
-    def __dealloc__(self):
-        if self.block != NULL:
-            free_block(self.block)
-
-
-cdef Storage allocate(size_t nbytes, int index):
-    cdef NpuStorage storage = NpuStorage.__new__(NpuStorage)
-    storage.device_type = NPU
-    storage.device_index = index
-    stream = current_stream(index)
-    if nbytes != 0:
-        storage.block = allocate_block(nbytes, stream)
-        storage.data = storage.block.address
-        storage.nbytes = nbytes
-    return storage
-
-
-def record_stream(TensorBase tensor not None, stream):
-    """Tensor.record_stream: the memory is reused only after the work that `stream` has when it is freed."""
-    cdef Storage storage = tensor.storage
-    if not isinstance(stream, Stream):
-        raise RuntimeError("unknown parameter type")
-    if isinstance(storage, NpuStorage) and (<NpuStorage>storage).block != NULL:
-        add_stream_use((<NpuStorage>storage).block, (<Stream>stream).slot)
-
-
-# --- memory by address -----------------------------------------------------------------------------------------------
-# Device memory by address, for torch.npu.caching_allocator_alloc: blocks that belong to no tensor.
-
-
-cdef dict BLOCKS = {}                # address -> Block *
-
-
-cdef StreamSlot *find_stream(int device, intptr_t handle) except NULL:
-    cdef StreamSlot *slot = STREAMS
-    while slot != NULL and (slot.device != device or <intptr_t>slot.handle != handle):
-        slot = slot.next
-    if slot == NULL:
-        raise ValueError(f"{handle:#x} is no stream of npu:{device}")
-    return slot
-
-
-def allocate_raw(size_t nbytes, int device, intptr_t stream):
-    """The address of `nbytes` of memory that belongs to a stream, given by its handle; 0 for no bytes."""
-    cdef Block *block
-    if nbytes == 0:
-        return 0
-    block = allocate_block(nbytes, find_stream(device, stream))
-    BLOCKS[<intptr_t>block.address] = <intptr_t>block
-    return <intptr_t>block.address
-
-
-def release_raw(intptr_t address):
-    """Gives back what `allocate_raw` gave. RuntimeError for any other address."""
-    if address == 0:
-        return
-    if address not in BLOCKS:
-        raise RuntimeError(f"invalid device pointer: {address:#x}")
-    free_block(<Block *><intptr_t>BLOCKS.pop(address))
-
-
-def erase_stream(TensorBase tensor not None, Stream stream not None):
-    """Takes back Tensor.record_stream, once the owner of the memory has waited for the other stream itself.
-
-    Nothing happens unless the current stream is the one that owns the memory.
-    """
-    cdef Block *block
-    if isinstance(tensor.storage, NpuStorage):
-        block = (<NpuStorage>tensor.storage).block
-        if block != NULL and current_stream(tensor.device_index) == block.pool.stream:
-            drop_stream_use(block, stream.slot)

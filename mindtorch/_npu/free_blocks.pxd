@@ -1,14 +1,14 @@
-"""Free blocks of a pool: by size class, in trees."""
+"""The free blocks of a pool, in one tree for each size class."""
 from libc.stdint cimport uint32_t, uint64_t
 
 from mindtorch._npu.structs cimport FREE_CLASSES, FREE_WORDS, Block, BlockTree, FreeBlocks
 
 
 # --- trees of blocks -------------------------------------------------------------------------------------------------
-# Free blocks ordered by (size, address): a treap whose links lie in the blocks, so that nothing here allocates.
+# A treap of blocks ordered by (size, address). Its links are fields of Block, so nothing here allocates memory.
 #
-# The first block is known, and blocks know their parents. So taking the first and putting it back, which is what a
-# training step mostly does, costs the same however many blocks there are.
+# The tree has a pointer to its first block, and blocks have pointers to their parents. So removing the first block and
+# inserting it again takes constant time. A training step mostly does that.
 
 
 cdef inline bint tree_less(const Block *a, const Block *b) noexcept nogil:
@@ -45,7 +45,7 @@ cdef inline Block *tree_next(BlockTree *tree, const Block *block) noexcept nogil
     return best
 
 
-# Where the tree points to a block: in the block's parent, or in the tree itself.
+# The pointer of the tree to a block: in the block's parent, or the root.
 cdef inline Block **tree_link(BlockTree *tree, Block *block) noexcept nogil:
     if block.parent == NULL:
         return &tree.root
@@ -84,7 +84,7 @@ cdef inline void tree_insert(BlockTree *tree, Block *block) noexcept nogil:
     while link[0] != NULL and link[0].priority >= block.priority:
         parent = link[0]
         link = &parent.left if tree_less(block, parent) else &parent.right
-    # `block` takes the place of the subtree here, which is split into what is smaller and what is larger.
+    # `block` replaces this subtree, which is split: smaller blocks go to its left, larger ones to its right.
     node = link[0]
     link[0] = block
     block.parent = parent
@@ -110,11 +110,11 @@ cdef inline void tree_remove(BlockTree *tree, Block *block) noexcept nogil:
     cdef Block *parent = block.parent
     cdef Block *left = block.left
     cdef Block *right = block.right
-    if tree.first == block:              # it has nothing on its left
+    if tree.first == block:              # it has no left subtree
         tree.first = parent if right == NULL else right
         while right != NULL and tree.first.left != NULL:
             tree.first = tree.first.left
-    # Its two subtrees are merged in its place, the higher priority on top.
+    # Its two subtrees are merged in its place, with the higher priority on top.
     while left != NULL and right != NULL:
         if left.priority >= right.priority:
             link[0] = left
@@ -141,11 +141,10 @@ cdef inline uint32_t next_priority(uint32_t *state) noexcept nogil:
 
 
 # --- by size ---------------------------------------------------------------------------------------------------------
-# The free blocks of a pool by size: one tree for each class of sizes, and a bit for each tree that is not empty.
+# The free blocks of a pool: one tree for each class of sizes, and a bit for each tree that is not empty.
 #
-# A class is one size up to 16 KiB, and a 32nd of the range between two powers of two above: trees stay low, and how
-# many
-# blocks there are of other sizes costs nothing.
+# Up to 16 KiB each size is a class. Above, the range between two powers of two has 32 classes. So the trees stay low,
+# and a search costs the same however many blocks of other sizes there are.
 
 
 cdef extern from * nogil:
@@ -154,7 +153,7 @@ cdef extern from * nogil:
 
 cdef enum:
     UNIT_BITS = 9                    # blocks are multiples of 512 bytes
-    PART_BITS = 5
+    PART_BITS = 5                    # 32 classes between two powers of two
 
 
 cdef inline int size_class(size_t size) noexcept nogil:
@@ -162,7 +161,7 @@ cdef inline int size_class(size_t size) noexcept nogil:
     cdef int above
     if units < 1 << PART_BITS:
         return <int>units
-    above = 63 - PART_BITS - leading_zeros(units)        # octaves above the exact classes
+    above = 63 - PART_BITS - leading_zeros(units)        # powers of two above the exact classes
     if above >= (FREE_CLASSES >> PART_BITS) - 1:
         return FREE_CLASSES - 1
     return (above << PART_BITS) + <int>(units >> above)
@@ -182,7 +181,7 @@ cdef inline void remove_free(FreeBlocks *blocks, Block *block) noexcept nogil:
 
 
 cdef inline Block *first_free(FreeBlocks *blocks, int number) noexcept nogil:
-    """The smallest block of class `number` or above; NULL where there is none."""
+    """The smallest block of class `number` or above; NULL if there is none."""
     cdef int word = number >> 6
     cdef uint64_t bits
     if number >= FREE_CLASSES:

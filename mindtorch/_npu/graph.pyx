@@ -1,12 +1,12 @@
-"""Graphs: work of a stream that the driver stores, to be run again by one call.
+"""NPU graphs: the driver stores the tasks of a stream, and one call replays them.
 
-1. While a stream captures, its memory comes from the graph's private pool, which others do not touch before the graph
-   is reset: what is freed in a capture serves later work of the same capture only.
-2. What the graph's tasks use beside that memory (pinned blocks, workspaces of updated tasks) is held until then, too.
-3. Random operators of a graph read the seed and the offset from tensors. A replay fills them with those of the
-   generator and moves it on by as much as the graph draws, so that the numbers are those which the same work would draw
-   next.
-4. During a capture nobody may wait for the device: caches stay as they are, and a graph that dies is reset at the end.
+1. While a stream captures, its memory comes from the graph's private pool. No other work uses that pool until the graph
+   is reset; memory that is freed during the capture serves later requests of the same capture only.
+2. Pinned blocks and workspaces of updated tasks, which the graph's tasks use as well, are held until the reset, too.
+3. Random operators of a graph read the seed and the offset from tensors. A replay writes the generator's current seed
+   and offset there and then advances the generator, so it draws the numbers that eager execution would draw.
+4. During a capture no thread may wait for the device. So caches are not emptied, and the reset of a graph that is freed
+   meanwhile is delayed until the end of the capture.
 """
 import itertools
 import weakref
@@ -22,7 +22,7 @@ from mindtorch._core.tensor.generator cimport Generator, npu_default
 from mindtorch._core.tensor.tensor cimport NPU, Shape, TensorBase, empty_tensor
 from mindtorch._npu.acl cimport api, check, require
 from mindtorch._npu.allocator cimport NpuAllocator, allocator_of, free_block
-from mindtorch._npu.cann.acl_rt cimport (
+from mindtorch._npu.cann cimport (
     ACL_MODEL_RI_CAPTURE_MODE_GLOBAL, ACL_MODEL_RI_CAPTURE_MODE_RELAXED, ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL,
     ACL_MODEL_RI_CAPTURE_STATUS_NONE, aclmdlRI, aclmdlRICaptureMode, aclmdlRICaptureStatus, aclrtTaskGrp,
 )
@@ -35,19 +35,19 @@ from mindtorch._npu.structs cimport Block, Capture, Deferred, StreamSlot
 MODES = {"global": ACL_MODEL_RI_CAPTURE_MODE_GLOBAL, "thread_local": ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL,
          "relaxed": ACL_MODEL_RI_CAPTURE_MODE_RELAXED}
 _pool_numbers = itertools.count(1)
-_live = weakref.WeakSet()                # graphs that own something of the driver's
-_dead = []                               # nobody's, not reset yet: a capture is under way, or the driver has refused
+_live = weakref.WeakSet()                # graphs that have a capture
+_dead = []                               # graphs to be released when no capture is under way and the driver allows it
 
 
 cdef class Graph:
-    """What a capture has made; released once."""
+    """The resources of one captured graph; `release` frees them."""
     cdef object __weakref__
     cdef Capture *capture
     cdef aclmdlRI handle                 # NULL before the end of the capture
-    cdef StreamSlot *stream              # that it began on
+    cdef StreamSlot *stream              # the stream that the capture began on
     cdef bint capturing
     cdef readonly tuple pool
-    cdef list draws                      # (generator, what stands in for it) of those that the graph draws from
+    cdef list draws                      # [(generator, its replacement in the graph)]
 
     cdef int begin(self, StreamSlot *stream, tuple pool, aclmdlRICaptureMode mode, list generators) except -1:
         cdef NpuAllocator allocator = allocator_of(stream.device)
@@ -76,7 +76,7 @@ cdef class Graph:
         self.capturing = True
         self.draws = []
         try:
-            # By what the driver calls the capture, streams that join it are known.
+            # join_capture finds the capture of a stream by this handle.
             check(api.aclmdlRICaptureGetInfo(stream.handle, &status, &self.capture.graph), b"aclmdlRICaptureGetInfo")
             for source in generators:
                 self.draws.append((source, stand_in(source, self.capture)))
@@ -86,7 +86,7 @@ cdef class Graph:
         return 0
 
     cdef int end(self) except -1:
-        """Makes the graph; where the driver refuses, which it may for good, there is none."""
+        """End the capture and make the graph. If the driver fails for good, the graph is released."""
         cdef StreamSlot *stream = self.stream
         use_device(stream.device)
         try:
@@ -111,7 +111,7 @@ cdef class Graph:
         return 0
 
     cdef int release(self) except -1:
-        """Gives back all that the graph has, when its executions are over."""
+        """Wait for replays, then free the graph and its memory. During a capture this is delayed."""
         cdef Capture *capture = self.capture
         cdef int device
         if capture == NULL:
@@ -156,7 +156,10 @@ cdef class Graph:
 
 
 cdef Generator stand_in(Generator source, Capture *capture):
-    """Made before the graph's first operator: memory that one of them had used would be written by each replay."""
+    """The generator that the graph's operators use, with a seed and an offset in tensors.
+
+    It is made before the graph's first operator: otherwise the tensors could reuse memory that replayed tasks write to.
+    """
     seed, offset = one_number(capture.device), one_number(capture.device)
     cdef Generator numbers = source.enter_capture(<intptr_t>capture)
     numbers.seed_tensor, numbers.offset_tensor = seed, offset
@@ -181,21 +184,21 @@ cdef int write_number(TensorBase tensor, int64_t value) except -1:
 
 
 cdef int abandon(Graph graph) except -1:
-    """Ends the capture and gives back all that the graph has; tried again and again where the driver refuses."""
+    """End the capture and release the graph. If the driver fails, the next call of `release_dead` tries again."""
     _dead.append(graph)
     release_dead()
     return 0
 
 
 def release_dead():
-    """Gives back what graphs have that nobody holds. Nobody is told of a failure: the next call tries again."""
+    """Release the graphs of `_dead`. Errors are not raised; the next call tries again."""
     cdef list dead = _dead[:]
     _dead.clear()
     for graph in dead:
         try:
             if (<Graph>graph).capturing:
                 (<Graph>graph).end()
-            (<Graph>graph).release()                     # which puts it back where another capture is under way
+            (<Graph>graph).release()                     # adds it to `_dead` again while another capture is under way
         except RuntimeError:
             _dead.append(graph)
 
@@ -232,21 +235,21 @@ runtime.before_close.append(_close)
 
 
 cdef class GraphBase:
-    """What torch.npu.NPUGraph is made of."""
+    """The base class of torch.npu.NPUGraph."""
     cdef Graph graph
-    cdef list generators                 # beside the device's own, which every graph knows
+    cdef list generators                 # registered ones; the device's default generator is always included
 
     def register_generator_state(self, Generator generator not None):
-        """Lets the graph draw from `generator`, of an NPU, as from the device's own: before the capture."""
+        """Let the graph draw from `generator`, of an NPU, beside the default one. To be called before the capture."""
         if generator.type_code != NPU:
             raise RuntimeError(f"the generator of a graph must be an NPU's, not one of {generator.device}")
         self.generators = [*(self.generators or ()), generator]
 
     def capture_begin(self, pool=None, capture_error_mode="global"):
-        """Begins to store the work of the current stream, and of streams that wait for it, instead of doing it.
+        """Begin to capture the work of the current stream, and of streams that wait for it, instead of running it.
 
-        `pool`: that of another graph, graph_pool_handle() or MemPool.id. `capture_error_mode`: which threads may not
-        make calls that a capture does not bear, "global" (none may), "thread_local" (this one), "relaxed".
+        `pool`: the pool of another graph, graph_pool_handle() or MemPool.id. `capture_error_mode`: for which threads
+        calls that a capture forbids are errors: "global" (all), "thread_local" (this one), "relaxed" (none).
         """
         cdef int device = thread_state().device
         cdef StreamSlot *stream
@@ -273,7 +276,7 @@ cdef class GraphBase:
         self.graph = graph
 
     def capture_end(self):
-        """Ends the capture, on the stream it began on. RuntimeError where a call in between has spoilt it."""
+        """End the capture, on the stream that it began on. RuntimeError if a call in between has invalidated it."""
         if self.graph is None or not self.graph.capturing:
             raise RuntimeError("capture_end() needs a capture_begin() before it")
         if current_stream(self.graph.capture.device) != self.graph.stream:
@@ -288,13 +291,13 @@ cdef class GraphBase:
             release_dead()
 
     def replay(self):
-        """Does the stored work once more, on the current stream."""
+        """Run the captured work on the current stream."""
         if self.graph is None or not self.graph.is_made():
             raise RuntimeError("Called NPUGraph::replay without a preceding successful capture.")
         self.graph.replay()
 
     def reset(self):
-        """Gives up the graph and its memory; another may be captured then."""
+        """Free the graph and its memory. Then this object may capture another graph."""
         if self.graph is None:
             return
         if self.graph.capturing:
@@ -303,13 +306,13 @@ cdef class GraphBase:
         self.graph = None
 
     def pool(self):
-        """The id of the graph's pool of memory, which other graphs may share."""
+        """The id of the graph's memory pool, which other graphs may share."""
         if self.graph is None or not self.graph.is_made():
             raise RuntimeError("Called NPUGraph::pool() without a preceding successful capture.")
         return self.graph.pool
 
     def debug_dump(self, debug_path):
-        """Writes the graph's tasks to a file, as JSON."""
+        """Write the graph's tasks to a file, as JSON."""
         cdef bytes path = str(debug_path).encode()
         if self.graph is None or not self.graph.is_made():
             raise RuntimeError("Called NPUGraph::debug_dump without a preceding successful capture.")
@@ -318,7 +321,7 @@ cdef class GraphBase:
         check(api.aclmdlRIDebugJsonPrint(self.graph.handle, path, 0), b"aclmdlRIDebugJsonPrint")
 
     def _abandon(self):
-        """Ends a capture, if there is one, and gives up the graph."""
+        """End the capture if there is one, and drop the graph."""
         if self.graph is not None and runtime.is_started():
             abandon(self.graph)
             self.graph = None
@@ -332,10 +335,10 @@ cdef tuple checked_pool(object pool):
         raise TypeError(f"pool must be a pair of ints, such as NPUGraph.pool() gives, not {pool!r}") from None
 
 
-# Groups of tasks, whose arguments may be replaced later
+# Groups of tasks, which can be updated later
 
 cdef class TaskGroup:
-    """Tasks of a graph, as graph_task_group_end names them."""
+    """A group of tasks of a graph; graph_task_group_end returns it."""
     cdef Graph graph
     cdef aclrtTaskGrp handle
 

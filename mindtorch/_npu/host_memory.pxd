@@ -1,7 +1,7 @@
-"""Pinned host memory, and what is released once a stream has passed it."""
+"""Pinned host memory, and releases that are deferred until a stream has done its work so far."""
 from mindtorch._core.tensor.tensor cimport Storage, TensorBase
 from mindtorch._npu.acl cimport api
-from mindtorch._npu.cann.acl_meta cimport (
+from mindtorch._npu.cann cimport (
     aclBoolArray, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor, aclTensorList,
 )
 from mindtorch._npu.lock cimport AtomicInt
@@ -9,18 +9,18 @@ from mindtorch._npu.structs cimport StreamSlot
 
 
 # --- deferred releases -----------------------------------------------------------------------------------------------
-# Things to release later: once a stream has passed a point, or where CANN refused to destroy them.
+# An entry is a release that waits for a stream, or an object that CANN failed to destroy.
 
 
-cdef AtomicInt waiting                       # entries of both sorts: a caller may skip `drain` while it is 0
+cdef AtomicInt waiting                       # the number of entries: while it is 0, a caller may skip `drain`
 
-# Calls release(argument), under the GIL, when `stream` has done all that has been submitted to it up to now.
+# Call release(argument), with the GIL, when `stream` has done the work that it has now.
 cdef int defer(StreamSlot *stream, void (*release)(void *) noexcept, void *argument) except -1
-cdef int drain() except -1             # releases what the streams have passed, and what was refused; never waits
-cdef int drain_all(int device) except -1      # waits for every stream of `device` that has entries
+cdef int drain() except -1             # process all entries whose event is complete, or that CANN refused; never waits
+cdef int drain_all(int device) except -1      # wait for the streams of `device` and process all their entries
 
 
-# What an operator's call takes, for `destroy`.
+# Kinds of handles, for `destroy`.
 cdef enum Kind:
     TENSOR
     SCALAR
@@ -29,7 +29,7 @@ cdef enum Kind:
     EXECUTOR
     BOOL_ARRAY
     SCALAR_LIST
-    OBJECT                             # a Python object, of which CANN knows nothing
+    OBJECT                             # a Python object, which `destroy` ignores
 
 cdef inline int try_destroy(void *handle, int kind) noexcept nogil:
     if kind == TENSOR:
@@ -42,12 +42,12 @@ cdef inline int try_destroy(void *handle, int kind) noexcept nogil:
         return api.aclDestroyTensorList(<aclTensorList *>handle)
     return 0
 
-# Never raises: what CANN refuses to destroy is tried again by `drain`.
+# Never raises: if CANN fails to destroy the object, `drain` tries again.
 cdef inline void destroy(void *handle, int kind) noexcept nogil:
     if try_destroy(handle, kind) != 0:
         destroy_later(handle, kind)
 
-# Apart from the rest, since it is rare: one kind more makes a table of jumps of what every op runs through.
+# Rare kinds have functions of their own: with one more kind, the compiler makes a jump table of `try_destroy`.
 cdef inline void destroy_executor(aclOpExecutor *executor) noexcept nogil:
     if api.aclDestroyAclOpExecutor(executor) != 0:
         destroy_later(executor, EXECUTOR)
@@ -64,17 +64,17 @@ cdef void destroy_later(void *handle, int kind) noexcept with gil
 
 
 # --- pinned memory ---------------------------------------------------------------------------------------------------
-# Pinned host memory: what the device copies from and to without the host's help.
+# Pinned memory: the device copies from and to it without the host.
 
 
 cdef struct PinnedBlock:
     void *address
     size_t size                      # a power of two, but for large blocks where the settings say so
     int bucket                       # log2 of the size, rounded up
-    bint registered                  # the process's own memory, pinned by aclrtHostRegisterV2
-    bint reserved                    # a part of the segment of pinned_reserve_segment_size_mb, which is not given back
-    int references                   # the storage's, and one for each copy under way
-    PinnedBlock *next                # among the idle ones of its bucket
+    bint registered                  # memory of the process, pinned by aclrtHostRegisterV2
+    bint reserved                    # a part of the segment of pinned_reserve_segment_size_mb, which is never freed
+    int references                   # one for the storage, and one for each copy under way
+    PinnedBlock *next                # in the list of idle blocks of its bucket
 
 
 cdef class PinnedStorage(Storage):   # on the CPU
@@ -82,5 +82,6 @@ cdef class PinnedStorage(Storage):   # on the CPU
 
 cdef Storage allocate_pinned(size_t nbytes)
 cdef PinnedBlock *take_pinned(size_t nbytes) except NULL       # with one reference, for the caller
-cdef void release_pinned(PinnedBlock *block) noexcept          # takes one reference off
-cdef int hold_pinned(PinnedBlock *block, StreamSlot *stream) except -1     # until `stream` has done what it has now
+cdef void release_pinned(PinnedBlock *block) noexcept          # drop one reference
+# Add a reference, which is dropped when `stream` has done the work that it has now.
+cdef int hold_pinned(PinnedBlock *block, StreamSlot *stream) except -1

@@ -1,4 +1,4 @@
-"""Pinned host memory, and what is released once a stream has passed it."""
+"""Pinned host memory, and releases that are deferred until a stream has done its work so far."""
 cimport cython
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, malloc
@@ -10,9 +10,8 @@ from mindtorch._npu import events_thread, segments
 from mindtorch._core.tensor.dtype cimport code_name
 from mindtorch._core.tensor.tensor cimport BACKENDS, CPU, Storage, TensorBase, empty_like_tensor, pinned_like
 from mindtorch._npu.acl cimport api, check, require
-from mindtorch._npu.cann.acl_base_rt cimport ACL_HOST_REG_MAPPED, ACL_HOST_REG_PINNED
-from mindtorch._npu.cann.acl_meta cimport aclBoolArray, aclOpExecutor, aclScalarList
-from mindtorch._npu.segments cimport Stat, lower_by, raise_by
+from mindtorch._npu.cann cimport ACL_HOST_REG_MAPPED, ACL_HOST_REG_PINNED, aclBoolArray, aclOpExecutor, aclScalarList
+from mindtorch._npu.segments cimport Stat, lower_by, metrics_of, raise_by
 from mindtorch._npu.streams cimport (
     STREAMS, bind_device, captures, give_event, is_complete, record, take_event, thread_state, use_device,
     wait_for_stream,
@@ -21,13 +20,13 @@ from mindtorch._npu.structs cimport Deferred, EventSlot
 
 
 # --- deferred releases -----------------------------------------------------------------------------------------------
-# Things to release later: what streams still use, and what CANN refused to destroy.
+# 1. A release that waits for a stream is in that stream's queue, in the order of the events. While the stream captures,
+#    it is in the capture instead, until the graph is reset.
+# 2. An object that CANN failed to destroy is in a circular list. `drain` tries to destroy the first, until one fails
+#    again; that one moves to the end.
 #
-# 1. What waits for a stream stands in that stream's queue, in the order of events; while it captures, in the graph.
-# 2. What was refused stands in a ring: whose turn it is goes to the end when it is refused again.
-#
-# A queue holds at most LIMIT entries. Whoever would add one more waits for the oldest, so that a program which never
-# synchronises does not pile up events and memory.
+# A queue holds at most LIMIT entries. Then `defer` waits for the oldest one, so that a program that never synchronises
+# does not accumulate events and memory.
 
 
 cdef enum:
@@ -38,7 +37,7 @@ cdef struct Refused:
     int kind
     Refused *next
 
-cdef Refused *last_refused = NULL      # whose `next` is the first
+cdef Refused *last_refused = NULL      # its `next` is the first
 
 
 cdef int defer(StreamSlot *stream, void (*release)(void *) noexcept, void *argument) except -1:
@@ -91,7 +90,7 @@ cdef void release_first(StreamSlot *stream) noexcept:
 
 
 cdef int release_oldest(StreamSlot *stream) except -1:
-    # Another thread may release the entry and reuse its event meanwhile: then this waits longer than it must, no less.
+    # Another thread may release the entry and record its event again meanwhile: then this waits longer than necessary.
     cdef EventSlot *event = stream.first_deferred.event
     use_device(stream.device)
     with nogil:
@@ -104,7 +103,7 @@ cdef int release_oldest(StreamSlot *stream) except -1:
 cdef int drain() except -1:
     cdef StreamSlot *stream = STREAMS
     destroy_refused()
-    while stream != NULL and waiting != 0 and captures == 0:     # which may forbid to ask
+    while stream != NULL and waiting != 0 and captures == 0:     # a capture may forbid to query events
         while stream.first_deferred != NULL and is_complete(stream.first_deferred.event):
             release_first(stream)
         stream = stream.next
@@ -124,9 +123,9 @@ cdef int drain_all(int device) except -1:
 cdef void destroy_later(void *handle, int kind) noexcept with gil:
     global last_refused, waiting
     cdef Refused *entry = <Refused *>malloc(sizeof(Refused))
-    api.aclGetRecentErrMsg()           # or the next exception would tell of this call
+    api.aclGetRecentErrMsg()           # clears the message, which would show up in the next exception
     if entry == NULL:
-        return                         # the host has no memory left either: the object stays
+        return                         # the host has no memory left: the object leaks
     entry.handle = handle
     entry.kind = kind
     if last_refused == NULL:
@@ -165,7 +164,7 @@ cdef void destroy_refused() noexcept:
 
 
 def abandon(int device):
-    """Releases everything at once: the device is being closed."""
+    """Release everything at once, because the device is being closed."""
     cdef StreamSlot *stream = STREAMS
     destroy_refused()
     while stream != NULL:
@@ -175,58 +174,57 @@ def abandon(int device):
 
 
 def pending():
-    """Number of entries that wait."""
+    """The number of entries."""
     return waiting
 
 
 def drain_now():
-    """Releases what the streams have passed, and what was refused."""
+    """`drain`, for Python."""
     drain()
 
 
 # --- pinned memory ---------------------------------------------------------------------------------------------------
-# Pinned host memory, cached: a freed block serves the next request of its bucket, the block freed last first.
+# Freed blocks are cached by size. A request takes the block of its bucket that was freed last.
 #
-# 1. Sizes are powers of two; above the thresholds of the settings they are what was asked for.
-# 2. A block that a stream still copies from or to has a reference for that copy, so it is never reused too early.
-# 3. What copies have passed is looked after at each request, or by a thread where pinned_use_background_threads says
-# so.
-# 4. Large blocks that the settings forbid to keep go back to the driver at the next call that may talk to it: the end
-# of
-#    a tensor may not.
+# 1. Sizes are powers of two. Above the thresholds of the settings they are not rounded.
+# 2. A block has a reference for each copy that uses it, so it is not reused before the copy is done.
+# 3. `drain` drops the references of finished copies. Each request calls it, or a thread does
+#    (pinned_use_background_threads).
+# 4. Large blocks that the settings exclude from the cache are freed at the next call that may use the driver. The
+#    deallocation of a tensor may not.
 
 
 cdef enum:
     BUCKETS = 64
-    STEP = 4096                      # parts of the reserved segment, and registered memory, begin at multiples of it
+    STEP = 4096                      # alignment in the reserved segment and of registered memory
     MIB = 1024 * 1024
 
 cdef struct Bucket:
-    PinnedBlock *idle                # the one freed last comes first
-    Stat requests                    # blocks handed out and not reusable yet, and their bytes
-    Stat bytes
+    PinnedBlock *idle                # the block freed last comes first
+    Stat requests                    # blocks in use
+    Stat bytes                       # of blocks in use
 
-cdef struct Times:                   # of the driver's calls, in microseconds
+cdef struct Times:                   # durations of driver calls, in microseconds
     int64_t total
     int64_t longest
-    int64_t shortest                 # 0: there was none
+    int64_t shortest                 # 0: there was no call
     int64_t count
 
-cdef struct Limits:                  # what the settings say, in bytes
+cdef struct Limits:                  # the settings, in bytes
     size_t rounded                   # larger sizes are not rounded
-    size_t kept                      # larger blocks are not kept
-    size_t reserved                  # of the segment that is taken at the first request
-    bint registered                  # memory is the process's own, and registered for the device to reach it
-    bint background                  # a thread looks after what copies have passed
+    size_t kept                      # larger blocks are not cached
+    size_t reserved                  # size of the segment that the first request allocates
+    bint registered                  # memory of the process is registered with the driver
+    bint background                  # a thread calls `drain`
 
 cdef Bucket buckets[BUCKETS]
-cdef PinnedBlock *unwanted = NULL    # too large to be kept
-cdef Stat blocks                     # taken from the driver, and their bytes
-cdef Stat bytes_taken
-cdef Times taking
-cdef Times giving
+cdef PinnedBlock *unwanted = NULL    # idle blocks that are to be freed
+cdef Stat blocks                     # allocated by the driver
+cdef Stat bytes_taken                # their bytes
+cdef Times taking                    # of allocations
+cdef Times giving                    # of frees
 cdef Limits limits
-cdef object limits_of = None         # the AllocConfig that `limits` are of
+cdef object limits_of = None         # the AllocConfig that `limits` was read from
 cdef char *segment = NULL
 cdef size_t segment_left = 0
 
@@ -261,7 +259,7 @@ cdef int bucket_of(size_t nbytes) noexcept:
 # Blocks
 
 cdef int use_any_device() except -1:
-    # Pinned memory belongs to no device, but the driver wants a current context.
+    # Pinned memory belongs to no device, but the driver needs a current context.
     return 0 if thread_state().bound >= 0 else bind_device(thread_state().device)
 
 
@@ -315,7 +313,7 @@ cdef int give_to_driver(PinnedBlock *block) noexcept nogil:
 
 
 cdef bint take_from_segment(PinnedBlock *block) except -1:
-    """Cuts the block out of the reserved segment, where there is one and it has room."""
+    """Take the block from the reserved segment. False if there is none, or it is full."""
     global segment, segment_left
     cdef size_t nbytes = (block.size + STEP - 1) // STEP * STEP
     cdef char *start
@@ -405,14 +403,14 @@ cdef int hold_pinned(PinnedBlock *block, StreamSlot *stream) except -1:
     try:
         defer(stream, release_argument, block)
     except BaseException:
-        wait_for_stream(stream)      # the copy is under way already
+        wait_for_stream(stream)      # the copy uses the block already
         raise
     block.references += 1
     return 0
 
 
 cdef int give_unwanted() except -1:
-    """Gives blocks back to the driver. One that it refuses to free is tried again at the next call."""
+    """Free the unwanted blocks. If the driver fails to free one, the next call tries again."""
     global unwanted
     cdef PinnedBlock *block
     cdef int64_t started
@@ -420,7 +418,7 @@ cdef int give_unwanted() except -1:
     use_any_device()
     while unwanted != NULL:
         block = unwanted
-        unwanted = block.next        # out of reach of other threads during the call
+        unwanted = block.next        # so that other threads do not see the block during the driver call
         started = microseconds()
         with nogil:
             status = give_to_driver(block)
@@ -436,7 +434,7 @@ cdef int give_unwanted() except -1:
 
 
 def release_idle():
-    """Gives the pinned memory that nobody uses back to the driver."""
+    """Free all idle pinned memory."""
     cdef PinnedBlock **link
     cdef int number
     use_any_device()
@@ -462,7 +460,7 @@ cdef void unlink_for_driver(PinnedBlock **link) noexcept:
 
 
 def close():
-    """At exit: frees what is idle. Memory of live CPU tensors stays, since they may be read until the very end."""
+    """At exit: free idle blocks. Memory of live CPU tensors stays, because the program may still read them."""
     global unwanted
     cdef int number
     for number in range(BUCKETS):
@@ -496,7 +494,7 @@ cdef Storage allocate_pinned(size_t nbytes):
 
 
 def pin_memory(TensorBase tensor not None):
-    """A copy of a CPU tensor in pinned memory; the tensor itself where it lies there already."""
+    """A copy of a CPU tensor in pinned memory; the tensor itself if it is pinned."""
     cdef TensorBase pinned
     if tensor.device_type != CPU:
         raise RuntimeError(f"cannot pin 'npu{code_name(tensor.dtype)}Type' only dense CPU tensors can be pinned")
@@ -513,17 +511,13 @@ def is_pinned(TensorBase tensor not None):
 
 # Statistics
 
-cdef dict counted(Stat *stat):
-    return {"current": stat.current, "peak": stat.peak, "allocated": stat.allocated, "freed": stat.freed}
-
-
 cdef dict timed(Times *times):
     return {"total": times.total, "max": times.longest, "min": times.shortest, "count": times.count,
             "avg": times.total // times.count if times.count else 0}
 
 
 cdef Stat summed(bint nbytes) noexcept:
-    """All buckets together; their peaks need not have been at one time."""
+    """The sum of all buckets. The sum of their peaks may exceed the peak of the sum."""
     cdef Stat total = Stat(0, 0, 0, 0)
     cdef Stat *one
     cdef int number
@@ -542,9 +536,9 @@ def nested_stats():
     if unwanted != NULL:
         give_unwanted()
     requests, nbytes = summed(False), summed(True)
-    return {"num_host_alloc": blocks.allocated, "num_host_free": blocks.freed, "allocations": counted(&blocks),
-            "active_requests": counted(&requests), "allocated_bytes": counted(&bytes_taken),
-            "active_bytes": counted(&nbytes), "host_alloc_time": timed(&taking), "host_free_time": timed(&giving)}
+    return {"num_host_alloc": blocks.allocated, "num_host_free": blocks.freed, "allocations": metrics_of(&blocks),
+            "active_requests": metrics_of(&requests), "allocated_bytes": metrics_of(&bytes_taken),
+            "active_bytes": metrics_of(&nbytes), "host_alloc_time": timed(&taking), "host_free_time": timed(&giving)}
 
 
 def reset_accumulated():

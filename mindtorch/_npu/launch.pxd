@@ -1,31 +1,29 @@
-"""One launch for all operators, descriptors, and copies that have the NPU on one side or both."""
+"""Descriptors of tensors, the launch of an ACLNN operator, and copies from and to the NPU."""
 from libc.stdint cimport int64_t, uint64_t
 
 from mindtorch._core.tensor.dtype cimport ITEMSIZE, SCALAR_TYPES, Scalar, ScalarType
 from mindtorch._core.tensor.tensor cimport Shape, TensorBase
 from mindtorch._npu.acl cimport api
-from mindtorch._npu.cann.acl_base_rt cimport aclDataType, aclFormat
-from mindtorch._npu.cann.acl_meta cimport aclTensor
-from mindtorch._npu.cann.cann_api cimport (
-    aclBoolArray, aclDataType, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor, aclTensorList,
-    aclnnStatus, aclrtStream,
+from mindtorch._npu.cann cimport (
+    aclBoolArray, aclDataType, aclFormat, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor,
+    aclTensorList, aclnnStatus, aclrtStream,
 )
 from mindtorch._npu.structs cimport StreamSlot
 
 
 # --- descriptors -----------------------------------------------------------------------------------------------------
-# aclTensor: how an operator sees a tensor. Descriptors own nothing and copy nothing but sizes and strides.
+# An aclTensor describes a tensor to an operator. It has its own sizes and strides and does not own the memory.
 
 
 cdef enum:
-    MAX_RANK = 8                     # what ACLNN takes
+    MAX_RANK = 8                     # the largest number of dimensions in ACLNN
 
 cdef aclDataType ACL_DTYPES[SCALAR_TYPES]
 cdef aclFormat FORMATS[MAX_RANK + 1]
 
-# NULL where there is no descriptor; then `no_descriptor` says why.
+# NULL if there can be no descriptor; `no_descriptor` raises the reason.
 cdef inline aclTensor *try_describe(TensorBase tensor) noexcept:
-    # The storage is told as one dimension: it may hold more than the view, in any layout.
+    # The storage is described as one dimension, since a view may have any part of it in any order.
     cdef int64_t elements
     if tensor.ndim > MAX_RANK:
         return NULL
@@ -43,30 +41,30 @@ cdef int no_descriptor(TensorBase tensor) except -1                  # always ra
 
 
 # --- launches --------------------------------------------------------------------------------------------------------
-# One launch for all ops: aclnn_call.pyx describes arguments into a Call, `launch` does the rest.
+# aclnn_call.pyx opens a Call, adds the arguments and runs phase 1; `launch` does the rest.
 
 
 cdef enum:
     MAX_ARGUMENTS = 24
-    LIST_TENSORS = 48                 # what one operator takes in all its lists; torch_npu gives no more either
+    LIST_TENSORS = 48                 # the most tensors in the lists of one call, as in torch_npu
 
 ctypedef aclnnStatus (*Phase2)(void *, uint64_t, aclOpExecutor *, aclrtStream) noexcept nogil
 
-cdef struct Call:                     # lives on the stack of one op
-    int device                        # index of the device the op runs on
+cdef struct Call:                     # on the stack of the function that makes the call
+    int device                        # index of the device that the operator runs on
     StreamSlot *stream                # the calling thread's current stream there
     uint64_t workspace_size
     aclOpExecutor *executor
-    int count                         # handles made so far: freed by launch, on every path
+    int count                         # number of handles; `launch` frees them, also when it raises
     int objects                       # how many of them are Python objects
-    bint reports                      # the operator writes shapes it has found to descriptors, which outlive launch
+    bint reports                      # the operator sets the shapes of output descriptors; `launch` keeps the handles
     void *handles[MAX_ARGUMENTS]
     unsigned char kinds[MAX_ARGUMENTS]
 
-# Makes the device of `out` current for this thread, finds its current stream, zeroes the counts.
+# Make the device of `out` current for this thread, and set up `call` for its current stream.
 cdef int open_call(Call *call, TensorBase out) except -1
 
-# One marshaller per argument kind. Each adds to `call` what it made; on failure it raises, having freed all of `call`.
+# One function for each kind of argument. It adds the handle to `call`; on failure it frees all of `call` and raises.
 cdef aclTensor *tensor_argument(Call *call, TensorBase tensor) except NULL
 cdef aclTensor *optional_tensor_argument(Call *call, TensorBase tensor) except? NULL     # None: NULL
 cdef aclTensorList *tensor_list_argument(Call *call, list tensors) except? NULL         # empty: NULL
@@ -77,29 +75,28 @@ cdef aclBoolArray *bool_array_argument(Call *call, const Shape *values) except N
 cdef inline aclDataType acl_dtype(ScalarType dtype) noexcept nogil:
     return ACL_DTYPES[<int>dtype]
 
-# `status`: what phase 1 returned. Workspace, phase 2 without the GIL, status check, descriptors freed; waits for the
-# stream when ACL_LAUNCH_BLOCKING=1. `name` is the operator's name ("aclnnAdd"), for errors.
+# Check the `status` that phase 1 returned, allocate the workspace, run phase 2 without the GIL, check its status and
+# free the handles. With ACL_LAUNCH_BLOCKING=1, wait for the stream. `name` ("aclnnAdd") is for errors.
 cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2) except -1
 
-# After the launch of a call that reports: waits for the stream, takes over what a descriptor says about an output that
-# is contiguous, and frees all that the call holds. Each frees that before it raises.
+# After the launch of a call that reports: wait for the stream; give an output, which is contiguous, the shape of its
+# descriptor; free the handles. On failure the first two free the handles and raise.
 cdef int await_reports(Call *call) except -1
 cdef int take_report(Call *call, const aclTensor *descriptor, TensorBase out) except -1
 cdef void close_call(Call *call) noexcept
 
-# Slow paths of aclnn_call.pyx.
+# Rare cases of aclnn_call.pyx.
 cdef int missing_symbol(const char *name, const char *since) except -1      # always raises NotImplementedError
-cdef int refuse_capture(const char *name) except -1                            # always raises
-# A tensor whose dtype the operator does not document: cast to `wanted` where `mask` (bit = ScalarType) has that, else
-# NotImplementedError naming op, argument, dtype, device and CANN version.
+cdef int refuse_capture(const char *name) except -1                         # always raises RuntimeError
+# A copy of the tensor in the dtype `wanted` if `mask` (a bit for each ScalarType) has that, else NotImplementedError.
 cdef TensorBase conform(TensorBase tensor, ScalarType wanted, unsigned int mask, const char *name, const char *argument)
-# For operators that only move elements: those of a dtype that `mask` lacks as integers of their size, in place.
+# For operators that only copy elements: a view of the same memory in an integer dtype of the same size.
 cdef TensorBase as_bits(TensorBase tensor, unsigned int mask, const char *name, const char *argument)
-cdef TensorBase make_contiguous(TensorBase tensor)                          # for operators that take no strides
+cdef TensorBase make_contiguous(TensorBase tensor)
 
 
 # --- copies ----------------------------------------------------------------------------------------------------------
-# Backend.copy and Backend.read of the NPU.
+# Backend.copy and Backend.read of the NPU; `read` copies all elements to host memory.
 
 
 cdef int copy(TensorBase dst, TensorBase src, bint non_blocking) except -1

@@ -1,4 +1,4 @@
-"""One launch for all operators, descriptors, and copies that have the NPU on one side or both."""
+"""Descriptors of tensors, the launch of an ACLNN operator, and copies from and to the NPU."""
 import os
 
 from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF
@@ -25,17 +25,12 @@ from mindtorch._core.tensor.tensor cimport (
 from mindtorch._core.tensor.views cimport expand_to
 from mindtorch._npu.acl cimport AclnnFunction, api, check, find_function
 from mindtorch._npu.allocator cimport NpuAllocator, allocate_block, free_block
-from mindtorch._npu.cann.acl_base_rt cimport (
+from mindtorch._npu.cann cimport (
     ACL_BF16, ACL_BOOL, ACL_COMPLEX128, ACL_COMPLEX64, ACL_DOUBLE, ACL_DT_UNDEFINED, ACL_FLOAT, ACL_FLOAT16,
     ACL_FLOAT8_E4M3FN, ACL_FLOAT8_E5M2, ACL_FLOAT8_E8M0, ACL_FORMAT_NCDHW, ACL_FORMAT_NCHW, ACL_FORMAT_NCL,
-    ACL_FORMAT_ND, ACL_INT16, ACL_INT32, ACL_INT64, ACL_INT8, ACL_UINT16, ACL_UINT32, ACL_UINT64, ACL_UINT8,
-    aclDataType,
-)
-from mindtorch._npu.cann.acl_meta cimport (
-    aclBoolArray, aclIntArray, aclOpExecutor, aclScalar, aclScalarList, aclTensor, aclTensorList, aclnnStatus,
-)
-from mindtorch._npu.cann.acl_rt cimport (
-    ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE, aclrtMemcpyKind,
+    ACL_FORMAT_ND, ACL_INT16, ACL_INT32, ACL_INT64, ACL_INT8, ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST,
+    ACL_MEMCPY_HOST_TO_DEVICE, ACL_UINT16, ACL_UINT32, ACL_UINT64, ACL_UINT8, aclBoolArray, aclDataType, aclIntArray,
+    aclOpExecutor, aclScalar, aclScalarList, aclTensor, aclTensorList, aclnnStatus, aclrtMemcpyKind,
 )
 from mindtorch._npu.host_memory cimport (
     INT_ARRAY, OBJECT, SCALAR, TENSOR, TENSOR_LIST, Kind, PinnedBlock, PinnedStorage, defer, destroy,
@@ -48,32 +43,21 @@ from mindtorch._npu.structs cimport Block, StreamSlot
 
 
 # --- descriptors -----------------------------------------------------------------------------------------------------
-# Tables behind descriptor.pxd.
+# The tables of data types and formats.
 
 
 cdef int number
 for number in range(SCALAR_TYPES):
     ACL_DTYPES[number] = ACL_DT_UNDEFINED
-ACL_DTYPES[<int>Byte] = ACL_UINT8
-ACL_DTYPES[<int>Char] = ACL_INT8
-ACL_DTYPES[<int>Short] = ACL_INT16
-ACL_DTYPES[<int>Int] = ACL_INT32
-ACL_DTYPES[<int>Long] = ACL_INT64
-ACL_DTYPES[<int>Half] = ACL_FLOAT16
-ACL_DTYPES[<int>Float] = ACL_FLOAT
-ACL_DTYPES[<int>Double] = ACL_DOUBLE
-ACL_DTYPES[<int>ComplexFloat] = ACL_COMPLEX64
-ACL_DTYPES[<int>ComplexDouble] = ACL_COMPLEX128
-ACL_DTYPES[<int>Bool] = ACL_BOOL
-ACL_DTYPES[<int>BFloat16] = ACL_BF16
-ACL_DTYPES[<int>UInt16] = ACL_UINT16
-ACL_DTYPES[<int>UInt32] = ACL_UINT32
-ACL_DTYPES[<int>UInt64] = ACL_UINT64
-ACL_DTYPES[<int>Float8_e5m2] = ACL_FLOAT8_E5M2
-ACL_DTYPES[<int>Float8_e4m3fn] = ACL_FLOAT8_E4M3FN
-ACL_DTYPES[<int>Float8_e8m0fnu] = ACL_FLOAT8_E8M0
+for dtype, acl_type in (
+        (Byte, ACL_UINT8), (Char, ACL_INT8), (Short, ACL_INT16), (Int, ACL_INT32), (Long, ACL_INT64),
+        (Half, ACL_FLOAT16), (Float, ACL_FLOAT), (Double, ACL_DOUBLE), (ComplexFloat, ACL_COMPLEX64),
+        (ComplexDouble, ACL_COMPLEX128), (Bool, ACL_BOOL), (BFloat16, ACL_BF16), (UInt16, ACL_UINT16),
+        (UInt32, ACL_UINT32), (UInt64, ACL_UINT64), (Float8_e5m2, ACL_FLOAT8_E5M2),
+        (Float8_e4m3fn, ACL_FLOAT8_E4M3FN), (Float8_e8m0fnu, ACL_FLOAT8_E8M0)):
+    ACL_DTYPES[<int>dtype] = <aclDataType><int>acl_type
 
-# Operators that care about channels take the format from the rank, as torch_npu gives it.
+# The format follows from the rank, as in torch_npu. Operators with a channel dimension depend on it.
 for number in range(MAX_RANK + 1):
     FORMATS[number] = ACL_FORMAT_ND
 FORMATS[3] = ACL_FORMAT_NCL
@@ -90,27 +74,24 @@ cdef int no_descriptor(TensorBase tensor) except -1:
 
 
 # --- launches --------------------------------------------------------------------------------------------------------
-# One launch for all ops: aclnn_call.pyx describes arguments into a Call, `launch` does the rest.
-#
-# 1. open_call, the marshallers and phase 1 run under the GIL: they only touch host memory and never wait.
+# 1. `open_call`, the functions that add arguments, and phase 1 hold the GIL: they use host memory only and never wait.
 # 2. Phase 2 runs without the GIL, because it waits while the stream's queue is full.
-# 3. Descriptors are destroyed as soon as phase 2 has returned, device memory when the stream has passed the op: its
-# order
-#    sees to that.
+# 3. Descriptors are destroyed when phase 2 has returned. The workspace is freed then, too: only later work of the same
+#    stream can reuse it.
 
 
-# What makes an argument, to be named when it made none.
+# The functions that create arguments, for error messages.
 cdef dict MAKERS = {TENSOR: "aclCreateTensor", SCALAR: "aclCreateScalar", INT_ARRAY: "aclCreateIntArray",
                     TENSOR_LIST: "aclCreateTensorList"}
 
-# Every op has ended when its call returns. Both names are in use: ACL's and torch_npu's.
+# Wait for the stream after each launch. ACL and torch_npu have a variable each.
 cdef bint BLOCKING = "1" in (os.environ.get("ACL_LAUNCH_BLOCKING"), os.environ.get("ASCEND_LAUNCH_BLOCKING"))
-cdef bint PROFILED = False              # a profile wants to know of launches
-cdef bint WATCHED = BLOCKING            # either of the two: something is to be done after a launch
+cdef bint PROFILED = False              # a profile records launches
+cdef bint WATCHED = BLOCKING            # BLOCKING or PROFILED: `after_launch` is to be called
 
 
 def profile_launches(bint on):
-    """Have the profile that records a thread note its launches, or not."""
+    """Switch the recording of launches by profiles on or off."""
     global PROFILED, WATCHED
     PROFILED = on
     WATCHED = on or BLOCKING
@@ -165,7 +146,7 @@ cdef aclTensor *tensor_argument(Call *call, TensorBase tensor) except NULL:
 
 
 cdef aclTensor *other_tensor(Call *call, TensorBase tensor) except NULL:
-    """The tensors that are not on the device, or could not be described: raises for these."""
+    """The descriptor of a CPU scalar that is copied to the device. Raises if a tensor cannot be described."""
     try:
         if tensor.device_type == NPU:
             no_descriptor(tensor)
@@ -176,7 +157,7 @@ cdef aclTensor *other_tensor(Call *call, TensorBase tensor) except NULL:
 
 
 cdef TensorBase bring(Call *call, TensorBase tensor):
-    """A number in a 0-d CPU tensor, brought to the op's device; `call` keeps it until phase 2 has returned."""
+    """A copy of a 0-d CPU tensor on the device of the call, which keeps it until phase 2 has returned."""
     cdef Shape shape
     cdef TensorBase brought
     cdef int i
@@ -185,7 +166,7 @@ cdef TensorBase bring(Call *call, TensorBase tensor):
         shape.sizes[i] = tensor.sizes[i]
     brought = empty_tensor(&shape, tensor.dtype, NPU, call.device)
     BACKENDS[<int>NPU].copy(brought, tensor, False)
-    use_device(call.device)                      # the copy may have looked after other devices
+    use_device(call.device)                      # the copy may have switched the device
     keep_object(call, brought)
     return brought
 
@@ -259,7 +240,7 @@ cdef inline aclScalar *describe_scalar(const Scalar *scalar) noexcept:
 
 @cython.final
 cdef class ScalarList:
-    """Kept as a Python object, as BoolArray is."""
+    """An aclScalarList as a Python object, see BoolArray."""
     cdef aclScalarList *handle
 
     def __dealloc__(self):
@@ -306,7 +287,7 @@ cdef aclIntArray *int_array_argument(Call *call, const Shape *values) except NUL
 
 @cython.final
 cdef class BoolArray:
-    """Rare among arguments, so a call keeps it as a Python object: `destroy` need not know one kind more."""
+    """An aclBoolArray as a Python object: so `destroy`, which runs for every operator, has one kind less to test."""
     cdef aclBoolArray *handle
 
     def __dealloc__(self):
@@ -346,7 +327,7 @@ cdef void release_objects(Call *call) noexcept:
 
 
 cdef void close_call(Call *call) noexcept:
-    """Frees all that `call` holds; nothing will be launched."""
+    """Free the executor and the handles of a call."""
     if call.executor != NULL:
         destroy_executor(call.executor)
         call.executor = NULL
@@ -357,13 +338,13 @@ cdef void close_call(Call *call) noexcept:
 
 
 cdef int free_workspace(Block *scratch, StreamSlot *stream) except -1:
-    """What the stream does next runs after what uses it."""
-    if stream.updates:                           # a task of a graph, which uses it whenever the graph is run
+    """Free the workspace of a launch. Later work of the stream may reuse it, because that runs after the operator."""
+    if stream.updates:                           # an updated task of a graph: each replay uses the workspace
         scratch.left = stream.capture.workspaces
         stream.capture.workspaces = scratch
     elif (<NpuAllocator>stream.allocator).source is None:
         free_block(scratch)
-    else:                                        # an allocator of the user's, who may give it to anybody at once
+    else:                                        # a pluggable allocator may give the memory to another stream at once
         try:
             defer(stream, give, scratch)
         except BaseException:
@@ -388,7 +369,7 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
         try:
             scratch = allocate_block(call.workspace_size, stream)
             workspace = scratch.address
-            use_device(call.device)              # the allocator may have looked after other devices
+            use_device(call.device)              # the allocator may have switched the device
         except BaseException:
             if scratch != NULL:
                 free_block(scratch)
@@ -402,7 +383,7 @@ cdef int launch(Call *call, aclnnStatus status, const char *name, Phase2 phase2)
         if status == 0 and not call.reports:
             destroy_all(call)
     stream.launches -= 1
-    call.executor = NULL                         # phase 2 consumes it, also where it fails
+    call.executor = NULL                         # phase 2 frees it, even if it fails
     if scratch != NULL:
         free_workspace(scratch, stream)
     if status != 0:
@@ -422,7 +403,7 @@ cdef int after_launch(StreamSlot *stream, const char *name, int64_t began) excep
     return 0
 
 
-# What follows a launch whose operator decides the shapes of its outputs.
+# Operators that determine the shapes of their outputs
 
 cdef int await_reports(Call *call) except -1:
     try:
@@ -453,7 +434,7 @@ cdef int take_report(Call *call, const aclTensor *descriptor, TensorBase out) ex
 
 cdef int fail(Call *call, int status, const char *name, bint in_phase_1) except -1:
     if in_phase_1:
-        call.executor = NULL                     # nothing was handed out
+        call.executor = NULL                     # phase 1 has created none
     try:
         check_status(status, name.decode() + ("GetWorkspaceSize" if in_phase_1 else ""))
     finally:
@@ -461,7 +442,7 @@ cdef int fail(Call *call, int status, const char *name, bint in_phase_1) except 
     return -1
 
 
-# Slow paths of aclnn_call.pyx
+# Rare cases of aclnn_call.pyx
 
 cdef int missing_symbol(const char *name, const char *since) except -1:
     from mindtorch._npu.acl_loader import toolkit
@@ -495,7 +476,7 @@ cdef TensorBase conform(TensorBase tensor, ScalarType wanted, unsigned int mask,
                               f"{DTYPES[<int>tensor.dtype]} is not supported on npu by {toolkit()}")
 
 
-# By the size of an element.
+# Integer dtypes by the size of an element.
 cdef int INTEGERS[17]
 INTEGERS[:] = [<int>Undefined] * 17
 INTEGERS[1], INTEGERS[2], INTEGERS[4], INTEGERS[8] = <int>Byte, <int>Short, <int>Int, <int>Long
@@ -516,22 +497,23 @@ cdef TensorBase make_contiguous(TensorBase tensor):
 
 
 # --- copies ----------------------------------------------------------------------------------------------------------
-# Copies that have the NPU on one side or both.
+# Copies from and to the NPU.
 #
-# 1. Bytes travel between contiguous memory of one dtype; casts, broadcasts and strides are aclnnInplaceCopy's, on the
-#    device (aclnnCast's to and from floats of 8 bits). A side that is not so is staged through a tensor that is.
-# 2. Pinned memory and `non_blocking`: the copy is one more task of the stream.
-# 3. Pageable memory to the device: small copies go through a pinned buffer and do not wait for the device; larger ones
-#    wait for the stream, since a synchronous copy is not ordered with the work queued there.
-# 4. To the host: waits for the stream, unless 2 applies.
-# 5. Between devices: a task of the source's stream, which waits for the target's stream, and that one for it.
+# 1. Only bytes are transferred, between contiguous memory of one dtype. aclnnInplaceCopy does casts, broadcasts and
+#    strides on the device (aclnnCast does casts of 8-bit floats). If a side does not fit, a temporary tensor does.
+# 2. With pinned memory and `non_blocking`, the copy is a task of the stream.
+# 3. From pageable memory to the device, small copies go through a pinned buffer and do not wait for the device. Larger
+#    ones wait for the stream first, since a synchronous copy is not ordered with its work.
+# 4. A copy to the host waits for the stream, unless 2 applies.
+# 5. A copy between devices is a task of the source's stream. It waits for the target's stream, and later work of the
+#    target's stream waits for it.
 
 
 cdef enum:
-    BOUNCE_LIMIT = 1024 * 1024       # bytes that are copied through a pinned buffer
-    COPIED = 1 << Byte               # what the floats of 8 bits, which aclnnInplaceCopy does not document, are to it
+    BOUNCE_LIMIT = 1024 * 1024       # copies of up to so many bytes go through a pinned buffer
+    COPIED = 1 << Byte               # the dtype as which aclnnInplaceCopy copies 8-bit floats
     COMMON = (1 << Undefined) - 1
-    # What aclnnCast documents.
+    # The dtypes that aclnnCast documents.
     CAST = COMMON | 1 << Float8_e5m2 | 1 << Float8_e4m3fn | 1 << UInt16 | 1 << UInt32 | 1 << UInt64
 
 ctypedef aclnnStatus (*CopyPhase1)(aclTensor *, const aclTensor *, uint64_t *, aclOpExecutor **) noexcept nogil
@@ -622,7 +604,7 @@ cdef TensorBase shaped_like(TensorBase like, ScalarType dtype, int device_type, 
 
 
 cdef TensorBase dense_on_device(TensorBase src, ScalarType dtype):
-    """`src`, which is on a device, contiguous and as `dtype`."""
+    """`src` as a contiguous tensor of `dtype` on its device; `src` itself if it is that."""
     if src.contiguous and src.dtype == dtype:
         return src
     cdef TensorBase dense = shaped_like(src, dtype, NPU, src.device_index)
@@ -725,7 +707,7 @@ cdef int read(TensorBase src, char *elements) except -1:
 # Device to device
 
 cdef int across(TensorBase dst, TensorBase src) except -1:
-    """From one device to another: over the link between them where there is one, else through pinned host memory."""
+    """Copy between two devices: over their link if there is one, else through pinned host memory."""
     cdef TensorBase dense = dense_on_device(src, dst.dtype)
     cdef TensorBase target = dst
     cdef size_t nbytes = dense.numel * ITEMSIZE[<int>dense.dtype]
@@ -734,7 +716,7 @@ cdef int across(TensorBase dst, TensorBase src) except -1:
     if not takes_bytes_of(dst, dense):
         target = shaped_like(src, dst.dtype, NPU, dst.device_index)
     if peers.connect(dst.device_index, src.device_index):
-        let_wait(source_stream, stream)          # what writes and reads the target before
+        let_wait(source_stream, stream)          # earlier work may read or write the target
         enqueue(target.data_ptr(), dense.data_ptr(), nbytes, ACL_MEMCPY_DEVICE_TO_DEVICE, source_stream)
         try:
             let_wait(stream, source_stream)

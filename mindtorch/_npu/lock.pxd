@@ -1,6 +1,6 @@
-"""A lock for a few dozen instructions that neither wait nor call the driver: taken without the GIL, or under it.
+"""A spin lock for a few dozen instructions that neither wait nor call the driver, with or without the GIL.
 
-Whoever holds one asks for nothing else, the GIL included; so it cannot deadlock.
+A thread that holds the lock does not acquire another lock or the GIL, so there is no deadlock.
 """
 
 cdef extern from * nogil:

@@ -1,4 +1,4 @@
-"""Segments of device memory and the blocks cut from them; the allocator's settings and counters."""
+"""Segments of device memory and the blocks that they are cut into; the allocator's settings and counters."""
 from libc.stdint cimport int64_t, uint32_t
 
 from mindtorch._npu.lock cimport SpinLock
@@ -6,31 +6,31 @@ from mindtorch._npu.structs cimport Block, BlockPool, PrivatePool, Segment, Stre
 
 
 # --- settings --------------------------------------------------------------------------------------------------------
-# What PYTORCH_NPU_ALLOC_CONF chooses, as the allocator reads it. Sizes are bytes.
+# The settings of PYTORCH_NPU_ALLOC_CONF. Sizes are in bytes.
 
 
 cdef enum:
-    DIVISION_CLASSES = 16                # sizes from 1 MiB to 32 GiB by powers of two, and all below or above
+    DIVISION_CLASSES = 16                # powers of two from 1 MiB to 32 GiB; the first and the last include the rest
 
 cdef struct AllocatorSettings:
-    size_t tail                          # bytes past the end of what was asked for that a block has besides
-    size_t max_split_size                # blocks of so many bytes are not split, and serve only such requests
+    size_t tail                          # bytes that a block has beyond the requested size
+    size_t max_split_size                # blocks of at least this size are not split, and serve only such requests
     size_t max_non_split_rounding        # how much larger than the request such a block may be
-    size_t large_segment                 # of requests too large for the small pool that need no segment of their own
-    size_t segment_unit                  # segments of their own are multiples of it: pages of 2 MiB or 1 GiB
-    double collect_at                    # share of the memory limit at which old blocks are given back; 0: never
+    size_t large_segment                 # size of segments that serve several requests of the large pool
+    size_t segment_unit                  # segments for one request are multiples of it: pages of 2 MiB or 1 GiB
+    double collect_at                    # garbage_collection_threshold: a part of the memory limit; 0: never
     bint expandable                      # segments grow: addresses are reserved, memory is mapped as needed
-    size_t base_alignment                # of large blocks in such segments; 0: none
-    bint divided                         # requests are rounded up to a part of a power of two
-    size_t divisions[DIVISION_CLASSES]   # into how many parts, by the request's size; 0 and 1: no rounding
-    bint lazy_reclaim                    # events are looked at only when no block was found, or many wait
-    bint refuse                          # no waiting and freeing before an out-of-memory error
+    size_t base_alignment                # of large blocks in expandable segments; 0: none
+    bint divided                         # roundup_power2_divisions is in use
+    size_t divisions[DIVISION_CLASSES]   # of a power of two, by the request's size; 0 and 1: no rounding
+    bint lazy_reclaim                    # events are queried only if no block is free, or many events are pending
+    bint refuse                          # throw_on_npumalloc_oom: raise at once, without freeing cached memory
 
 cdef AllocatorSettings settings
 
 
 # --- counters --------------------------------------------------------------------------------------------------------
-# Counters of the caching allocator, under torch's names.
+# The counters of torch.npu.memory_stats().
 
 
 cdef enum:
@@ -60,20 +60,22 @@ cdef struct Stat:
 
 cdef class MemoryStats:
     cdef Stat table[STAT_KINDS][POOLS]
-    cdef public int64_t num_alloc_retries        # segments asked for again after all cached memory was given back
+    cdef public int64_t num_alloc_retries        # requests for a segment that were repeated after freeing cached memory
     cdef public int64_t num_ooms
     cdef public int64_t num_sync_all_streams
     cdef public int64_t num_device_alloc
     cdef public int64_t num_device_free
-    cdef public int64_t num_oom_rejections       # out-of-memory errors that the policy throw_on_npumalloc_oom chose
+    cdef public int64_t num_oom_rejections       # out-of-memory errors because of throw_on_npumalloc_oom
     cdef Stat oversize_allocations               # blocks and segments of at least max_split_size_mb
     cdef Stat oversize_segments
-    cdef readonly int64_t max_split_size         # as it was first; -1: unlimited
+    cdef readonly int64_t max_split_size         # at the allocator's creation; -1: unlimited
 
     cdef int64_t *counter(self, str key) except NULL
 
 
-# `pools`: the row of one kind, as in stats.table[ALLOCATION].
+cdef dict metrics_of(Stat *stat)                 # by torch's names
+
+# `pools` is the array of one kind, such as stats.table[ALLOCATION].
 
 cdef inline void raise_by(Stat *stat, int64_t amount) noexcept nogil:
     stat.current += amount
@@ -105,17 +107,16 @@ cdef inline void change(Stat *pools, bint small, int64_t amount) noexcept nogil:
 
 
 # --- blocks ----------------------------------------------------------------------------------------------------------
-# Blocks of device memory and the pools they come from.
 
 
 cdef enum:
     KIB = 1024
     MIB = 1024 * 1024
-    UNIT = 512                       # blocks are multiples of it
+    UNIT = 512                       # sizes of blocks are multiples of it
     SMALL_LIMIT = MIB                # the largest request of the small pool
     SMALL_SEGMENT = 2 * MIB
-    LARGE_LIMIT = 10 * MIB           # from here on a request has a segment of its own
-    ALIGNED_LIMIT = 2 * MIB          # from here on base_addr_aligned_kb counts
+    LARGE_LIMIT = 10 * MIB           # requests of at least this size get a segment of their own
+    ALIGNED_LIMIT = 2 * MIB          # base_addr_aligned_kb applies to requests of at least this size
 
 cdef size_t divided_size(size_t size) noexcept nogil
 
@@ -129,12 +130,12 @@ cdef inline size_t round_size(size_t nbytes) noexcept nogil:
 cdef class BlockCache:
     cdef readonly int device
     cdef readonly MemoryStats _stats
-    cdef SpinLock lock               # guards all that follows, and the figures
-    cdef bint watched                # everything goes by the slow paths, under the GIL
+    cdef SpinLock lock               # protects the counters and all that follows
+    cdef bint watched                # all requests take the slow path, with the GIL
     cdef Segment *segments
-    cdef Block *retired              # freed with other streams' work pending; linked by `left`
-    cdef long long searches          # for large free blocks: the clock of garbage collection
-    cdef Block *spare                # records of merged blocks, linked by `left`: ops split and merge all the time
+    cdef Block *retired              # freed, but other streams still use them; linked by `left`
+    cdef long long searches          # number of searches for large free blocks: the clock of garbage collection
+    cdef Block *spare                # unused Block structs; linked by `left`
     cdef uint32_t random
 
     cdef Block *take(self, size_t nbytes, StreamSlot *stream) except NULL nogil
@@ -142,7 +143,7 @@ cdef class BlockCache:
     cdef Block *take_slowly(self, size_t nbytes, StreamSlot *stream) except NULL
     cdef void give_slowly(self, Block *block) noexcept
 
-    # Under the lock from here on. A block is `detached` while it is neither in a tree nor handed out.
+    # The caller of these holds the lock. A block is detached while it is neither in a tree nor in use.
     cdef Block *new_block(self) noexcept nogil
     cdef void drop_block(self, Block *block) noexcept nogil
     cdef Block *detach_fit(self, BlockPool *pool, size_t size) noexcept nogil
@@ -159,22 +160,21 @@ cdef class BlockCache:
 
 
 # --- segments --------------------------------------------------------------------------------------------------------
-# Segments: what the blocks of a device are cut from.
 
 
 cdef class SegmentCache(BlockCache):
-    cdef Segment *unwanted           # taken out of use, still to be given back
-    cdef Block *unwanted_pages       # the same of expandable segments; linked by `left`
-    cdef object source               # NPUPluggableAllocator in place of the driver; None: the driver
-    cdef bint keep_physical          # while addresses alone are given up (empty_virt_addr_cache)
-    cdef object history              # MemoryHistory; None: nothing is recorded
-    cdef dict __dict__               # a test may replace a method of one instance
+    cdef Segment *unwanted           # removed from `segments`, to be freed
+    cdef Block *unwanted_pages       # blocks of expandable segments, to be unmapped; linked by `left`
+    cdef object source               # an NPUPluggableAllocator; None: the driver
+    cdef bint keep_physical          # unmap without freeing physical memory (empty_virt_addr_cache)
+    cdef object history              # a MemoryHistory or None
+    cdef dict __dict__               # lets a test replace a method of one instance
 
-    # Blocks that they return are detached. NULL: there is no memory.
+    # They return detached blocks; NULL if there is no memory.
     cdef Block *add_segment(self, BlockPool *pool, size_t size, object context) except? NULL
     cdef Block *grow(self, BlockPool *pool, size_t size, object context) except? NULL
 
-    # In two steps, so that no driver call is made for what somebody may still take: out of reach, then to the driver.
+    # Freeing has two steps, so that no thread can take a block while the driver frees it: detach, then release.
     cdef bint detach_unused(self, PrivatePool *owner) noexcept
     cdef int release_detached(self) except -1
     cdef bint is_unused(self, Segment *segment) noexcept nogil

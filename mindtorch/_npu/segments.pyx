@@ -1,4 +1,4 @@
-"""Segments of device memory and the blocks cut from them; the allocator's settings and counters."""
+"""Segments of device memory and the blocks that they are cut into; the allocator's settings and counters."""
 from collections import OrderedDict
 import threading
 
@@ -11,11 +11,10 @@ from mindtorch._npu.alloc_config import AllocConfig, from_environment
 from mindtorch._npu.toolkit import version_key
 
 from mindtorch._npu.acl cimport api, check
-from mindtorch._npu.cann.acl_base_rt cimport ACL_ERROR_RT_MEMORY_ALLOCATION
-from mindtorch._npu.cann.acl_rt cimport (
-    ACL_HBM_MEM_HUGE, ACL_HBM_MEM_HUGE1G, ACL_MEM_ALLOCATION_TYPE_PINNED, ACL_MEM_HANDLE_TYPE_NONE,
-    ACL_MEM_LOCATION_TYPE_DEVICE, ACL_MEM_MALLOC_HUGE1G_ONLY, ACL_MEM_MALLOC_HUGE_FIRST, aclrtDrvMemHandle,
-    aclrtMemMallocPolicy, aclrtPhysicalMemProp,
+from mindtorch._npu.cann cimport (
+    ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_HBM_MEM_HUGE, ACL_HBM_MEM_HUGE1G, ACL_MEM_ALLOCATION_TYPE_PINNED,
+    ACL_MEM_HANDLE_TYPE_NONE, ACL_MEM_LOCATION_TYPE_DEVICE, ACL_MEM_MALLOC_HUGE1G_ONLY, ACL_MEM_MALLOC_HUGE_FIRST,
+    aclrtDrvMemHandle, aclrtMemMallocPolicy, aclrtPhysicalMemProp,
 )
 from mindtorch._npu.free_blocks cimport (
     best_fit, insert_free, next_free, next_priority, remove_free, tree_insert, tree_next, tree_remove,
@@ -26,19 +25,19 @@ from mindtorch._npu.streams cimport use_device
 
 
 # --- settings --------------------------------------------------------------------------------------------------------
-# The settings of the allocator, filled in from what alloc_config.py has parsed and from the device.
+# alloc_config.py parses the settings; `apply_settings` converts them to the C struct.
 
 
 cdef enum:
-    TAIL = 32                            # the hardware moves 32-byte blocks and may touch so much past the end
+    TAIL = 32                            # bytes past the end of a tensor that the hardware may touch
 
 cdef size_t UNLIMITED = <size_t>-1
 
-current_settings = None                           # the AllocConfig in force
+current_settings = None                           # the AllocConfig in use
 
 
 def apply_settings(config):
-    """Puts an AllocConfig in force. Blocks that exist stay as they are."""
+    """Use an AllocConfig from now on. Existing blocks do not change."""
     global current_settings
     cdef int number
     settings.max_split_size = UNLIMITED if config.max_split_size_mb is None else config.max_split_size_mb * MIB
@@ -60,7 +59,7 @@ def apply_settings(config):
 
 
 def set_tail(soc_name, cann_version):
-    """Says which device the memory is of: an Ascend 950 needs no tail from CANN 9.1 on."""
+    """Choose the tail for a device: an Ascend 950 needs none from CANN 9.1 on."""
     without = (soc_name or "").startswith("Ascend950") and version_key(cann_version) >= [9, 1]
     settings.tail = 0 if without else TAIL
 
@@ -70,7 +69,7 @@ apply_settings(from_environment() or AllocConfig())
 
 
 # --- counters --------------------------------------------------------------------------------------------------------
-# Counters of the caching allocator, under torch's names.
+# The counters of torch.npu.memory_stats().
 
 
 KINDS = ("allocation", "segment", "active", "inactive_split", "allocated_bytes", "reserved_bytes", "active_bytes",
@@ -82,7 +81,7 @@ SCALARS = ("num_alloc_retries", "num_ooms", "num_sync_all_streams", "num_device_
 
 
 cdef class MemoryStats:
-    """A live view: stats["allocated_bytes.all.current"] reads the counter, an assignment sets it."""
+    """A mapping: stats["allocated_bytes.all.current"] reads that counter, an assignment sets it."""
 
     cdef int64_t *counter(self, str key) except NULL:
         cdef Stat *stat
@@ -103,7 +102,7 @@ cdef class MemoryStats:
         self.counter(key)[0] = value
 
     def nested(self):
-        """torch.npu.memory_stats_as_nested_dict(): the keys in the order of torch_npu."""
+        """torch.npu.memory_stats_as_nested_dict(), with torch_npu's order of keys."""
         result = {"num_alloc_retries": self.num_alloc_retries, "num_ooms": self.num_ooms,
                   "max_split_size": self.max_split_size,
                   "num_sync_all_streams": self.num_sync_all_streams, "num_device_alloc": self.num_device_alloc,
@@ -140,7 +139,7 @@ cdef dict metrics_of(Stat *stat):
 
 
 def flatten(nested):
-    """{"a": {"b": 1}} as {"a.b": 1}, its keys sorted."""
+    """{"a": {"b": 1}} as {"a.b": 1}, with sorted keys."""
     flat = {}
 
     def add(prefix, value):
@@ -155,17 +154,15 @@ def flatten(nested):
 
 
 # --- blocks ----------------------------------------------------------------------------------------------------------
-# Blocks: torch's best-fit algorithm on the segments of one device. Nothing here calls the driver or needs the GIL.
+# torch's best-fit algorithm on the segments of one device. Nothing here calls the driver or needs the GIL.
 #
-# 1. A segment is cut into blocks that cover it. Free blocks stand in the tree of their pool, ordered by size and
-# address.
-# 2. A request takes the smallest free block that fits, and gives back what it does not need.
-# 3. A freed block merges with free neighbours and may be reused at once by the same stream, whose order makes that
-# safe.
-#    A block that other streams use is retired until events recorded on them have passed (allocator.pyx).
+# 1. The blocks of a segment cover it. Free blocks are in the trees of their pool, ordered by size and address.
+# 2. A request takes the smallest free block that fits and splits off the rest.
+# 3. A freed block is merged with free neighbours. Later work of the same stream may reuse it at once, because it runs
+#    after the earlier work. A block that other streams use is retired until their events complete (allocator.pyx).
 #
-# `lock` is held for a few dozen instructions at a time. A block that is worked on without it is out of every tree and
-# marked as allocated, so that nobody else merges or takes it.
+# The lock is held for a few dozen instructions at a time. A block that a thread uses without the lock is detached (in
+# no tree) and marked as allocated, so that no other thread takes or merges it.
 
 
 cdef size_t divided_size(size_t size) noexcept nogil:
@@ -194,7 +191,7 @@ cdef inline bint is_split(Block *block) noexcept nogil:
 
 
 cdef inline size_t reach(Block *block) noexcept nogil:
-    """How large an expandable block can get in place."""
+    """How large a block of an expandable segment can become in place."""
     return block.size + (block.next.size if block.next != NULL and not block.next.mapped else 0)
 
 
@@ -207,7 +204,7 @@ cdef class BlockCache:
         self.random = 2463534242
 
     cdef Block *take(self, size_t nbytes, StreamSlot *stream) except NULL nogil:
-        """A block of at least `nbytes` > 0 for `stream`, and 32 bytes more."""
+        """A block of at least `nbytes` > 0 and the tail, for `stream`."""
         cdef size_t size = round_size(nbytes)
         cdef Block *block = NULL
         acquire(&self.lock)
@@ -222,7 +219,7 @@ cdef class BlockCache:
         return block
 
     cdef void give(self, Block *block) noexcept nogil:
-        """Takes back what `take` has given. Ready for reuse in stream order; calls no driver, never raises."""
+        """Free a block: later work of its stream may reuse it. Never raises or calls the driver."""
         acquire(&self.lock)
         if self.watched or block.context != NULL:
             release(&self.lock)
@@ -241,7 +238,7 @@ cdef class BlockCache:
         pass
 
     cdef Block *new_block(self) noexcept nogil:
-        """A zeroed record; NULL when the host is out of memory."""
+        """A zeroed Block; NULL if the host is out of memory."""
         cdef Block *block = self.spare
         if block == NULL:
             return <Block *>calloc(1, sizeof(Block))
@@ -261,7 +258,7 @@ cdef class BlockCache:
         return block
 
     cdef Block *align_start(self, Block *block, size_t size) noexcept nogil:
-        """A detached block from its first aligned address on, where that leaves `size`; what lies before stays free."""
+        """Split a detached block at its first aligned address if that leaves `size`; the part before becomes free."""
         cdef size_t alignment = settings.base_alignment
         cdef size_t past = <size_t>block.address % alignment if alignment != 0 else 0
         cdef Block *rest = NULL
@@ -274,14 +271,14 @@ cdef class BlockCache:
         return rest
 
     cdef Block *find(self, BlockPool *pool, size_t size) noexcept nogil:
-        """The free block that suits a request best; NULL where there is none."""
+        """The free block that fits a request best; NULL if there is none."""
         cdef Block *block = best_fit(&pool.free, size)
         cdef Block *following
         if block == NULL:
             return NULL
         if block.segment.granule != 0:
             following = next_free(&pool.free, block)
-            if not settings.expandable:      # switched off meanwhile: only other segments will do
+            if not settings.expandable:      # switched off meanwhile: use other segments only
                 while block != NULL and block.segment.granule != 0:
                     block = next_free(&pool.free, block)
                 return block
@@ -294,7 +291,7 @@ cdef class BlockCache:
         return block if block.size < size + settings.max_non_split_rounding else NULL
 
     cdef Block *hand_out(self, Block *block, size_t nbytes, size_t size) noexcept nogil:
-        """Makes a detached block the caller's, cut to `size` where the rest is worth it; returns what is left of it."""
+        """Mark a detached block as used, after splitting off what exceeds `size` if that is enough for a block."""
         cdef bint small = block.pool.small
         cdef bint was_split = is_split(block)
         cdef bint fixed = block.segment.granule == 0
@@ -333,7 +330,7 @@ cdef class BlockCache:
         return block
 
     cdef void retire(self, Block *block) noexcept nogil:
-        """Counts the block as freed, and keeps it where other streams use it."""
+        """Count the block as freed. If other streams use it, it is retired."""
         cdef bint small = block.pool.small
         decrease(self._stats.table[<int>ALLOCATION], small, 1)
         decrease(self._stats.table[<int>ALLOCATED_BYTES], small, block.size)
@@ -345,7 +342,7 @@ cdef class BlockCache:
             self.retired = block
 
     cdef void put_back(self, Block *block) noexcept nogil:
-        """Makes a block that nobody uses any more a free one."""
+        """Insert a freed block into its pool, merged with free neighbours."""
         cdef bint small = block.pool.small
         cdef size_t merged = 0
         cdef int count = 0
@@ -363,9 +360,9 @@ cdef class BlockCache:
                 change(self._stats.table[<int>INACTIVE_SPLIT_BYTES], small, -<long long>merged)
 
     cdef Block *join(self, Block *block, size_t *merged, int *count) noexcept nogil:
-        """Marks a detached block as free and merges it with free neighbours; returns it, still detached.
+        """Mark a detached block as free and merge it with free neighbours; returns the result, still detached.
 
-        `merged` and `count` grow by what the neighbours had.
+        `merged` and `count` grow by the bytes and the number of these neighbours.
         """
         cdef Block *other
         block.requested = 0
@@ -385,10 +382,10 @@ cdef class BlockCache:
         return block
 
     cdef Block *cut(self, Block *block, size_t size) noexcept nogil:
-        """Cuts a detached block to `size`; returns the rest, detached too. NULL: the host is out of memory."""
+        """Split a detached block at `size`; returns the rest, also detached. NULL: no host memory, nothing is split."""
         cdef Block *rest = self.new_block()
         if rest == NULL:
-            return NULL                  # the whole block serves as well
+            return NULL
         rest.address = block.address + size
         rest.size = block.size - size
         rest.segment = block.segment
@@ -405,7 +402,7 @@ cdef class BlockCache:
         return rest
 
     cdef size_t merge_next(self, Block *block) noexcept nogil:
-        """Adds the detached block after `block` to it; returns how large that was."""
+        """Merge the detached block after `block` into it; returns its size."""
         cdef Block *gone = block.next
         cdef size_t size = gone.size
         block.size += size
@@ -430,14 +427,14 @@ cdef class BlockCache:
 
 
 # --- segments --------------------------------------------------------------------------------------------------------
-# Segments of device memory: from the driver and back to it. Everything here runs under the GIL.
+# Segments are allocated by the driver, or by an NPUPluggableAllocator. All functions here hold the GIL.
 #
-# 1. A segment is one aclrtMalloc, or the memory that an NPUPluggableAllocator gave for one.
-# 2. An expandable segment is a range of addresses as large as the device's memory. Memory is mapped into it granule by
-#    granule as its blocks need it: one segment grows where many would leave gaps.
+# 1. A plain segment is the memory of one aclrtMalloc.
+# 2. An expandable segment is a range of addresses as large as the device's memory. Physical memory is mapped into it in
+#    granules, as its blocks need it. One segment that grows replaces many, which would leave gaps.
 #
-# The GIL is given up around driver calls, so other threads go on meanwhile. What goes back to the driver is first taken
-# out of reach, then the device is waited for, since streams may still work on what was freed in their order.
+# Driver calls release the GIL, so other threads run meanwhile. To free segments, the allocator first detaches them,
+# then waits for the device, because streams may still use blocks that were freed, then calls the driver.
 
 
 cdef enum:
@@ -446,7 +443,7 @@ cdef enum:
     HUGE_PAGES = 1                   # flag of aclrtReserveMemAddress
 
 
-FREE_MUTEX = threading.RLock()           # who holds it lets nobody else give memory back to the driver
+FREE_MUTEX = threading.RLock()           # held while a thread frees detached memory
 
 
 cdef class SegmentCache(BlockCache):
@@ -475,7 +472,7 @@ cdef class SegmentCache(BlockCache):
         return segment.first
 
     cdef void *get_memory(self, BlockPool *pool, size_t size) except? NULL:
-        """NULL where the driver, or who stands in for it, has no room."""
+        """Memory from the driver or the pluggable allocator; NULL if it has none."""
         cdef void *address = NULL
         cdef aclrtMemMallocPolicy policy = ACL_MEM_MALLOC_HUGE_FIRST
         cdef int status
@@ -505,7 +502,7 @@ cdef class SegmentCache(BlockCache):
         return check(status, b"aclrtFree" if segment.granule == 0 else b"aclrtReleaseMemAddress")
 
     cdef Segment *new_segment(self, BlockPool *pool, void *address, size_t size) except NULL:
-        """The record of a segment, entered, with one block that covers it and is out of reach."""
+        """Add a segment with one block, which covers it and is detached."""
         cdef Segment *segment = <Segment *>calloc(1, sizeof(Segment))
         cdef Block *block = NULL
         if segment != NULL:
@@ -535,7 +532,7 @@ cdef class SegmentCache(BlockCache):
             raise MemoryError()
         return segment
 
-    # Back to the driver
+    # Freeing
 
     cdef int wait_for_device(self) except -1:
         use_device(self.device)
@@ -544,7 +541,7 @@ cdef class SegmentCache(BlockCache):
         return 0
 
     cdef bint detach_unused(self, PrivatePool *owner) noexcept:
-        """Takes what no block uses out of reach, in the pools of `owner`; returns whether there is anything."""
+        """Detach unused segments and pages of the pools of `owner`; returns whether there is anything to release."""
         cdef Segment *segment
         cdef Segment *following
         acquire(&self.lock)
@@ -561,14 +558,14 @@ cdef class SegmentCache(BlockCache):
         return self.unwanted != NULL or self.unwanted_pages != NULL
 
     cdef bint is_unused(self, Segment *segment) noexcept nogil:
-        """Whether one free block covers it: of an expandable one, a block without memory."""
+        """Whether one free block covers the segment. In an expandable segment it must not be mapped."""
         cdef Block *block = segment.first
         if block.allocated or block.next != NULL:
             return False
         return segment.granule == 0 or not (block.mapped or self.keep_physical)
 
     cdef void detach_segment(self, Segment *segment) noexcept:
-        """The same for one segment whose only block is free. Under the lock."""
+        """Detach one segment, whose only block is free. The caller holds the lock."""
         self.detach(segment.first)
         self.unlink(segment)
         segment.next = self.unwanted
@@ -585,11 +582,11 @@ cdef class SegmentCache(BlockCache):
         segment.pool.stream.segments -= 1
 
     cdef int release_detached(self) except -1:
-        """Gives back what is out of reach. What the driver refuses is tried again the next time."""
+        """Free what is detached. If the driver fails, the rest stays detached until the next call."""
         cdef Segment *segment
         cdef Block *block
         with FREE_MUTEX:
-            while self.unwanted_pages != NULL:       # whose segments may follow
+            while self.unwanted_pages != NULL:       # this may add to `unwanted`
                 block = self.unwanted_pages
                 self.unwanted_pages = block.left
                 self.release_pages(block)
@@ -631,7 +628,7 @@ cdef class SegmentCache(BlockCache):
     # Expandable segments
 
     cdef Block *grow(self, BlockPool *pool, size_t size, object context) except? NULL:
-        """A block made of free ones with memory mapped between them, at the lowest address where it fits."""
+        """A detached block of a run of free blocks, mapped where necessary, at the lowest address where `size` fits."""
         cdef Block *first
         cdef Block *last
         cdef char *end
@@ -646,7 +643,7 @@ cdef class SegmentCache(BlockCache):
         if first == NULL and not self.reserve_addresses(pool):
             return NULL
         acquire(&self.lock)
-        first = self.find_run(pool, size)        # others may have changed it while addresses were reserved
+        first = self.find_run(pool, size)        # other threads may have changed it while addresses were reserved
         last = NULL if first == NULL else self.detach_run(first, size)
         release(&self.lock)
         if last == NULL:
@@ -661,7 +658,7 @@ cdef class SegmentCache(BlockCache):
                 while first.address + first.size < end:
                     self.merge_next(first)
                 address, total = first.address, first.size
-                first = self.join(first, &merged, &count)        # what follows may be free as well
+                first = self.join(first, &merged, &count)        # the next block may be free, too
                 first.allocated = True
             else:
                 self.undo_run(first, last)
@@ -672,7 +669,7 @@ cdef class SegmentCache(BlockCache):
         return first
 
     cdef int map_run(self, Block *first, Block *last) except -1:
-        """Gives all blocks of a detached run memory; 0 where there is not enough."""
+        """Map all blocks of a detached run; 0 if memory runs out."""
         cdef Block *block = first
         while True:
             if not block.mapped:
@@ -688,7 +685,7 @@ cdef class SegmentCache(BlockCache):
             block = block.next
 
     cdef int map_block(self, Block *block) except -1:
-        """Gives one unmapped block memory; 0, and nothing changed, where there is not enough."""
+        """Map one block; 0 if memory runs out, then nothing has changed."""
         cdef aclrtPhysicalMemProp properties
         cdef Segment *segment = block.segment
         cdef size_t granule = segment.granule
@@ -708,7 +705,7 @@ cdef class SegmentCache(BlockCache):
             handle = &segment.handles[(address - <char *>segment.address) // granule]
             with nogil:
                 function = b"aclrtMallocPhysical"
-                if handle[0] == NULL:        # else its memory was kept
+                if handle[0] == NULL:        # else empty_virt_addr_cache has kept the memory
                     status = api.aclrtMallocPhysical(handle, granule, &properties, 0)
                 if status == 0:
                     function = b"aclrtMapMem"
@@ -724,7 +721,7 @@ cdef class SegmentCache(BlockCache):
         return 1
 
     cdef int reserve_addresses(self, BlockPool *pool) except -1:
-        """Adds a segment without memory; 0 where no addresses are left."""
+        """Add an expandable segment without memory; 0 if no addresses are left."""
         cdef void *address = NULL
         cdef size_t granule = SMALL_GRANULE if pool.small else settings.large_segment
         cdef size_t size = self._mem_get_info()[1] // 8 * 9 // granule * granule + granule
@@ -754,7 +751,7 @@ cdef class SegmentCache(BlockCache):
         return 1
 
     cdef Block *find_run(self, BlockPool *pool, size_t size) noexcept nogil:
-        """The first of neighbouring free blocks, mapped or not, that hold `size` together: those lowest in memory."""
+        """The first of adjacent free blocks, mapped or not, of `size` together, at the lowest address; else NULL."""
         cdef Block *unmapped = pool.unmapped.first
         cdef Block *found = NULL
         cdef Block *first
@@ -775,7 +772,7 @@ cdef class SegmentCache(BlockCache):
         return found
 
     cdef Block *detach_run(self, Block *first, size_t size) noexcept nogil:
-        """Takes the blocks from `first` on that hold `size` out of reach; returns the last, cut to whole granules."""
+        """Detach the blocks from `first` on that hold `size`; returns the last, split at a whole number of granules."""
         cdef Block *block = first
         cdef Block *rest
         cdef size_t granule = first.segment.granule
@@ -795,7 +792,7 @@ cdef class SegmentCache(BlockCache):
         return block
 
     cdef void undo_run(self, Block *first, Block *last) noexcept nogil:
-        """Puts the blocks of a detached run back where they were."""
+        """Make the blocks of a detached run free again."""
         cdef Block *block = first
         cdef Block *following
         cdef char *end = last.address + last.size
@@ -807,7 +804,7 @@ cdef class SegmentCache(BlockCache):
             block = following
 
     cdef void detach_pages(self, Segment *segment) noexcept nogil:
-        """Takes whole granules that no block uses out of reach. Under the lock."""
+        """Detach whole granules that no block uses. The caller holds the lock."""
         cdef size_t granule = segment.granule
         cdef char *base = <char *>segment.address
         cdef Block *block = segment.first
@@ -836,7 +833,7 @@ cdef class SegmentCache(BlockCache):
             block = block.next
 
     cdef int release_pages(self, Block *block) except -1:
-        """Unmaps a detached block of whole granules; a segment without any memory goes, too."""
+        """Unmap a detached block of whole granules. A segment without any memory left becomes `unwanted`."""
         cdef Segment *segment = block.segment
         cdef BlockPool *pool = block.pool
         cdef char *start = block.address
@@ -848,7 +845,7 @@ cdef class SegmentCache(BlockCache):
         use_device(self.device)
         end = unmap_pages(segment, start, start + block.size, self.keep_physical, &status)
         acquire(&self.lock)
-        if end != start + block.size:        # refused on the way: the rest stays as it is
+        if end != start + block.size:        # the driver failed: the rest stays mapped
             rest = self.cut(block, end - start) if end != start else block
             if rest != NULL:
                 self.insert(self.join(rest, &merged, &count))
@@ -873,7 +870,7 @@ cdef class SegmentCache(BlockCache):
         return check(status, b"aclrtUnmapMem")
 
     cdef int trace(self, str action, void *address, size_t size, BlockPool *pool, object context) except -1:
-        """Notes an event where history is recorded."""
+        """Record an event in the memory history, if there is one."""
         if self.history is not None:
             self.history.record(action, <intptr_t>address, size, <intptr_t>pool.stream.handle, pool_id(pool), context)
         return 0
@@ -890,12 +887,12 @@ cdef int free_physical(aclrtDrvMemHandle *handle) noexcept:
     with nogil:
         status = api.aclrtFreePhysical(handle[0])
     if status == 0:
-        handle[0] = NULL                 # else it serves when the granule is mapped the next time
+        handle[0] = NULL                 # else the next mapping of the granule uses it
     return status
 
 
 cdef char *unmap_pages(Segment *segment, char *start, char *end, bint keep_physical, int *status) noexcept:
-    """Takes the memory from the granules between two addresses; returns how far it got."""
+    """Unmap the granules between two addresses; returns the address that it reached."""
     cdef aclrtDrvMemHandle *handle
     while start < end:
         handle = &segment.handles[(start - <char *>segment.address) // segment.granule]

@@ -1,25 +1,33 @@
-"""Devices, streams and events: C records, what each thread remembers of them, and torch.npu.Stream and Event."""
-from mindtorch._npu.cann.acl_base_rt cimport aclrtEvent, aclrtStream
-from mindtorch._npu.cann.thread_state cimport MAX_DEVICES, ThreadState
+"""Devices, streams and events as C structs, the current ones of each thread, and torch.npu.Stream."""
+from mindtorch._npu.cann cimport aclrtEvent, aclrtStream
 from mindtorch._npu.structs cimport Capture, EventSlot, StreamSlot
 
 
-# --- records ---------------------------------------------------------------------------------------------------------
-# Devices, streams and events as C records, and what each thread remembers of them.
+# --- devices, streams and events -------------------------------------------------------------------------------------
+# The C interface of streams.pyx.
 
+
+cdef extern from "mindtorch/thread_state.h" nogil:
+    enum:
+        MAX_DEVICES "MINDTORCH_MAX_DEVICES"
+
+    ctypedef struct ThreadState:
+        int device
+        int bound
+        void *streams[MAX_DEVICES]
 
 cdef StreamSlot *STREAMS                                   # all streams of the process
 
 cdef ThreadState *thread_state() noexcept nogil
 
-# Makes the device's context current for this thread; starts the device at its first use.
+# Make the device's context current for this thread. The first use starts the device.
 cdef int bind_device(int device) except -1
 cdef inline int use_device(int device) except -1:
     if thread_state().bound == device:
         return 0
     return bind_device(device)
 
-# The calling thread's current stream on `device`; starts the device at its first use.
+# The calling thread's current stream on `device`. The first use starts the device.
 cdef StreamSlot *first_stream(int device) except NULL
 cdef inline StreamSlot *current_stream(int device) except NULL:
     cdef void *stream = NULL
@@ -30,7 +38,7 @@ cdef inline StreamSlot *current_stream(int device) except NULL:
     return first_stream(device)
 
 cdef StreamSlot *default_stream(int device) except NULL
-# A pool of streams for each of these, handed out in turn; EXTERNAL_STREAM are those of somebody else.
+# SYNC_LAUNCH, NORMAL and HIGH streams come from a pool each, in turn. EXTERNAL streams belong to other code.
 cdef enum StreamKind:
     DEFAULT_STREAM = 0
     SYNC_LAUNCH_STREAM = 2
@@ -40,46 +48,48 @@ cdef enum StreamKind:
     EXTERNAL_STREAM = 1 << 25
 
 cdef enum:
-    POOL_BITS = 5                                                      # of a stream's number: its place in the pool
+    POOL_BITS = 5                                                      # bits of a stream's number: place in the pool
     POOL_LIMIT = 32
 
-# All three count one more holder.
-cdef StreamSlot *take_stream(int device, int kind) except NULL         # the next of the pool
+# These three increment `holders`.
+cdef StreamSlot *take_stream(int device, int kind) except NULL         # the next stream of the pool
 cdef StreamSlot *take_numbered(int device, int number) except NULL
 cdef StreamSlot *take_external(int device, aclrtStream handle) except NULL
 
-cdef int wait_for_stream(StreamSlot *stream) except -1                 # without the GIL
-cdef int let_wait(StreamSlot *waiting, StreamSlot *awaited) except -1  # later work, for the other's work so far
+cdef int wait_for_stream(StreamSlot *stream) except -1                 # the host waits, without the GIL
+cdef int let_wait(StreamSlot *waiting, StreamSlot *awaited) except -1  # later work of one waits for the other's so far
 
-# Captures that are under way: in the process, by device, and all of them.
+# Captures under way: their number in the process and by device, and the list of them.
 cdef int captures
 cdef int[MAX_DEVICES] capturing
 cdef Capture *CAPTURES
-cdef inline Capture *capture_of(int device) noexcept:                  # the calling thread's current stream there
+# The capture of the calling thread's current stream on `device`, or NULL.
+cdef inline Capture *capture_of(int device) noexcept:
     cdef StreamSlot *stream = NULL if captures == 0 else <StreamSlot *>thread_state().streams[device]
     return NULL if stream == NULL else stream.capture
 
 cdef inline bint is_capturing(int device) noexcept:
     return capture_of(device) != NULL
 
-cdef void enter_capture(Capture *capture, StreamSlot *stream) noexcept  # it has begun on `stream`
-cdef int join_capture(StreamSlot *stream) except -1                    # where it takes part in one since its last wait
-cdef void leave_capture(Capture *capture) noexcept                     # for all streams that took part
+cdef void enter_capture(Capture *capture, StreamSlot *stream) noexcept  # `capture` has begun on `stream`
+# After `stream` was made to wait: if it waits for work of a capture, the driver captures its work from now on.
+cdef int join_capture(StreamSlot *stream) except -1
+cdef void leave_capture(Capture *capture) noexcept                     # `capture` has ended, on all its streams
 
 cdef enum EventKind:
     PLAIN_EVENT = 0
     TIMING_EVENT = 1
-    IPC_EVENT = 2                                                      # other processes may know it: never reused
-    FLAG_EVENT = 3                                                     # in hardware: waited for before its record, too
+    IPC_EVENT = 2                                                      # other processes may use it: never reused
+    FLAG_EVENT = 3                                                     # a stream may wait before it is recorded
     EVENT_KINDS = 4
 
 cdef EventSlot *take_event(int device, int kind) except NULL
-cdef EventSlot *adopt_event(int device, aclrtEvent handle) except NULL     # one that another process has made
-cdef void give_event(EventSlot *event) noexcept                        # for reuse; its last record may be unreached
+cdef EventSlot *adopt_event(int device, aclrtEvent handle) except NULL     # an event of another process
+cdef void give_event(EventSlot *event) noexcept                        # for reuse, even before its last record is done
 cdef int record(EventSlot *event, StreamSlot *stream) except -1
 cdef int is_complete(EventSlot *event) except -1
 
-# torch.npu.set_sync_debug_mode: 1 warns and 2 raises where an operator or a copy makes the host wait for a stream.
+# torch.npu.set_sync_debug_mode. Where an operator or a copy makes the host wait for a stream, 1 warns and 2 raises.
 cdef int sync_debug_mode
 cdef int object_to_wait() except -1
 cdef inline int about_to_wait() except -1:
@@ -87,7 +97,6 @@ cdef inline int about_to_wait() except -1:
 
 
 # --- torch.npu.Stream ------------------------------------------------------------------------------------------------
-# torch.npu.Stream.
 
 
 cdef class Stream:

@@ -1,4 +1,4 @@
-"""Devices, streams and events: C records, what each thread remembers of them, and torch.npu.Stream and Event."""
+"""Devices, streams and events as C structs, the current ones of each thread, and torch.npu.Stream and Event."""
 import os
 import threading
 import warnings
@@ -15,31 +15,29 @@ from mindtorch._npu.index import get_device_index
 
 from mindtorch._core.tensor.tensor cimport BACKENDS, NPU
 from mindtorch._npu.acl cimport api, check, require
-from mindtorch._npu.cann.acl_base_rt cimport (
-    ACL_ERROR_RT_INVALID_HANDLE, ACL_EVENT_IPC, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE, ACL_STREAM_FAST_LAUNCH,
-    ACL_STREAM_FAST_SYNC, aclrtContext, aclrtEvent, aclrtStream,
+from mindtorch._npu.cann cimport (
+    ACL_ERROR_RT_INVALID_HANDLE, ACL_EVENT_IPC, ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE,
+    ACL_MODEL_RI_CAPTURE_STATUS_NONE, ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, ACL_STREAM_STATUS_COMPLETE,
+    aclmdlRI, aclmdlRICaptureStatus, aclrtContext, aclrtEvent, aclrtEventRecordedStatus, aclrtHostFunc,
+    aclrtIpcEventHandle, aclrtStream, aclrtStreamStatus,
 )
-from mindtorch._npu.cann.acl_rt cimport (
-    ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_MODEL_RI_CAPTURE_STATUS_NONE, ACL_STREAM_STATUS_COMPLETE, aclmdlRI,
-    aclmdlRICaptureStatus, aclrtEventRecordedStatus, aclrtHostFunc, aclrtIpcEventHandle, aclrtStreamStatus,
-)
-from mindtorch._npu.cann.thread_list cimport mindtorch_list_thread, mindtorch_unbind_threads
-from mindtorch._npu.cann.thread_state cimport ThreadState
-from mindtorch._npu.cann.thread_state_address cimport mindtorch_thread_state
 from mindtorch._npu.structs cimport EventSlot, StreamSlot
 
 
-# --- records ---------------------------------------------------------------------------------------------------------
-# Devices, streams and events as C records, and what each thread remembers of them.
-#
-# 1. Every device has one context, made by runtime.py at the device's first use; each thread makes it current for
-# itself.
-# 2. Streams come from pools, in turn, as torch hands them out; the driver's stream is made when it is first asked for.
-#    One that nobody holds is idle and destroyed by release_idle (empty_cache); so are events, if not handed out before.
-# 3. After a fork the child has no devices: every way to one leads through bind_device, which refuses.
+# --- devices, streams and events -------------------------------------------------------------------------------------
+# 1. Every device has one context. runtime.py creates it at the device's first use; each thread makes it current.
+# 2. As in torch, streams come from pools, in turn. The driver's stream is created when a place of the pool is first
+#    taken. Streams without holders and events given back are idle: `release_idle` (empty_cache) destroys them.
+# 3. After a fork the child has no devices. All paths to a device go through `bind_device`, which raises then.
 
 
-cdef bint closing = False            # the process ends: one thread alone may use devices
+cdef extern from "mindtorch/threads.h" nogil:
+    ThreadState *mindtorch_thread_state() noexcept
+    int mindtorch_list_thread(ThreadState *state) noexcept
+    void mindtorch_unbind_threads() noexcept
+
+
+cdef bint closing = False            # the process exits: only `closing_thread` may use devices
 cdef unsigned long closing_thread = 0
 
 
@@ -47,12 +45,12 @@ cdef struct Device:
     aclrtContext context             # NULL: not started
     StreamSlot *default_stream
     EventSlot *idle_events[EVENT_KINDS]
-    StreamSlot *pools[STREAM_KINDS][POOL_LIMIT]             # by StreamKind
-    unsigned int taken[STREAM_KINDS]                        # how many have been handed out
+    StreamSlot *pools[STREAM_KINDS][POOL_LIMIT]
+    unsigned int taken[STREAM_KINDS]                        # number of calls of take_stream
 
 cdef Device DEVICES[MAX_DEVICES]
 cdef EventSlot *EVENTS = NULL        # all events of the process
-cdef EventSlot *SPARE_EVENTS = NULL  # records whose event was destroyed
+cdef EventSlot *SPARE_EVENTS = NULL  # slots whose event was destroyed
 cdef int external_streams = 0
 cdef int sync_debug_mode = 0
 POOL_SIZE = int(os.environ.get("STREAMS_PER_DEVICE", "32"))
@@ -73,7 +71,7 @@ cdef int bind_device(int device) except -1:
         require_device(device)       # raises
     if not 0 <= device < MAX_DEVICES or DEVICES[device].context == NULL:
         from mindtorch._npu.runtime import get_runtime
-        get_runtime(device)          # raises for what is no device
+        get_runtime(device)          # starts the device, or raises if there is none
     check(api.aclrtSetCurrentContext(DEVICES[device].context), b"aclrtSetCurrentContext")
     return enter(device)
 
@@ -86,7 +84,7 @@ cdef int enter(int device) except -1:
 
 
 def adopt_device(int index, intptr_t context, intptr_t stream):
-    """Enters a device that runtime.py has started: its context (current for this thread) and default stream."""
+    """Add a device that runtime.py has started, by its context (current for this thread) and default stream."""
     cdef StreamSlot *slot = DEVICES[index].default_stream
     if slot == NULL:
         slot = new_stream(index, 0)
@@ -98,17 +96,17 @@ def adopt_device(int index, intptr_t context, intptr_t stream):
 
 
 def bind(int index):
-    """Makes the device's context current for the calling thread; starts the device at its first use."""
+    """Make the device's context current for the calling thread. The first use starts the device."""
     use_device(index)
 
 
 def current_device():
-    """The calling thread's device; 0 until it has chosen one."""
+    """The calling thread's device; 0 at first."""
     return thread_state().device
 
 
 def set_current_device(int index):
-    """Makes `index` the calling thread's device, starting it where it has not been used yet."""
+    """Make `index` the calling thread's device. The first use starts the device."""
     use_device(index)
     thread_state().device = index
 
@@ -118,7 +116,7 @@ def is_started(int index):
 
 
 def forget_devices():
-    """In the child of a fork: the parent's contexts, streams and memory are none of ours."""
+    """In the child of a fork: drop the parent's contexts and streams, which the child may not use."""
     cdef int index
     cdef ThreadState *state = thread_state()
     state.bound = -1
@@ -168,7 +166,7 @@ cdef StreamSlot *take_pooled(int device, int kind, int place) except NULL:
     cdef StreamSlot *slot = DEVICES[device].pools[kind][place]
     if slot == NULL:
         slot = DEVICES[device].pools[kind][place] = new_stream(device, kind << POOL_BITS | place)
-    slot.holders += 1                # before the GIL can be given up
+    slot.holders += 1                # before anything releases the GIL
     try:
         open_stream(slot)
     except BaseException:
@@ -218,7 +216,7 @@ cdef int open_stream(StreamSlot *slot) except -1:
         status = api.aclrtStreamQuery(slot.handle, &state)
         if status != ACL_ERROR_RT_INVALID_HANDLE:
             return check(status, b"aclrtStreamQuery")
-        slot.handle = NULL           # destroyed through its raw handle
+        slot.handle = NULL           # other code has destroyed the driver's stream
     check(api.aclrtCreateStreamWithConfig(&handle, 0, ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC),
           b"aclrtCreateStreamWithConfig")
     slot.handle = handle
@@ -242,7 +240,7 @@ cdef int let_wait(StreamSlot *waiting, StreamSlot *awaited) except -1:
         if captures != 0:
             join_capture(waiting)
     finally:
-        give_event(event)            # a wait is for the record it saw; recording anew does not disturb it
+        give_event(event)            # the stream waits for this record, even if the event is recorded again
     return 0
 
 
@@ -255,7 +253,7 @@ cdef int object_to_wait() except -1:
 
 
 def set_sync_debug_mode(int mode):
-    """See handles.pxd."""
+    """torch.npu.set_sync_debug_mode, see streams.pxd."""
     global sync_debug_mode
     sync_debug_mode = mode
 
@@ -265,7 +263,7 @@ def get_sync_debug_mode():
 
 
 def shut_out_others():
-    """From now on the calling thread alone may use devices. Returns while launches of others are still under way."""
+    """At exit: from now on only the calling thread may use devices. Launches of others may still be under way."""
     global closing, closing_thread
     closing_thread = PyThread_get_thread_ident()
     closing = True
@@ -273,7 +271,7 @@ def shut_out_others():
 
 
 def are_launching():
-    """Whether a launch, or a copy, is under way that does not hold the GIL."""
+    """Whether a launch or a copy is under way, without the GIL."""
     cdef StreamSlot *slot = STREAMS
     while slot != NULL:
         if slot.launches != 0:
@@ -283,7 +281,7 @@ def are_launching():
 
 
 def streams_of(int device):
-    """Handles of the streams of `device` that exist."""
+    """Handles of the driver's streams of `device`."""
     cdef StreamSlot *slot = STREAMS
     cdef list handles = []
     while slot != NULL:
@@ -404,24 +402,24 @@ cdef int is_complete(EventSlot *event) except -1:
     return status == ACL_EVENT_RECORDED_STATUS_COMPLETE
 
 
-# The end of a device's life, and of what is idle
+# Destruction
 
 def release_idle(int device):
-    """Destroys the events and streams of `device` that nobody holds and that own no memory.
+    """Destroy the idle events of `device`, and its idle streams that own no memory.
 
-    Stops at the first that CANN refuses to destroy, which stays as it was.
+    If CANN fails to destroy one, it stays, and the exception leaves the rest as it is.
     """
     cdef EventSlot *event
     cdef StreamSlot *slot = STREAMS
     cdef int status, kind
     if capturing[device]:
-        return                       # what looks idle may stand for a place in the capture
+        return                       # the capture may refer to idle streams and events
     use_device(device)
     for kind in range(EVENT_KINDS):
         while DEVICES[device].idle_events[kind] != NULL:
             event = DEVICES[device].idle_events[kind]
             status = api.aclrtDestroyEvent(event.handle)
-            if status != ACL_ERROR_RT_INVALID_HANDLE:        # which is as good as destroyed
+            if status != ACL_ERROR_RT_INVALID_HANDLE:        # other code has destroyed it
                 check(status, b"aclrtDestroyEvent")
             DEVICES[device].idle_events[kind] = event.next
             forget_event(event)
@@ -436,13 +434,13 @@ cdef int destroy_stream(StreamSlot *slot) except -1:
     cdef aclrtStream handle = slot.handle
     cdef int status
     slot.handle = NULL
-    slot.holders += 1                # it is not idle while the driver destroys it
+    slot.holders += 1                # so that no other thread destroys it meanwhile
     with nogil:
         status = api.aclrtDestroyStream(handle)
     slot.holders -= 1
     if status != 0 and status != ACL_ERROR_RT_INVALID_HANDLE:
-        if slot.handle == NULL:      # nobody has asked for the stream meanwhile
-            slot.handle = handle     # to be tried again
+        if slot.handle == NULL:      # no other thread has taken the stream meanwhile
+            slot.handle = handle
         check(status, b"aclrtDestroyStream")
     return 0
 
@@ -455,7 +453,7 @@ cdef void forget_event(EventSlot *event) noexcept:
 
 
 def close_device(int device):
-    """Destroys every event of `device` and every stream but the default one; statuses no longer matter."""
+    """Destroy all events of `device` and all streams but the default one; errors are ignored."""
     cdef EventSlot *event = EVENTS
     cdef StreamSlot *slot = STREAMS
     cdef int kind
@@ -479,13 +477,11 @@ def close_device(int device):
 
 
 # --- torch.npu.Stream ------------------------------------------------------------------------------------------------
-# torch.npu.Stream, and the calling thread's current stream.
-#
-# A Stream object holds a record of handles.pyx. When the last object for a record goes, the driver's stream is not
-# destroyed: it is idle, until its turn comes again or empty_cache() finds it.
+# A Stream object holds a StreamSlot. When the last object of a slot is freed, the driver's stream is idle:
+# `take_stream` reuses it, or `release_idle` destroys it.
 
 
-# The Stream objects behind thread_state().streams: they keep the records from being idle, until the thread ends.
+# The Stream objects of thread_state().streams: as long as the thread runs, its current streams are not idle.
 _current = threading.local()
 
 
@@ -496,8 +492,9 @@ cdef enum:
 cdef class Stream:
     """Stream(device=None, priority=0): a queue of work on one device; work of different streams may overlap.
 
-    There are 32 of each priority (0, and -1 for what is below) on a device, handed out in turn: the 33rd is the first.
-    Stream(stream_id=, device_index=, device_type=) is the stream with these attributes.
+    A device has 32 streams of priority 0 and 32 of priority -1 (any negative one). They are handed out in turn, so the
+    33rd Stream shares the first one's queue. Stream(stream_id=, device_index=, device_type=) is the stream with these
+    attributes.
     """
 
     def __init__(self, device=None, int priority=0, *, stream_id=None, device_index=None, device_type=None):
@@ -555,7 +552,7 @@ cdef class Stream:
         return 0, -1
 
     def is_capturing(self):
-        """Whether the stream's work is stored in a graph now."""
+        """Whether a graph captures the stream's work now."""
         return self.slot.capture != NULL
 
     def query(self):
@@ -571,7 +568,7 @@ cdef class Stream:
         wait_for_stream(self.slot)
 
     def record_event(self, event=None):
-        """Records `event` (a new one where None) behind the work submitted so far, and returns it."""
+        """Record `event` (None: a new one) behind the work submitted so far, and return it."""
         if event is None:
             event = Event()
         event.record(self)
@@ -586,7 +583,7 @@ cdef class Stream:
         let_wait(self.slot, stream.slot)
 
     def __enter__(self):
-        """Makes the stream, and its device, current inside the `with`."""
+        """Make the stream and its device current inside the `with`."""
         from mindtorch._npu.stream_context import StreamContext
         context = StreamContext(self)
         _entered().append(context)
@@ -608,7 +605,7 @@ cdef class Stream:
 
 
 class SyncLaunchStream(Stream):
-    """A stream of a pool of four, of its own. torch_npu launches work on it past its queue, which mindtorch has not."""
+    """A stream of a separate pool of four. torch_npu skips its task queue for these; mindtorch has no such queue."""
 
     def __init__(self, device=None, int priority=0):
         if priority:
@@ -617,9 +614,9 @@ class SyncLaunchStream(Stream):
 
 
 class ExternalStream(Stream):
-    """ExternalStream(stream_ptr, device=None): a stream that somebody else has made, by its aclrtStream as an int.
+    """ExternalStream(stream_ptr, device=None): a stream that other code has created, by its aclrtStream as an int.
 
-    Who made it destroys it, after all work on it and after the memory allocated for it.
+    That code destroys it, when its work is done and the memory that was allocated for it is freed.
     """
 
     def __init__(self, stream_ptr, device=None, int priority=0):
@@ -638,7 +635,7 @@ cdef int assign(Stream stream, StreamSlot *slot) except -1:
 
 
 def _entered():
-    """The calling thread's `with stream:` blocks."""
+    """The contexts of the calling thread's `with stream:` statements."""
     if not hasattr(_current, "entered"):
         _current.entered = []
     return _current.entered
@@ -661,7 +658,7 @@ def get_default_stream(int device):
 
 
 def set_current_stream(Stream stream not None):
-    """Makes `stream` the calling thread's current stream on its device."""
+    """Make `stream` the calling thread's current stream on its device."""
     use_device(stream.slot.device)
     if not hasattr(_current, "streams"):
         _current.streams = {}
@@ -671,12 +668,12 @@ def set_current_stream(Stream stream not None):
         BACKENDS[<int>NPU].streams = True
 
 
-# Work of the host in a stream's order
+# Host functions as tasks of a stream
 
 cdef void call(void *function) noexcept with gil:
     called = <object>function
     Py_DECREF(called)
-    called()                         # an exception has nowhere to go: it is printed
+    called()                         # Cython prints an exception: this thread has no caller to raise it to
 
 
 cdef void rest(void *nanoseconds) noexcept nogil:
@@ -695,7 +692,7 @@ cdef int launch_on_host(Stream stream, aclrtHostFunc function, void *argument) e
 
 
 def launch_host_function(Stream stream not None, function):
-    """Calls `function` on a thread of the driver when the work before it is done; later work waits for it."""
+    """Call `function` on a thread of the driver when the work before it is done; later work waits for it."""
     if not callable(function):
         raise TypeError(f"'{type(function).__name__}' object is not callable")
     Py_INCREF(function)
@@ -707,24 +704,23 @@ def launch_host_function(Stream stream not None, function):
 
 
 def is_current_capturing():
-    """Whether the calling thread's current stream stores its work in a graph. Starts no device."""
+    """Whether a graph captures the calling thread's current stream. Starts no device."""
     return is_capturing(thread_state().device)
 
 
 def sleep(Stream stream not None, intptr_t nanoseconds):
-    """Keeps the stream busy for so long."""
+    """Keep the stream busy for that long."""
     launch_on_host(stream, rest, <void *>nanoseconds)
 
 
 # --- torch.npu.Event -------------------------------------------------------------------------------------------------
-# torch.npu.Event.
 
 
 cdef class Event:
     """Event(enable_timing=False, blocking=False, interprocess=False): a point in a stream's work.
 
-    The driver's event is made at the first record; one that was never recorded counts as complete. `blocking` changes
-    nothing: whoever waits always sleeps. An event for several processes takes no times.
+    The first record creates the driver's event. An event that was never recorded counts as complete. `blocking` has no
+    effect: a thread that waits always sleeps. An interprocess event cannot measure times.
     """
     cdef EventSlot *slot
     cdef int kind
@@ -758,7 +754,7 @@ cdef class Event:
         return ctypes.c_void_p(self.npu_event)
 
     def record(self, stream=None):
-        """Marks the end of the work submitted so far to `stream` (None: the current one); may be called again."""
+        """Mark the end of the work submitted so far to `stream` (None: the current one). May be called again."""
         cdef StreamSlot *on = chosen_stream(stream)
         if self.slot == NULL:
             return self.record_first(on)
@@ -771,7 +767,7 @@ cdef class Event:
         cdef EventSlot *slot = take_event(stream.device, self.kind)
         try:
             record(slot, stream)
-            self.slot, slot = slot, self.slot        # where another thread was faster, its event goes
+            self.slot, slot = slot, self.slot        # if another thread was faster, its event is given back
         finally:
             if slot != NULL:
                 give_event(slot)
@@ -831,7 +827,7 @@ cdef class Event:
         return microseconds
 
     def ipc_handle(self):
-        """The event as bytes that `from_ipc_handle` of another process takes. It must be made for several processes."""
+        """Bytes for `from_ipc_handle` in another process. The event must be interprocess."""
         cdef aclrtIpcEventHandle handle
         if self.kind != IPC_EVENT:
             raise RuntimeError("ipc_handle() needs an event made with interprocess=True")
@@ -844,7 +840,7 @@ cdef class Event:
 
     @classmethod
     def from_ipc_handle(cls, device, handle):
-        """The event of another process, on `device`, from the bytes that its `ipc_handle` gave."""
+        """The event of another process, on `device`, from the bytes that `ipc_handle` returned there."""
         cdef Event event = cls(interprocess=True)
         cdef aclrtIpcEventHandle raw
         cdef aclrtEvent opened = NULL
@@ -866,19 +862,19 @@ cdef class Event:
 
 
 cdef class ExternalEvent(Event):
-    """ExternalEvent(): a flag that a record raises and reset() takes down; streams may wait before its record."""
+    """ExternalEvent(): a flag that record() sets and reset() clears. A stream may wait before the record."""
 
     def __init__(self):
         self.kind = FLAG_EVENT
 
     def wait(self, stream=None):
-        """Later work of `stream` (None: the current one) waits until the flag is up."""
+        """Later work of `stream` (None: the current one) waits until the flag is set."""
         if self.slot == NULL:
             self.slot = take_event(chosen_stream(stream).device, FLAG_EVENT)
         Event.wait(self, stream)
 
     def reset(self, stream=None):
-        """Takes the flag down when `stream` (None: the current one) has done its work so far."""
+        """Clear the flag when `stream` (None: the current one) has done its work so far."""
         cdef StreamSlot *on
         if self.slot == NULL:
             return

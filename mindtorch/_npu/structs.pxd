@@ -1,114 +1,113 @@
-"""The C records that streams, events and memory share.
+"""The C structs of streams, events and memory, which refer to each other.
 
-An allocator's lock guards segments, blocks and pools. The GIL guards every other field: whoever reads or writes one
-holds it, and gives it up only between consistent states.
-Records of streams and events live until the process ends, so a pointer to one never dangles.
+The allocator's lock protects segments, blocks and pools. The GIL protects all other fields: a function that changes
+some of them releases the GIL only when they are consistent again.
+StreamSlots and EventSlots are never freed, so pointers to them stay valid.
 """
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
-from mindtorch._npu.cann.acl_base_rt cimport aclrtEvent, aclrtStream
-from mindtorch._npu.cann.acl_rt cimport aclmdlRI, aclrtDrvMemHandle
+from mindtorch._npu.cann cimport aclmdlRI, aclrtDrvMemHandle, aclrtEvent, aclrtStream
 
 
 cdef struct EventSlot:
     aclrtEvent handle            # NULL once destroyed
     int device
-    int kind                     # EventKind of handles.pxd
-    EventSlot *next              # among the idle ones of its device and kind
-    EventSlot *next_made         # among all events of the process
+    int kind                     # an EventKind of streams.pxd
+    EventSlot *next              # in the list of idle events of its device and kind
+    EventSlot *next_made         # in the list of all events of the process
 
-cdef struct Deferred:            # something to release once a stream has passed a point
+cdef struct Deferred:            # a release that happens when a stream has reached `event`
     EventSlot *event
     void (*release)(void *argument) noexcept
     void *argument
     Deferred *next
 
-cdef struct Capture:             # a graph, from the beginning of its capture to its end
-    aclmdlRI graph               # as the driver calls it
+cdef struct Capture:             # a graph that is being captured, or has been
+    aclmdlRI graph               # the driver's handle of the capture
     int device
-    Deferred *held               # what its tasks use: released with it
-    Block *workspaces            # the same of the scratch memory of tasks that were updated; linked by `left`
-    Capture *next                # among those that are being captured
+    Deferred *held               # releases that happen when the graph is reset: its tasks use these objects
+    Block *workspaces            # workspaces of updated tasks, freed with the graph; linked by `left`
+    Capture *next                # in the list of captures under way
 
 cdef struct PrivatePool:         # the segments of a MemPool or of graphs
     long long id[2]
-    int uses                     # of torch.npu.use_mem_pool and MemPool objects; at 0 its segments may be given back
-    bint use_on_oom              # others may take its free blocks before they run out of memory
-    bint no_split                # its blocks are whole segments
+    int uses                     # by MemPool objects, use_mem_pool and graphs; at 0 its segments may be freed
+    bint use_on_oom              # other requests may take its free blocks when memory has run out
+    bint no_split                # each block is a whole segment
     PyObject *source             # NPUPluggableAllocator; NULL: the driver
     BlockPool *pools
     PrivatePool *next
 
 cdef enum:
     FREE_CLASSES = 1024
-    FREE_WORDS = 16              # of a bit for each
+    FREE_WORDS = 16              # 64-bit words for one bit a class
 
-cdef struct BlockTree:           # see block_tree.pxd
+cdef struct BlockTree:           # a treap: see free_blocks.pxd
     Block *root
     Block *first
 
 cdef struct FreeBlocks:          # see free_blocks.pxd
-    uint64_t filled[FREE_WORDS]
+    uint64_t filled[FREE_WORDS]  # a bit for each tree: it is not empty
     BlockTree trees[FREE_CLASSES]
 
-cdef struct BlockPool:           # the blocks of one stream, small ones or large ones
+cdef struct BlockPool:           # the small or the large blocks of one stream
     FreeBlocks free
-    BlockTree unmapped           # address ranges without memory (expandable segments)
+    BlockTree unmapped           # free address ranges without memory (expandable segments)
     bint small
-    StreamSlot *stream           # whose work alone may use its blocks without waiting
+    StreamSlot *stream           # the stream that its blocks are allocated for
     PrivatePool *owner           # NULL: the default pool
-    BlockPool *next              # among its owner's
+    BlockPool *next              # in the list of its owner
 
-cdef struct Segment:             # one piece of memory from the driver, cut into blocks that cover it exactly
+cdef struct Segment:             # memory from the driver; its blocks cover all of it
     void *address
-    size_t size                  # of an expandable one: of its range of addresses
-    size_t granule               # expandable: bytes of one handle; 0: from aclrtMalloc
-    aclrtDrvMemHandle *handles   # expandable: by granule, NULL where no memory is mapped
+    size_t size                  # of an expandable segment: of its address range
+    size_t granule               # of an expandable segment: bytes of one physical handle; 0: a segment of aclrtMalloc
+    aclrtDrvMemHandle *handles   # of an expandable segment: one for each granule, NULL without memory
     BlockPool *pool
-    void *allocator              # NpuAllocator, which is never freed
+    void *allocator              # the NpuAllocator, which is never freed
     Block *first
-    PyObject *context            # where it was allocated, while history is recorded
+    PyObject *context            # the stack at its allocation, if memory history is recorded
     Segment *previous
     Segment *next
 
-cdef struct StreamUse:           # another stream that works on a block (record_stream)
+cdef struct StreamUse:           # another stream that uses a block (record_stream)
     StreamSlot *stream
     StreamUse *next
 
-cdef struct Block:               # first what searches and neighbours read: half of it, a cache line
+cdef struct Block:               # the first 64 bytes, a cache line, hold what a search reads
     char *address
     size_t size
-    Block *left                  # in a tree of free blocks; `left` also links lists of blocks out of reach
+    Block *left                  # in a tree of free blocks; `left` also links blocks in lists
     Block *right
     Block *parent
     uint32_t priority
-    bint allocated               # handed out, or freed and waiting for other streams, or out of reach for a while
-    bint mapped                  # has memory; else only addresses
-    bint retired                 # freed and waiting for other streams
+    bint allocated               # in use, retired, or taken out of the pool for a moment
+    bint mapped                  # it has memory; else only addresses
+    bint retired                 # freed, but other streams still use it
     Segment *segment
     BlockPool *pool
     Block *previous              # neighbours in the segment, by address
     Block *next
-    size_t requested             # what the caller asked for; 0 while free
+    size_t requested             # bytes that the caller asked for; 0 while the block is free
     StreamUse *uses
-    long long freed_at           # how often a free block had been looked for then
-    PyObject *context            # where it was allocated, while history is recorded
-    int pending                  # events that a retired block still waits for
+    long long freed_at           # the allocator's `searches` when the block became free
+    PyObject *context            # the stack at its allocation, if memory history is recorded
+    int pending                  # events that a retired block waits for
 
 cdef struct StreamSlot:
     aclrtStream handle           # NULL once destroyed
     int device
-    int number                   # Stream.stream_id: StreamKind of handles.pxd << 5, and which; 0: the default stream
-    int priority                 # 0 or -1; CANN takes no notice of it
-    int holders                  # Stream objects; without any it is idle and may be destroyed, until it is asked for
-    StreamSlot *next             # among all streams of the process
-    void *allocator              # NpuAllocator of the device
-    BlockPool pools[2]           # of the default pool, by `small`
-    int segments                 # how many the stream owns
-    int launches                 # phase-2 calls under way without the GIL
-    Capture *capture             # that stores the stream's work; NULL: its work is done
-    bint updates                 # whether that replaces tasks which the graph has already
-    Deferred *first_deferred     # in the order of their events
+    int number                   # Stream.stream_id: StreamKind << POOL_BITS | place in the pool; 0: the default stream
+    int priority                 # 0 or -1; CANN ignores it
+    int holders                  # Stream objects; at 0 the driver's stream is idle and may be destroyed
+    StreamSlot *next             # in the list of all streams of the process
+    void *allocator              # the NpuAllocator of the device
+    BlockPool pools[2]           # outside private pools, by `small`
+    int segments                 # segments that were allocated for the stream
+    int launches                 # driver calls that submit work and are under way without the GIL
+    Capture *capture             # the capture that stores the stream's work; NULL: the work runs
+    bint updates                 # the stream's work replaces tasks of `capture`, which has ended
+    Deferred *first_deferred     # a queue, in the order of the events
     Deferred *last_deferred
-    int deferred
+    int deferred                 # its length

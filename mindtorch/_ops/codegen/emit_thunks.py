@@ -27,7 +27,7 @@ def module(calls) -> str:
             "from mindtorch._core.operators.operator cimport Argument\n"
             "from mindtorch._core.tensor.tensor cimport TensorBase\n"
             "from mindtorch._npu.aclnn_call cimport *\n"
-            "from mindtorch._npu.cann.aclnn_call cimport AclnnPhase1\n\n"
+            "from mindtorch._npu.cann cimport AclnnPhase1\n\n"
             'cdef extern from *:\n    """\n    #include <stdbool.h>\n    #include "mindtorch/aclnn_call.h"\n\n'
             + "".join(f"    {line}\n" if line else "\n" for line in "".join(thunks).splitlines()) +
             f"    static AclnnPhase1 aclnn_signatures[] = {{{numbers}}};\n"

@@ -1,10 +1,17 @@
-/* The ThreadStates of all threads that use devices. Included by one module only (handles.pyx), as thread_state.h is. */
-#ifndef MINDTORCH_THREAD_LIST_H_
-#define MINDTORCH_THREAD_LIST_H_
+/* The ThreadState of the calling thread, and the list of all of them.
+ *
+ * The variables are static, so only one module (streams.pyx) may include this file. */
+#ifndef MINDTORCH_THREADS_H_
+#define MINDTORCH_THREADS_H_
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "mindtorch/thread_state.h"
+
+static inline ThreadState *mindtorch_thread_state(void) {
+  static __thread ThreadState state = {0, -1, {0}};
+  return &state;
+}
 
 typedef struct ListedThread {
   ThreadState *state;
@@ -13,10 +20,10 @@ typedef struct ListedThread {
 
 static ListedThread *mindtorch_threads;
 static pthread_mutex_t mindtorch_threads_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_key_t mindtorch_thread_end; /* its value is the thread's own entry */
+static pthread_key_t mindtorch_thread_end; /* holds the thread's entry; its destructor removes it from the list */
 static pthread_once_t mindtorch_threads_begin = PTHREAD_ONCE_INIT;
 
-/* A thread ends: without the GIL. */
+/* pthread calls this when a thread ends; the GIL is not held. */
 static void mindtorch_unlist_thread(void *entry) {
   ListedThread **link = &mindtorch_threads;
   pthread_mutex_lock(&mindtorch_threads_lock);
@@ -28,7 +35,7 @@ static void mindtorch_unlist_thread(void *entry) {
 
 static void mindtorch_make_thread_end(void) { pthread_key_create(&mindtorch_thread_end, mindtorch_unlist_thread); }
 
-/* Enters the calling thread, once; -1 where there is no memory. */
+/* Adds the calling thread to the list, unless it is there. Returns -1 if memory runs out. */
 static inline int mindtorch_list_thread(ThreadState *state) {
   ListedThread *entry;
   pthread_once(&mindtorch_threads_begin, mindtorch_make_thread_end);
@@ -46,7 +53,7 @@ static inline int mindtorch_list_thread(ThreadState *state) {
   return 0;
 }
 
-/* Has every thread bind its device anew before the next use. With the GIL, which all others need for reading. */
+/* Makes every thread bind its device again before its next use. The caller holds the GIL, which all readers hold. */
 static inline void mindtorch_unbind_threads(void) {
   pthread_mutex_lock(&mindtorch_threads_lock);
   for (ListedThread *entry = mindtorch_threads; entry != NULL; entry = entry->next) entry->state->bound = -1;

@@ -1,11 +1,188 @@
-"""include/mindtorch/cann_api.h: the runtime and descriptor functions, through pointers that the loader fills."""
+"""What mindtorch calls of CANN: types, enums and codes of its headers, and CannApi, which holds its functions."""
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp cimport bool as cbool
 
-from mindtorch._npu.cann.acl_base_rt cimport *
-from mindtorch._npu.cann.acl_meta cimport *
-from mindtorch._npu.cann.acl_rt cimport *
 
+# --- the ACL runtime -------------------------------------------------------------------------------------------------
+
+cdef extern from "acl/acl_base_rt.h" nogil:
+    ctypedef int aclError
+    ctypedef void *aclrtStream
+    ctypedef void *aclrtEvent
+    ctypedef void *aclrtContext
+
+    ctypedef enum aclDataType:
+        ACL_DT_UNDEFINED
+        ACL_FLOAT
+        ACL_FLOAT16
+        ACL_INT8
+        ACL_INT32
+        ACL_UINT8
+        ACL_INT16
+        ACL_INT64
+        ACL_DOUBLE
+        ACL_BOOL
+        ACL_COMPLEX64
+        ACL_COMPLEX128
+        ACL_BF16
+        ACL_UINT16
+        ACL_UINT32
+        ACL_UINT64
+        ACL_FLOAT8_E5M2
+        ACL_FLOAT8_E4M3FN
+        ACL_FLOAT8_E8M0
+
+    ctypedef enum aclFormat:
+        ACL_FORMAT_NCHW
+        ACL_FORMAT_ND
+        ACL_FORMAT_NCDHW
+        ACL_FORMAT_NCL
+
+    ctypedef enum aclDeviceInfo:
+        ACL_DEVICE_INFO_AI_CORE_NUM
+        ACL_DEVICE_INFO_VECTOR_CORE_NUM
+        ACL_DEVICE_INFO_L2_SIZE
+
+    ctypedef enum aclSysParamOpt:
+        ACL_OPT_DETERMINISTIC
+
+    int ACL_SUCCESS
+    int ACL_ERROR_REPEAT_INITIALIZE
+    int ACL_ERROR_RT_INVALID_HANDLE
+    int ACL_ERROR_RT_MEMORY_ALLOCATION
+    int ACL_ERROR_RT_STREAM_SYNC_TIMEOUT
+    unsigned int ACL_EVENT_IPC
+    unsigned int ACL_EVENT_SYNC
+    unsigned int ACL_EVENT_TIME_LINE
+    unsigned int ACL_STREAM_FAST_LAUNCH
+    unsigned int ACL_STREAM_FAST_SYNC
+    unsigned int ACL_HOST_REG_MAPPED
+    unsigned int ACL_HOST_REG_PINNED
+
+
+cdef extern from "acl/acl_rt.h" nogil:
+    ctypedef enum aclrtMemcpyKind:
+        ACL_MEMCPY_HOST_TO_HOST
+        ACL_MEMCPY_HOST_TO_DEVICE
+        ACL_MEMCPY_DEVICE_TO_HOST
+        ACL_MEMCPY_DEVICE_TO_DEVICE
+
+    ctypedef enum aclrtMemMallocPolicy:
+        ACL_MEM_MALLOC_HUGE_FIRST
+        ACL_MEM_MALLOC_HUGE_ONLY
+        ACL_MEM_MALLOC_NORMAL_ONLY
+        ACL_MEM_MALLOC_HUGE1G_ONLY
+
+    ctypedef enum aclrtMemAttr:
+        ACL_DDR_MEM
+        ACL_HBM_MEM
+        ACL_HBM_MEM_HUGE
+        ACL_HBM_MEM_HUGE1G
+
+    ctypedef void *aclrtDrvMemHandle
+
+    ctypedef enum aclrtMemHandleType:
+        ACL_MEM_HANDLE_TYPE_NONE
+
+    ctypedef enum aclrtMemAllocationType:
+        ACL_MEM_ALLOCATION_TYPE_PINNED
+
+    ctypedef enum aclrtMemLocationType:
+        ACL_MEM_LOCATION_TYPE_DEVICE
+
+    ctypedef struct aclrtMemLocation:
+        uint32_t id
+        aclrtMemLocationType type
+
+    ctypedef struct aclrtPhysicalMemProp:
+        aclrtMemHandleType handleType
+        aclrtMemAllocationType allocationType
+        aclrtMemAttr memAttr
+        aclrtMemLocation location
+        uint64_t reserve
+
+    ctypedef enum aclrtStreamStatus:
+        ACL_STREAM_STATUS_COMPLETE
+        ACL_STREAM_STATUS_NOT_READY
+
+    ctypedef enum aclrtEventRecordedStatus:
+        ACL_EVENT_RECORDED_STATUS_NOT_READY
+        ACL_EVENT_RECORDED_STATUS_COMPLETE
+
+    ctypedef struct aclrtUtilizationInfo:
+        int32_t cubeUtilization
+        int32_t vectorUtilization
+        int32_t aicpuUtilization
+        int32_t memoryUtilization
+
+    ctypedef enum aclrtDevResLimitType:
+        ACL_RT_DEV_RES_CUBE_CORE
+        ACL_RT_DEV_RES_VECTOR_CORE
+
+    ctypedef struct aclrtMemUceInfo:
+        void *addr
+        size_t len
+
+    ctypedef struct aclrtUuid:
+        char bytes[16]
+
+    ctypedef struct aclrtIpcEventHandle:
+        char reserved[64]
+
+    ctypedef void (*aclrtHostFunc)(void *) noexcept
+
+    ctypedef enum aclrtHostRegisterType:
+        ACL_HOST_REGISTER_MAPPED
+
+    ctypedef void *aclmdlRI
+    ctypedef void *aclrtTaskGrp
+
+    ctypedef enum aclmdlRICaptureMode:
+        ACL_MODEL_RI_CAPTURE_MODE_GLOBAL
+        ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL
+        ACL_MODEL_RI_CAPTURE_MODE_RELAXED
+
+    ctypedef enum aclmdlRICaptureStatus:
+        ACL_MODEL_RI_CAPTURE_STATUS_NONE
+        ACL_MODEL_RI_CAPTURE_STATUS_ACTIVE
+        ACL_MODEL_RI_CAPTURE_STATUS_INVALIDATED
+
+
+# --- ACLNN -----------------------------------------------------------------------------------------------------------
+
+cdef extern from "aclnn/acl_meta.h" nogil:
+    ctypedef int32_t aclnnStatus
+
+    ctypedef struct aclTensor:
+        pass
+    ctypedef struct aclScalar:
+        pass
+    ctypedef struct aclIntArray:
+        pass
+    ctypedef struct aclFloatArray:
+        pass
+    ctypedef struct aclBoolArray:
+        pass
+    ctypedef struct aclTensorList:
+        pass
+    ctypedef struct aclScalarList:
+        pass
+    ctypedef struct aclOpExecutor:
+        pass
+
+
+# Phase 1 of an operator, by its C signature.
+cdef extern from "mindtorch/aclnn_call.h" nogil:
+    ctypedef union AclnnValue:
+        void *pointer
+        int64_t integer
+        double real
+    ctypedef aclnnStatus (*AclnnPhase1)(void *function, const AclnnValue *values, uint64_t *workspaceSize,
+                                        aclOpExecutor **executor) noexcept nogil
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+# The loader (acl.pyx) fills the struct with pointers.
 
 cdef extern from "mindtorch/cann_api.h" nogil:
     ctypedef struct CannApi:
@@ -71,7 +248,7 @@ cdef extern from "mindtorch/cann_api.h" nogil:
         aclScalarList *(*aclCreateScalarList)(const aclScalar **value, uint64_t size) noexcept nogil
         aclnnStatus (*aclDestroyScalarList)(const aclScalarList *array) noexcept nogil
         aclnnStatus (*aclDestroyAclOpExecutor)(aclOpExecutor *executor) noexcept nogil
-        # The optional ones.
+        # Optional: NULL where the toolkit has none.
         aclError (*aclGetDeviceCapability)(uint32_t deviceId, aclDeviceInfo deviceInfo, int64_t *value) noexcept nogil
         aclError (*aclrtGetDeviceUtilizationRate)(int32_t deviceId,
                                                   aclrtUtilizationInfo *utilizationInfo) noexcept nogil
