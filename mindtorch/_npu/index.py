@@ -1,6 +1,5 @@
 """The index of a device from an int, a string or a torch.device."""
 from mindtorch._core.tensor.tensor import device as torch_device
-from mindtorch._npu import streams
 
 
 def get_device_index(device, optional=False, allow_cpu=False):
@@ -21,4 +20,5 @@ def get_device_index(device, optional=False, allow_cpu=False):
             return device.index
     if not optional:
         raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
-    return streams.current_device()
+    from mindtorch._npu.streams import current_device  # here, since `streams` imports this module
+    return current_device()

@@ -207,12 +207,11 @@ def _warn_old(name, instead):
 
 def _set_allocator_settings(settings):
     """Changes those settings of PYTORCH_NPU_ALLOC_CONF that alloc_config.CHANGEABLE lists, at run time."""
-    from mindtorch._npu import alloc_config
-    from mindtorch._npu import segments as current_settings
-    config = alloc_config.parse(settings, current_settings.current, alloc_config.CHANGEABLE)
+    from mindtorch._npu import alloc_config, segments
+    config = alloc_config.parse(settings, segments.current_settings, alloc_config.CHANGEABLE)
     if is_initialized():
         npu.synchronize()
-    current_settings.apply(config)
+    segments.apply_settings(config)
     if config.per_process_memory_fraction is not None:
         for allocator in _allocators():
             allocator.set_memory_fraction(config.per_process_memory_fraction)
